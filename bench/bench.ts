@@ -1,0 +1,118 @@
+/**
+ * `npm run bench`: the figures of README.md, measured and printed. Starts everything itself on loopback, in temporary
+ * folders and on free ports; ends within a quarter of an hour.
+ *
+ *     --only three,call,start,memory,ready,recovery,mastra,scale,subscribers,resume   some of it
+ *     --quick     one short round: to see that it works, not for figures
+ *     --profile   where the server's CPU goes during `three`, 16 at once; with `--only call` during that
+ *
+ * A full run writes results/<date>.json and the table in README.md.
+ */
+import { parseArgs } from "node:util";
+import { tableOf } from "./figures.ts";
+import { endEverything, startFloor, startServer, startSinkProcess, temporaryFolder } from "./launch.ts";
+import { startGenerator, type Generator } from "./load.ts";
+import { measureMastra } from "./mastra.ts";
+import { measureMemory, measureReady, measureRecovery } from "./once.ts";
+import { profile } from "./profile.ts";
+import { aboutLine, machine, today, writeReadme, writeResult } from "./report.ts";
+import { measureResume } from "./resume.ts";
+import { measureScale } from "./scale.ts";
+import { measureCall, measureStarts, measureThree, type Effort, type Measured, type Setting } from "./speed.ts";
+import { measureSubscribers } from "./subscribers.ts";
+import { makeWorld } from "./world.ts";
+
+const FULL: Effort = { rounds: 3, togetherMs: 5_000, aloneMs: 3_000, warmUpMs: 6_000 };
+const QUICK: Effort = { rounds: 1, togetherMs: 2_000, aloneMs: 1_000, warmUpMs: 1_000 };
+const LONGEST_MS = 15 * 60_000;
+
+const SPEED = { three: measureThree, call: measureCall, start: measureStarts };
+const ONCE = {
+  memory: (generator: Generator, sinkUrl: string) => measureMemory(generator, sinkUrl),
+  ready: () => measureReady(5),
+  recovery: (generator: Generator, sinkUrl: string) => measureRecovery(generator, sinkUrl),
+  mastra: measureMastra,
+  scale: measureScale,
+  subscribers: measureSubscribers,
+  resume: measureResume,
+};
+type Part = keyof typeof SPEED | keyof typeof ONCE;
+const PARTS = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];
+
+const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`);
+
+type Options = { only: Part[]; quick: boolean; profile: boolean };
+
+function readOptions(): Options {
+  const { values } = parseArgs({
+    options: { only: { type: "string" }, quick: { type: "boolean" }, profile: { type: "boolean" } },
+  });
+  const only = (values.only?.split(",") ?? PARTS) as Part[];
+  const unknown = only.find((part) => !PARTS.includes(part));
+  if (unknown !== undefined) throw new Error(`--only takes ${PARTS.join(", ")}; not ${unknown}`);
+  return { only, quick: values.quick ?? false, profile: values.profile ?? false };
+}
+
+/** What needs server and floor side by side. */
+async function measureSpeed(parts: Part[], effort: Effort, generator: Generator, sinkUrl: string): Promise<Measured[]> {
+  const chosen = (Object.keys(SPEED) as (keyof typeof SPEED)[]).filter((part) => parts.includes(part));
+  if (chosen.length === 0) return [];
+  using folder = temporaryFolder();
+  await using floor = await startFloor(folder.path, sinkUrl);
+  await using server = await startServer({ folder: folder.path });
+  const setting: Setting = { generator, server, floor, effort, world: await makeWorld(server, sinkUrl) };
+  const measured: Measured[] = [];
+  for (const part of chosen) {
+    say(part);
+    measured.push(await SPEED[part](setting));
+  }
+  return measured;
+}
+
+async function measureAll({ only, quick }: Options): Promise<Measured[]> {
+  await using sink = await startSinkProcess();
+  await using generator = startGenerator();
+  const measured: Measured[] = [];
+  for (const part of Object.keys(ONCE) as (keyof typeof ONCE)[]) {
+    if (!only.includes(part)) continue;
+    say(part);
+    measured.push(await ONCE[part](generator, sink.url, quick));
+  }
+  return [...(await measureSpeed(only, quick ? QUICK : FULL, generator, sink.url)), ...measured];
+}
+
+async function showProfile({ only, quick }: Options, about: string): Promise<void> {
+  const agent = only.length === 1 && only[0] === "call" ? "call" : "three";
+  const text = `${agent} · ${about}\n\n${await profile(agent)}`;
+  console.log(text);
+  if (!quick && agent === "three") writeReadme("profile", text);
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const about = machine();
+  if (options.profile) return showProfile(options, aboutLine(about));
+  const measured = await measureAll(options);
+  const figures = measured.flatMap((one) => one.figures);
+  const details = Object.assign({}, ...measured.map((one) => one.details)) as Record<string, unknown>;
+  const table = `${aboutLine(about)}\n\n${tableOf(figures)}`;
+  console.log(table);
+  if (options.quick || options.only.length < PARTS.length) return;
+  writeReadme("figures", table);
+  say(`written to ${writeResult(today(), { ...about, figures, details })}`);
+}
+
+if (import.meta.main) {
+  if (process.platform !== "linux") throw new Error("the bench reads CPU and memory from Linux's /proc");
+  const giveUp = (why: string): void => {
+    say(`given up: ${why}`);
+    void endEverything().finally(() => process.exit(1));
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, giveUp);
+  const tooLong = setTimeout(giveUp, LONGEST_MS, `more than ${LONGEST_MS / 60_000} minutes`);
+  await main().catch(async (error: unknown) => {
+    await endEverything();
+    throw error;
+  });
+  clearTimeout(tooLong);
+}

@@ -1,0 +1,171 @@
+/** Starts what the bench runs, each as its own process in a folder of its own, and ends it with its PostgreSQL. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+
+export const ROOT = path.join(import.meta.dirname, "..");
+/** The server's own (tools/commands.js). */
+export const SERVER_FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=60"];
+const START_TIMEOUT_MS = 60_000;
+
+const folders = new Set<string>();
+const children = new Set<ChildProcess>();
+
+/** For an end in the midst of it: a signal, an error, or too long. */
+export async function endEverything(): Promise<void> {
+  await Promise.all([...children].map((child) => end(child)));
+  // Of a server that was killed.
+  for (const folder of folders) await stopPostgres(path.join(folder, "data"));
+  folders.forEach(removeFolder);
+}
+
+function removeFolder(folder: string): void {
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  folders.delete(folder);
+}
+
+/** A temporary folder that PostgreSQL's user can enter. */
+export function temporaryFolder(): { path: string } & Disposable {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-bench-"));
+  fs.chmodSync(folder, 0o711);
+  folders.add(folder);
+  return { path: folder, [Symbol.dispose]: () => removeFolder(folder) };
+}
+
+export type Started = {
+  child: ChildProcess;
+  /** The part of the line at ready that `ready` caught. */
+  ready: string;
+  /** From the spawn to that line. */
+  readyMs: number;
+  /** When it was spawned, ms since 1970. */
+  spawnedAt: number;
+};
+
+export type Program = {
+  file: string;
+  args?: string[];
+  flags?: string[];
+  env?: Record<string, string>;
+  cwd?: string;
+  /** The first line that it matches is the one at ready; its first group is what is answered. */
+  ready: RegExp;
+  /** Another Node than the bench's own. */
+  node?: string;
+};
+
+/** Resolves at the line that says it is ready. Its stderr goes through to ours. */
+export async function start(program: Program): Promise<Started> {
+  const spawnedAt = Date.now();
+  const since = performance.now();
+  const { flags = [], args = [], env, cwd } = program;
+  const child = spawn(program.node ?? process.execPath, [...flags, program.file, ...args], {
+    cwd: cwd ?? os.tmpdir(),
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  const { promise, resolve, reject } = Promise.withResolvers<Started>();
+  createInterface(child.stdout).on("line", (line) => {
+    const ready = program.ready.exec(line)?.[1];
+    if (ready !== undefined) resolve({ child, ready, readyMs: performance.now() - since, spawnedAt });
+  });
+  const failed = (why: string): void => reject(new Error(`${program.file} did not start: ${why}`));
+  child.once("error", (error) => failed(error.message));
+  child.once("exit", (code, signal) => failed(`it ended with ${code ?? signal}`));
+  const timer = setTimeout(failed, START_TIMEOUT_MS, `not ready in ${START_TIMEOUT_MS} ms`);
+  return promise.finally(() => clearTimeout(timer));
+}
+
+export async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill(signal);
+  await exited;
+}
+
+export type ServerOptions = {
+  /** Kept by the caller. */
+  folder: string;
+  port?: number;
+  node?: string;
+  flags?: string[];
+};
+
+export type Server = {
+  url: string;
+  child: ChildProcess;
+  readyMs: number;
+  spawnedAt: number;
+  dataFolder: string;
+  /** Of the server and of PostgreSQL's main process: what all their processes are below. */
+  roots(): number[];
+  /** `kill -9`; PostgreSQL stays. */
+  kill(): Promise<void>;
+} & AsyncDisposable;
+
+export const serverSettings = (dataFolder: string, port: number): Record<string, string> => ({
+  PORT: String(port),
+  DATA_DIR: dataFolder,
+  LOG_LEVEL: "warn",
+  OUTBOUND_ALLOW: "127.0.0.1/32",
+});
+
+/** The built server on a free port, as `npm start` starts it. */
+export async function startServer({ folder, port = 0, node, flags = [] }: ServerOptions): Promise<Server> {
+  const dataFolder = path.join(folder, "data");
+  const { child, ready, readyMs, spawnedAt } = await start({
+    file: path.join(ROOT, "server/dist/main.js"),
+    flags: [...SERVER_FLAGS, ...flags],
+    env: serverSettings(dataFolder, port),
+    ready: /^ready at (http:\S+)$/,
+    ...(node && { node }),
+  });
+  return {
+    url: ready,
+    child,
+    readyMs,
+    spawnedAt,
+    dataFolder,
+    roots: () => [child.pid!, postmasterOf(dataFolder) ?? 0],
+    kill: () => end(child, "SIGKILL"),
+    async [Symbol.asyncDispose]() {
+      await end(child);
+      await stopPostgres(dataFolder);
+    },
+  };
+}
+
+const postmasterOf = (dataFolder: string): number | undefined => readPidFile(path.join(dataFolder, "postgres"))?.pid;
+
+/** After a kill it is still there. */
+async function stopPostgres(dataFolder: string): Promise<void> {
+  const postmaster = postmasterOf(dataFolder);
+  if (postmaster !== undefined) await stopPostmaster(postmaster);
+}
+
+export type Floor = { url: string; roots(): number[] } & AsyncDisposable;
+
+export async function startFloor(folder: string, sinkUrl: string): Promise<Floor> {
+  const { child, ready } = await start({
+    file: path.join(import.meta.dirname, "floor.ts"),
+    args: [path.join(folder, "floor"), sinkUrl],
+    flags: SERVER_FLAGS,
+    ready: /^floor at (\S+)$/,
+  });
+  // Its PostgreSQL is its child.
+  return { url: ready, roots: () => [child.pid!], [Symbol.asyncDispose]: () => end(child) };
+}
+
+export type SinkProcess = { url: string } & AsyncDisposable;
+
+/** The counting sink of the tests, in its own process. */
+export async function startSinkProcess(): Promise<SinkProcess> {
+  const { child, ready } = await start({ file: path.join(ROOT, "test/sink.ts"), ready: /"url":"([^"]+)"/ });
+  return { url: ready, [Symbol.asyncDispose]: () => end(child, "SIGKILL") };
+}

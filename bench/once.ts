@@ -1,0 +1,116 @@
+/** The figures that need a server of their own: memory, time to ready, recovery. */
+import fs from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startServer, temporaryFolder, type Server } from "./launch.ts";
+import type { Generator } from "./load.ts";
+import { median } from "./measure.ts";
+import { memoryOf } from "./processes.ts";
+import type { Measured } from "./speed.ts";
+import { graphql, makeWorld, runToResult, startOnly, type World } from "./world.ts";
+
+const MEMORY_RUNS = 20_000;
+const MEMORY_SETTLE_MS = 1_000;
+
+/**
+ * On a copy of Node of its own: the bench's processes would else carry a part of what the server maps from that file.
+ * PostgreSQL's files are shared with other servers of this installation, so none should run meanwhile.
+ */
+export async function measureMemory(generator: Generator, sinkUrl: string, runs = MEMORY_RUNS): Promise<Measured> {
+  using folder = temporaryFolder();
+  const node = path.join(folder.path, "node");
+  fs.copyFileSync(process.execPath, node);
+  await using server = await startServer({ folder: folder.path, node });
+  const atStart = memoryOf(server.roots());
+  const world = await makeWorld(server, sinkUrl);
+  await generator.run({ ...runToResult(server, world, "three"), connections: 16, requests: runs });
+  await sleep(MEMORY_SETTLE_MS);
+  const after = memoryOf(server.roots());
+  const figure = `memory after ${runs.toLocaleString("en")} runs`;
+  const total = after.node + after.postgres;
+  return {
+    figures: [
+      { figure: "memory when ready", unit: "MB", ours: atStart.node + atStart.postgres },
+      { figure, unit: "MB", ours: total, aim: { most: 240 } },
+      { figure: `${figure}: Node`, unit: "MB", ours: after.node },
+      { figure: `${figure}: PostgreSQL`, unit: "MB", ours: after.postgres },
+    ],
+    details: { memory: { atStart, after } },
+  };
+}
+
+/** From the spawn of the server's process to its line `ready at`. */
+export async function measureReady(starts: number): Promise<Measured> {
+  using folder = temporaryFolder();
+  const readyMs: number[] = [];
+  for (let count = 0; count <= starts; count++) {
+    await using server = await startServer({ folder: folder.path });
+    readyMs.push(server.readyMs);
+  }
+  const [first, ...later] = readyMs;
+  return {
+    figures: [
+      { figure: "ready, first start (makes the database)", unit: "s", ours: first! / 1000 },
+      { figure: "ready, later starts", unit: "s", ours: median(later) / 1000, aim: { most: 1.5 } },
+    ],
+    details: { readyMs },
+  };
+}
+
+const OPEN_RUNS = 200;
+const BEFORE_KILL_MS = 1_000;
+const AFTER_READY_MS = 2_000;
+
+/** `kill -9` in the midst of open runs, the server started again at once: when does the first step begin, when has every run moved? */
+export async function measureRecovery(generator: Generator, sinkUrl: string): Promise<Measured> {
+  using folder = temporaryFolder();
+  await using killed = await startServer({ folder: folder.path });
+  const world = await makeWorld(killed, sinkUrl);
+  await generator.run({ ...startOnly(killed, world, "slow"), connections: 16, requests: OPEN_RUNS });
+  await sleep(BEFORE_KILL_MS);
+  await killed.kill();
+  await using server = await startServer({ folder: folder.path, port: Number(new URL(killed.url).port) });
+  await sleep(AFTER_READY_MS);
+  const first = (await firstSteps(server, world)).map((at) => at - server.spawnedAt);
+  return {
+    figures: [
+      {
+        figure: `kill -9 with ${OPEN_RUNS} open runs: first step after the restart`,
+        unit: "s",
+        ours: Math.min(...first) / 1000,
+        aim: { most: 1 },
+      },
+      {
+        figure: `kill -9 with ${OPEN_RUNS} open runs: every run has moved`,
+        unit: "s",
+        ours: Math.max(...first) / 1000,
+      },
+    ],
+    details: { recovery: { readyMs: server.readyMs, firstStepsMs: first } },
+  };
+}
+
+type Page = {
+  runs: { nodes: { steps: { startedAt: string }[] }[]; pageInfo: { endCursor: string; hasNextPage: boolean } };
+};
+const PAGE = `query ($agentId: ID!, $after: String) {
+  runs(filter: { agentId: $agentId }, first: 50, after: $after) {
+    nodes { steps(first: 100) { startedAt } }
+    pageInfo { endCursor hasNextPage }
+  }
+}`;
+
+/** Of each run, when its first step since the server was spawned began. */
+async function firstSteps(server: Server, world: World): Promise<number[]> {
+  const found: number[] = [];
+  for (let after: string | undefined, more = true; more;) {
+    const { runs } = await graphql<Page>(server, world, PAGE, { agentId: world.agents.slow, after });
+    for (const { steps } of runs.nodes) {
+      const begun = steps.map(({ startedAt }) => Date.parse(startedAt)).filter((at) => at >= server.spawnedAt);
+      found.push(Math.min(...begun));
+    }
+    after = runs.pageInfo.endCursor;
+    more = runs.pageInfo.hasNextPage;
+  }
+  return found;
+}

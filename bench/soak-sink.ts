@@ -1,0 +1,64 @@
+/** What `call` posts to during the soak: notes each request by run and step, and whether one came again that had ended. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Of one run, by step: index 0 is step 1. */
+type Calls = { requests: number[]; keys: (string | undefined)[] };
+
+export type SoakSink = {
+  url: string;
+  runs: ReadonlyMap<string, Calls>;
+  /** Requests beyond the first of their run and step. */
+  repeats(): number;
+  /** Repeated requests whose Idempotency-Key was another. */
+  keysChanged(): number;
+  /** Requests of a step whose next step had been called before: its end was committed, so it should never be called again. */
+  finishedCalledAgain(): number;
+  /** Runs that have called and not yet made their last call. */
+  underWay(): number;
+} & AsyncDisposable;
+
+export const STEPS = 3;
+
+export async function startSoakSink(): Promise<SoakSink> {
+  const runs = new Map<string, Calls>();
+  const counts = { repeats: 0, keysChanged: 0, finishedCalledAgain: 0, last: 0 };
+
+  const note = (run: string, step: number, key: string | undefined): void => {
+    let calls = runs.get(run);
+    if (!calls) runs.set(run, (calls = { requests: [], keys: [] }));
+    const before = calls.requests[step - 1] ?? 0;
+    calls.requests[step - 1] = before + 1;
+    if (before === 0) {
+      calls.keys[step - 1] = key;
+      if (step === STEPS) counts.last++;
+      return;
+    }
+    counts.repeats++;
+    if (calls.keys[step - 1] !== key) counts.keysChanged++;
+    if ((calls.requests[step] ?? 0) > 0) counts.finishedCalledAgain++;
+  };
+
+  const server = createServer((request, response) => {
+    const query = new URLSearchParams(request.url!.split("?", 2)[1]);
+    const key = request.headers["idempotency-key"];
+    note(query.get("run")!, Number(query.get("step")), typeof key === "string" ? key : undefined);
+    request.resume();
+    response.writeHead(200, { "content-type": "application/json", "content-length": 11 }).end('{"ok":true}');
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    runs,
+    repeats: () => counts.repeats,
+    keysChanged: () => counts.keysChanged,
+    finishedCalledAgain: () => counts.finishedCalledAgain,
+    underWay: () => runs.size - counts.last,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

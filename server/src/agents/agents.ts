@@ -1,0 +1,24 @@
+/** The room's handle. Every operation of the room takes it first. */
+import type { ExpressionCheck } from "../definition/check-definition.ts";
+import type { Plan } from "../definition/plan.ts";
+import type { Workflow } from "../definition/workflow.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+import { createAgentCache, type AgentCache } from "./agent-cache.ts";
+
+export type Agents = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  /** Whether jq takes an expression. */
+  check: ExpressionCheck;
+  cache: AgentCache;
+};
+
+export type AgentsOptions = Omit<Agents, "cache"> & { compile: (workflow: Workflow) => Plan };
+
+export const createAgents = ({ compile, ...rest }: AgentsOptions): Agents => ({
+  ...rest,
+  cache: createAgentCache(rest.database, rest.clock, compile),
+});

@@ -1,0 +1,19 @@
+import type { Auth } from "../auth/auth.ts";
+import type { Caller } from "../auth/caller.ts";
+import { createProject } from "../auth/projects.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Agents } from "./agents.ts";
+import { publishAgent } from "./publish-agent.ts";
+
+/** A definition's text with the name of its file, for messages. */
+export type DemoDefinition = { name: string; text: string };
+
+/** The project `demo` with the examples as its agents: what a new installation begins with. */
+export async function publishDemo(auth: Auth, agents: Agents, caller: Caller, demo: DemoDefinition[]): Promise<void> {
+  const { id: projectId } = await createProject(auth, caller, { handle: "demo", name: "Demo" });
+  for (const { name, text } of demo) {
+    await publishAgent(agents, caller, { projectId, definition: text }).catch((error: unknown) => {
+      throw new Error(`${name}: ${messageOf(error)}`, { cause: error });
+    });
+  }
+}

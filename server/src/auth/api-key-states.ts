@@ -1,0 +1,88 @@
+/** What an API key is worth now: read at most every 5 s and key, so that a revocation anywhere is seen within that. */
+import type { Clock } from "../lib/clock.ts";
+import type { ApiKeyId, OrganizationId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+import { hashApiKey } from "./api-key.ts";
+import type { Caller } from "./caller.ts";
+import { createFreshCache } from "./fresh-cache.ts";
+import { scopesOf } from "./scopes.ts";
+import { createKeyUses } from "./api-key-uses.ts";
+import { STATE_TTL_MS } from "./session-states.ts";
+
+export type KeyStates = {
+  /** The caller behind a key's text; undefined when it is unknown, revoked or expired. */
+  bySecret(secret: string): Promise<Caller | undefined>;
+  byId(organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined>;
+  forget(organizationId: OrganizationId, keyId: ApiKeyId): void;
+  noteUse(organizationId: OrganizationId, keyId: ApiKeyId): void;
+} & AsyncDisposable;
+
+type Id = { organizationId: OrganizationId; keyId: ApiKeyId };
+
+const REMEMBERED = 5_000;
+
+export function createKeyStates(database: Database, clock: Clock, log: Log): KeyStates {
+  const idsByHash = new Map<string, Id>();
+  const states = createFreshCache<string, Caller>({
+    clock,
+    ttlMs: STATE_TTL_MS,
+    most: REMEMBERED,
+    load: (key) => readCaller(database, ...(key.split(" ") as [OrganizationId, ApiKeyId])),
+  });
+  const uses = createKeyUses(database, clock, log);
+
+  /** A row's hash never changes, so the way from a hash to its id is remembered for good; the key itself is not kept. */
+  const idOf = async (secret: string): Promise<Id | undefined> => {
+    const hash = hashApiKey(secret);
+    const name = hash.toString("latin1");
+    const known = idsByHash.get(name);
+    if (known) return known;
+    const [row] = await database.query("select organization_id, id from api_keys where secret_hash = $1", [hash]);
+    if (!row) return undefined;
+    const id: Id = { organizationId: row.organization_id, keyId: row.id };
+    idsByHash.set(name, id);
+    if (idsByHash.size > REMEMBERED) idsByHash.delete(idsByHash.keys().next().value!);
+    return id;
+  };
+
+  const byId = async (organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined> => {
+    const caller = await states.get(`${organizationId} ${keyId}`);
+    return caller && !isExpired(caller, clock.now()) ? caller : undefined;
+  };
+
+  return {
+    byId,
+    bySecret: async (secret) => {
+      const id = await idOf(secret);
+      return id && byId(id.organizationId, id.keyId);
+    },
+    forget: (organizationId, keyId) => states.forget(`${organizationId} ${keyId}`),
+    noteUse: uses.note,
+    [Symbol.asyncDispose]: uses[Symbol.asyncDispose],
+  };
+}
+
+const isExpired = ({ credential }: Caller, now: number): boolean =>
+  credential.expiresAt !== undefined && credential.expiresAt <= now;
+
+async function readCaller(
+  database: Database,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<Caller | undefined> {
+  // Joined with the user for the name only: a key outlives its maker's membership.
+  const [row] = await database.query(
+    `select k.scopes, k.expires_at, k.user_id, u.name
+       from api_keys k join users u on u.id = k.user_id
+      where k.organization_id = $1 and k.id = $2 and k.revoked_at is null`,
+    [organizationId, keyId],
+  );
+  if (!row) return undefined;
+  return {
+    organizationId,
+    user: { id: row.user_id, name: row.name },
+    credential: { kind: "key", keyId, ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.getTime() }) },
+    scopes: scopesOf(row.scopes),
+  };
+}

@@ -1,0 +1,103 @@
+/** The SQL of API keys. */
+import type { ApiKeyId, OrganizationId, UserId } from "../lib/ids.ts";
+import { pageOf, type Page, type PageRequest } from "../lib/page.ts";
+import type { Database, Row } from "../storage/database.ts";
+import type { ApiKey } from "./api-key.ts";
+
+const COLUMNS = `k.id, k.name, k.hint, k.user_id, u.name as user_name, k.scopes, k.created_at, k.expires_at, k.revoked_at,
+  k.last_used_at`;
+
+const keyOf = (row: Row): ApiKey => ({
+  id: row.id,
+  name: row.name,
+  hint: row.hint,
+  createdBy: { id: row.user_id, name: row.user_name },
+  scopes: row.scopes,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  revokedAt: row.revoked_at,
+  lastUsedAt: row.last_used_at,
+});
+
+export type NewApiKey = {
+  id: ApiKeyId;
+  organizationId: OrganizationId;
+  userId: UserId;
+  name: string;
+  hint: string;
+  secretHash: Buffer;
+  scopes: readonly string[];
+  now: number;
+  expiresAt: Date | null;
+  /** Of the organization, that are neither revoked nor expired. Makings at once may pass it by a few. */
+  most: number;
+};
+
+/** Undefined when the organization has as many keys as it may. */
+export async function insertApiKey(database: Database, key: NewApiKey): Promise<ApiKey | undefined> {
+  const [row] = await database.query(
+    `with k as (
+       insert into api_keys (organization_id, id, user_id, name, hint, secret_hash, scopes, created_at, expires_at)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9
+        where (select count(*) from api_keys
+                where organization_id = $1 and revoked_at is null and (expires_at is null or expires_at > $8)) < $10::int
+       returning *)
+     select ${COLUMNS} from k join users u on u.id = k.user_id`,
+    [
+      key.organizationId,
+      key.id,
+      key.userId,
+      key.name,
+      key.hint,
+      key.secretHash,
+      key.scopes,
+      new Date(key.now),
+      key.expiresAt,
+      key.most,
+    ],
+  );
+  return row && keyOf(row);
+}
+
+/** Revoked ones too, newest first. */
+export async function pageOfApiKeys(
+  database: Database,
+  organizationId: OrganizationId,
+  { first, after }: PageRequest,
+): Promise<Page<ApiKey>> {
+  const rows = await database.query(
+    `select ${COLUMNS} from api_keys k join users u on u.id = k.user_id
+      where k.organization_id = $1 and ($2::uuid is null or k.id < $2)
+      order by k.id desc limit $3`,
+    [organizationId, after ?? null, first + 1],
+  );
+  return pageOf(rows.map(keyOf), first);
+}
+
+export async function readApiKeyRow(
+  database: Database,
+  organizationId: OrganizationId,
+  id: ApiKeyId,
+): Promise<ApiKey | undefined> {
+  const [row] = await database.query(
+    `select ${COLUMNS} from api_keys k join users u on u.id = k.user_id where k.organization_id = $1 and k.id = $2`,
+    [organizationId, id],
+  );
+  return row && keyOf(row);
+}
+
+/** The key as it is then; the first revocation's time stays. Undefined when there is no such key. */
+export async function revokeApiKeyRow(
+  database: Database,
+  organizationId: OrganizationId,
+  id: ApiKeyId,
+  now: number,
+): Promise<ApiKey | undefined> {
+  const [row] = await database.query(
+    `with k as (
+       update api_keys set revoked_at = coalesce(revoked_at, $3) where organization_id = $1 and id = $2 returning *)
+     select ${COLUMNS} from k join users u on u.id = k.user_id`,
+    [organizationId, id, new Date(now)],
+  );
+  return row && keyOf(row);
+}

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Database } from "../storage/database.ts";
+import { listApiKeys, readApiKey, revokeApiKey } from "./api-keys.ts";
+import { makeOwner, openAuth, startDatabases, type TestAuth } from "./auth.testsuite.ts";
+import { authenticate, credentialValid } from "./authenticate.ts";
+import { createApiKey } from "./create-api-key.ts";
+import { ALL_SCOPES } from "./scopes.ts";
+
+const stack = new AsyncDisposableStack();
+let database: Database;
+let auth: TestAuth;
+
+beforeAll(async () => {
+  const databases = stack.use(await startDatabases());
+  database = stack.use(await databases.open());
+  auth = stack.use(openAuth(database));
+});
+afterAll(() => stack.disposeAsync());
+
+test("a key is its maker in its organization with all scopes, and only its hash is kept", async () => {
+  const { caller } = await makeOwner(auth);
+  const { key, secret } = await createApiKey(auth, caller, { name: "  Deploys " });
+  expect(key).toEqual({
+    id: key.id,
+    name: "Deploys",
+    hint: secret.slice(-4),
+    createdBy: caller.user,
+    scopes: [...ALL_SCOPES],
+    createdAt: new Date(auth.clock.now()),
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+  });
+  expect(await authenticate(auth, `bearer  ${secret}`)).toEqual({
+    organizationId: caller.organizationId,
+    user: caller.user,
+    credential: { kind: "key", keyId: key.id },
+    scopes: new Set(ALL_SCOPES),
+  });
+  const [row] = await database.query("select * from api_keys where organization_id = $1", [caller.organizationId]);
+  expect(JSON.stringify(row)).not.toContain(secret.slice(8, -4));
+});
+
+test("a revoked key is refused at once here, and within 5 s in another process", async () => {
+  const { caller } = await makeOwner(auth);
+  const { key, secret } = await createApiKey(auth, caller, { name: "key" });
+  await using other = openAuth(database);
+  const [here, there] = [
+    (await authenticate(auth, `Bearer ${secret}`))!,
+    (await authenticate(other, `Bearer ${secret}`))!,
+  ];
+  const revoked = await revokeApiKey(auth, caller, key.id);
+  expect(revoked.revokedAt).toEqual(new Date(auth.clock.now()));
+  await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  expect(await credentialValid(auth, here)).toBe(false);
+  other.clock.pass(5_000);
+  expect(await credentialValid(other, there)).toBe(false);
+  await expect(authenticate(other, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  auth.clock.pass(60_000);
+  expect((await revokeApiKey(auth, caller, key.id)).revokedAt).toEqual(revoked.revokedAt);
+});
+
+test("a key ends when it said, to the millisecond, also from memory", async () => {
+  const { caller } = await makeOwner(auth);
+  const expiresAt = new Date(auth.clock.now() + 1_000);
+  const { secret } = await createApiKey(auth, caller, { name: "key", expiresAt });
+  const known = (await authenticate(auth, `Bearer ${secret}`))!;
+  expect(known.credential).toMatchObject({ expiresAt: expiresAt.getTime() });
+  auth.clock.pass(999);
+  expect(await credentialValid(auth, known)).toBe(true);
+  auth.clock.pass(1);
+  expect(await credentialValid(auth, known)).toBe(false);
+  await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+});
+
+test("a key outlives its maker's membership", async () => {
+  const { caller } = await makeOwner(auth);
+  const { secret } = await createApiKey(auth, caller, { name: "key" });
+  await database.query("delete from members where organization_id = $1", [caller.organizationId]);
+  expect((await authenticate(auth, `Bearer ${secret}`))!.user).toEqual(caller.user);
+});
+
+test("another organization's key is NOT_FOUND like one that is not there", async () => {
+  const [ada, grace] = [(await makeOwner(auth)).caller, (await makeOwner(auth)).caller];
+  const { key } = await createApiKey(auth, ada, { name: "key" });
+  const refusals: unknown[] = [];
+  for (const id of [key.id, newId<"apiKey">()]) {
+    refusals.push(await revokeApiKey(auth, grace, id).catch((error: unknown) => error));
+  }
+  expect(refusals[0]).toEqual(refusals[1]);
+  expect(refusals[0]).toMatchObject({ code: "NOT_FOUND", message: "API key not found" });
+  expect(await readApiKey(auth, grace.organizationId, key.id)).toBeUndefined();
+  expect(await readApiKey(auth, ada.organizationId, key.id)).toEqual(key);
+  expect((await listApiKeys(auth, grace, { first: 10 })).items).toEqual([]);
+});
+
+test("pages, newest first", async () => {
+  const { caller } = await makeOwner(auth);
+  for (const name of ["a", "b", "c"]) await createApiKey(auth, caller, { name });
+  const one = await listApiKeys(auth, caller, { first: 2 });
+  expect([one.items.map(({ name }) => name), one.hasNextPage]).toEqual([["c", "b"], true]);
+  const two = await listApiKeys(auth, caller, { first: 2, after: one.items[1]!.id });
+  expect([two.items.map(({ name }) => name), two.hasNextPage]).toEqual([["a"], false]);
+  for (const first of [0, -1, LIMITS.pageSize + 1]) {
+    expect(() => listApiKeys(auth, caller, { first })).toThrow(expect.objectContaining({ code: "BAD_USER_INPUT" }));
+  }
+});
+
+test("bad names and times are refused by field", async () => {
+  const { caller } = await makeOwner(auth);
+  for (const name of ["", "a\u0000", "x".repeat(201)]) {
+    await expect(createApiKey(auth, caller, { name })).rejects.toMatchObject({
+      code: "BAD_USER_INPUT",
+      details: { fields: [{ path: "input.name" }] },
+    });
+  }
+  for (const expiresAt of [new Date(auth.clock.now()), new Date(0), new Date(Number.NaN)]) {
+    await expect(createApiKey(auth, caller, { name: "key", expiresAt })).rejects.toMatchObject({
+      code: "BAD_USER_INPUT",
+      details: { fields: [{ path: "input.expiresAt" }] },
+    });
+  }
+});
+
+test("an organization has at most 1,000 live keys", async () => {
+  const { caller } = await makeOwner(auth);
+  await database.query(
+    `insert into api_keys (organization_id, id, user_id, name, hint, secret_hash, scopes, created_at)
+     select $1::uuid, gen_random_uuid(), $2, 'key', 'hint', sha256(convert_to($1::uuid::text || number, 'UTF8')), '{}', $4
+       from generate_series(1, $3::int) number`,
+    [caller.organizationId, caller.user.id, LIMITS.apiKeysPerOrganization - 1, new Date(auth.clock.now())],
+  );
+  const { key } = await createApiKey(auth, caller, { name: "last" });
+  await expect(createApiKey(auth, caller, { name: "over" })).rejects.toMatchObject({ code: "CONFLICT" });
+  await revokeApiKey(auth, caller, key.id);
+  await createApiKey(auth, caller, { name: "again" });
+});
+
+test("the last use is written together a second later, at most once a minute, and at the end", async () => {
+  const { caller } = await makeOwner(auth);
+  const [one, two] = [await createApiKey(auth, caller, { name: "1" }), await createApiKey(auth, caller, { name: "2" })];
+  const own = openAuth(database);
+  own.clock.pass(auth.clock.now() - own.clock.now());
+  const usedAt = async (id = one.key.id): Promise<number | undefined> =>
+    (await readApiKey(own, caller.organizationId, id))!.lastUsedAt?.getTime();
+  const writtenBy = async (at: number | undefined, id = one.key.id): Promise<void> => {
+    await expect.poll(() => usedAt(id)).toBe(at);
+  };
+  const start = own.clock.now();
+  await authenticate(own, `Bearer ${one.secret}`);
+  own.clock.pass(500);
+  await authenticate(own, `Bearer ${two.secret}`);
+  expect([await usedAt(), await usedAt(two.key.id)]).toEqual([undefined, undefined]);
+  own.clock.pass(500);
+  await writtenBy(start);
+  await writtenBy(start + 500, two.key.id);
+  own.clock.pass(58_000);
+  await authenticate(own, `Bearer ${one.secret}`);
+  own.clock.pass(999);
+  await authenticate(own, `Bearer ${one.secret}`);
+  expect(await usedAt()).toBe(start);
+  own.clock.pass(1);
+  await authenticate(own, `Bearer ${one.secret}`);
+  await own[Symbol.asyncDispose]();
+  await writtenBy(start + 60_000);
+});
+
+test("a warm key costs no query", async () => {
+  const { caller } = await makeOwner(auth);
+  const { secret } = await createApiKey(auth, caller, { name: "key" });
+  const reads: string[] = [];
+  const counted: Database = { ...database, query: (text, values) => (reads.push(text), database.query(text, values)) };
+  await using own = openAuth(counted);
+  for (let time = 0; time < 1_000; time++) await authenticate(own, `Bearer ${secret}`);
+  expect(reads).toHaveLength(2);
+});

@@ -1,0 +1,60 @@
+/** The room's handle: what sign-in keeps in memory. Every operation of the room takes it first. */
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+import type { Plan } from "../storage/schema.ts";
+import { createAccessTokens, type AccessTokens } from "./access-token.ts";
+import { createKeyStates, type KeyStates } from "./api-key-states.ts";
+import type { Caller } from "./caller.ts";
+import { createLoginThrottle, type LoginThrottle } from "./login-throttle.ts";
+import { createPasswords, type Passwords } from "./passwords.ts";
+import type { SecretKeys } from "./secret-key.ts";
+import { createSessionStates, type SessionStates } from "./session-states.ts";
+import { createSetupLink, type SetupLink } from "./setup-link.ts";
+
+export type Auth = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  /** Of every organization at its creation. */
+  defaultPlan: Plan;
+  passwords: Passwords;
+  throttle: LoginThrottle;
+  accessTokens: AccessTokens;
+  /** HMAC key of refresh tokens. */
+  refreshKey: Buffer;
+  sessions: SessionStates;
+  keys: KeyStates;
+  setupLink: SetupLink;
+  /** Called once, after the first owner is committed; what it throws is logged and does not undo the setup. */
+  afterSetup: (owner: Caller) => Promise<void>;
+} & AsyncDisposable;
+
+export type AuthOptions = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  secretKeys: SecretKeys;
+  defaultPlan: Plan;
+  afterSetup?: (owner: Caller) => Promise<void>;
+};
+
+export function createAuth(options: AuthOptions): Auth {
+  const { database, clock, log, secretKeys, defaultPlan } = options;
+  const keys = createKeyStates(database, clock, log);
+  return {
+    database,
+    clock,
+    log,
+    defaultPlan,
+    passwords: createPasswords(),
+    throttle: createLoginThrottle(clock),
+    accessTokens: createAccessTokens(clock, secretKeys.signing),
+    refreshKey: secretKeys.derive("refresh tokens v1"),
+    sessions: createSessionStates(database, clock),
+    keys,
+    setupLink: createSetupLink(clock),
+    afterSetup: options.afterSetup ?? (async () => {}),
+    [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,100 @@
+import { describe, expect, test } from "vitest";
+import {
+  emailProblem,
+  handleProblem,
+  isEmail,
+  nameProblem,
+  passwordProblem,
+  refuseProblems,
+  tidyName,
+} from "./names.ts";
+
+test.each(["Ada", " Ada Lovelace ", "日本語", "a".repeat(200), "it's <b>bold</b>", "👩‍👩‍👧"])("the name %j", (name) => {
+  expect(nameProblem(name, "input.name")).toBeUndefined();
+});
+
+test.each([
+  ["", "required"],
+  [" \t\n", "required"],
+  ["a".repeat(201), "too_long"],
+  ["a".repeat(1_000_000), "too_long"],
+  ["a\u0000b", "invalid"],
+  ["a\nb", "invalid"],
+  ["a\u009bb", "invalid"],
+  ["a\u2028b", "invalid"],
+  ["a\ud800b", "invalid"],
+])("not the name %j", (name, code) => {
+  expect(nameProblem(name, "input.name")).toMatchObject({ path: "input.name", code });
+});
+
+test("names are compared as NFC", () => {
+  expect(tidyName(" e\u0301 ")).toBe("\u00e9");
+});
+
+test.each(["a", "demo", "a-b", "0", "a".repeat(63)])("the handle %j", (handle) => {
+  expect(handleProblem(handle, "input.handle")).toBeUndefined();
+});
+
+test.each(["", "-a", "a-", "A", "a_b", "a.b", "a b", "ä", "a\n", "a\u0000", "a".repeat(64)])(
+  "not the handle %j",
+  (handle) => {
+    expect(handleProblem(handle, "input.handle")).toMatchObject({ code: "invalid" });
+  },
+);
+
+test.each(["a@b", "ada@example.com", "a+b@x.co", "Ada.Love'lace@EXAMPLE.com", "ünï@exämple.de"])(
+  "the address %j",
+  (email) => {
+    expect(emailProblem(email, "input.email")).toBeUndefined();
+  },
+);
+
+test.each([
+  "",
+  "a",
+  "@b",
+  "a@",
+  "a@b@c",
+  "a b@c",
+  "a@b.",
+  "a@.b",
+  "a@b..c",
+  "a@b\nBcc: c@d",
+  "a\u0000@b",
+  "\ud800@b",
+  "<a@b>",
+  `a@${"b".repeat(254)}`,
+  `${"a".repeat(65)}@b`,
+])("not the address %j", (email) => {
+  expect(isEmail(email)).toBe(false);
+});
+
+test("a hostile address is judged at once", () => {
+  const start = performance.now();
+  isEmail(`a@${"b.".repeat(120)}!`);
+  isEmail(`${"a".repeat(1_000_000)}@`);
+  expect(performance.now() - start).toBeLessThan(50);
+});
+
+describe("passwords", () => {
+  test("10 to 256 characters, any of them", () => {
+    expect(passwordProblem("x".repeat(10), "p")).toBeUndefined();
+    expect(passwordProblem("\u0000 \ud800 ü \n 🔑", "p")).toBeUndefined();
+    expect(passwordProblem("x".repeat(9), "p")).toMatchObject({ code: "too_short" });
+    expect(passwordProblem("x".repeat(257), "p")).toMatchObject({ code: "too_long" });
+  });
+});
+
+test("all problems are told together", () => {
+  const found = [nameProblem("", "input.name"), undefined, emailProblem("x", "input.email")];
+  expect(() => refuseProblems(found)).toThrow(
+    expect.objectContaining({
+      code: "BAD_USER_INPUT",
+      message: "name must not be empty; email must be an e-mail address",
+      details: {
+        fields: [expect.objectContaining({ path: "input.name" }), expect.objectContaining({ path: "input.email" })],
+      },
+    }),
+  );
+  expect(() => refuseProblems([undefined])).not.toThrow();
+});

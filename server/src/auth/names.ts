@@ -1,0 +1,61 @@
+/** What people may type as names, handles, e-mail addresses and passwords, and the sentence when they may not. */
+import { badInput, type FieldProblem } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
+
+/** RFC 1123 label: a project's handle is a definition's namespace. */
+const HANDLE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** RFC 5321: 254 characters at most. What is before and after the @ is the mail server's business. */
+const EMAIL = /^[^\s@<>()[\],;:"\\]{1,64}@[^\s@<>()[\],;:"\\.]+(?:\.[^\s@<>()[\],;:"\\.]+)*$/u;
+const EMAIL_CHARACTERS_MOST = 254;
+/** Control characters: PostgreSQL refuses NUL in text, and the others break terminals and logs. */
+const CONTROL = /\p{Cc}|[\u2028\u2029]/u;
+
+/** As it is stored: NFC, without space around it. */
+export const tidyName = (text: string): string => text.normalize("NFC").trim();
+
+const problem = (path: string, code: string, message: string): FieldProblem => ({ path, code, message });
+
+export const isPlainText = (text: string): boolean => text.isWellFormed() && !CONTROL.test(text);
+
+/** `path` in dots from the argument, e.g. `input.name`. */
+export function nameProblem(text: string, path: string): FieldProblem | undefined {
+  const name = tidyName(text);
+  if (name === "") return problem(path, "required", "must not be empty");
+  if (name.length > LIMITS.nameCharacters) {
+    return problem(path, "too_long", `must have at most ${LIMITS.nameCharacters} characters`);
+  }
+  if (!isPlainText(name)) return problem(path, "invalid", "must not contain control characters or lone surrogates");
+  return undefined;
+}
+
+export const handleProblem = (text: string, path: string): FieldProblem | undefined =>
+  HANDLE.test(text)
+    ? undefined
+    : problem(
+        path,
+        "invalid",
+        "must be 1 to 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit",
+      );
+
+export const isEmail = (text: string): boolean =>
+  text.length <= EMAIL_CHARACTERS_MOST && EMAIL.test(text) && isPlainText(text);
+
+export const emailProblem = (text: string, path: string): FieldProblem | undefined =>
+  isEmail(tidyName(text)) ? undefined : problem(path, "invalid", "must be an e-mail address");
+
+export function passwordProblem(text: string, path: string): FieldProblem | undefined {
+  if (text.length < LIMITS.passwordCharactersLeast) {
+    return problem(path, "too_short", `must have at least ${LIMITS.passwordCharactersLeast} characters`);
+  }
+  if (text.length > LIMITS.passwordCharactersMost) {
+    return problem(path, "too_long", `must have at most ${LIMITS.passwordCharactersMost} characters`);
+  }
+  return undefined;
+}
+
+/** Throws BAD_USER_INPUT with every problem found, each named in the message. */
+export function refuseProblems(found: (FieldProblem | undefined)[]): void {
+  const fields = found.filter((one) => one !== undefined);
+  if (fields.length === 0) return;
+  throw badInput(fields.map(({ path, message }) => `${path.replace(/^input\./, "")} ${message}`).join("; "), fields);
+}

@@ -1,0 +1,68 @@
+/** Organizations: read, listed for a user, and given a plan. */
+import { badInput, notFound } from "../lib/errors.ts";
+import type { OrganizationId, UserId } from "../lib/ids.ts";
+import type { Row } from "../storage/database.ts";
+import type { Plan } from "../storage/schema.ts";
+import type { Auth } from "./auth.ts";
+import type { Membership, Organization } from "./organization.ts";
+import { PLANS } from "./organization.ts";
+
+const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.created_at";
+/** A user's organizations are a plain list: this many at most. */
+const MEMBERSHIPS_LISTED = 1_000;
+
+export const organizationOf = (row: Row): Organization => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  requestsPerMinute: row.requests_per_minute,
+  createdAt: row.created_at,
+});
+
+export async function readOrganization(auth: Auth, id: OrganizationId): Promise<Organization | undefined> {
+  const [row] = await auth.database.query(`select ${COLUMNS} from organizations o where o.id = $1`, [id]);
+  return row && organizationOf(row);
+}
+
+/** By name, for the operator: names are not unique. */
+export async function findOrganizations(auth: Auth, name: string): Promise<Organization[]> {
+  const rows = await auth.database.query(
+    `select ${COLUMNS} from organizations o where o.name = $1 order by o.created_at, o.id limit 100`,
+    [name],
+  );
+  return rows.map(organizationOf);
+}
+
+/** The first joined first. */
+export async function listMemberships(auth: Auth, userId: UserId): Promise<Membership[]> {
+  const rows = await auth.database.query(
+    `select ${COLUMNS}, m.role from members m join organizations o on o.id = m.organization_id
+      where m.user_id = $1 order by m.created_at, m.organization_id limit $2`,
+    [userId, MEMBERSHIPS_LISTED],
+  );
+  return rows.map((row) => ({ organization: organizationOf(row), role: row.role }));
+}
+
+/** `requestsPerMinute` goes with the Enterprise plan only; absent there: without limit. Throws BAD_USER_INPUT, NOT_FOUND. */
+export async function setPlan(
+  auth: Auth,
+  id: OrganizationId,
+  change: { plan: Plan; requestsPerMinute?: number | undefined },
+): Promise<Organization> {
+  const { plan, requestsPerMinute } = change;
+  if (!PLANS.includes(plan)) throw badInput(`the plan must be one of ${PLANS.join(", ")}`);
+  if (requestsPerMinute !== undefined) checkRate(plan, requestsPerMinute);
+  const [row] = await auth.database.query(
+    `update organizations o set plan = $2, requests_per_minute = $3 where o.id = $1 returning ${COLUMNS}`,
+    [id, plan, requestsPerMinute ?? null],
+  );
+  if (!row) throw notFound("Organization");
+  return organizationOf(row);
+}
+
+function checkRate(plan: Plan, requestsPerMinute: number): void {
+  if (plan !== "enterprise") throw badInput("requests per minute are set with the enterprise plan only");
+  if (!Number.isInteger(requestsPerMinute) || requestsPerMinute < 1 || requestsPerMinute > 2 ** 31 - 1) {
+    throw badInput("requests per minute must be a whole number of at least 1");
+  }
+}

@@ -1,0 +1,44 @@
+import { notFound, Refusal } from "../lib/errors.ts";
+import type { OrganizationId } from "../lib/ids.ts";
+import type { Auth } from "./auth.ts";
+import { hashToken, makeRefreshToken, readRefreshToken, type RefreshToken } from "./refresh-token.ts";
+import { readSession, revokeSession, rotateSession } from "./session-store.ts";
+import { signedInAs, type SignedIn } from "./session.ts";
+
+export type RefreshRequest = { refreshToken: string; organizationId?: OrganizationId | undefined };
+
+const refused = (): Refusal =>
+  new Refusal("UNAUTHENTICATED", "the refresh token is not valid or has expired: sign in again");
+
+/**
+ * New tokens for a refresh token, which is void from then on; `organizationId` moves the session there. Using a token
+ * a second time ends the whole session: one of the two users is a thief (RFC 9700, 4.14.2). Throws UNAUTHENTICATED, or
+ * NOT_FOUND for an organization the user is no member of (the token then stays good).
+ */
+export async function refreshSession(auth: Auth, request: RefreshRequest): Promise<SignedIn> {
+  const token = readRefreshToken(auth.refreshKey, request.refreshToken);
+  if (!token) throw refused();
+  const next = makeRefreshToken(auth.refreshKey, { ...token, generation: token.generation + 1 });
+  const rotated = await rotateSession(auth.database, {
+    ...token,
+    secretHash: hashToken(request.refreshToken),
+    nextSecretHash: hashToken(next),
+    organizationId: request.organizationId,
+    now: auth.clock.now(),
+  });
+  if (!rotated) throw await reasonOf(auth, token, request.organizationId !== undefined);
+  auth.sessions.forget(rotated.formerOrganizationId, token.sessionId);
+  auth.sessions.forget(rotated.organizationId, token.sessionId);
+  return signedInAs(auth, { id: token.sessionId, ...rotated }, next);
+}
+
+async function reasonOf(auth: Auth, token: RefreshToken, isMove: boolean): Promise<Refusal> {
+  const now = auth.clock.now();
+  const session = await readSession(auth.database, token.sessionId, now);
+  if (!session?.isLive) return refused();
+  if (session.generation === token.generation) return isMove ? notFound("Organization") : refused();
+  await revokeSession(auth.database, session.organizationId, token.sessionId, now);
+  auth.sessions.forget(session.organizationId, token.sessionId);
+  auth.log.warn({ session: token.sessionId }, "a refresh token was used twice: its session was ended");
+  return new Refusal("UNAUTHENTICATED", "this refresh token was used before: the session is ended, sign in again");
+}

@@ -1,0 +1,38 @@
+/**
+ * Refresh tokens: `rt_` and base64url of session (16 bytes), generation (4), randomness (32) and a mark (16): an HMAC
+ * over the rest. With the mark a made-up token costs no query, and an older one of a session is known to be genuine,
+ * so that only someone who held it can end the session by using it again. At rest only its SHA-256 is kept.
+ */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { SessionId } from "../lib/ids.ts";
+
+export type RefreshToken = { sessionId: SessionId; generation: number };
+
+const PREFIX = "rt_";
+const SESSION = 16;
+const BODY = SESSION + 4 + 32;
+const MARK = 16;
+
+const mark = (key: Buffer, body: Buffer): Buffer => createHmac("sha256", key).update(body).digest().subarray(0, MARK);
+
+export const hashToken = (token: string): Buffer => createHash("sha256").update(token).digest();
+
+export function makeRefreshToken(key: Buffer, { sessionId, generation }: RefreshToken): string {
+  const body = randomBytes(BODY);
+  body.write(sessionId.replaceAll("-", ""), 0, "hex");
+  body.writeUInt32BE(generation, SESSION);
+  return PREFIX + Buffer.concat([body, mark(key, body)]).toString("base64url");
+}
+
+/** Whose token it is, or undefined when this installation never made it. */
+export function readRefreshToken(key: Buffer, token: string): RefreshToken | undefined {
+  if (!/^rt_[\w-]{91}$/.test(token)) return undefined;
+  const bytes = Buffer.from(token.slice(PREFIX.length), "base64url");
+  // The last character has two spare bits: only the form that was given out is one.
+  if (bytes.toString("base64url") !== token.slice(PREFIX.length)) return undefined;
+  const body = bytes.subarray(0, BODY);
+  if (!timingSafeEqual(mark(key, body), bytes.subarray(BODY))) return undefined;
+  const hex = body.toString("hex", 0, SESSION);
+  const uuid = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  return { sessionId: uuid as SessionId, generation: body.readUInt32BE(SESSION) };
+}

@@ -1,0 +1,35 @@
+import { sign, verify } from "node:crypto";
+import { expect, test } from "vitest";
+import { parseSecretKey, secretKeys } from "./secret-key.ts";
+
+const bytes = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index));
+
+test.each([
+  bytes.toString("hex"),
+  bytes.toString("hex").toUpperCase(),
+  bytes.toString("base64"),
+  bytes.toString("base64url"),
+  ` ${bytes.toString("hex")}\n`,
+])("the key %j", (text) => {
+  expect(parseSecretKey(text)).toEqual(bytes);
+});
+
+test.each(["", "secret", bytes.toString("hex").slice(1), `${bytes.toString("hex")}00`, "=".repeat(44), "ä".repeat(43)])(
+  "not the key %j",
+  (text) => {
+    expect(parseSecretKey(text)).toBeUndefined();
+  },
+);
+
+test("the same master key gives the same keys after every restart, another gives others", () => {
+  const [one, again, other] = [secretKeys(bytes), secretKeys(Buffer.from(bytes)), secretKeys(Buffer.alloc(32))];
+  // Held to a figure: a change here would end all sessions of all installations.
+  expect(one.derive("refresh tokens v1").toString("hex")).toBe(
+    "220416a5f96ff6b775321433f2cbc525782bd355477d6c0543bf127ff2cdd68a",
+  );
+  expect(one.derive("a")).not.toEqual(one.derive("b"));
+  expect(one.derive("a")).not.toEqual(other.derive("a"));
+  const signature = sign(null, Buffer.from("text"), one.signing.private);
+  expect(verify(null, Buffer.from("text"), again.signing.public, signature)).toBe(true);
+  expect(verify(null, Buffer.from("text"), other.signing.public, signature)).toBe(false);
+});

@@ -1,0 +1,121 @@
+/**
+ * The one secret of an installation: 32 bytes from `SECRET_KEY` or from `<data folder>/secret.key` (0600, made at the
+ * first start). All other keys are derived from it, so a backup needs the database and this file, nothing else.
+ */
+import { createPrivateKey, createPublicKey, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
+import { link, open, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf, OperatorError } from "../lib/errors.ts";
+import type { Database } from "../storage/database.ts";
+
+export type SecretKeys = {
+  /** 32 bytes for one purpose; the same for the same purpose, unrelated for others (RFC 5869). */
+  derive(purpose: string): Buffer;
+  /** Ed25519, for access tokens. */
+  signing: { private: KeyObject; public: KeyObject };
+};
+
+const KEY_BYTES = 32;
+const FILE = "secret.key";
+/** RFC 8410: a PKCS #8 wrapping of a 32-byte Ed25519 seed. */
+const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/** 32 bytes as 64 hex digits, base64 or base64url; undefined when it is anything else. */
+export function parseSecretKey(text: string): Buffer | undefined {
+  const tidy = text.trim();
+  if (/^[0-9a-f]{64}$/i.test(tidy)) return Buffer.from(tidy, "hex");
+  if (!/^[\w+/-]{43}=?$/.test(tidy)) return undefined;
+  const bytes = Buffer.from(tidy, "base64url");
+  return bytes.length === KEY_BYTES ? bytes : undefined;
+}
+
+export function secretKeys(master: Buffer): SecretKeys {
+  const derive = (purpose: string): Buffer =>
+    Buffer.from(hkdfSync("sha256", master, "", `autograph ${purpose}`, KEY_BYTES));
+  const seed = derive("access tokens ed25519 v1");
+  const signing = createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, seed]), format: "der", type: "pkcs8" });
+  return { derive, signing: { private: signing, public: createPublicKey(signing) } };
+}
+
+/**
+ * Reads or makes the key and holds it against the database's fingerprint. Throws OperatorError when `configured` is no
+ * key, the file cannot be read or written, or the database was made with another key.
+ */
+export async function openSecretKeys(
+  database: Database,
+  options: { configured?: string | undefined; dataFolder: string },
+): Promise<SecretKeys> {
+  const known = await readFingerprint(database);
+  const path = join(options.dataFolder, FILE);
+  const master =
+    options.configured === undefined ? await fileKey(path, known === undefined) : configuredKey(options.configured);
+  const keys = secretKeys(master);
+  const fingerprint = keys.derive("fingerprint v1").toString("hex", 0, 16);
+  if ((known ?? (await writeFingerprint(database, fingerprint))) === fingerprint) return keys;
+  const source = options.configured === undefined ? path : "SECRET_KEY";
+  throw new OperatorError(
+    `${source} is not the key this database was made with: put the former ${FILE} back, or set SECRET_KEY to its content`,
+  );
+}
+
+function configuredKey(text: string): Buffer {
+  const key = parseSecretKey(text);
+  if (key) return key;
+  throw new OperatorError(`SECRET_KEY must be 32 bytes as 64 hex digits or as base64 (openssl rand -hex 32 makes one)`);
+}
+
+async function fileKey(path: string, mayCreate: boolean): Promise<Buffer> {
+  const text = (await readKeyFile(path)) ?? (mayCreate ? await createKeyFile(path) : undefined);
+  if (text === undefined) {
+    throw new OperatorError(`${path} is missing, and this database was made with it: put it back, or set SECRET_KEY`);
+  }
+  const key = parseSecretKey(text);
+  if (key) return key;
+  throw new OperatorError(`${path} does not hold a key (64 hex digits): put the former file back`);
+}
+
+async function readKeyFile(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new OperatorError(`${path} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** Written aside, synced and linked into place: a crash leaves no half key, and of two starts at once one wins. */
+async function createKeyFile(path: string): Promise<string | undefined> {
+  const aside = `${path}.${randomBytes(6).toString("hex")}`;
+  try {
+    await using file = await open(aside, "wx", 0o600);
+    await file.writeFile(`${randomBytes(KEY_BYTES).toString("hex")}\n`);
+    await file.sync();
+    await link(aside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw new OperatorError(`${path} cannot be written: ${messageOf(error)}`);
+    }
+  } finally {
+    await rm(aside, { force: true });
+  }
+  return readKeyFile(path);
+}
+
+async function readFingerprint(database: Database): Promise<string | undefined> {
+  const row = await database.kysely
+    .selectFrom("settings")
+    .select("value")
+    .where("name", "=", "secret_key")
+    .executeTakeFirst();
+  return (row?.value as { fingerprint: string } | undefined)?.fingerprint;
+}
+
+/** The fingerprint that the database then has: of two first starts at once, the first one's. */
+async function writeFingerprint(database: Database, fingerprint: string): Promise<string | undefined> {
+  await database.kysely
+    .insertInto("settings")
+    .values({ name: "secret_key", value: JSON.stringify({ fingerprint }) })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .execute();
+  return readFingerprint(database);
+}

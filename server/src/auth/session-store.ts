@@ -1,0 +1,105 @@
+/** The SQL of sessions. A session is in one organization at a time; `generation` counts its refresh tokens. */
+import type { OrganizationId, SessionId, UserId } from "../lib/ids.ts";
+import type { Database } from "../storage/database.ts";
+import type { Client } from "./caller.ts";
+import { REFRESH_LIFE_MS } from "./session.ts";
+
+export type NewSession = {
+  id: SessionId;
+  organizationId: OrganizationId;
+  userId: UserId;
+  client: Client;
+  secretHash: Buffer;
+  now: number;
+};
+
+/** Also notes the organization last used, and clears the user's sessions that ended long ago. */
+export const insertSession = (database: Database, session: NewSession): Promise<unknown> =>
+  database.query(
+    `with used as (update users set last_organization_id = $1 where id = $3 and last_organization_id is distinct from $1),
+          ended as (delete from sessions where user_id = $3 and expires_at < $6)
+     insert into sessions (organization_id, id, user_id, client, generation, secret_hash, created_at, refreshed_at, expires_at)
+     values ($1, $2, $3, $4, 1, $5, $6, $6, $7)`,
+    [
+      session.organizationId,
+      session.id,
+      session.userId,
+      session.client,
+      session.secretHash,
+      new Date(session.now),
+      new Date(session.now + REFRESH_LIFE_MS),
+    ],
+  );
+
+export type Rotation = {
+  sessionId: SessionId;
+  generation: number;
+  secretHash: Buffer;
+  nextSecretHash: Buffer;
+  /** To move to; the session's own when absent. */
+  organizationId?: OrganizationId | undefined;
+  now: number;
+};
+export type Rotated = {
+  organizationId: OrganizationId;
+  formerOrganizationId: OrganizationId;
+  userId: UserId;
+  client: Client;
+};
+
+/** Compare-and-set on the token in use: of two refreshes at once one gets nothing. Needs the user's membership. */
+export async function rotateSession(database: Database, rotation: Rotation): Promise<Rotated | undefined> {
+  const [row] = await database.query(
+    `with former as (select organization_id, user_id from sessions where id = $1),
+          rotated as (
+            update sessions s
+               set organization_id = m.organization_id, generation = s.generation + 1, secret_hash = $4,
+                   refreshed_at = $6, expires_at = $7
+              from members m
+             where s.id = $1 and s.generation = $2 and s.secret_hash = $3 and s.revoked_at is null and s.expires_at > $6
+               and m.user_id = s.user_id and m.organization_id = coalesce($5::uuid, s.organization_id)
+            returning s.organization_id, s.user_id, s.client),
+          used as (
+            update users u set last_organization_id = rotated.organization_id from rotated
+             where u.id = rotated.user_id and u.last_organization_id is distinct from rotated.organization_id)
+     select rotated.*, former.organization_id as former_organization_id from rotated cross join former`,
+    [
+      rotation.sessionId,
+      rotation.generation,
+      rotation.secretHash,
+      rotation.nextSecretHash,
+      rotation.organizationId ?? null,
+      new Date(rotation.now),
+      new Date(rotation.now + REFRESH_LIFE_MS),
+    ],
+  );
+  if (!row) return undefined;
+  return {
+    organizationId: row.organization_id,
+    formerOrganizationId: row.former_organization_id,
+    userId: row.user_id,
+    client: row.client,
+  };
+}
+
+export type SessionRow = { organizationId: OrganizationId; generation: number; isLive: boolean };
+
+export async function readSession(database: Database, id: SessionId, now: number): Promise<SessionRow | undefined> {
+  const [row] = await database.query(
+    "select organization_id, generation, revoked_at is null and expires_at > $2 as is_live from sessions where id = $1",
+    [id, new Date(now)],
+  );
+  return row && { organizationId: row.organization_id, generation: row.generation, isLive: row.is_live };
+}
+
+export const revokeSession = (
+  database: Database,
+  organizationId: OrganizationId,
+  id: SessionId,
+  now: number,
+): Promise<unknown> =>
+  database.query("update sessions set revoked_at = $3 where organization_id = $1 and id = $2 and revoked_at is null", [
+    organizationId,
+    id,
+    new Date(now),
+  ]);

@@ -1,0 +1,64 @@
+/** The first owner of an installation, made once: by the setup link, by ADMIN_EMAIL, or by the command line. */
+import { conflict, messageOf, OperatorError, Refusal } from "../lib/errors.ts";
+import type { Auth } from "./auth.ts";
+import { ownerCaller, type Caller } from "./caller.ts";
+import { insertWithOwner } from "./create-organization.ts";
+import { emailProblem, nameProblem, passwordProblem, refuseProblems } from "./names.ts";
+import type { Organization, User } from "./organization.ts";
+import { isDuplicate } from "../storage/pg-errors.ts";
+import { isEmpty, nameOfEmail } from "./users.ts";
+
+export type FirstOwner = { organization: string; name: string; email: string; password: string };
+export type SetUp = { organization: Organization; user: User; caller: Caller };
+
+const alreadySetUp = (): Refusal => conflict("Autograph is already set up: sign in instead");
+
+/** By the setup link's token. Throws CONFLICT when set up already, UNAUTHENTICATED for a bad token, BAD_USER_INPUT. */
+export async function setup(auth: Auth, input: FirstOwner & { token: string }): Promise<SetUp> {
+  if (!(await isEmpty(auth))) throw alreadySetUp();
+  if (!auth.setupLink.fits(input.token)) {
+    throw new Refusal(
+      "UNAUTHENTICATED",
+      "the setup link is not valid or has expired: start Autograph again for a new one",
+    );
+  }
+  const made = await createFirstOwner(auth, input);
+  auth.setupLink.close();
+  return made;
+}
+
+/** Without a token, for whoever may read the data folder. Throws CONFLICT when there is a user, BAD_USER_INPUT. */
+export async function createFirstOwner(auth: Auth, owner: FirstOwner): Promise<SetUp> {
+  refuseProblems([
+    nameProblem(owner.organization, "input.organization"),
+    nameProblem(owner.name, "input.name"),
+    emailProblem(owner.email, "input.email"),
+    passwordProblem(owner.password, "input.password"),
+  ]);
+  const { password, ...rows } = owner;
+  const passwordHash = await auth.passwords.hash(password);
+  const made = await insertWithOwner(auth, { ...rows, passwordHash, plan: auth.defaultPlan, onlyIfEmpty: true }).catch(
+    (error: unknown) => {
+      throw isDuplicate(error) ? alreadySetUp() : error;
+    },
+  );
+  if (!made) throw alreadySetUp();
+  const caller = ownerCaller(made.organization.id, made.owner);
+  await auth.afterSetup(caller).catch((error: unknown) => {
+    auth.log.error({ reason: messageOf(error) }, "the demo project could not be made");
+  });
+  return { organization: made.organization, user: made.owner, caller };
+}
+
+/** `ADMIN_EMAIL` and `ADMIN_PASSWORD`: undefined when the database has a user already. Throws OperatorError. */
+export async function createAdmin(auth: Auth, admin: { email: string; password: string }): Promise<SetUp | undefined> {
+  if (!(await isEmpty(auth))) return undefined;
+  const name = nameOfEmail(admin.email);
+  try {
+    return await createFirstOwner(auth, { organization: "My organization", name, ...admin });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code === "CONFLICT") return undefined;
+    throw new OperatorError(`ADMIN_EMAIL and ADMIN_PASSWORD make no owner: ${error.message}`);
+  }
+}

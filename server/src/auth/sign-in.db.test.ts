@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newId } from "../lib/ids.ts";
+import type { Database } from "../storage/database.ts";
+import { authenticate, credentialValid } from "./authenticate.ts";
+import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "./auth.testsuite.ts";
+import { createOrganization } from "./create-organization.ts";
+import { login, type LoginFrom } from "./login.ts";
+import { logout } from "./logout.ts";
+import { listMemberships } from "./organizations.ts";
+import { refreshSession } from "./refresh-session.ts";
+import { createUser, resetPassword } from "./users.ts";
+
+const from: LoginFrom = { address: "192.0.2.1", client: "api" };
+const bearer = (token: string): string => `Bearer ${token}`;
+
+const stack = new AsyncDisposableStack();
+let database: Database;
+let auth: TestAuth;
+
+beforeAll(async () => {
+  const databases = stack.use(await startDatabases());
+  database = stack.use(await databases.open());
+  auth = stack.use(openAuth(database));
+});
+afterAll(() => stack.disposeAsync());
+
+describe("login", () => {
+  test("answers tokens that name the caller", async () => {
+    const { caller, email } = await makeOwner(auth);
+    const signedIn = await login(auth, { email: ` ${email.toUpperCase()} `, password: PASSWORD }, from);
+    expect(signedIn.expiresAt.getTime()).toBe(auth.clock.now() + 600_000);
+    expect(signedIn.refreshToken).toMatch(/^rt_/);
+    const known = await authenticate(auth, bearer(signedIn.accessToken));
+    expect(known).toEqual({
+      organizationId: caller.organizationId,
+      user: caller.user,
+      credential: {
+        kind: "user",
+        sessionId: signedIn.sessionId,
+        client: "api",
+        expiresAt: signedIn.expiresAt.getTime(),
+      },
+      scopes: caller.scopes,
+    });
+    expect(await credentialValid(auth, known!)).toBe(true);
+  });
+
+  test("refuses an unknown e-mail and a wrong password in the same words", async () => {
+    const { email } = await makeOwner(auth);
+    const wrong = {
+      password: { email, password: `${PASSWORD}!` },
+      email: { email: "nobody@example.com", password: PASSWORD },
+      noEmail: { email: "", password: PASSWORD },
+      nul: { email: `${email}\u0000`, password: PASSWORD },
+      surrogate: { email: `\ud800${email}`, password: PASSWORD },
+      injection: { email: "' or true --@x", password: PASSWORD },
+      empty: { email, password: "" },
+      huge: { email, password: "x".repeat(1_000_000) },
+      like: { email: email.replace("owner", "%"), password: PASSWORD },
+    };
+    const refusals = await Promise.all(
+      Object.values(wrong).map((input) => login(auth, input, from).then(String, (error: unknown) => error)),
+    );
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({ code: "UNAUTHENTICATED", message: "the e-mail or the password is wrong" });
+    }
+  });
+
+  test("is throttled by e-mail after ten failures, and others are not", async () => {
+    const [ada, grace] = [await makeOwner(auth), await makeOwner(auth)];
+    const address = "192.0.2.50";
+    for (let index = 0; index < 10; index++) {
+      await expect(login(auth, { email: ada.email, password: "wrong" }, { ...from, address })).rejects.toThrow(
+        "the e-mail or the password is wrong",
+      );
+    }
+    const right = { email: ada.email, password: PASSWORD };
+    await expect(login(auth, right, { ...from, address: "192.0.2.51" })).rejects.toMatchObject({
+      code: "RATE_LIMITED",
+      details: { retryAfter: 30 },
+    });
+    await login(auth, { email: grace.email, password: PASSWORD }, { ...from, address });
+    auth.clock.pass(30_000);
+    await login(auth, right, from);
+  });
+
+  test("fifty right ones at once all pass", async () => {
+    const { email } = await makeOwner(auth);
+    const one = (): Promise<unknown> => login(auth, { email, password: PASSWORD }, { ...from, address: "192.0.2.60" });
+    expect(new Set(await Promise.all(Array.from({ length: 50 }, one))).size).toBe(50);
+  });
+
+  test("of fifty wrong ones at once ten are tried", async () => {
+    const { email } = await makeOwner(auth);
+    const one = (): Promise<string> =>
+      login(auth, { email, password: "wrong" }, { ...from, address: "192.0.2.61" }).then(
+        () => "in",
+        (error: { code: string }) => error.code,
+      );
+    const outcomes = await Promise.all(Array.from({ length: 50 }, one));
+    expect(outcomes.filter((code) => code === "UNAUTHENTICATED")).toHaveLength(10);
+    expect(outcomes.filter((code) => code === "RATE_LIMITED")).toHaveLength(40);
+  });
+
+  test("a user without an organization is told so", async () => {
+    const { caller, email } = await makeOwner(auth);
+    await database.query("delete from members where organization_id = $1", [caller.organizationId]);
+    await expect(login(auth, { email, password: PASSWORD }, from)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  });
+
+  test("goes to the organization last used, at first to the one joined first", async () => {
+    const { caller, email } = await makeOwner(auth);
+    auth.clock.pass(1_000);
+    const { organization: second } = await createOrganization(auth, { name: "Second", owner: { email } });
+    const one = await login(auth, { email, password: PASSWORD }, from);
+    expect(one.organizationId).toBe(caller.organizationId);
+    await refreshSession(auth, { refreshToken: one.refreshToken, organizationId: second.id });
+    expect((await login(auth, { email, password: PASSWORD }, from)).organizationId).toBe(second.id);
+    expect((await listMemberships(auth, caller.user.id)).map(({ organization }) => organization.name)).toEqual([
+      expect.stringMatching(/^Organization/),
+      "Second",
+    ]);
+  });
+});
+
+describe("the Authorization header", () => {
+  test("none is nobody", async () => {
+    expect(await authenticate(auth, undefined)).toBeUndefined();
+  });
+
+  test.each([
+    "",
+    "Bearer",
+    "Bearer ",
+    "Basic YTpi",
+    "Bearer a b",
+    "Bearer a.b.c",
+    "Bearer \u0000",
+    "Bearer ü",
+    `Bearer ${"x".repeat(5_000)}`,
+    `Bearer ag_live_${"0".repeat(38)}`,
+    "Bearer ag_live_",
+    `Bearer rt_${"A".repeat(91)}`,
+    "Bearer undefined",
+  ])("%j is refused", async (header) => {
+    await expect(authenticate(auth, header)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  test("an access token of another installation or an ended one is refused", async () => {
+    const { email } = await makeOwner(auth);
+    const { accessToken } = await login(auth, { email, password: PASSWORD }, from);
+    auth.clock.pass(600_000);
+    await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+});
+
+describe("refreshing", () => {
+  test("each refresh token works once, and using one again ends the session", async () => {
+    const { email } = await makeOwner(auth);
+    const first = await login(auth, { email, password: PASSWORD }, from);
+    const second = await refreshSession(auth, first);
+    const third = await refreshSession(auth, second);
+    expect(new Set([first, second, third].map((one) => one.refreshToken)).size).toBe(3);
+    expect(third.sessionId).toBe(first.sessionId);
+    await authenticate(auth, bearer(third.accessToken));
+    await expect(refreshSession(auth, first)).rejects.toThrow("used before");
+    await expect(refreshSession(auth, third)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(authenticate(auth, bearer(third.accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  test("of many at once with one token at most one gets through", async () => {
+    const { email } = await makeOwner(auth);
+    const { refreshToken } = await login(auth, { email, password: PASSWORD }, from);
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => refreshSession(auth, { refreshToken })));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const reasons = outcomes.filter((outcome) => outcome.status === "rejected").map(({ reason }) => reason.code);
+    expect(reasons).toEqual(Array(9).fill("UNAUTHENTICATED"));
+  });
+
+  test("lasts 30 days from the last one", async () => {
+    const { email } = await makeOwner(auth);
+    const first = await login(auth, { email, password: PASSWORD }, from);
+    auth.clock.pass(30 * 86_400_000 - 1);
+    const second = await refreshSession(auth, first);
+    auth.clock.pass(30 * 86_400_000);
+    await expect(refreshSession(auth, second)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  test("the token is hashed at rest", async () => {
+    const { email } = await makeOwner(auth);
+    const { refreshToken, sessionId } = await login(auth, { email, password: PASSWORD }, from);
+    const [row] = await database.query("select * from sessions where organization_id is not null and id = $1", [
+      sessionId,
+    ]);
+    expect(JSON.stringify(row)).not.toContain(refreshToken.slice(3));
+    expect(row!.secret_hash).toHaveLength(32);
+  });
+
+  test("a move to another organization changes the caller, and the former token is void", async () => {
+    const { caller, email } = await makeOwner(auth);
+    const { organization: second } = await createOrganization(auth, { name: "Second", owner: { email } });
+    const first = await login(auth, { email, password: PASSWORD }, from);
+    await authenticate(auth, bearer(first.accessToken));
+    const moved = await refreshSession(auth, { refreshToken: first.refreshToken, organizationId: second.id });
+    expect((await authenticate(auth, bearer(moved.accessToken)))!.organizationId).toBe(second.id);
+    await expect(authenticate(auth, bearer(first.accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    const back = await refreshSession(auth, {
+      refreshToken: moved.refreshToken,
+      organizationId: caller.organizationId,
+    });
+    expect((await authenticate(auth, bearer(back.accessToken)))!.organizationId).toBe(caller.organizationId);
+  });
+
+  test("another's organization is NOT_FOUND like one that is not there, and the token stays good", async () => {
+    const { email } = await makeOwner(auth);
+    const other = await makeOwner(auth);
+    const { refreshToken } = await login(auth, { email, password: PASSWORD }, from);
+    const refusals: unknown[] = [];
+    for (const organizationId of [other.caller.organizationId, newId<"organization">()]) {
+      refusals.push(await refreshSession(auth, { refreshToken, organizationId }).catch((error: unknown) => error));
+    }
+    expect(refusals[0]).toEqual(refusals[1]);
+    expect(refusals[0]).toMatchObject({ code: "NOT_FOUND", message: "Organization not found" });
+    await refreshSession(auth, { refreshToken });
+  });
+
+  test("junk costs no session", async () => {
+    for (const refreshToken of ["", "rt_", "x".repeat(1_000_000), `rt_${"A".repeat(91)}`, "\u0000"]) {
+      await expect(refreshSession(auth, { refreshToken })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    }
+  });
+});
+
+describe("the end of a session", () => {
+  test("logout ends it at once here and within 5 s in another process", async () => {
+    const { email } = await makeOwner(auth);
+    await using other = openAuth(database);
+    other.clock.pass(auth.clock.now() - other.clock.now());
+    const { accessToken, refreshToken } = await login(auth, { email, password: PASSWORD }, from);
+    const caller = (await authenticate(auth, bearer(accessToken)))!;
+    const there = (await authenticate(other, bearer(accessToken)))!;
+    await logout(auth, caller);
+    await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    expect(await credentialValid(auth, caller)).toBe(false);
+    other.clock.pass(5_000);
+    expect(await credentialValid(other, there)).toBe(false);
+    await expect(authenticate(other, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(refreshSession(auth, { refreshToken })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  test("a new password ends all of the user's, and none of others", async () => {
+    const [ada, grace] = [await makeOwner(auth), await makeOwner(auth)];
+    const sessions = [];
+    for (const { email } of [ada, ada, grace]) sessions.push(await login(auth, { email, password: PASSWORD }, from));
+    for (const { accessToken } of sessions) await authenticate(auth, bearer(accessToken));
+    await resetPassword(auth, { email: ada.email.toUpperCase(), password: "another password" });
+    for (const { accessToken } of sessions.slice(0, 2)) {
+      await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    }
+    await authenticate(auth, bearer(sessions[2]!.accessToken));
+    await expect(login(auth, { email: ada.email, password: PASSWORD }, from)).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+    });
+    await login(auth, { email: ada.email, password: "another password" }, from);
+    await expect(resetPassword(auth, { email: "nobody@x", password: PASSWORD })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+    await expect(resetPassword(auth, { email: ada.email, password: "short" })).rejects.toMatchObject({
+      code: "BAD_USER_INPUT",
+    });
+  });
+
+  test("a lost membership or another role ends what a long connection may do, within 5 s", async () => {
+    const { caller } = await makeOwner(auth);
+    const email = `editor-${caller.organizationId}@example.com`;
+    await createUser(auth, caller.organizationId, { email, name: "Ed", password: PASSWORD, role: "editor" });
+    const { accessToken, userId } = await login(auth, { email, password: PASSWORD }, from);
+    const editor = (await authenticate(auth, bearer(accessToken)))!;
+    expect(editor.scopes.has("agents:write") && !editor.scopes.has("admin")).toBe(true);
+    const change = (text: string): Promise<unknown> => database.query(text, [caller.organizationId, userId]);
+    await change("update members set role = 'viewer' where organization_id = $1 and user_id = $2");
+    expect(await credentialValid(auth, editor)).toBe(true);
+    auth.clock.pass(5_000);
+    expect(await credentialValid(auth, editor)).toBe(false);
+    expect((await authenticate(auth, bearer(accessToken)))!.scopes.has("agents:write")).toBe(false);
+    await change("delete from members where organization_id = $1 and user_id = $2");
+    auth.clock.pass(5_000);
+    await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  test("a long connection ends with its access token", async () => {
+    const { email } = await makeOwner(auth);
+    const caller = (await authenticate(
+      auth,
+      bearer((await login(auth, { email, password: PASSWORD }, from)).accessToken),
+    ))!;
+    auth.clock.pass(caller.credential.expiresAt! - auth.clock.now() - 1);
+    expect(await credentialValid(auth, caller)).toBe(true);
+    auth.clock.pass(1);
+    expect(await credentialValid(auth, caller)).toBe(false);
+  });
+});

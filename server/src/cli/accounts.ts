@@ -1,0 +1,36 @@
+/** Sign-in and agents on a database, as app.ts joins them, for commands that make organizations, users and agents. */
+import { randomBytes } from "node:crypto";
+import { createAgents, type Agents } from "../agents/agents.ts";
+import { publishDemo } from "../agents/publish-demo.ts";
+import { demoDefinitions } from "../app.ts";
+import { createAuth, type Auth } from "../auth/auth.ts";
+import type { Caller } from "../auth/caller.ts";
+import { secretKeys } from "../auth/secret-key.ts";
+import type { Config } from "../config.ts";
+import { createExpressions } from "../definition/expressions/expressions.ts";
+import { compileWorkflow } from "../definition/plan.ts";
+import { openBeside } from "./beside.ts";
+import type { CommandLine } from "./command-line.ts";
+
+export type Accounts = {
+  auth: Auth;
+  agents: Agents;
+  /** The project `demo` with the examples as its agents, in the caller's organization. */
+  publishDemo: (owner: Caller) => Promise<void>;
+} & AsyncDisposable;
+
+export async function openAccounts(line: CommandLine, config: Config): Promise<Accounts> {
+  const { clock, log } = line;
+  await using stack = new AsyncDisposableStack();
+  const { database } = stack.use(await openBeside(line, config));
+  const expressions = stack.use(createExpressions({ log }));
+  const agents = createAgents({ database, clock, log, check: expressions.check, compile: compileWorkflow });
+  const demo = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner, demoDefinitions());
+  // Tokens are neither made nor read here, so the installation's own key is not needed, nor the right to read it.
+  const keys = secretKeys(randomBytes(32));
+  const auth: Auth = stack.use(
+    createAuth({ database, clock, log, secretKeys: keys, defaultPlan: config.defaultPlan, afterSetup: demo }),
+  );
+  const opened = stack.move();
+  return { auth, agents, publishDemo: demo, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}

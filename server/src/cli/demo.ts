@@ -1,0 +1,96 @@
+import { randomBytes } from "node:crypto";
+import type { Command } from "commander";
+import { ownerCaller } from "../auth/caller.ts";
+import { createOrganization, makePassword } from "../auth/create-organization.ts";
+import { isEmpty } from "../auth/users.ts";
+import type { Config } from "../config.ts";
+import { OperatorError } from "../lib/errors.ts";
+import { openAccounts } from "./accounts.ts";
+import { addCommand, type CommandLine } from "./command-line.ts";
+import { playDemo, type DemoAccount } from "./play-demo.ts";
+import { isLoopbackUrl, isReady, serverUrl, servingProcess } from "./server-address.ts";
+import { startTemporaryServer } from "./temporary-server.ts";
+
+type Options = { json?: true; own?: true; pause: number };
+
+const LONGEST_PAUSE_SECONDS = 60;
+
+export function addDemo(program: Command, line: CommandLine): void {
+  addCommand(
+    program,
+    "demo",
+    "Play the main job in this terminal, over the API of the running server or of one of its own.",
+  )
+    .option("--own", "start a server for it in any case, in a temporary folder")
+    .option("--pause <seconds>", "between the parts, for who reads along", secondsOf, 1.5)
+    .action((options: Options) => demo(line, options));
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== "" && seconds >= 0 && seconds <= LONGEST_PAUSE_SECONDS) return seconds;
+  throw new OperatorError(`--pause must be seconds from 0 to ${LONGEST_PAUSE_SECONDS}`);
+}
+
+async function demo(line: CommandLine, options: Options): Promise<void> {
+  const config = line.config();
+  const running = options.own ? undefined : await runningUrl(line, config);
+  await using stack = new AsyncDisposableStack();
+  if (running === undefined && !options.json) line.terminal.print("Starting a server in a temporary folder …");
+  const own = running === undefined ? stack.use(await startTemporaryServer(line)) : undefined;
+  using _ending = endWithSignals(own);
+  const account = await makeAccount(
+    line,
+    own ? { ...config, databaseUrl: undefined, dataFolder: own.dataFolder } : config,
+  );
+  await playDemo(line, {
+    url: own?.url ?? running!,
+    account,
+    isOwn: own !== undefined,
+    pauseMs: options.pause * 1000,
+    json: options.json,
+  });
+}
+
+/**
+ * Only a server of this machine, whose database this command can reach, is played on: the demo makes an account there.
+ * And none that waits for its first owner: its setup link would be void then.
+ */
+async function runningUrl(line: CommandLine, config: Config): Promise<string | undefined> {
+  if (config.databaseUrl === undefined && !servingProcess(config)) return undefined;
+  const url = serverUrl(config);
+  if (!isLoopbackUrl(url) || !(await isReady(url))) return undefined;
+  await using accounts = await openAccounts(line, config);
+  return (await isEmpty(accounts.auth)) ? undefined : url;
+}
+
+/** A new organization with the examples as its agents, so that nothing of anybody else's is touched. */
+async function makeAccount(line: CommandLine, config: Config): Promise<DemoAccount> {
+  await using accounts = await openAccounts(line, config);
+  const email = `ada-${randomBytes(3).toString("hex")}@example.org`;
+  const password = makePassword();
+  const { organization, owner } = await createOrganization(accounts.auth, {
+    name: "Autograph demo",
+    plan: "enterprise",
+    owner: { email, password, name: "Ada" },
+  });
+  await accounts.publishDemo(ownerCaller(organization.id, owner));
+  return { email, password };
+}
+
+/** A signal must not leave the demo's own server behind. */
+function endWithSignals(own: AsyncDisposable | undefined): Disposable {
+  const stop = (signal: NodeJS.Signals): void => {
+    const again = (): void => void process.kill(process.pid, signal);
+    for (const name of SIGNALS) process.off(name, stop);
+    if (own) own[Symbol.asyncDispose]().then(again, again);
+    else again();
+  };
+  for (const name of SIGNALS) process.on(name, stop);
+  return {
+    [Symbol.dispose]: () => {
+      for (const name of SIGNALS) process.off(name, stop);
+    },
+  };
+}
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;

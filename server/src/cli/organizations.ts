@@ -1,0 +1,74 @@
+import { Option, type Command } from "commander";
+import { createOrganization } from "../auth/create-organization.ts";
+import { PLANS, type Organization } from "../auth/organization.ts";
+import { findOrganizations, setPlan } from "../auth/organizations.ts";
+import type { Auth } from "../auth/auth.ts";
+import { OperatorError } from "../lib/errors.ts";
+import { decodeId, encodeId, type OrganizationId } from "../lib/ids.ts";
+import type { Plan } from "../storage/schema.ts";
+import { openAccounts } from "./accounts.ts";
+import { addCommand, type CommandLine } from "./command-line.ts";
+
+export function addOrganizations(program: Command, line: CommandLine): void {
+  const org = program.command("org").description("Organizations, for whoever may read the data folder.");
+  addCommand(org, "create <name>", "Make an organization; an owner who has no account yet gets one.")
+    .requiredOption("--owner <email>", "the owner's e-mail")
+    .option("--owner-name <name>", "a new owner's name (the part of the e-mail before the @)")
+    .option("--password <password>", "a new owner's password (one is made and printed)")
+    .addOption(new Option("--plan <plan>", "its plan (DEFAULT_PLAN)").choices(PLANS))
+    .action((name: string, options: CreateOptions) => create(line, name, options));
+  addCommand(org, "set-plan <organization> <plan>", "Give an organization, by id or name, another plan.")
+    .option("--requests-per-minute <count>", "as agreed, with the enterprise plan only (without limit)", Number)
+    .action((organization: string, plan: Plan, options: PlanOptions) => changePlan(line, organization, plan, options));
+}
+
+type CreateOptions = { json?: true; owner: string; ownerName?: string; password?: string; plan?: Plan };
+type PlanOptions = { json?: true; requestsPerMinute?: number };
+
+async function create(line: CommandLine, name: string, options: CreateOptions): Promise<void> {
+  const { owner: email, ownerName, password: chosen, plan } = options;
+  await using accounts = await openAccounts(line, line.config());
+  const made = await createOrganization(accounts.auth, {
+    name,
+    plan,
+    owner: { email, name: ownerName, password: chosen },
+  });
+  const { organization, owner, password } = made;
+  const facts = { ...shown(organization), ownerId: encodeId("user", owner.id), owner: owner.email };
+  if (options.json) return line.terminal.printJson({ ...facts, ...(password !== undefined && { password }) });
+  line.terminal.print(`organization  ${organization.name} (${facts.organizationId}), plan ${organization.plan}`);
+  line.terminal.print(`owner         ${owner.email}`);
+  if (password !== undefined) line.terminal.print(`password      ${password}`);
+}
+
+async function changePlan(line: CommandLine, name: string, plan: Plan, options: PlanOptions): Promise<void> {
+  const { requestsPerMinute } = options;
+  await using accounts = await openAccounts(line, line.config());
+  const organization = await setPlan(accounts.auth, await idOf(accounts.auth, name), { plan, requestsPerMinute });
+  if (options.json) return line.terminal.printJson(shown(organization));
+  const rate = organization.requestsPerMinute === null ? "" : `, ${organization.requestsPerMinute} requests a minute`;
+  line.terminal.print(
+    `${organization.name} (${encodeId("organization", organization.id)}): plan ${organization.plan}${rate}`,
+  );
+}
+
+const shown = ({ id, name, plan, requestsPerMinute }: Organization) => ({
+  organizationId: encodeId("organization", id),
+  name,
+  plan,
+  requestsPerMinute,
+});
+
+/** Names are not unique: of several the ids are said. */
+async function idOf(auth: Auth, text: string): Promise<OrganizationId> {
+  const id = decodeId("organization", text);
+  if (id !== undefined) return id;
+  const [first, ...others] = await findOrganizations(auth, text);
+  if (!first)
+    throw new OperatorError(`there is no organization ${JSON.stringify(text)}: give its exact name or its id (org_…)`);
+  if (others.length === 0) return first.id;
+  const ids = [first, ...others].map((one) => encodeId("organization", one.id));
+  throw new OperatorError(
+    `${ids.length} organizations are named ${JSON.stringify(text)}: give the id, one of ${ids.join(", ")}`,
+  );
+}

@@ -1,0 +1,77 @@
+/** The input of `autograph run`: a JSON text or file, and `key=value` pairs read as the agent's form wants them. */
+import { readFileSync, statSync } from "node:fs";
+import type { FormField } from "../definition/form.ts";
+import { messageOf, OperatorError } from "../lib/errors.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+
+export type FieldType = Pick<FormField, "name" | "type">;
+
+export type GivenInput = {
+  text?: string | undefined;
+  /** `-` is stdin. */ file?: string | undefined;
+  pairs: readonly string[];
+};
+
+const STDIN = 0;
+
+/** Pairs win over the same keys of the text. Throws OperatorError; whether it fits the form is the server's to say. */
+export function readInput({ text, file, pairs }: GivenInput, fields: readonly FieldType[]): JsonObject {
+  if (text !== undefined && file !== undefined) throw new OperatorError("give --input or --input-file, not both");
+  const source = file === undefined ? "--input" : file === "-" ? "stdin" : file;
+  const json = file === undefined ? text : readText(file);
+  const base = json === undefined ? {} : parseObject(json, source);
+  return { ...base, ...readPairs(pairs, fields) };
+}
+
+function readText(file: string): string {
+  try {
+    const from = file === "-" ? STDIN : file;
+    if (from !== STDIN && statSync(from).size > LIMITS.bodyBytes)
+      throw new Error(`more than ${LIMITS.inputBytes / 1000} kB`);
+    return readFileSync(from, "utf8");
+  } catch (error) {
+    throw new OperatorError(`the input can't be read from ${file === "-" ? "stdin" : file}: ${messageOf(error)}`);
+  }
+}
+
+function parseObject(text: string, source: string): JsonObject {
+  if (text.length > LIMITS.bodyBytes)
+    throw new OperatorError(`${source} is larger than the ${LIMITS.inputBytes / 1000} kB an input may have`);
+  const value = parseJson(text, source);
+  if (isObject(value)) return value;
+  throw new OperatorError(`${source} must be a JSON object like {"n": 1}`);
+}
+
+/** `key=value`; the same key of a list again adds to the list. */
+function readPairs(pairs: readonly string[], fields: readonly FieldType[]): JsonObject {
+  const types = new Map(fields.map(({ name, type }) => [name, type]));
+  const input: JsonObject = Object.create(null) as JsonObject;
+  for (const pair of pairs) {
+    const [, key, text] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (key === undefined) throw new OperatorError(`${JSON.stringify(pair)} is not of the form key=value`);
+    const value = valueOf(key, text!, types.get(key));
+    const before = input[key];
+    if (before === undefined) input[key] = value;
+    else if (Array.isArray(before) && Array.isArray(value)) input[key] = [...before, ...value];
+    else throw new OperatorError(`${key} is given twice`);
+  }
+  return input;
+}
+
+function valueOf(key: string, text: string, type: FieldType["type"] | undefined): Json {
+  if (type === "list") return text.startsWith("[") ? parseJson(text, key) : [text];
+  if (type === "number" || type === "integer") return /^-?\d/.test(text) ? parseJson(text, key) : text;
+  if (type === "boolean") return text === "true" || (text === "false" ? false : text);
+  if (type === undefined) return untyped(text);
+  return text;
+}
+
+/** A key that no form names: JSON if it reads as JSON, else the text. */
+function untyped(text: string): Json {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}

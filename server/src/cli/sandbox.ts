@@ -1,0 +1,133 @@
+import { randomBytes } from "node:crypto";
+import { BlockList, isIPv6 } from "node:net";
+import type { Command } from "commander";
+import { publishAgent } from "../agents/publish-agent.ts";
+import { ownerCaller, type Caller } from "../auth/caller.ts";
+import { createApiKey } from "../auth/create-api-key.ts";
+import { createOrganization, makePassword } from "../auth/create-organization.ts";
+import { createProject } from "../auth/projects.ts";
+import { isEmpty } from "../auth/users.ts";
+import type { Config } from "../config.ts";
+import { OperatorError } from "../lib/errors.ts";
+import { encodeId } from "../lib/ids.ts";
+import type { Plan } from "../storage/schema.ts";
+import { openAccounts, type Accounts } from "./accounts.ts";
+import { addCommand, type CommandLine } from "./command-line.ts";
+import { sandboxDefinitions, SANDBOX_AGENTS, type SandboxAgent } from "./sandbox-agents.ts";
+import { isLoopbackUrl, isReady, serversConfig, serverUrl, servingProcess } from "./server-address.ts";
+
+type Options = { json?: true; sink?: string; force?: true };
+
+/** Nothing listens on tcpmux's port anywhere today. */
+const CLOSED_PORT = "http://127.0.0.1:1/";
+
+const FIRST =
+  "autograph: there was no owner yet: the setup link is void now, and `autograph org create` makes organizations of your own";
+
+export function addSandbox(program: Command, line: CommandLine): void {
+  addCommand(
+    program,
+    "sandbox",
+    "Make a fresh world for client developers and load tests: accounts, keys and five agents.",
+  )
+    .option("--sink <url>", "where the agent `call` posts to (a closed port)")
+    .option("--force", "also where PUBLIC_URL is not a loopback address")
+    .addHelpText("after", "\nPrints one JSON object, with or without --json; each time it is another world.")
+    .action((options: Options) => makeSandbox(line, options));
+}
+
+async function makeSandbox(line: CommandLine, options: Options): Promise<void> {
+  const config = line.config();
+  const sink = sinkOf(options.sink);
+  refusePublic(config, options);
+  warnOfGuard(line, config, sink);
+  await using accounts = await openAccounts(line, config);
+  if (await isEmpty(accounts.auth)) line.terminal.say(FIRST);
+  const suffix = randomBytes(5).toString("hex");
+  const first = await makeWorld(accounts, `sandbox-${suffix}`, "enterprise");
+  const second = await makeWorld(accounts, `sandbox-${suffix}-2`, "enterprise");
+  const free = await makeWorld(accounts, `sandbox-${suffix}-free`, "free");
+  const { projectId, agents } = await makeAgents(accounts, first.caller, `sandbox-${suffix}`, sink);
+  line.terminal.printJson({
+    email: first.email,
+    password: first.password,
+    apiKey: first.apiKey,
+    email2: second.email,
+    password2: second.password,
+    apiKey2: second.apiKey,
+    freeApiKey: free.apiKey,
+    projectId,
+    agents,
+  });
+  const url = serverUrl(config);
+  if (!(await isReady(url)))
+    line.terminal.say(`autograph: no server answers at ${url} at the moment; the sandbox is there when one does`);
+}
+
+/** `{name}` in an endpoint is a place to fill in, so braces are written as the URL standard's escapes. */
+function sinkOf(text = CLOSED_PORT): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url.href.replaceAll("{", "%7B").replaceAll("}", "%7D");
+  throw new OperatorError(`--sink must be an http or https URL, not ${text}`);
+}
+
+/** Accounts whose passwords lie in a test's output don't belong on a server that others can reach. */
+function refusePublic(config: Config, { force }: Options): void {
+  const urls = [config.publicUrl, servingProcess(config)?.url].filter((url) => url !== undefined && URL.canParse(url));
+  const open = urls.find((url) => !isLoopbackUrl(url!));
+  if (open === undefined || force) return;
+  throw new OperatorError(
+    `${open} is not a loopback address: the sandbox is for development; --force makes it all the same`,
+  );
+}
+
+function warnOfGuard({ terminal }: CommandLine, config: Config, sink: string): void {
+  const { hostname } = new URL(sink);
+  if (!isLoopbackUrl(sink)) return;
+  const address = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
+  if (allows(serversConfig(config).outboundAllow, address)) return;
+  const range = isIPv6(address) ? `${address}/128` : "127.0.0.1/32";
+  terminal.say(
+    `autograph: the server is not started with OUTBOUND_ALLOW=${range}, so it refuses calls to ${hostname}, and runs of the agent \`call\` fail`,
+  );
+}
+
+function allows(ranges: readonly string[], address: string): boolean {
+  const familyOf = (text: string): "ipv4" | "ipv6" => (isIPv6(text) ? "ipv6" : "ipv4");
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [base = "", bits] = range.split("/");
+    if (bits === undefined) list.addAddress(base, familyOf(base));
+    else list.addSubnet(base, Number(bits), familyOf(base));
+  }
+  return list.check(address, familyOf(address));
+}
+
+type World = { caller: Caller; email: string; password: string; apiKey: string };
+
+async function makeWorld({ auth }: Accounts, name: string, plan: Plan): Promise<World> {
+  const email = `${name}@example.com`;
+  const password = makePassword();
+  const { organization, owner } = await createOrganization(auth, { name, plan, owner: { email, password } });
+  const caller = ownerCaller(organization.id, owner);
+  const { secret } = await createApiKey(auth, caller, { name: "sandbox" });
+  return { caller, email, password, apiKey: secret };
+}
+
+type MadeAgents = { projectId: string; agents: Record<SandboxAgent, string> };
+
+async function makeAgents(
+  { auth, agents }: Accounts,
+  caller: Caller,
+  handle: string,
+  sink: string,
+): Promise<MadeAgents> {
+  const { id: projectId } = await createProject(auth, caller, { handle, name: "Sandbox" });
+  const definitions = sandboxDefinitions(handle, sink);
+  const ids = {} as Record<SandboxAgent, string>;
+  for (const name of SANDBOX_AGENTS) {
+    const { id } = await publishAgent(agents, caller, { projectId, definition: definitions[name] });
+    ids[name] = encodeId("agent", id);
+  }
+  return { projectId: encodeId("project", projectId), agents: ids };
+}

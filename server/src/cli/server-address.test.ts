@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { readConfig } from "../config.ts";
+import { isLoopbackUrl, serversConfig, serverUrl } from "./server-address.ts";
+
+/** A data folder that this process says to serve. */
+function served(): string {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(path.join(folder, "instance.json"), JSON.stringify({ pid: process.pid, url: "http://127.0.0.1:5555" }));
+  return folder;
+}
+
+const urlOf = (environment: Record<string, string>, given?: string) =>
+  serverUrl(readConfig({ DATA_DIR: "/nowhere", ...environment }, "/nowhere"), given);
+
+test("--url, then PUBLIC_URL, then HOST and PORT", () => {
+  const all = { PUBLIC_URL: "https://agents.example.org/a/", PORT: "4500" };
+  expect(urlOf(all, "http://localhost:1/")).toBe("http://localhost:1");
+  expect(urlOf(all)).toBe("https://agents.example.org/a");
+  expect(urlOf({ PORT: "4500" })).toBe("http://127.0.0.1:4500");
+  expect(urlOf({ HOST: "::1" })).toBe("http://[::1]:4400");
+  expect(() => urlOf({}, "localhost:4400")).toThrow("--url must be");
+});
+
+test("without a chosen port the data folder's server says where it is", () => {
+  const DATA_DIR = served();
+  expect(urlOf({ DATA_DIR })).toBe("http://127.0.0.1:5555");
+  expect(urlOf({ DATA_DIR, PORT: "0" })).toBe("http://127.0.0.1:5555");
+  expect(urlOf({ DATA_DIR, PORT: "4500" })).toBe("http://127.0.0.1:4500");
+  expect(urlOf({ DATA_DIR, DATABASE_URL: "postgres://127.0.0.1/x" })).toBe("http://127.0.0.1:4400");
+});
+
+test("the server's settings are its process's, not the command's", () => {
+  const config = readConfig({ DATA_DIR: served(), OUTBOUND_ALLOW: "127.0.0.1/32", PORT: "4500" }, "/nowhere");
+  const expected =
+    process.platform === "linux" ? { outboundAllow: [], port: 4400 } : { outboundAllow: ["127.0.0.1/32"], port: 4500 };
+  expect(serversConfig(config)).toMatchObject(expected);
+  const own = { ...config, databaseUrl: "postgres://127.0.0.1/x" };
+  expect(serversConfig(own)).toBe(own);
+});
+
+test.each([
+  ["http://127.0.0.1:4400", true],
+  ["http://localhost/a", true],
+  ["http://[::1]:4400", true],
+  ["https://agents.example.org", false],
+  ["http://127.0.0.1.example.org", false],
+  ["http://localhost.example.org", false],
+])("%s is loopback: %s", (url, expected) => {
+  expect(isLoopbackUrl(url)).toBe(expected);
+});

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import { createApiKey } from "../auth/create-api-key.ts";
+import { makePassword } from "../auth/create-organization.ts";
+import { createFirstOwner } from "../auth/setup.ts";
+import { nameOfEmail } from "../auth/users.ts";
+import { encodeId } from "../lib/ids.ts";
+import { openAccounts } from "./accounts.ts";
+import { addCommand, type CommandLine } from "./command-line.ts";
+
+type Options = { json?: true; organization: string; name?: string; email?: string; password?: string };
+
+const EMAIL = "owner@localhost";
+
+/** What the start page's setup form does, for whoever may read the data folder. */
+export function addSetup(program: Command, line: CommandLine): void {
+  addCommand(program, "setup", "Make the first organization and its owner, and print a first API key.")
+    .option("--organization <name>", "the organization's name", "My organization")
+    .option("--name <name>", "the owner's name (the part of the e-mail before the @)")
+    .option("--email <email>", `the owner's e-mail, for signing in (ADMIN_EMAIL, else ${EMAIL})`)
+    .option("--password <password>", "the owner's password (ADMIN_PASSWORD, else a new one is made and printed)")
+    .action((options: Options) => setUp(line, options));
+}
+
+async function setUp(line: CommandLine, options: Options): Promise<void> {
+  const config = line.config();
+  const email = options.email ?? config.admin?.email ?? EMAIL;
+  const chosen = options.password ?? config.admin?.password;
+  const password = chosen ?? makePassword();
+  const name = options.name ?? nameOfEmail(email);
+  await using accounts = await openAccounts(line, config);
+  const { organization, user, caller } = await createFirstOwner(accounts.auth, {
+    organization: options.organization,
+    name,
+    email,
+    password,
+  });
+  const { secret } = await createApiKey(accounts.auth, caller, { name: "first" });
+  const made = {
+    organizationId: encodeId("organization", organization.id),
+    organization: organization.name,
+    userId: encodeId("user", user.id),
+    email: user.email,
+    ...(chosen === undefined && { password }),
+    apiKey: secret,
+  };
+  if (options.json) return line.terminal.printJson(made);
+  print(line, made);
+}
+
+function print({ terminal }: CommandLine, made: Record<string, string>): void {
+  terminal.print(`organization  ${made["organization"]} (${made["organizationId"]})`);
+  terminal.print(`owner         ${made["email"]}`);
+  if (made["password"] !== undefined) terminal.print(`password      ${made["password"]}`);
+  terminal.print(`API key       ${made["apiKey"]}`);
+  terminal.say("Keep the password and the key: neither is shown again.");
+}

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { createStory, durationOf, shortJson } from "./show-run.ts";
+import { createTerminal, tableOf } from "./terminal.ts";
+import type { ShownEvent, ShownStep } from "./watch-run.ts";
+
+const stream = (isTTY: boolean) => ({ isTTY, write: () => true }) as unknown as NodeJS.WriteStream;
+const terminalOf = (isTTY: boolean, environment = {}) =>
+  createTerminal({ stdout: stream(isTTY), stderr: stream(isTTY), environment });
+
+const failed = { number: 1, status: "failed", error: { type: "x", status: 500, title: null, detail: "no" } } as const;
+const step = (fields: Partial<ShownStep>): ShownEvent => ({
+  revision: 1,
+  run: null,
+  step: {
+    number: 2,
+    name: "fetch",
+    kind: "http",
+    status: "running",
+    duration: 1_500,
+    attempts: [],
+    output: null,
+    error: null,
+    ...fields,
+  },
+});
+
+test("a step is shown when it has a new status or another failed try, and not else", () => {
+  const show = createStory(terminalOf(false));
+  expect(show(step({ status: "pending" }))).toEqual([]);
+  expect(show(step({}))).toEqual(["  2  fetch              http      running     1,500 ms"]);
+  expect(show(step({ duration: 1_600 }))).toEqual([]);
+  expect(show(step({ attempts: [failed] }))).toEqual([expect.stringMatching(/running +1,500 ms {2}\(1 failed try\)$/)]);
+  expect(show(step({ status: "failed", attempts: [failed], error: failed.error }))).toEqual([
+    "  2  fetch              http      failed      1,500 ms\n     no",
+  ]);
+});
+
+test("colours are for terminals, and NO_COLOR switches them off", () => {
+  expect(terminalOf(true).red("x")).toBe("\u001b[31mx\u001b[39m");
+  for (const terminal of [terminalOf(false), terminalOf(true, { NO_COLOR: "1" }), terminalOf(true, { TERM: "dumb" })]) {
+    expect(terminal.red("x")).toBe("x");
+  }
+});
+
+test("columns are as wide as their widest cell", () => {
+  expect(
+    tableOf([
+      ["a", "b"],
+      ["long", "c"],
+    ]),
+  ).toEqual(["a     b", "long  c"]);
+  expect(tableOf([])).toEqual([]);
+});
+
+test("spans and values are short", () => {
+  expect([999, 1_000, 59_999, 200_000].map(durationOf)).toEqual(["999 ms", "1.0 s", "60.0 s", "3 min 20 s"]);
+  expect(shortJson({ a: "x".repeat(200) }, 10)).toBe('{"a":"xxx…');
+  expect(shortJson("\u001b[31m")).toBe('"\\u001b[31m"');
+});

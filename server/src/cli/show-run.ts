@@ -1,0 +1,76 @@
+/** A run and its steps as lines for people. */
+import type { Json } from "../lib/json.ts";
+import type { RunStatus, StepStatus } from "../storage/schema.ts";
+import { plainText, prettyJson, type Paint, type Terminal } from "./terminal.ts";
+import { isFinal, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
+
+const NAME_WIDTH = 18;
+const KIND_WIDTH = 9;
+const STATUS_WIDTH = 10;
+/** Where failed tries are news; of a failed step the last one's reason is shown. */
+const COUNTED: readonly StepStatus[] = ["running", "completed"];
+
+function paintOf(terminal: Terminal, status: RunStatus | StepStatus): Paint {
+  if (status === "completed") return terminal.green;
+  if (status === "failed" || status === "cancelled") return terminal.red;
+  return status === "paused" ? terminal.yellow : terminal.dim;
+}
+
+export const showStatus = (terminal: Terminal, status: RunStatus | StepStatus): string =>
+  paintOf(terminal, status)(status);
+
+/** `  2  ask                approval   completed    2,103 ms`. */
+export function showStep(terminal: Terminal, step: ShownStep): string {
+  const name = plainText(step.name).padEnd(NAME_WIDTH);
+  const status = paintOf(terminal, step.status)(step.status.padEnd(STATUS_WIDTH));
+  const took = step.duration === null || step.status === "paused" ? "" : `${step.duration.toLocaleString("en")} ms`;
+  const failures = step.attempts.filter((attempt) => attempt.error !== null).length;
+  const tries =
+    failures === 0 || !COUNTED.includes(step.status)
+      ? ""
+      : `  (${failures} failed ${failures === 1 ? "try" : "tries"})`;
+  const number = String(step.number).padStart(3);
+  const columns = `${number}  ${name} ${step.kind.padEnd(KIND_WIDTH)} ${status} ${took.padStart(9)}${tries}`;
+  const why = step.error ? `\n     ${terminal.red(plainText(reasonOf(step.error)))}` : "";
+  return columns.trimEnd() + why;
+}
+
+/** How the run ended, and its output or error; for one that goes on, where it stands. */
+export function showEnd(terminal: Terminal, run: ShownRun): string {
+  const took = run.finishedAt ? ` in ${durationOf(Date.parse(run.finishedAt) - Date.parse(run.createdAt))}` : "";
+  const status = `${showStatus(terminal, run.status)}${took}`;
+  if (run.error) return `${status}: ${plainText(reasonOf(run.error))}`;
+  return run.status === "completed" ? `${status}\n${prettyJson(run.output)}` : status;
+}
+
+/** What is new in each event: a step's new status or failed try, and the run's end. */
+export function createStory(terminal: Terminal): (event: ShownEvent) => string[] {
+  const known = new Map<number, string>();
+  return ({ run, step }) => {
+    const lines: string[] = [];
+    if (step) {
+      const state = `${step.status} ${step.attempts.length}`;
+      if (known.get(step.number) !== state && step.status !== "pending") lines.push(showStep(terminal, step));
+      known.set(step.number, state);
+    }
+    if (run && isFinal(run.status)) lines.push(showEnd(terminal, run));
+    return lines;
+  };
+}
+
+type Reason = { type: string; title: string | null; detail: string | null };
+
+const reasonOf = ({ type, title, detail }: Reason): string => detail ?? title ?? type;
+
+/** `340 ms`, `2.1 s`, `3 min 20 s`. */
+export function durationOf(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+/** What steps hand on can be long: the start is enough to recognise it. */
+export function shortJson(value: Json, most = 100): string {
+  const text = plainText(JSON.stringify(value));
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}

@@ -1,0 +1,81 @@
+/** A run as it changes, over as many connections as it takes: after a cut it goes on behind the last revision seen. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { OperatorError } from "../lib/errors.ts";
+import type { Json } from "../lib/json.ts";
+import type { RunStatus, StepStatus } from "../storage/schema.ts";
+import { ApiError, Unreachable, type Api } from "./api.ts";
+
+type ShownError = { type: string; status: number; title: string | null; detail: string | null };
+
+export type ShownRun = {
+  id: string;
+  status: RunStatus;
+  version: string;
+  agent: { handle: string };
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  cancelledAt: string | null;
+  currentStep: number | null;
+  progress: number;
+  output: Json;
+  error: (ShownError & { step: number | null }) | null;
+};
+export type ShownStep = {
+  number: number;
+  name: string;
+  kind: string;
+  status: StepStatus;
+  duration: number | null;
+  attempts: { number: number; status: StepStatus; error: ShownError | null }[];
+  output: Json;
+  error: ShownError | null;
+};
+export type ShownEvent = { revision: number; run: ShownRun | null; step: ShownStep | null };
+
+const ERROR = "error { type status title detail }";
+export const RUN_FIELDS = `id status version agent { handle } createdAt startedAt finishedAt cancelledAt currentStep progress output
+  error { type status title detail step }`;
+export const STEP_FIELDS = `number name kind status duration attempts { number status ${ERROR} } output ${ERROR}`;
+const EVENTS = `subscription ($runId: ID!, $after: Int!) {
+  runEvents(runId: $runId, after: $after) { revision run { ${RUN_FIELDS} } step { ${STEP_FIELDS} } }
+}`;
+
+const FINAL: readonly RunStatus[] = ["completed", "failed", "cancelled"];
+export const isFinal = (status: RunStatus): boolean => FINAL.includes(status);
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+/** A server that was stopped for an upgrade is back by then. */
+const GIVE_UP_MS = 120_000;
+
+export type Watch = { api: Api; runId: string; /** When the connection was lost. */ onLost: (reason: string) => void };
+
+/** Ends after the run's final state. Throws OperatorError when the server stays away, and what it refuses. */
+export async function* watchRun({ api, runId, onLost }: Watch): AsyncGenerator<ShownEvent> {
+  let after = 0;
+  let pauseMs = FIRST_PAUSE_MS;
+  let awayMs = 0;
+  for (;;) {
+    let reason = "the connection was cut";
+    try {
+      for await (const { runEvents: event } of api.subscribe<{ runEvents: ShownEvent }>(EVENTS, { runId, after })) {
+        after = event.revision;
+        [pauseMs, awayMs] = [FIRST_PAUSE_MS, 0];
+        yield event;
+        if (event.run && isFinal(event.run.status)) return;
+      }
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      reason = error.message;
+    }
+    if (awayMs >= GIVE_UP_MS) throw new OperatorError(`${reason}; the run ${runId} itself goes on`);
+    if (awayMs === 0) onLost(reason);
+    await sleep(pauseMs);
+    awayMs += pauseMs;
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+}
+
+const isPassing = (error: unknown): error is OperatorError =>
+  error instanceof Unreachable || (error instanceof ApiError && error.code === "UNAVAILABLE");

@@ -1,0 +1,120 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readConfig, SETTINGS } from "./config.ts";
+import { OperatorError } from "./lib/errors.ts";
+
+const NOWHERE = "/nowhere";
+
+const mistakesOf = (environment: Record<string, string>, cwd = NOWHERE): string[] => {
+  try {
+    readConfig(environment, cwd);
+    return [];
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return error.message.split("\n");
+  }
+};
+
+test("an empty environment gives a loopback server with its data beside it", () => {
+  expect(readConfig({}, NOWHERE)).toEqual({
+    port: 4400,
+    host: "127.0.0.1",
+    publicUrl: undefined,
+    dataFolder: "/nowhere/data",
+    databaseUrl: undefined,
+    defaultPlan: "enterprise",
+    corsOrigins: [],
+    trustedProxies: [],
+    outboundAllow: [],
+    logLevel: "info",
+    admin: undefined,
+    secretKey: undefined,
+  });
+});
+
+test("settings are read as what they mean", () => {
+  const config = readConfig(
+    {
+      PORT: "0",
+      HOST: "0.0.0.0",
+      PUBLIC_URL: "https://Agents.example.org/autograph/",
+      DATA_DIR: "/var/autograph",
+      CORS_ORIGINS: "https://a.example.org, http://localhost:5173",
+      TRUSTED_PROXIES: "10.0.0.0/8,::1",
+      OUTBOUND_ALLOW: "127.0.0.1/32",
+      ADMIN_EMAIL: "ada@example.org",
+      ADMIN_PASSWORD: "correct horse",
+      LOG_LEVEL: "",
+    },
+    NOWHERE,
+  );
+  expect(config).toMatchObject({
+    port: 0,
+    host: "0.0.0.0",
+    publicUrl: "https://agents.example.org/autograph",
+    dataFolder: "/var/autograph",
+    corsOrigins: ["https://a.example.org", "http://localhost:5173"],
+    trustedProxies: ["10.0.0.0/8", "::1"],
+    outboundAllow: ["127.0.0.1/32"],
+    admin: { email: "ada@example.org", password: "correct horse" },
+    logLevel: "info",
+  });
+});
+
+test("every mistake is a line of its own that begins with the setting's name", () => {
+  const lines = mistakesOf({
+    PORT: "65536",
+    PUBLIC_URL: "agents.example.org",
+    DATABASE_URL: "mysql://host/database",
+    DEFAULT_PLAN: "gold",
+    CORS_ORIGINS: "https://a.example.org/path",
+    TRUSTED_PROXIES: "10.0.0.0/33",
+    OUTBOUND_ALLOW: "localhost",
+    LOG_LEVEL: "verbose",
+    ADMIN_EMAIL: "ada@example.org",
+    ADMIN_PASSWORD: "short",
+  });
+  expect(lines.map((line) => line.split(" ")[0])).toEqual([
+    "PORT",
+    "PUBLIC_URL",
+    "DATABASE_URL",
+    "DEFAULT_PLAN",
+    "CORS_ORIGINS",
+    "TRUSTED_PROXIES",
+    "OUTBOUND_ALLOW",
+    "LOG_LEVEL",
+    "ADMIN_PASSWORD",
+  ]);
+});
+
+test.for([
+  [{ HOST: "0.0.0.0" }, "PUBLIC_URL"],
+  [{ HOST: "192.0.2.1" }, "PUBLIC_URL"],
+  [{ ADMIN_EMAIL: "ada@example.org" }, "ADMIN_PASSWORD"],
+  [{ PORT: "http" }, "PORT"],
+  [{ PORT: "-1" }, "PORT"],
+  [{ PUBLIC_URL: "https://user@example.org" }, "PUBLIC_URL"],
+  [{ PUBLIC_URL: "https://example.org/?a=1" }, "PUBLIC_URL"],
+  [{ CORS_ORIGINS: "*" }, "CORS_ORIGINS"],
+] as [Record<string, string>, string][])("%o is one mistake that names %s", ([environment, name]) => {
+  expect(mistakesOf(environment)).toEqual([expect.stringContaining(name)]);
+});
+
+test(".env gives what the environment does not", () => {
+  const folder = mkdtempSync(join(tmpdir(), "autograph-config-"));
+  writeFileSync(join(folder, ".env"), 'PORT=4501\nDATA_DIR=elsewhere\nLOG_LEVEL="debug" # loud\n');
+  const config = readConfig({ PORT: "4502", LOG_LEVEL: "" }, folder);
+  rmSync(folder, { recursive: true });
+  expect(config).toMatchObject({ port: 4502, dataFolder: join(folder, "elsewhere"), logLevel: "debug" });
+});
+
+test("docs/configuration.md has one table with every setting, its standard value and its meaning", () => {
+  const text = readFileSync(join(import.meta.dirname, "../../docs/configuration.md"), "utf8");
+  const rows = text.split("\n").filter((line) => line.startsWith("| `"));
+  const expected = Object.entries<{ standard?: string; meaning: string }>(SETTINGS).map(
+    ([name, { standard, meaning }]) => `| \`${name}\` | ${standard ? `\`${standard}\`` : ""} | ${meaning} |`,
+  );
+  expect(rows).toEqual(expected);
+});

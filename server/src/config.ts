@@ -1,0 +1,212 @@
+/** The only reader of the environment. docs/configuration.md is held to `SETTINGS` by a test. */
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { messageOf, OperatorError } from "./lib/errors.ts";
+import { LIMITS } from "./lib/limits.ts";
+
+export type Environment = Record<string, string | undefined>;
+
+/** Throws a Mistake that reads on from the setting's name: "must be …". */
+type Reader<Value> = (text: string, cwd: string) => Value;
+class Mistake extends Error {}
+
+type Setting<Value> = {
+  read: Reader<Value>;
+  /** As it would be written in the environment; none: the setting is off when it is missing. */
+  standard?: string;
+  meaning: string;
+};
+const setting = <Value>(standard: string, meaning: string, read: Reader<Value>): Setting<Value> => ({
+  read,
+  standard,
+  meaning,
+});
+const optional = <Value>(meaning: string, read: Reader<Value>): Setting<Value | undefined> => ({ read, meaning });
+
+const text: Reader<string> = (value) => value;
+
+const port: Reader<number> = (value) => {
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new Mistake("must be a port number from 0 to 65535");
+  return Number(value);
+};
+
+const oneOf =
+  <Choice extends string>(...choices: Choice[]): Reader<Choice> =>
+  (value) => {
+    if (!choices.includes(value as Choice)) throw new Mistake(`must be one of ${choices.join(", ")}`);
+    return value as Choice;
+  };
+
+const list =
+  (isValid: (item: string) => boolean, what: string): Reader<string[]> =>
+  (value) => {
+    const items = value.split(",").flatMap((item) => item.trim() || []);
+    const wrong = items.find((item) => !isValid(item));
+    if (wrong !== undefined) throw new Mistake(`must be ${what}, with commas between; "${wrong}" is not`);
+    return items;
+  };
+
+const urlOf = (value: string): URL | undefined => (URL.canParse(value) ? new URL(value) : undefined);
+
+/** Kept without a slash at the end, so that paths can be put behind it. */
+const publicUrl: Reader<string> = (value) => {
+  const url = urlOf(value);
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new Mistake("must be an http or https URL without query, fragment and user, like https://agents.example.org");
+  }
+  return url.href.replace(/\/+$/, "");
+};
+
+const databaseUrl: Reader<string> = (value) => {
+  const protocol = urlOf(value)?.protocol;
+  if (protocol === "postgres:" || protocol === "postgresql:") return value;
+  throw new Mistake("must be a URL like postgres://user:password@host:5432/database");
+};
+
+const isOrigin = (value: string): boolean => {
+  const url = urlOf(value);
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.origin === value;
+};
+
+const isCidr = (value: string): boolean => {
+  const [address = "", bits, more] = value.split("/");
+  const family = isIP(address);
+  if (family === 0 || more !== undefined) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+};
+
+const password: Reader<string> = (value) => {
+  const { passwordCharactersLeast: least, passwordCharactersMost: most } = LIMITS;
+  if (value.length < least || value.length > most) throw new Mistake(`must have ${least} to ${most} characters`);
+  return value;
+};
+
+export const SETTINGS = {
+  PORT: setting("4400", "Port of the server; 0 takes a free one.", port),
+  HOST: setting("127.0.0.1", "Address to listen on. Another than a loopback one needs `PUBLIC_URL`.", text),
+  PUBLIC_URL: optional(
+    "How clients reach the server, like `https://agents.example.org/autograph`; may have a path. " +
+      "Requests for another host name than its own or a loopback one are refused (421). Default: `http://<HOST>:<PORT>`.",
+    publicUrl,
+  ),
+  DATA_DIR: setting("./data", "Folder of the embedded database, the secret key and the lock.", (value, cwd) =>
+    resolve(cwd, value),
+  ),
+  DATABASE_URL: optional("A PostgreSQL server (16 or newer) to use instead of the embedded one.", databaseUrl),
+  DEFAULT_PLAN: setting(
+    "enterprise",
+    "Plan of a new organization: `free`, `starter`, `pro` or `enterprise`.",
+    oneOf("free", "starter", "pro", "enterprise"),
+  ),
+  CORS_ORIGINS: setting(
+    "",
+    "Origins whose pages may call the API from a browser, like `https://app.example.org`, with commas between. Default: none.",
+    list(isOrigin, "origins like https://app.example.org"),
+  ),
+  TRUSTED_PROXIES: setting(
+    "",
+    "Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is believed, with commas between. Default: none.",
+    list(isCidr, "IP addresses or CIDR ranges"),
+  ),
+  OUTBOUND_ALLOW: setting(
+    "",
+    "Private addresses or CIDR ranges that steps may call, like `127.0.0.1/32`, with commas between. Default: none.",
+    list(isCidr, "IP addresses or CIDR ranges"),
+  ),
+  LOG_LEVEL: setting("info", "`debug`, `info`, `warn` or `error`.", oneOf("debug", "info", "warn", "error")),
+  ADMIN_EMAIL: optional("With `ADMIN_PASSWORD`: makes this owner on an empty database, without the setup page.", text),
+  ADMIN_PASSWORD: optional("See `ADMIN_EMAIL`.", password),
+  SECRET_KEY: optional(
+    "32 bytes (64 hex digits or base64) that tokens are signed with. Default: made once, in `DATA_DIR/secret.key`.",
+    text,
+  ),
+};
+
+type Values = { [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]["read"]> };
+type OptionalName = "PUBLIC_URL" | "DATABASE_URL" | "ADMIN_EMAIL" | "ADMIN_PASSWORD" | "SECRET_KEY";
+type Read = Omit<Values, OptionalName> & { [Name in OptionalName]: Values[Name] | undefined };
+
+export type Config = {
+  port: number;
+  host: string;
+  /** Without a slash at the end. */
+  publicUrl: string | undefined;
+  /** Absolute. */
+  dataFolder: string;
+  databaseUrl: string | undefined;
+  defaultPlan: "free" | "starter" | "pro" | "enterprise";
+  corsOrigins: string[];
+  trustedProxies: string[];
+  outboundAllow: string[];
+  logLevel: "debug" | "info" | "warn" | "error";
+  admin: { email: string; password: string } | undefined;
+  secretKey: string | undefined;
+};
+
+/**
+ * `.env` in `cwd` gives what the environment does not; an empty value is none.
+ * Throws one OperatorError with a line for each mistake.
+ */
+export function readConfig(environment: Environment, cwd: string): Config {
+  const file = readEnvFile(join(cwd, ".env"));
+  const mistakes: string[] = [];
+  const wrong = new Set<string>();
+  const read = Object.fromEntries(
+    Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(([name, { read: reader, standard }]) => {
+      const value = environment[name]?.trim() || file[name]?.trim() || standard;
+      try {
+        return [name, value === undefined ? undefined : reader(value, cwd)];
+      } catch (error) {
+        if (!(error instanceof Mistake)) throw error;
+        mistakes.push(`${name} ${error.message}`);
+        wrong.add(name);
+        return [name, undefined];
+      }
+    }),
+  ) as Read;
+  mistakes.push(...contradictions(read, wrong));
+  if (mistakes.length > 0) throw new OperatorError(mistakes.join("\n"));
+  return configOf(read);
+}
+
+function readEnvFile(path: string): Environment {
+  try {
+    return parseEnv(readFileSync(path, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw new OperatorError(`${path} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\.[\d.]+$/.test(host);
+
+/** Between settings that are right by themselves. */
+function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
+  const isMissing = (name: OptionalName): boolean => read[name] === undefined && !wrong.has(name);
+  const found: string[] = [];
+  if (!isLoopback(read.HOST) && isMissing("PUBLIC_URL")) {
+    found.push(`PUBLIC_URL must say how clients reach the server, because HOST ${read.HOST} is not a loopback address`);
+  }
+  if (isMissing("ADMIN_EMAIL") !== isMissing("ADMIN_PASSWORD")) {
+    found.push("ADMIN_EMAIL and ADMIN_PASSWORD must be set together");
+  }
+  return found;
+}
+
+const configOf = (read: Read): Config => ({
+  port: read.PORT,
+  host: read.HOST,
+  publicUrl: read.PUBLIC_URL,
+  dataFolder: read.DATA_DIR,
+  databaseUrl: read.DATABASE_URL,
+  defaultPlan: read.DEFAULT_PLAN,
+  corsOrigins: read.CORS_ORIGINS,
+  trustedProxies: read.TRUSTED_PROXIES,
+  outboundAllow: read.OUTBOUND_ALLOW,
+  logLevel: read.LOG_LEVEL,
+  admin:
+    read.ADMIN_EMAIL && read.ADMIN_PASSWORD ? { email: read.ADMIN_EMAIL, password: read.ADMIN_PASSWORD } : undefined,
+  secretKey: read.SECRET_KEY,
+});

@@ -1,0 +1,21 @@
+/** Dates as the form and JSON Schema's formats have them (RFC 3339). */
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const TIME = /^([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** `2028-02-29`, and a day that is in the calendar. */
+export function isCalendarDate(text: string): boolean {
+  const match = DATE.exec(text);
+  if (!match) return false;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+}
+
+/** `2028-02-29T08:30:00Z`, with seconds and an offset. */
+export const isDateTime = (text: string): boolean =>
+  text.length <= 40 && /^t$/i.test(text[10] ?? "") && isCalendarDate(text.slice(0, 10)) && TIME.test(text.slice(11));
+
+function daysIn(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}

@@ -1,0 +1,199 @@
+import { Validator } from "@cfworker/json-schema";
+import { describe, expect, test } from "vitest";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { checkInput } from "./check-input.ts";
+
+const FORM: JsonObject = {
+  type: "object",
+  properties: {
+    text: { type: "string", minLength: 1, maxLength: 3 },
+    free: { type: "string" },
+    choice: { type: "string", enum: ["red", "green", "blue"] },
+    titled: { type: "string", oneOf: [{ const: "r", title: "Red" }, { const: "g" }] },
+    date: { type: "string", format: "date" },
+    yes: { type: "boolean" },
+    number: { type: "number", minimum: -1.5, exclusiveMaximum: 10 },
+    tenths: { type: "number", multipleOf: 0.1 },
+    integer: { type: "integer", exclusiveMinimum: 0, maximum: 100 },
+    list: { type: "array", items: { type: "string", maxLength: 2 }, minItems: 1, maxItems: 2, uniqueItems: true },
+    chosen: { type: "array", items: { type: "string", enum: ["a", "b"] } },
+  },
+};
+
+/** The refusal of one field: code and sentence. */
+const refused = (field: string, value: Json): [string, string][] =>
+  (checkInput(FORM, { [field]: value }).problems ?? []).map(({ path, code, message }) => {
+    expect(path).toMatch(new RegExp(`^input\\.${field}(\\.\\d+)?$`));
+    return [code, message];
+  });
+
+describe("each refusal has a code and a sentence", () => {
+  test.each<[string, Json, string, string]>([
+    ["text", 1, "wrong_type", "must be a text"],
+    ["text", "", "too_short", "must not be empty"],
+    ["text", "abcd", "too_long", "must have at most 3 characters"],
+    ["choice", "Red", "not_a_choice", 'must be one of red, green, blue; did you mean "red"?'],
+    ["choice", "mauve", "not_a_choice", "must be one of red, green, blue"],
+    ["titled", "Red", "not_a_choice", "must be one of r, g"],
+    ["date", "2027-02-29", "bad_date", "must be a date that is in the calendar, such as 2026-03-31"],
+    ["date", "2027-2-9", "bad_date", "must be a date that is in the calendar, such as 2026-03-31"],
+    ["date", 20270209, "wrong_type", "must be a date in quotes, such as 2026-03-31"],
+    ["yes", "true", "wrong_type", "must be true or false"],
+    ["number", -2, "out_of_range", "must be at least -1.5"],
+    ["number", 10, "out_of_range", "must be less than 10"],
+    ["number", Infinity, "out_of_range", "is too large a number"],
+    ["tenths", 0.25, "not_a_multiple", "must be a multiple of 0.1"],
+    ["integer", 1.5, "wrong_type", "must be a whole number"],
+    ["integer", 0, "out_of_range", "must be more than 0"],
+    ["integer", 1e300, "out_of_range", "must be between -9007199254740991 and 9007199254740991"],
+    ["list", "a", "wrong_type", "must be a list of texts"],
+    ["list", [], "too_few", "must have at least 1 item"],
+    ["list", ["a", "b", "c"], "too_many", "must have at most 2 items"],
+    ["list", ["a", "a"], "repeated", "must not have an item twice"],
+    ["list", ["a", "abc"], "too_long", "must have at most 2 characters"],
+    ["chosen", ["a", "c"], "not_a_choice", "must be one of a, b"],
+  ])("%s: %j", (field, value, code, message) => expect(refused(field, value)).toEqual([[code, message]]));
+
+  test.each(["1", true, null, [1], {}, [], ""])("nothing is made a number of: %j", (value) => {
+    expect(refused("number", value)).toEqual([["wrong_type", "must be a number"]]);
+    expect(refused("integer", value)).toEqual([["wrong_type", "must be a whole number"]]);
+  });
+
+  test("an item's path has its place, from 0", () => {
+    expect(checkInput(FORM, { list: ["a", "abc"] }, "input.input").problems).toEqual([
+      { path: "input.input.list.1", code: "too_long", message: "must have at most 2 characters" },
+    ]);
+  });
+});
+
+test.each([
+  ["text", "😀😀😀"],
+  ["text", "\0\ud800x"],
+  ["free", ""],
+  ["date", "2028-02-29"],
+  ["number", -0],
+  ["tenths", 0.3],
+  ["integer", 100],
+  ["list", ["", "ab"]],
+])("%s may be %j", (field, value) => expect(checkInput(FORM, { [field]: value }).value).toEqual({ [field]: value }));
+
+describe("the whole input", () => {
+  const small = {
+    properties: { name: { type: "string" }, count: { type: "integer", default: 3 } },
+    required: ["name", "count"],
+  };
+
+  test("all problems at once, in the order of the form", () => {
+    expect(checkInput(small, { count: "3", Name: "x", other: 1 }).problems).toEqual([
+      { path: "input.name", code: "required", message: "is missing" },
+      { path: "input.count", code: "wrong_type", message: "must be a whole number" },
+      { path: "input.Name", code: "unknown_field", message: 'there is no field "Name"; did you mean "name"?' },
+      { path: "input.other", code: "unknown_field", message: 'there is no field "other"; known here: name, count' },
+    ]);
+  });
+
+  test("defaults are written in, and what was given is not changed", () => {
+    const input = { name: "x" };
+    expect(checkInput(small, input).value).toEqual({ name: "x", count: 3 });
+    expect(input).toEqual({ name: "x" });
+    const plain = {
+      properties: {
+        a: { type: "string", default: "" },
+        b: { type: "boolean", default: false },
+        c: { type: "number", default: 0 },
+      },
+    };
+    expect(checkInput(plain, {}).value).toEqual({ a: "", b: false, c: 0 });
+  });
+
+  test("null is no way to leave a field out", () => {
+    expect(checkInput(small, { name: null }).problems?.map(({ code }) => code)).toEqual(["wrong_type"]);
+  });
+
+  test("unknown keys are dropped for webhooks", () => {
+    expect(checkInput(small, { name: "x", other: 1 }, "body", { unknown: "drop" }).value).toEqual({
+      name: "x",
+      count: 3,
+    });
+  });
+
+  test("names of Object.prototype are as unknown as others", () => {
+    expect(
+      checkInput(small, JSON.parse('{"name": "x", "constructor": 1, "toString": 2}')).problems?.map(({ path }) => path),
+    ).toEqual(["input.constructor", "input.toString"]);
+    expect(checkInput({ properties: { name: { type: "string" } }, required: ["name"] }, {}).problems).toHaveLength(1);
+  });
+
+  test("without a schema any object is taken, and nothing else", () => {
+    const input = { a: [1, { b: null }] };
+    expect(checkInput(undefined, input).value).toBe(input);
+    expect(checkInput(undefined, [1]).problems).toEqual([
+      { path: "input", code: "wrong_type", message: "must be an object" },
+    ]);
+    expect(checkInput(small, "x").problems).toHaveLength(1);
+  });
+
+  test("a thousand unknown keys are a hundred problems", () => {
+    const input = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key${index}`, 1]));
+    expect(checkInput(small, input).problems).toHaveLength(101);
+  });
+});
+
+test("agrees with @cfworker/json-schema, the validator of the user interface", () => {
+  const validator = new Validator({ ...FORM, additionalProperties: false }, "2020-12", true);
+  const values: Json[] = [
+    null,
+    true,
+    false,
+    0,
+    1,
+    -1.5,
+    -2,
+    9.99,
+    10,
+    0.3,
+    0.25,
+    100,
+    101,
+    7.5,
+    "",
+    "a",
+    "abc",
+    "abcd",
+    "😀😀😀",
+    "😀😀😀😀",
+    "red",
+    "Red",
+    "r",
+    "g",
+    "2028-02-29",
+    "2027-02-29",
+    "2027-13-01",
+    "2027-00-10",
+    "2027-01-00",
+    "1900-02-29",
+    "2000-02-29",
+    "0000-01-01",
+    "2027-01-01T00:00:00Z",
+    [],
+    ["a"],
+    ["a", "b"],
+    ["a", "a"],
+    ["a", "b", "c"],
+    ["abc"],
+    [1],
+    [null],
+    {},
+    { a: 1 },
+  ];
+  let taken = 0;
+  for (const field of [...Object.keys(FORM["properties"] as object), "unknown"]) {
+    for (const value of values) {
+      const input = { [field]: value };
+      const isTaken = checkInput(FORM, input).problems === undefined;
+      expect(isTaken, JSON.stringify(input)).toBe(validator.validate(input).valid);
+      if (isTaken) taken++;
+    }
+  }
+  expect(taken).toBeGreaterThan(50);
+});

@@ -1,0 +1,78 @@
+/** An input against the form: nothing is converted, unknown keys are refused (or dropped, for webhooks), defaults are written in. */
+import { isObject, type Json, type JsonObject } from "../lib/json.ts";
+import type { FieldProblem } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { hint } from "./did-you-mean.ts";
+import { compileField, type FieldCheck } from "./field-check.ts";
+import { propertiesOf } from "./form.ts";
+import { quoted } from "./problem.ts";
+
+export type CheckedInput =
+  | { value: JsonObject; problems?: undefined }
+  | { value?: undefined; problems: FieldProblem[] };
+
+/** `unknown: "drop"`: senders of webhooks put in dozens of keys that the form does not know. */
+export type InputOptions = { unknown?: "refuse" | "drop" };
+
+type Field = { name: string; check: FieldCheck; default: Json | undefined; isRequired: boolean };
+
+/** Keyed by the schema object of a parsed definition, which lives as long as its version is in memory. */
+const compiled = new WeakMap<JsonObject, Field[]>();
+
+/** `path` is what the fields' paths begin with. Without a schema any JSON object is taken. */
+export function checkInput(
+  schema: JsonObject | undefined,
+  input: Json,
+  path = "input",
+  options: InputOptions = {},
+): CheckedInput {
+  if (!isObject(input)) return { problems: [{ path, code: "wrong_type", message: "must be an object" }] };
+  if (schema === undefined) return { value: input };
+  let fields = compiled.get(schema);
+  if (!fields) compiled.set(schema, (fields = compile(schema)));
+
+  const value: JsonObject = {};
+  const problems: FieldProblem[] = [];
+  let taken = 0;
+  for (const field of fields) {
+    if (Object.hasOwn(input, field.name)) {
+      taken++;
+      const given = (value[field.name] = input[field.name]!);
+      const refusal = field.check(given);
+      if (refusal)
+        problems.push({
+          path: `${path}.${field.name}${refusal.path ?? ""}`,
+          code: refusal.code,
+          message: refusal.message,
+        });
+    } else if (field.default !== undefined) value[field.name] = field.default;
+    else if (field.isRequired)
+      problems.push({ path: `${path}.${field.name}`, code: "required", message: "is missing" });
+  }
+  if (options.unknown !== "drop" && Object.keys(input).length > taken)
+    problems.push(...unknownFields(fields, input, path));
+  return problems.length === 0 ? { value } : { problems };
+}
+
+function compile(schema: JsonObject): Field[] {
+  const required = schema["required"];
+  return Object.entries(propertiesOf(schema)).map(([name, field]) => ({
+    name,
+    check: compileField(field),
+    default: field["default"],
+    isRequired: Array.isArray(required) && required.includes(name),
+  }));
+}
+
+function unknownFields(fields: Field[], input: JsonObject, path: string): FieldProblem[] {
+  const names = fields.map(({ name }) => name);
+  const known = new Set(names);
+  return Object.keys(input)
+    .filter((key) => !known.has(key))
+    .slice(0, LIMITS.formFields)
+    .map((key) => ({
+      path: `${path}.${key}`,
+      code: "unknown_field",
+      message: `there is no field ${quoted(key)}${hint(key, names)}`,
+    }));
+}

@@ -1,0 +1,176 @@
+/** Texts of definitions for the tests of this room. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseDefinition } from "./parse-definition.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const AGENTS = join(ROOT, "examples/agents");
+
+/** The agents under examples/agents by file name. */
+export const examples = (): [string, string][] =>
+  readdirSync(AGENTS).map((name) => [name, readFileSync(join(AGENTS, name), "utf8")]);
+
+/** The YAML blocks of docs/definitions.md by their line, each made whole. */
+export function documented(): [string, string][] {
+  const page = readFileSync(join(ROOT, "docs/definitions.md"), "utf8");
+  return [...page.matchAll(/^```yaml\n([^]*?)^```/gm)].map((match) => {
+    const line = page.slice(0, match.index).split("\n").length;
+    return [`docs/definitions.md:${line}`, whole(match[1]!)];
+  });
+}
+
+const HEAD = "document: {dsl: '1.0.3', namespace: demo, name: sample, version: '1.0.0'}\n";
+
+/** A definition of which the parts that are not shown are the plainest. */
+export function whole(part: string): string {
+  const head = /^document:/m.test(part) ? "" : HEAD;
+  return head + part + (/^do:/m.test(part) ? "" : "\ndo:\n  - done: {set: {done: true}}\n");
+}
+
+/** Every part of the profile once. */
+export const EVERYTHING = `
+document:
+  dsl: '1.0.3'
+  namespace: demo
+  name: everything
+  version: '1.2.3-rc.1+build.5'
+  title: Everything
+  summary: |
+    Every part of the profile.
+  tags: {team: billing, tier: 2}
+  metadata: {owner: {mail: a@example.com}}
+evaluate: {language: jq, mode: strict}
+input:
+  schema:
+    format: json
+    document:
+      type: object
+      title: An order
+      properties:
+        customer: {type: string, title: Customer, minLength: 1, maxLength: 100}
+        size: {type: string, enum: [small, large], default: small}
+        colour: {type: string, oneOf: [{const: r, title: Red}, {const: g}]}
+        due: {type: string, format: date}
+        count: {type: integer, minimum: 1, maximum: 10, multipleOf: 1}
+        price: {type: number, exclusiveMinimum: 0, exclusiveMaximum: 1000}
+        gift: {type: boolean, default: false}
+        tags: {type: array, items: {type: string, enum: [a, b]}, minItems: 0, maxItems: 2, uniqueItems: true}
+      required: [customer]
+      additionalProperties: false
+  from: '\${ . + {received: true} }'
+output:
+  as: {result: '\${ . }'}
+  schema: {document: {type: object, properties: {result: {type: [object, 'null']}}, required: [result]}}
+timeout: {after: P1D}
+use:
+  authentications:
+    service: {basic: {username: user, password: word}}
+    token: {bearer: {token: '\${ $context.token }'}}
+  errors:
+    tooLate: {type: https://example.com/errors/too-late, status: 410, title: Too late, detail: '\${ .why }', instance: /do/0}
+  retries:
+    often: {delay: PT1S, backoff: {constant: {}}, limit: {attempt: {count: 3}}}
+  timeouts:
+    short: {after: {seconds: 30, milliseconds: 500}}
+do:
+  - prepare:
+      if: \${ .customer != null }
+      input: {from: '\${ . }', schema: {document: {type: object, minProperties: 1}}}
+      set: {order: '\${ . }', list: [1, '\${ .count }', {deep: '\${ .customer }'}]}
+      output: {as: '\${ .order }', schema: {format: json, document: true}}
+      export: {as: {order: '\${ $output }'}, schema: {document: {type: object, additionalProperties: {type: object}}}}
+      timeout: short
+      metadata: {colour: blue}
+      then: choose
+  - choose:
+      switch:
+        - large: {when: '.size == "large"', then: ask}
+        - other: {then: loop}
+  - loop:
+      for: {each: tag, in: '\${ .tags }', at: place}
+      while: \${ $place < 5 and $tag != "stop" }
+      do:
+        - one: {set: '\${ {tag: $tag, place: $place} }'}
+        - leave: {if: '\${ $place > 3 }', do: [{out: {set: {a: 1}, then: exit}}]}
+  - guard:
+      try:
+        - get:
+            call: http
+            with:
+              method: GET
+              endpoint: {uri: 'https://example.com/orders/{id}', authentication: {use: service}}
+              headers: {X-Trace: '\${ $task.name }', Accept: application/json}
+              query: {page: '1', text: '\${ .q }'}
+              output: response
+              redirect: true
+            timeout: {after: '\${ .patience }'}
+        - post:
+            call: http
+            with:
+              method: post
+              endpoint: \${ "https://example.com/\\(.id)" }
+              headers: \${ .headers }
+              query: \${ .query }
+              body: {text: '\${ .text }', more: [1, null, true]}
+              output: raw
+        - late: {raise: {error: tooLate}}
+      catch:
+        errors: {with: {type: https://example.com/errors/too-late, status: 410, title: Too late}}
+        as: problem
+        when: \${ $problem.status == 410 }
+        exceptWhen: \${ .detail == "never" }
+        retry:
+          when: \${ $problem.status > 400 }
+          exceptWhen: \${ .status == 404 }
+          delay: {seconds: 1}
+          backoff: {exponential: {factor: 1.5, maxDelay: PT1M}}
+          limit: {attempt: {count: 5, duration: PT10S}, duration: PT1H}
+          jitter: {from: PT0S, to: PT1S}
+        do:
+          - note: {set: {problem: '\${ $problem.title }'}}
+  - again:
+      try: [{x: {raise: {error: {type: '\${ .type }', status: 500, instance: '\${ .at }'}}}}]
+      catch: {retry: often}
+  - linear:
+      try: [{x: {wait: PT0S}}]
+      catch: {retry: {delay: PT1S, backoff: {linear: {increment: PT1S}}, limit: {duration: PT1M}}, do: [{y: {set: {a: 1}}}]}
+  - ask:
+      call: approval:1.0.0@default
+      with:
+        question: \${ "Pay \\(.price)?" }
+        context: {order: '\${ . }'}
+        assignee: someone@example.com
+        form: {type: object, properties: {note: {type: string, default: '\${ .note }'}, amount: {type: number, default: '\${ .price }'}}}
+        timeout: P2D
+        onReject: continue
+  - rest: {wait: {minutes: 1}}
+  - items:
+      call: each:1.0.0@default
+      with:
+        in: \${ .orders }
+        item: order
+        concurrency: 5
+        onError: collect
+        do:
+          - price: {set: {price: '\${ $order.price }', place: '\${ $index }'}}
+          - leave: {wait: PT0S, then: exit}
+  - both:
+      fork:
+        branches:
+          - left: {do: [{a: {wait: PT0S, then: end}}], then: exit}
+          - right: {set: {side: right}, export: {as: '\${ {side: .side} }'}}
+        compete: true
+  - child:
+      run:
+        workflow: {namespace: billing, name: invoice, version: latest, input: {total: '\${ .total }', all: ['\${ $input }']}}
+        await: false
+  - nested: {do: [{inner: {wait: '\${ .pause }', then: end}}], timeout: {after: PT1H}, then: continue}
+`;
+
+/** Path and message of the problems of a definition of which only a part is given. */
+export const problemsOf = (part: string): [string, string][] =>
+  parseDefinition(whole(part)).problems.map(({ path, message }) => [path, message]);
+
+/** Of one task `t`, paths from the task on. */
+export const problemsOfTask = (task: string): [string, string][] =>
+  problemsOf(`do:\n  - t: ${task}\n`).map(([path, message]) => [path.replace("/do/0/t", ""), message]);

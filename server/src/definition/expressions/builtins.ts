@@ -1,0 +1,135 @@
+/**
+ * The builtins that are evaluated here, each as jq 1.8.2 does it, held to it by the differential test.
+ * Where an argument's type leads to a rare corner of jq, the whole expression is left to jq.
+ */
+import { isObject, type Json } from "../../lib/json.ts";
+import { add, finite, index, size, split } from "./operators.ts";
+import { EMPTY, LEFT_TO_JQ, Raised, spend } from "./signals.ts";
+import { compare, described, isTrue, keysInOrder, sortedKeys, toText, typeName } from "./values.ts";
+
+type Builtin = (input: Json, ...args: Json[]) => Json;
+
+/** The items that `.[]` yields. */
+export function items(value: Json): Json[] {
+  if (Array.isArray(value)) {
+    spend(value.length);
+    return value;
+  }
+  if (isObject(value)) return keysInOrder(value).map((key) => value[key]!);
+  throw new Raised(`Cannot iterate over ${described(value)}`);
+}
+
+const leave = (): never => {
+  throw LEFT_TO_JQ;
+};
+
+const list = (value: Json): Json[] => (Array.isArray(value) ? value : leave());
+
+const number =
+  (round: (value: number) => number): Builtin =>
+  (input) => {
+    if (typeof input !== "number") throw new Raised(`${described(input)} number required`);
+    return finite(round(input));
+  };
+
+/** C rounds halves away from zero, JavaScript up. */
+const roundHalfAway = (value: number): number => Math.sign(value) * Math.round(Math.abs(value));
+
+const onText =
+  (operation: (text: string, other: string) => Json): Builtin =>
+  (input, other) => {
+    if (typeof input !== "string" || typeof other !== "string") {
+      throw new Raised("startswith() requires string inputs");
+    }
+    return operation(input, other);
+  };
+
+const letterCase =
+  (letters: RegExp, change: (letter: string) => string): Builtin =>
+  (input) => {
+    if (typeof input !== "string") return leave();
+    spend(input.length >> 2);
+    return input.replace(letters, change);
+  };
+
+export const toString = (value: Json): string => (typeof value === "string" ? value : toText(value));
+
+function toNumber(value: Json): Json {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string") throw new Raised(`${described(value)} cannot be parsed as a number`);
+  const parsed = Number(value);
+  // Other spellings ("1.50", "1e3", "nan") keep their text in jq.
+  return Number.isFinite(parsed) && String(parsed) === value ? parsed : leave();
+}
+
+function keys(value: Json): Json {
+  if (isObject(value)) return sortedKeys(value);
+  if (!Array.isArray(value)) throw new Raised(`${described(value)} has no keys`);
+  spend(value.length);
+  return value.map((_, at) => at);
+}
+
+function has(value: Json, key: Json | undefined): Json {
+  if (value === null) return false;
+  if (isObject(value) && typeof key === "string") return Object.hasOwn(value, key);
+  if (Array.isArray(value) && typeof key === "number") return Math.trunc(key) >= 0 && Math.trunc(key) < value.length;
+  throw new Raised(`Cannot check whether ${typeName(value)} has a ${typeName(key!)} key`);
+}
+
+function join(value: Json, separator: Json | undefined): Json {
+  if (typeof separator !== "string") return leave();
+  const texts = list(value).map((item) => (item === null ? "" : typeof item === "object" ? leave() : toString(item)));
+  spend(texts.reduce((total, text) => total + text.length + separator.length, 0) >> 3);
+  return texts.join(separator);
+}
+
+function sorted(value: Json): Json[] {
+  return list(value).toSorted(compare);
+}
+
+/** By name and number of arguments; the arguments are values. */
+export const BUILTINS: Record<string, Builtin> = {
+  "not/0": (input) => !isTrue(input),
+  "length/0": size,
+  "type/0": typeName,
+  "empty/0": () => {
+    throw EMPTY;
+  },
+  "error/0": (input) => {
+    throw new Raised(input);
+  },
+  "error/1": (_, message) => {
+    throw new Raised(message);
+  },
+  "tostring/0": toString,
+  "tojson/0": toText,
+  "tonumber/0": toNumber,
+  "keys/0": keys,
+  "has/1": has,
+  "first/0": (input) => index(input, 0),
+  "last/0": (input) => index(input, -1),
+  "add/0": (input) => items(input).reduce(add, null),
+  "join/1": join,
+  "split/1": (input, separator) => {
+    if (typeof input !== "string" || typeof separator !== "string") {
+      throw new Raised("split input and separator must be strings");
+    }
+    return split(input, separator);
+  },
+  "startswith/1": onText((text, start) => text.startsWith(start)),
+  "endswith/1": (input, end) => (typeof input === "string" && typeof end === "string" ? input.endsWith(end) : leave()),
+  "ltrimstr/1": onText((text, start) => (text.startsWith(start) ? text.slice(start.length) : text)),
+  "ascii_downcase/0": letterCase(/[A-Z]+/g, (letters) => letters.toLowerCase()),
+  "ascii_upcase/0": letterCase(/[a-z]+/g, (letters) => letters.toUpperCase()),
+  "floor/0": number(Math.floor),
+  "ceil/0": number(Math.ceil),
+  "round/0": number(roundHalfAway),
+  "reverse/0": (input) => list(input).toReversed(),
+  "sort/0": sorted,
+  "min/0": (input) =>
+    list(input).reduce<Json>((least, item, at) => (at > 0 && compare(least, item) <= 0 ? least : item), null),
+  "max/0": (input) =>
+    list(input).reduce<Json>((most, item, at) => (at > 0 && compare(most, item) > 0 ? most : item), null),
+  "any/0": (input) => items(input).some(isTrue),
+  "all/0": (input) => items(input).every(isTrue),
+};

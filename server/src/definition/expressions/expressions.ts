@@ -1,0 +1,118 @@
+/**
+ * Evaluates templates: in this process what can be (about 1 µs), the rest by jq in a worker thread (about 1 ms),
+ * all that one template needs of it as one program. An expression has one result; none is null, more is an error.
+ */
+import type { Json } from "../../lib/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { Log } from "../../lib/log.ts";
+import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
+import { JqFailure, JqPool } from "./jq-pool.ts";
+import { checkProgramOf, jobOf, messageOfError, problemOf, resultsOf } from "./jq-program.ts";
+import type { Variables } from "./streams.ts";
+import { EMPTY, LEFT_TO_JQ, Raised, startCounting } from "./signals.ts";
+import { compileExpression, type CompiledExpression, type Template } from "./template.ts";
+import { weigh } from "./weigh.ts";
+
+export type { Variables } from "./streams.ts";
+
+export type Expressions = {
+  /**
+   * The template's JSON with each expression's result in its place: at once when all of it is native, else a promise.
+   * The result may share parts with the template and the data: none of them is ever changed.
+   * Throws or rejects with ExpressionError, which is the author's mistake and comes again; any other error means that
+   * jq could not be started or was stopped with the process.
+   */
+  evaluate(template: Template, data: Json, variables: Variables): Json | Promise<Json>;
+  /** What is wrong with an expression (with or without `${ }`; `offset` counts in the text without), for the linter. */
+  check(text: string): Promise<ExpressionProblem | undefined>;
+} & AsyncDisposable;
+
+/** No thread is started before the first expression that needs jq. */
+export function createExpressions({ log }: { log: Log }): Expressions {
+  const pool = new JqPool(log);
+  return {
+    evaluate(template, data, variables) {
+      const results: Json[] = [];
+      const forJq = evaluateNative(template, data, variables, results);
+      if (forJq.length === 0) return assembled(template, results);
+      return evaluateByJq(pool, forJq, data, variables).then((values) => {
+        for (const [at, expression] of forJq.entries()) results[template.expressions.indexOf(expression)] = values[at]!;
+        return assembled(template, results);
+      });
+    },
+    async check(text) {
+      const expression = compileExpression(text).expressions[0]!;
+      if (expression.problem || expression.native) return expression.problem;
+      return checkByJq(pool, expression);
+    },
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  };
+}
+
+async function checkByJq(pool: JqPool, expression: CompiledExpression): Promise<ExpressionProblem | undefined> {
+  try {
+    return problemOf(await pool.run({ program: checkProgramOf(expression), input: "null" }), expression.text);
+  } catch (error) {
+    // Compiling alone can take too much: jq computes what is constant.
+    if (error instanceof JqFailure) return { message: error.message, offset: 0 };
+    throw error;
+  }
+}
+
+/** Writes the results of what is native, and answers the rest. */
+function evaluateNative(template: Template, data: Json, variables: Variables, results: Json[]): CompiledExpression[] {
+  const forJq: CompiledExpression[] = [];
+  startCounting();
+  for (let at = 0; at < template.expressions.length; at++) {
+    const expression = template.expressions[at]!;
+    refuseBroken(expression, variables);
+    const value = expression.native ? nativeValue(expression, data, variables) : undefined;
+    if (value === undefined) forJq.push(expression);
+    else results[at] = value;
+  }
+  return forJq;
+}
+
+function refuseBroken({ text, problem, variables: names }: CompiledExpression, variables: Variables): void {
+  if (problem) throw new ExpressionError(problem.message, text);
+  for (const name of names) {
+    if (!Object.hasOwn(variables, name)) throw new ExpressionError(`$${name} is not defined`, text);
+  }
+}
+
+/** Undefined when it is for jq after all. */
+function nativeValue(expression: CompiledExpression, data: Json, variables: Variables): Json | undefined {
+  try {
+    return expression.native!(data, variables);
+  } catch (error) {
+    if (error === EMPTY) return null;
+    if (error === LEFT_TO_JQ) return undefined;
+    if (error instanceof Raised) throw new ExpressionError(messageOfError(error.value), expression.text);
+    throw error;
+  }
+}
+
+async function evaluateByJq(
+  pool: JqPool,
+  expressions: readonly CompiledExpression[],
+  data: Json,
+  variables: Variables,
+): Promise<Json[]> {
+  const job = jobOf(expressions, data, variables);
+  try {
+    return resultsOf(await pool.run(job), job, expressions);
+  } catch (error) {
+    if (!(error instanceof JqFailure)) throw error;
+    throw new ExpressionError(error.message, expressions.map(({ text }) => text).join("\n"));
+  }
+}
+
+/** A path alone shows a part of what is there already; anything else could have grown. */
+function assembled(template: Template, results: Json[]): Json {
+  const value = template.assemble(results);
+  const [first] = template.expressions;
+  const isPartOfData = !first || (first.isPath && first.path.length === 0);
+  const excess = isPartOfData ? undefined : weigh(value, LIMITS.outputBytes, LIMITS.jsonNesting);
+  if (excess) throw new ExpressionError(`the result is ${excess}`, first!.text);
+  return value;
+}

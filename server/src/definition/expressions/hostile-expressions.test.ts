@@ -1,0 +1,77 @@
+/** Expressions that never end or grow without end: each fails with its reason, and nobody else notices. */
+import { spawnSync } from "node:child_process";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { expect, test } from "vitest";
+import type { Json } from "../../lib/json.ts";
+import { createLog } from "../../lib/log.ts";
+import { ExpressionError } from "./expression-error.ts";
+import { createExpressions, type Expressions } from "./expressions.ts";
+import { compileExpression } from "./template.ts";
+
+const log = createLog("silent");
+const evaluate = async (expressions: Expressions, text: string): Promise<Json> =>
+  expressions.evaluate(compileExpression(text), null, {});
+
+async function errorOf(expressions: Expressions, text: string): Promise<unknown> {
+  try {
+    return await evaluate(expressions, text);
+  } catch (error) {
+    return error;
+  }
+}
+
+const HOSTILE = [
+  "last(repeat(.))",
+  '"x" * 1e8 | length',
+  "[range(1e9)]",
+  "def f: [f]; f",
+  "def f: f | f; f",
+  "def f(x): f(f(x)); f(1)",
+  '"x" * 1e9',
+  'reduce range(40) as $i ("x"; . + .)',
+  "reduce range(20000) as $i (null; [.]) | tojson",
+  "[range(300000)]",
+];
+const REASONS =
+  /^(?:takes longer than 2000 ms|needs more than 64 MiB of memory|the result is larger than 1048576 bytes)/;
+
+test("they end, and this thread stays free", async () => {
+  await using expressions = createExpressions({ log });
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const errors = await Promise.all(HOSTILE.map((text) => errorOf(expressions, text)));
+  // On this thread they would hold it for 2,000 ms and more; a busy machine holds it a little.
+  expect(delay.max / 1e6).toBeLessThan(1_000);
+  for (const error of errors) expect(error).toBeInstanceOf(ExpressionError);
+  const reasons = errors.map((error) => (error as ExpressionError).reason);
+  for (const reason of reasons) expect(reason).toMatch(REASONS);
+  expect(reasons[0]).toBe("takes longer than 2000 ms");
+  expect(reasons[1]).toMatch(/^needs more than 64 MiB/);
+  expect(await evaluate(expressions, "[1, 2] | @csv")).toBe("1,2");
+});
+
+test("a program that was late does not take the others' threads again, and a stop is not its author's mistake", async () => {
+  const expressions = createExpressions({ log });
+  const endless = Array.from({ length: 20 }, () => errorOf(expressions, "last(repeat(.))"));
+  const started = performance.now();
+  await evaluate(expressions, "[3] | @csv");
+  // 20 of them at 250 ms on two threads would be 2,500 ms.
+  expect(performance.now() - started).toBeLessThan(1_500);
+  await expressions[Symbol.asyncDispose]();
+  for (const error of await Promise.all(endless)) {
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(ExpressionError);
+  }
+});
+
+test("an idle jq does not keep the process", () => {
+  const script = `
+    import { createExpressions } from ${JSON.stringify(import.meta.resolve("./expressions.ts"))};
+    import { compileExpression } from ${JSON.stringify(import.meta.resolve("./template.ts"))};
+    console.log(await createExpressions({ log: console }).evaluate(compileExpression("[1] | @csv"), null, {}));`;
+  const { stdout, status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    timeout: 15_000,
+    encoding: "utf8",
+  });
+  expect({ stdout, status, stderr }).toEqual({ stdout: "1\n", status: 0, stderr: "" });
+});

@@ -1,0 +1,96 @@
+/**
+ * Two jq threads for all, first come, first served. What takes longer than its time is run once more, alone with
+ * more time, on a thread that is there for that: one heavy program after the other, out of the way of the rest.
+ */
+import type { Log } from "../../lib/log.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { JqThread, type Outcome } from "./jq-thread.ts";
+import type { Job } from "./jq-worker.ts";
+import type { Reply } from "./jq-program.ts";
+
+const THREADS = 2;
+/** Programs that were late are remembered, so that a workflow of them takes the others' threads once only. */
+const HEAVY_REMEMBERED = 1_000;
+
+/** The program took too much: a sentence for its author. */
+export class JqFailure extends Error {}
+
+const TOO_LONG = `takes longer than ${LIMITS.expressionRetryMs} ms`;
+const TOO_LARGE = `needs more than ${LIMITS.expressionMemoryBytes / 1024 / 1024} MiB of memory, or too much stack`;
+
+export class JqPool implements AsyncDisposable {
+  readonly #quick = new Lane(THREADS, LIMITS.expressionMs);
+  readonly #alone = new Lane(1, LIMITS.expressionRetryMs);
+  readonly #heavy = new Set<string>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** jq's answer, whatever it was. Throws JqFailure when the program is to blame that there is none, else Error. */
+  async run({ program, input }: Job): Promise<Reply> {
+    let outcome = await this.#quick.run({ program, input }, () => this.#heavy.has(program));
+    if (outcome.is === "late") {
+      this.#remember(program);
+      outcome = await this.#alone.run({ program, input }, () => false);
+    }
+    if (outcome.is === "reply") return outcome.reply;
+    if (outcome.is === "late") throw new JqFailure(TOO_LONG);
+    this.#log.debug({ reason: outcome.message }, "jq gave no answer");
+    throw outcome.is === "broke" ? new JqFailure(TOO_LARGE) : new Error(outcome.message);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#quick[Symbol.asyncDispose](), this.#alone[Symbol.asyncDispose]()]);
+  }
+
+  #remember(program: string): void {
+    this.#heavy.add(program);
+    const [oldest] = this.#heavy;
+    if (this.#heavy.size > HEAVY_REMEMBERED) this.#heavy.delete(oldest!);
+  }
+}
+
+type Waiting = { job: Job; isElsewhere: () => boolean; settle: (outcome: Outcome) => void };
+
+/** Some threads and the queue before them. */
+class Lane implements AsyncDisposable {
+  readonly #limitMs: number;
+  readonly #threads: readonly JqThread[];
+  readonly #idle: JqThread[];
+  readonly #queue: Waiting[] = [];
+  #isClosed = false;
+
+  constructor(threads: number, limitMs: number) {
+    this.#limitMs = limitMs;
+    this.#threads = Array.from({ length: threads }, () => new JqThread());
+    this.#idle = [...this.#threads];
+  }
+
+  /** `isElsewhere` is asked when the job's turn comes: if so, it counts as late without having run. */
+  run(job: Job, isElsewhere: () => boolean): Promise<Outcome> {
+    return new Promise((settle) => {
+      this.#queue.push({ job, isElsewhere, settle });
+      void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    const thread = this.#idle.pop();
+    if (!thread) return;
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift())
+      next.settle(await this.#outcomeOf(next, thread));
+    this.#idle.push(thread);
+  }
+
+  async #outcomeOf({ job, isElsewhere }: Waiting, thread: JqThread): Promise<Outcome> {
+    if (this.#isClosed) return { is: "gone", message: "jq was stopped" };
+    return isElsewhere() ? { is: "late" } : thread.run(job, this.#limitMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#threads.map((thread) => thread[Symbol.asyncDispose]()));
+  }
+}

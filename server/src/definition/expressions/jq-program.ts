@@ -1,0 +1,117 @@
+/**
+ * One jq program of several expressions, and what it answers. Variables travel in the input: as arguments of jq
+ * they would be parsed twice, and a program's text should not depend on data.
+ */
+import { parseJson, type Json } from "../../lib/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
+import type { Variables } from "./streams.ts";
+
+type Expression = { text: string; variables: ReadonlySet<string> };
+export type ProgramJob = { program: string; input: string; hidesSurrogates: boolean };
+export type Reply = { stdout: string; stderr: string; exitCode: number };
+
+const MANY = "gave more than one result: write [ … ] for a list of them, first( … ) for one";
+
+const PRELUDE = `def __one($at; f):
+  try [limit(2; f)] catch ([$at, .] | error)
+  | if length > 1 then [$at, ${JSON.stringify(MANY)}] | error else .[0] end;`;
+
+/** Answers `{"r": [results]}`, `{"e": [place, error]}` or `{"s": size}`, when that is over the limit. */
+function programOf(expressions: readonly Expression[]): string {
+  const each = expressions.map(({ text }, at) => `__one(${at};\n${text}\n)`);
+  return `${PRELUDE}
+${bindings(expressions, (name) => `.v[${JSON.stringify(name)}]`)}
+.d | try {r: [${each.join(",\n")}]} catch {e: .}
+| tojson
+| utf8bytelength as $size | if $size > ${LIMITS.outputBytes} then "{\\"s\\":\\($size)}" else . end`;
+}
+
+function bindings(expressions: readonly Expression[], value: (name: string) => string): string {
+  const names = new Set(expressions.flatMap(({ variables }) => [...variables]));
+  return [...names].map((name) => `${value(name)} as $${name} |`).join(" ");
+}
+
+export function jobOf(expressions: readonly Expression[], data: Json, variables: Variables): ProgramJob {
+  const used: Variables = {};
+  for (const { variables: names } of expressions) for (const name of names) used[name] = variables[name]!;
+  const json = JSON.stringify({ d: data, v: used });
+  const hidesSurrogates = /\\ud[89a-f]/.test(json);
+  return { program: programOf(expressions), input: hidesSurrogates ? hideLoneSurrogates(json) : json, hidesSurrogates };
+}
+
+/** The results, or an ExpressionError. */
+export function resultsOf(reply: Reply, job: ProgramJob, expressions: readonly Expression[]): Json[] {
+  const all = expressions.map(({ text }) => text).join("\n");
+  if (reply.exitCode !== 0 || reply.stdout === "") throw new ExpressionError(complaint(reply.stderr).message, all);
+  const text = job.hidesSurrogates ? showLoneSurrogates(reply.stdout) : reply.stdout;
+  const answer = parsed(text, all) as { r?: Json[]; e?: [number, Json] };
+  if (answer.r) return answer.r;
+  if (!answer.e) throw new ExpressionError(`the result is larger than ${LIMITS.outputBytes} bytes`, all);
+  throw new ExpressionError(messageOfError(answer.e[1]), expressions[answer.e[0]]!.text);
+}
+
+/** jq's wording for an error that nobody caught. */
+export const messageOfError = (error: Json): string =>
+  typeof error === "string" ? error : `${JSON.stringify(error)} (not a string)`;
+
+function parsed(text: string, expression: string): Json {
+  try {
+    const value = parseJson(text, "the result", "any");
+    return /\dE\+\d{3}|-0/.test(text) ? withinDoubles(value) : value;
+  } catch (error) {
+    throw new ExpressionError((error as Error).message, expression);
+  }
+}
+
+/** jq keeps 1e1000 as it was written; as a double it is the largest one, as jq itself computes with it. */
+function withinDoubles(value: Json): Json {
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? value + 0 : Math.sign(value) * Number.MAX_VALUE;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withinDoubles);
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withinDoubles(child)]));
+}
+
+// Half of a surrogate pair is no UTF-8, and jq would put U+FFFD for it: it travels as a private character of plane 16.
+
+const HIDING = 0x10f800;
+
+function hideLoneSurrogates(json: string): string {
+  return json.replace(/\\\\|\\u(d[89a-f][0-9a-f]{2})/g, (all, unit?: string) =>
+    unit ? String.fromCodePoint(HIDING + Number.parseInt(unit, 16) - 0xd800) : all,
+  );
+}
+
+const showLoneSurrogates = (json: string): string =>
+  json.replace(/[\u{10f800}-\u{10ffff}]/gu, (hidden) => String.fromCharCode(hidden.codePointAt(0)! - HIDING + 0xd800));
+
+// Checking
+
+const CHECK_LINES_BEFORE = 1;
+
+/** Compiles the expression without running it. */
+export const checkProgramOf = (expression: Expression): string =>
+  `${bindings([expression], () => "null")} empty | (\n${expression.text}\n)`;
+
+export function problemOf(reply: Reply, text: string): ExpressionProblem | undefined {
+  if (reply.exitCode === 0) return undefined;
+  const { message, line, column } = complaint(reply.stderr);
+  if (line === undefined || column === undefined) return { message, offset: 0 };
+  const lines = text.split("\n");
+  const row = line - 1 - CHECK_LINES_BEFORE;
+  const start = lines.slice(0, row).reduce((length, before) => length + before.length + 1, 0);
+  // jq counts bytes.
+  const within = Buffer.from(lines[row] ?? "")
+    .subarray(0, column - 1)
+    .toString().length;
+  return { message, offset: Math.min(text.length, start + within) };
+}
+
+/** The first line of what jq wrote on stderr, taken apart. */
+function complaint(stderr: string): { message: string; line?: number; column?: number } {
+  const first = /^jq: error(?: \(at [^)]*\))?: (.*)/.exec(stderr)?.[1] ?? "jq ended without an answer";
+  const place = /^(.*) at <top-level>, line (\d+), column (\d+):$/.exec(first);
+  return place ? { message: place[1]!, line: Number(place[2]), column: Number(place[3]) } : { message: first };
+}

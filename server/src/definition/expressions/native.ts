@@ -1,0 +1,350 @@
+/**
+ * Compiles the part of jq that is evaluated in this process to closures. What has at most one result becomes an
+ * `Evaluate`; what has many (`.[]`, `,`) becomes a `Stream`, and only where it is collected again.
+ */
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { BUILTINS, toString } from "./builtins.ts";
+import { ARITHMETIC, index, negate, slice } from "./operators.ts";
+import { EMPTY, LEFT_TO_JQ, Raised, spend } from "./signals.ts";
+import type { ComparisonOperator, Entry, Node } from "./syntax.ts";
+import {
+  atMostOne,
+  both,
+  chained,
+  collected,
+  firstOf,
+  iterated,
+  mapped,
+  orElse,
+  selected,
+  summed,
+  type Evaluate,
+  type Stream,
+  type Variables,
+} from "./streams.ts";
+import { compare, described, equal, isTrue } from "./values.ts";
+
+/** Names of the local variables, innermost last. */
+type Names = readonly string[];
+
+export type Native = (data: Json, variables: Variables) => Json;
+
+const NOT_NATIVE = Symbol("not native");
+
+/** The expression as a function, or undefined when jq has to evaluate it. */
+export function compileNative(node: Node): Native | undefined {
+  try {
+    const evaluate = single(node, []);
+    return (data, variables) => evaluate(data, { variables, local: null, outer: undefined });
+  } catch (error) {
+    if (error === NOT_NATIVE) return undefined;
+    throw error;
+  }
+}
+
+function refuse(): never {
+  throw NOT_NATIVE;
+}
+
+function single(node: Node, names: Names): Evaluate {
+  switch (node.kind) {
+    case "identity":
+      return (input) => input;
+    case "constant":
+      return () => node.value;
+    case "number":
+      return number(node.text);
+    case "variable":
+      return variable(node.name, names);
+    case "index":
+      return indexing(node, names);
+    case "slice":
+      return slicing(node, names);
+    case "negate":
+      return negation(single(node.operand, names));
+    case "pipe":
+      return piped(single(node.left, names), single(node.right, names));
+    case "arithmetic":
+      return arithmetic(node, names);
+    case "comparison":
+      return comparison(node.operator, operand(node.left, names), operand(node.right, names));
+    case "logical":
+      return logical(node, names);
+    case "template":
+      return template(node, names);
+    case "format":
+      return node.name === "text" ? toString : refuse();
+    case "array":
+      return node.body ? collected(stream(node.body, names)) : () => [];
+    case "object":
+      return object(node.entries, names);
+    case "if":
+      return condition(node, names);
+    case "try":
+      return attempt(node, names);
+    case "bind":
+      return bound(node, names);
+    case "reduce":
+      return reduction(node, names);
+    case "call":
+      return call(node, names);
+    case "assignment":
+    case "break":
+    case "comma":
+    case "define":
+    case "descent":
+    case "foreach":
+    case "iterate":
+    case "label":
+      return refuse();
+  }
+}
+
+// Numbers
+
+/** jq keeps a number as it was written (1.0, 1e3) until it is computed with; such a one is left to jq. */
+function number(text: string): Evaluate {
+  const value = Number(text);
+  return String(value) === text ? () => value : refuse();
+}
+
+/** As an operand the spelling of a number is lost, so that any that is exact in a double will do. */
+function operand(node: Node, names: Names): Evaluate {
+  if (node.kind !== "number") return single(node, names);
+  const value = Number(node.text);
+  return String(value) === plain(node.text) ? () => value : refuse();
+}
+
+/** 1.50 → 1.5, 2.0 → 2, .5 → 0.5 */
+function plain(text: string): string {
+  const trimmed = text.includes(".") && !/e/i.test(text) ? text.replace(/\.?0+$/, "") : text;
+  return trimmed.startsWith(".") ? `0${trimmed}` : trimmed;
+}
+
+const isRespelled = (node: Node): boolean => node.kind === "number" && String(Number(node.text)) !== node.text;
+
+/** The right side first, as jq does: it decides which of two errors is seen. */
+function arithmetic(node: Node & { kind: "arithmetic" }, names: Names): Evaluate {
+  const operation = ARITHMETIC[node.operator];
+  const [left, right] = [operand(node.left, names), operand(node.right, names)];
+  if (isRespelled(node.left) || isRespelled(node.right)) return respelled(operation, left, right);
+  return (input, scope) => {
+    const second = right(input, scope);
+    return operation(left(input, scope), second);
+  };
+}
+
+/** Where such a number comes through as it is (`1.0 + null`, a division by zero's message), its spelling would show. */
+function respelled(operation: (left: Json, right: Json) => Json, left: Evaluate, right: Evaluate): Evaluate {
+  return (input, scope) => {
+    const second = right(input, scope);
+    const first = left(input, scope);
+    if (typeof first !== "number" || typeof second !== "number" || Math.trunc(second) === 0) throw LEFT_TO_JQ;
+    return operation(first, second);
+  };
+}
+
+function negation(evaluate: Evaluate): Evaluate {
+  return (input, scope) => negate(evaluate(input, scope));
+}
+
+const COMPARISONS: Record<ComparisonOperator, (left: Json, right: Json) => boolean> = {
+  "==": equal,
+  "!=": (left, right) => !equal(left, right),
+  "<": (left, right) => compare(left, right) < 0,
+  "<=": (left, right) => compare(left, right) <= 0,
+  ">": (left, right) => compare(left, right) > 0,
+  ">=": (left, right) => compare(left, right) >= 0,
+};
+
+function comparison(operator: ComparisonOperator, left: Evaluate, right: Evaluate): Evaluate {
+  const holds = COMPARISONS[operator];
+  return (input, scope) => {
+    const second = right(input, scope);
+    return holds(left(input, scope), second);
+  };
+}
+
+// Paths and variables
+
+function variable(name: string, names: Names): Evaluate {
+  const steps = names.length - 1 - names.lastIndexOf(name);
+  if (steps === names.length) return (_, { variables }) => variables[name]!;
+  return (_, scope) => {
+    let at = scope;
+    for (let step = steps; step > 0; step--) at = at.outer!;
+    return at.local;
+  };
+}
+
+/** The key is evaluated first, and on the same input as the target. */
+function indexing(node: Node & { kind: "index" }, names: Names): Evaluate {
+  const target = single(node.target, names);
+  const { optional } = node;
+  if (node.key.kind === "constant" && !optional) {
+    const key = node.key.value;
+    return node.target.kind === "identity"
+      ? (input) => index(input, key)
+      : (input, scope) => index(target(input, scope), key);
+  }
+  const key = single(node.key, names);
+  return (input, scope) => {
+    const at = key(input, scope);
+    const from = target(input, scope);
+    return optional ? orEmpty(() => index(from, at)) : index(from, at);
+  };
+}
+
+function slicing(node: Node & { kind: "slice" }, names: Names): Evaluate {
+  const target = single(node.target, names);
+  const from = node.from ? single(node.from, names) : () => null;
+  const to = node.to ? single(node.to, names) : () => null;
+  const { optional } = node;
+  return (input, scope) => {
+    const [start, end] = [from(input, scope), to(input, scope)];
+    const value = target(input, scope);
+    return optional ? orEmpty(() => slice(value, start, end)) : slice(value, start, end);
+  };
+}
+
+function orEmpty(evaluate: () => Json): Json {
+  try {
+    return evaluate();
+  } catch (error) {
+    throw error instanceof Raised ? EMPTY : error;
+  }
+}
+
+function piped(left: Evaluate, right: Evaluate): Evaluate {
+  return (input, scope) => right(left(input, scope), scope);
+}
+
+// Logic
+
+function logical(node: Node & { kind: "logical" }, names: Names): Evaluate {
+  const [left, right] = [single(node.left, names), single(node.right, names)];
+  if (node.operator === "and") return (input, scope) => isTrue(left(input, scope)) && isTrue(right(input, scope));
+  if (node.operator === "or") return (input, scope) => isTrue(left(input, scope)) || isTrue(right(input, scope));
+  return (input, scope) => {
+    const value = orElse(left, input, scope, null)!;
+    return isTrue(value) ? value : right(input, scope);
+  };
+}
+
+function condition(node: Node & { kind: "if" }, names: Names): Evaluate {
+  const test = single(node.condition, names);
+  const then = single(node.then, names);
+  const otherwise: Evaluate = node.otherwise ? single(node.otherwise, names) : (input) => input;
+  return (input, scope) => (isTrue(test(input, scope)) ? then : otherwise)(input, scope);
+}
+
+function attempt(node: Node & { kind: "try" }, names: Names): Evaluate {
+  const body = single(node.body, names);
+  const handler = node.handler && single(node.handler, names);
+  return (input, scope) => {
+    try {
+      return body(input, scope);
+    } catch (error) {
+      if (!(error instanceof Raised)) throw error;
+      if (!handler) throw EMPTY;
+      return handler(error.value, scope);
+    }
+  };
+}
+
+// Building
+
+/** The last part first, as jq does. */
+function template(node: Node & { kind: "template" }, names: Names): Evaluate {
+  if (node.format !== "text") return refuse();
+  const pieces = node.parts.map((part) => (typeof part === "string" ? part : single(part, names)));
+  return (input, scope) => {
+    let text = "";
+    for (let at = pieces.length - 1; at >= 0; at--) {
+      const piece = pieces[at]!;
+      text = (typeof piece === "string" ? piece : toString(piece(input, scope))) + text;
+    }
+    spend(text.length >> 3);
+    return text;
+  };
+}
+
+function object(entries: Entry[], names: Names): Evaluate {
+  const compiled = entries.map(({ key, value }) => {
+    if (key.kind === "constant" && key.value === "__proto__") return refuse();
+    const name = single(key, names);
+    return { name, value: value ? single(value, names) : undefined };
+  });
+  return (input, scope) => {
+    const result: JsonObject = {};
+    for (const entry of compiled) {
+      const name = entry.name(input, scope);
+      const value = entry.value ? entry.value(input, scope) : index(input, name);
+      if (typeof name !== "string") throw new Raised(`Cannot use ${described(name)} as object key`);
+      if (name === "__proto__") throw LEFT_TO_JQ;
+      result[name] = value;
+    }
+    return result;
+  };
+}
+
+function bound(node: Node & { kind: "bind" }, names: Names): Evaluate {
+  const name = node.pattern.single ?? refuse();
+  const source = single(node.source, names);
+  const body = single(node.body, [...names, name]);
+  return (input, scope) => body(input, { variables: scope.variables, local: source(input, scope), outer: scope });
+}
+
+function reduction(node: Node & { kind: "reduce" }, names: Names): Evaluate {
+  const name = node.pattern.single ?? refuse();
+  const source = stream(node.source, names);
+  const start = single(node.start, names);
+  const update = single(node.update, [...names, name]);
+  const steps = parts(node.update);
+  return (input, scope) => {
+    let state = start(input, scope);
+    source(input, scope, (local) => {
+      spend(steps);
+      try {
+        state = update(state, { variables: scope.variables, local, outer: scope });
+      } catch (error) {
+        throw error === EMPTY ? LEFT_TO_JQ : error;
+      }
+    });
+    return state;
+  };
+}
+
+// Calls
+
+function call(node: Node & { kind: "call" }, names: Names): Evaluate {
+  const signature = `${node.name}/${node.args.length}`;
+  const [first] = node.args;
+  if (signature === "map/1") return mapped(stream(first!, names));
+  if (signature === "first/1") return firstOf(stream(first!, names));
+  if (signature === "add/1") return summed(stream(first!, names));
+  if (signature === "select/1") return selected(single(first!, names));
+  if (!Object.hasOwn(BUILTINS, signature)) return refuse();
+  const builtin = BUILTINS[signature]!;
+  if (!first) return (input) => builtin(input);
+  const argument = single(first, names);
+  return (input, scope) => builtin(input, argument(input, scope));
+}
+
+function stream(node: Node, names: Names): Stream {
+  if (node.kind === "comma") return both(stream(node.left, names), stream(node.right, names));
+  if (node.kind === "pipe") return chained(stream(node.left, names), stream(node.right, names));
+  if (node.kind === "iterate") return iterated(stream(node.target, names), node.optional);
+  if (node.kind === "index" && node.target.kind !== "identity" && !node.optional && node.key.kind === "constant") {
+    const key = node.key.value;
+    return chained(stream(node.target, names), (input, _, emit) => emit(index(input, key)));
+  }
+  return atMostOne(single(node, names), parts(node));
+}
+
+/** Nodes of the tree: what evaluating it once costs. */
+function parts(node: object): number {
+  let count = 1;
+  for (const child of Object.values(node)) if (typeof child === "object" && child !== null) count += parts(child);
+  return count;
+}

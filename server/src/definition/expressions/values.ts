@@ -1,0 +1,141 @@
+/** jq's view of JSON values: order, equality, and their text. */
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { LEFT_TO_JQ, spend } from "./signals.ts";
+
+export const isTrue = (value: Json): boolean => value !== null && value !== false;
+
+export function typeName(value: Json): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+/** null < false < true < numbers < strings < arrays < objects. */
+function rank(value: Json): number {
+  if (value === null) return 0;
+  if (typeof value === "boolean") return value ? 2 : 1;
+  if (typeof value === "number") return 3;
+  if (typeof value === "string") return 4;
+  return Array.isArray(value) ? 5 : 6;
+}
+
+export function compare(left: Json, right: Json): number {
+  spend(1);
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  if (typeof left === "string" && typeof right === "string") return compareText(left, right);
+  if (Array.isArray(left) && Array.isArray(right)) return compareLists(left, right);
+  if (isObject(left) && isObject(right)) return compareObjects(left, right);
+  return rank(left) - rank(right);
+}
+
+function compareLists(left: Json[], right: Json[]): number {
+  const shared = Math.min(left.length, right.length);
+  for (let index = 0; index < shared; index++) {
+    const order = compare(left[index]!, right[index]!);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+function compareObjects(left: JsonObject, right: JsonObject): number {
+  const keys = sortedKeys(left);
+  const order = compareLists(keys, sortedKeys(right));
+  if (order !== 0) return order;
+  for (const key of keys) {
+    const inner = compare(left[key]!, right[key]!);
+    if (inner !== 0) return inner;
+  }
+  return 0;
+}
+
+/** By code point, as UTF-8 bytes compare; JavaScript compares UTF-16 units, where a surrogate is below U+E000. */
+export function compareText(left: string, right: string): number {
+  if (left === right) return 0;
+  const shared = Math.min(left.length, right.length);
+  let at = 0;
+  while (at < shared && left.charCodeAt(at) === right.charCodeAt(at)) at++;
+  spend(at >> 3);
+  if (at === shared) return left.length - right.length;
+  return scalarRank(left.charCodeAt(at)) - scalarRank(right.charCodeAt(at));
+}
+
+const scalarRank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
+
+export const equal = (left: Json, right: Json): boolean => left === right || compare(left, right) === 0;
+
+export function sortedKeys(object: JsonObject): string[] {
+  const keys = Object.keys(object);
+  spend(keys.length * 2);
+  return keys.toSorted(compareText);
+}
+
+/**
+ * Keys in jq's order, that of insertion. JavaScript puts keys like "7" first whatever their order was,
+ * so such an object is left to jq (which reads our JSON, and sees JavaScript's order in it).
+ */
+export function keysInOrder(object: JsonObject): string[] {
+  const keys = Object.keys(object);
+  spend(keys.length);
+  if (keys.length > 1 && /^(?:0|[1-9]\d{0,9})$/.test(keys[0]!)) throw LEFT_TO_JQ;
+  return keys;
+}
+
+/** Number of code points; half of a surrogate pair counts as one. */
+export function characters(text: string): number {
+  spend(text.length >> 3);
+  let count = text.length;
+  for (let at = 1; at < text.length; at++) {
+    if ((text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) count--;
+  }
+  return count;
+}
+
+/** The value as jq writes it, without blanks. */
+export function toText(value: Json): string {
+  spend(1);
+  if (typeof value === "number") return numberText(value);
+  if (typeof value === "string") return quoted(value);
+  if (Array.isArray(value)) return `[${value.map(toText).join(",")}]`;
+  if (isObject(value)) {
+    const entries = keysInOrder(value).map((key) => `${quoted(key)}:${toText(value[key]!)}`);
+    return `{${entries.join(",")}}`;
+  }
+  return String(value);
+}
+
+function quoted(text: string): string {
+  spend(text.length >> 3);
+  const json = JSON.stringify(text);
+  return json.includes("\u007f") ? json.replaceAll("\u007f", String.raw`\u007f`) : json;
+}
+
+/**
+ * jq writes a number that it read as it was written, and a computed one by its own rule; the two agree with
+ * JavaScript in this range only.
+ */
+function numberText(value: number): string {
+  const size = Math.abs(value);
+  if (value !== 0 && !(size >= 1e-4 && size < 1e16)) throw LEFT_TO_JQ;
+  return String(value);
+}
+
+const SHOWN_BYTES = 29;
+
+/** `string ("abc")`, cut as in jq's messages: at most 29 bytes of JSON, the closing bracket or quote kept. */
+export function described(value: Json): string {
+  const text = toText(value);
+  return `${typeName(value)} (${cut(text)})`;
+}
+
+function cut(text: string): string {
+  if (Buffer.byteLength(text) <= SHOWN_BYTES) return text;
+  const close = /["\]}]$/.exec(text)?.[0] ?? "";
+  const room = SHOWN_BYTES - 3 - close.length;
+  let kept = "";
+  let bytes = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > room) break;
+    kept += character;
+  }
+  return `${kept}...${close}`;
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { problemsOf, problemsOfTask } from "./definitions.fixture.ts";
+
+describe("forms", () => {
+  const ofForm = (form: string): [string, string][] =>
+    problemsOf(`input: {schema: {document: {type: object, ${form}}}}`).map(([path, message]) => [
+      path.replace("/input/schema/document", ""),
+      message,
+    ]);
+  test.each([
+    [
+      "properties: {a: {type: string, pattern: '^(a+)+$'}}",
+      "/properties/a/pattern",
+      "pattern is not taken: a regular expression can hold the whole server; use enum, format or maxLength",
+    ],
+    [
+      "properties: {a: {type: object, properties: {}}}",
+      "/properties/a/type",
+      "the type of a field is one of string, number, integer, boolean, array",
+    ],
+    ["properties: {a: {enum: [x]}}", "/properties/a/type", '"type" is missing in "a"'],
+    ["properties: {a: {type: string, format: email}}", "/properties/a/format", '"format" must be date'],
+    ["properties: {a: {type: string, enum: [x, x]}}", "/properties/a/enum", '"enum" has an item twice'],
+    [
+      "properties: {a: {type: string, enum: [1]}}",
+      "/properties/a/enum/0",
+      "item 1 must be a text, not a number; put it in quotes",
+    ],
+    [
+      "properties: {a: {type: string, oneOf: [{const: x}, {const: x}]}}",
+      "/properties/a/oneOf",
+      "a choice stands here twice; keep one",
+    ],
+    [
+      "properties: {a: {type: string, enum: [x], oneOf: [{const: x}]}}",
+      "/properties/a/oneOf",
+      "write enum or oneOf, not both",
+    ],
+    [
+      "properties: {a: {type: string, minLength: 3, maxLength: 2}}",
+      "/properties/a/minLength",
+      '"minLength" is more than "maxLength"',
+    ],
+    [
+      "properties: {a: {type: integer, default: 1.5}}",
+      "/properties/a/default",
+      "the default does not fit: it must be a whole number",
+    ],
+    [
+      "properties: {a: {type: number, default: '${ .a }'}}",
+      "/properties/a/default",
+      "the default does not fit: it must be a number",
+    ],
+    [
+      "properties: {a: {type: string, format: date, default: 2026-02-30}}",
+      "/properties/a/default",
+      "the default does not fit: it must be a date that is in the calendar, such as 2026-03-31",
+    ],
+    ["properties: {a: {type: array}}", "/properties/a/items", '"items" is missing in a field of type array'],
+    ["properties: {a: {type: array, items: {type: number}}}", "/properties/a/items/type", '"type" must be "string"'],
+    [
+      "properties: {a-b: {type: string}}",
+      "/properties/a-b",
+      'the name "a-b" does not fit; write letters, digits and underscores, not a word such as constructor',
+    ],
+    [
+      "properties: {constructor: {type: string}}",
+      "/properties/constructor",
+      'the name "constructor" does not fit; write letters, digits and underscores, not a word such as constructor',
+    ],
+    [
+      "properties: {a: {type: string}}, required: [b]",
+      "/required/0",
+      'there is no field "b" under properties; known here: a',
+    ],
+    [
+      "properties: {}, additionalProperties: true",
+      "/additionalProperties",
+      '"additionalProperties" must be false; leave it out: a form takes its own fields only',
+    ],
+    ["propertys: {}", "/propertys", '"propertys" is not known in the form; did you mean "properties"?'],
+  ])("%s", (form, path, message) => expect(ofForm(form)).toEqual([[path, message]]));
+
+  test("an approval's form may take defaults and texts from the data", () => {
+    const approval = (field: string): [string, string][] =>
+      problemsOfTask(`{call: 'approval:1.0.0@default', with: {question: Sure?, form: {properties: {a: ${field}}}}}`);
+    expect(approval("{type: number, default: '${ .a }', title: '${ .title }'}")).toEqual([]);
+    expect(approval("{type: number, default: x}")).toEqual([
+      ["/with/form/properties/a/default", "the default does not fit: it must be a number"],
+    ]);
+    expect(approval("{type: string, title: 'Of ${ .a }'}").map(([path]) => path)).toEqual([
+      "/with/form/properties/a/title",
+    ]);
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import { EVERYTHING, problemsOf, problemsOfTask, whole } from "./definitions.fixture.ts";
+import { parseDefinition } from "./parse-definition.ts";
+
+/** `line:column path message` of each problem. */
+const told = (text: string): string[] =>
+  parseDefinition(text).problems.map(({ line, column, path, message }) => `${line}:${column} ${path} ${message}`);
+
+test("every part of the profile is taken", () => {
+  const { problems, workflow } = parseDefinition(EVERYTHING);
+  expect(problems).toEqual([]);
+  expect(workflow?.document.version).toBe("1.2.3-rc.1+build.5");
+  expect(workflow?.do).toHaveLength(12);
+});
+
+test("JSON is read too, with the places of its parts", () => {
+  const json = JSON.stringify(
+    {
+      document: { dsl: "1.0.3", namespace: "demo", name: "json", version: "1.0.0", title: "😀 \u2028" },
+      do: [{ a: { set: { b: "\u0000\ud800" } } }],
+    },
+    null,
+    "\t",
+  );
+  expect(parseDefinition(json).workflow).toEqual(JSON.parse(json));
+  expect(told(json.replace('"set"', '"sett"'))).toEqual(['12:5 /do/0/a/sett "sett" is not known; did you mean "set"?']);
+});
+
+test("ten mistakes are ten problems, in the order of the text, each with its line and column", () => {
+  const text = `document:
+  dsl: '2.0.0'
+  namespace: Demo
+  name: ten
+  version: 1.0
+do:
+  - fetch:
+      call: http
+      with:
+        method: GETT
+        endpont: https://example.com
+      then: nowhere
+  - fetch:
+      set: {a: 'Hello \${ .name }'}
+      if: true
+  - pause:
+      wait: P1M
+  - broken:
+    call: grpc
+  - try it:
+      try: [{x: {wait: PT1S}}]
+      catch: {retry: slow}
+`;
+  expect(told(text)).toEqual([
+    '2:8 /document/dsl "dsl" does not fit; write the version of the language, "1.0.3"',
+    '3:14 /document/namespace "namespace" does not fit; write 1 to 63 lower-case letters, digits and hyphens, such as billing',
+    '5:12 /document/version "version" must be a text, not a number; write three numbers with dots, such as "1.0.0"',
+    '10:17 /do/0/fetch/with/method "method" must not be "GETT"; did you mean "GET"?',
+    '11:9 /do/0/fetch/with/endpont "endpont" is not known in the arguments of http; did you mean "endpoint"?',
+    '12:13 /do/0/fetch/then there is no task "nowhere" in this list; known here: fetch, pause, try it, continue, exit, end',
+    '13:5 /do/1/fetch there is another task "fetch" in this list; give each its own name',
+    '14:16 /do/1/fetch/set/a text and ${ } are mixed; write one expression, such as ${ "Hello \\(.name)" }',
+    '15:11 /do/1/fetch/if "if" must be a text, not true or false; write an expression in quotes, such as "${ .total > 100 }"',
+    "17:13 /do/2/pause/wait years and months have no fixed length; write days, such as P30D",
+    "18:5 /do/3 item 4 has more than one key; write one task a list item, as `- name:` with its keys indented below the name",
+    '22:22 /do/4/try it/catch/retry there is no retry policy "slow" under use.retries',
+  ]);
+  expect(parseDefinition(text).workflow).toBeUndefined();
+});
+
+test("at most a hundred problems are told", () => {
+  const text = whole(`do:\n${Array.from({ length: 300 }, (_, index) => `  - t${index}: {wait: soon}\n`).join("")}`);
+  expect(parseDefinition(text).problems).toHaveLength(100);
+});
+
+describe("document", () => {
+  const ofDocument = (fields: string): string[] =>
+    problemsOf(`document: {dsl: '1.0.3', namespace: demo, name: sample, version: '1.0.0', ${fields}}\n`).map(
+      ([path, message]) => `${path} ${message}`,
+    );
+
+  test.each([
+    ["titel: A", '/document/titel "titel" is not known in document; did you mean "title"?'],
+    ['title: "a\\nb"', '/document/title "title" does not fit; write one line of text'],
+    ['title: "a\\0"', '/document/title "title" does not fit; write one line of text'],
+    ['summary: "a\\0"', '/document/summary "summary" does not fit; write text without control characters'],
+    ['summary: "\\ud800"', '/document/summary "summary" does not fit; write text without control characters'],
+    [
+      "tags: {a: [1]}",
+      '/document/tags/a "a" must be a text or a number or true or false, not a list; write one word or number',
+    ],
+    [
+      "metadata: {triggers: []}",
+      "/document/metadata/triggers document.metadata.triggers is part of the language but not yet run by this release",
+    ],
+  ])("%s", (fields, message) => expect(ofDocument(fields)).toEqual([message]));
+
+  test("what is missing is told at the place where it belongs", () => {
+    expect(told("document:\n  dsl: '1.0.3'\ndo: []\n")).toEqual([
+      '1:1 /document/name "name" is missing in document',
+      '1:1 /document/namespace "namespace" is missing in document',
+      '1:1 /document/version "version" is missing in document',
+      '3:5 /do "do" is empty; write a list of tasks, each as `- name:` with its keys below',
+    ]);
+  });
+});
+
+describe("parts of the DSL that are not taken, with a sentence that says so", () => {
+  const later = "is part of the language but not yet run by this release";
+  test.each([
+    ["{listen: {to: {one: {with: {type: a}}}}, foreach: {}}", "/listen", `listen ${later}`],
+    ["{emit: {event: {with: {type: a}}}}", "/emit", `emit ${later}`],
+    ["{run: {script: {language: js, code: '1'}}}", "/run/script", `run: script ${later}`],
+    ["{run: {container: {image: a}}}", "/run/container", "run: container is not run"],
+    ["{run: {shell: {command: ls}}}", "/run/shell", "run: shell is not run"],
+    ["{call: openapi, with: {}}", "/call", `call: openapi ${later}`],
+    ["{call: mcp, with: {}}", "/call", `call: mcp ${later}`],
+    ["{call: a2a, with: {}}", "/call", `call: a2a ${later}`],
+    ["{call: grpc, with: {}}", "/call", "call: grpc is not run; call the service over http instead"],
+    ["{call: asyncapi, with: {}}", "/call", "call: asyncapi is not run; call the broker over http instead"],
+    ["{call: 'llm:1.0.0@default', with: {}}", "/call", `call: llm ${later}`],
+    ["{call: 'assistant:1.0.0@default', with: {}}", "/call", `call: assistant ${later}`],
+    ["{call: 'email:1.0.0@default', with: {}}", "/call", `call: email ${later}`],
+    ["{call: email, with: {}}", "/call", `call: email ${later}`],
+    ["{call: 'log:1.0.0@global', with: {}}", "/call", "the catalogue global is not taken"],
+    [
+      "{call: 'log:1.0.0@default', with: {}}",
+      "/call",
+      "the catalogue default has no log; it has approval:1.0.0 and each:1.0.0",
+    ],
+    [
+      "{call: 'approval:2.0.0@default', with: {}}",
+      "/call",
+      "approval has the version 1.0.0; write approval:1.0.0@default",
+    ],
+    ["{call: approval, with: {}}", "/call", "write the whole name: approval:1.0.0@default"],
+    ["{call: 'each:1.1.0@default', with: {}}", "/call", "each has the version 1.0.0; write each:1.0.0@default"],
+    ["{call: each, with: {}}", "/call", "write the whole name: each:1.0.0@default"],
+    ["{call: notify, with: {}}", "/call", "there is nothing to call by this name"],
+  ])("%s", (task, path, message) => {
+    const [problem, ...more] = problemsOfTask(task);
+    expect(problem![0]).toBe(path);
+    expect(problem![1]).toContain(message);
+    expect(more).toEqual([]);
+  });
+
+  test.each([
+    ["schedule: {cron: '0 * * * *'}", "/schedule", "give the agent a trigger of type cron or event"],
+    ["evaluate: {mode: loose}", "/evaluate/mode", "mode loose is not taken"],
+    ["use: {extensions: []}", "/use/extensions", "use.extensions is not taken"],
+    ["use: {catalogs: {}}", "/use/catalogs", "use.catalogs is not taken"],
+    [
+      "use: {secrets: [key]}",
+      "/use/secrets",
+      "use.secrets needs the store of secrets, which is not yet part of this release",
+    ],
+    ["use: {functions: {a: {call: http}}}", "/use/functions", `use.functions ${later}`],
+    ["use: {authentications: {a: {oauth2: {}}}}", "/use/authentications/a/oauth2", `oauth2 authentication ${later}`],
+    ["use: {authentications: {a: {digest: {}}}}", "/use/authentications/a/digest", `digest authentication ${later}`],
+    ["use: {authentications: {a: {oidc: {}}}}", "/use/authentications/a/oidc", `oidc authentication ${later}`],
+    [
+      "use: {authentications: {a: {basic: {use: key}}}}",
+      "/use/authentications/a/basic/use",
+      "needs the store of secrets",
+    ],
+    [
+      "output: {schema: {resource: {endpoint: https://example.com}}}",
+      "/output/schema/resource",
+      "a schema from elsewhere is not taken",
+    ],
+    ["output: {schema: {document: {pattern: a}}}", "/output/schema/document/pattern", "pattern is not taken"],
+    [
+      "output: {schema: {document: {items: {$ref: '#'}}}}",
+      "/output/schema/document/items/$ref",
+      "references between schemas are not taken",
+    ],
+  ])("%s", (part, path, message) => {
+    const problems = problemsOf(part).filter(([where]) => where === path);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]![1]).toContain(message);
+  });
+});

@@ -1,0 +1,34 @@
+/** What is wrong with a definition, and where. */
+import type { Json } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
+
+export type Path = readonly (string | number)[];
+
+/** `path` is a JSON pointer (`/do/0/fetch/with/endpoint`, empty for the whole), `line` and `column` count from 1. */
+export type Problem = { path: string; line: number; column: number; message: string };
+
+/** A problem before its line is known. `key`: it is about the key itself, not what stands behind it. */
+export type Finding = { path: Path; at: "key" | "value"; message: string };
+
+export const pointer = (path: Path): string =>
+  path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+
+export function byPlace(one: Problem, other: Problem): number {
+  return one.line - other.line || one.column - other.column || (one.path < other.path ? -1 : 1);
+}
+
+/** What stands at a path, or undefined. */
+export function valueAt(root: Json, path: Path): Json | undefined {
+  let value: Json | undefined = root;
+  for (const part of path) {
+    if (Array.isArray(value)) value = value[part as number];
+    else if (isObject(value) && Object.hasOwn(value, part)) value = value[part];
+    else return undefined;
+  }
+  return value;
+}
+
+/** A text of the author in a sentence: quoted, on one line, at most 60 characters. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
+}

@@ -1,0 +1,44 @@
+/** What a definition says it is, however broken the rest of it: for drafts. */
+import { isObject, type Json, type JsonObject } from "../lib/json.ts";
+import type { Problem } from "./problem.ts";
+import { PROFILE } from "./profile.ts";
+import { readText } from "./read-text.ts";
+import { SchemaWalk } from "./schema-walk.ts";
+import { findingsOf } from "./sentences.ts";
+import type { Workflow } from "./workflow.ts";
+
+/** A version, title or summary with which it could not be published is left out. */
+export type DocumentHead = Pick<Workflow["document"], "namespace" | "name" | "title" | "summary"> & {
+  version?: string;
+};
+
+/** `document` when the text can be read and has a namespace and a name; else why it has not. */
+export function readDocument(text: string): { document?: DocumentHead; problems: Problem[] } {
+  const { value, problems, place } = readText(text);
+  if (value === undefined) return { problems };
+  const findings = findingsIn(identityOf(value));
+  if (findings.length > 0) return { problems: findings.map(place) };
+  const { namespace, name, ...rest } = (value as JsonObject)["document"] as JsonObject;
+  const fitting = ["version", "title", "summary"].flatMap((key) => {
+    const part = Object.hasOwn(rest, key) ? { [key]: rest[key]! } : undefined;
+    return part && findingsIn(definitionWith({ ...NAMED, ...part })).length === 0 ? [part] : [];
+  });
+  return { document: Object.assign({ namespace, name }, ...fitting) as DocumentHead, problems: [] };
+}
+
+/** Valid where nothing of the author's stands. */
+const NAMED: JsonObject = { dsl: "1.0.3", namespace: "a", name: "a", version: "1.0.0" };
+const definitionWith = (document: Json): JsonObject => ({ document, do: [{ a: { set: { b: 1 } } }] });
+
+/** The value with nothing of the author's but the namespace and the name. */
+function identityOf(value: Json): Json {
+  if (!isObject(value) || !Object.hasOwn(value, "document")) return isObject(value) ? { do: [] } : value;
+  const document = value["document"]!;
+  if (!isObject(document)) return definitionWith(document);
+  const { dsl, version } = NAMED;
+  const own = Object.entries(document).filter(([key]) => key === "namespace" || key === "name");
+  return definitionWith({ dsl: dsl!, version: version!, ...Object.fromEntries(own) });
+}
+
+const findingsIn = (value: Json) =>
+  findingsOf(new SchemaWalk(PROFILE).check(value).violations).filter(({ path }) => path[0] !== "do");

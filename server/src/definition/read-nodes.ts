@@ -1,0 +1,134 @@
+/** From the YAML library's nodes to JSON: only what JSON can say, aliases copied in within limits, each key once. */
+import { isAlias, isMap, isScalar, isSeq, type Alias, type Document, type Node, type Pair, type YAMLMap } from "yaml";
+import { LIMITS } from "../lib/limits.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { quoted, type Path } from "./problem.ts";
+
+/** The offset in the text of what stands at a path, or of its nearest ancestor that is there. */
+export type Locate = (path: Path, at: "key" | "value") => number;
+
+/** `offset` in characters of the text. */
+export type NodeProblem = { offset: number; path: Path; message: string };
+
+export function readNodes(document: Document): { value: Json; problems: NodeProblem[]; locate: Locate } {
+  const reader = new Reader();
+  const value = reader.read(document.contents);
+  return { value, problems: reader.problems, locate: locator(document.contents) };
+}
+
+class Reader {
+  readonly problems: NodeProblem[] = [];
+  readonly #path: (string | number)[] = [];
+  readonly #anchors = new Map<string, Node>();
+  readonly #open = new Set<Node>();
+  #values = 0;
+
+  read(node: Node | null): Json {
+    if (++this.#values > LIMITS.definitionTokens) {
+      if (this.#values === LIMITS.definitionTokens + 1)
+        this.#refuse(node, "aliases repeat too much here; write out what is needed");
+      return null;
+    }
+    if (isAlias(node)) return this.#alias(node);
+    if (this.#path.length > LIMITS.definitionTextNesting) {
+      this.#refuse(node, `aliases nest deeper than ${LIMITS.definitionTextNesting} levels here`);
+      return null;
+    }
+    if (node === null) return null;
+    if ("anchor" in node && typeof node.anchor === "string") this.#anchors.set(node.anchor, node);
+    this.#open.add(node);
+    const value = this.#content(node);
+    this.#open.delete(node);
+    return value;
+  }
+
+  #content(node: Node): Json {
+    if (isMap(node)) return this.#map(node);
+    if (isSeq(node)) return node.items.map((item, index) => this.#child(index, item as Node | null));
+    return this.#scalar(node, isScalar(node) ? node.value : null);
+  }
+
+  #child(key: string | number, node: Node | null): Json {
+    this.#path.push(key);
+    const value = this.read(node);
+    this.#path.pop();
+    return value;
+  }
+
+  #alias(alias: Alias): Json {
+    const node = this.#anchors.get(alias.source);
+    if (node === undefined) this.#refuse(alias, `there is no anchor &${alias.source} before this alias`);
+    else if (this.#open.has(node)) this.#refuse(alias, `the alias *${alias.source} stands inside what it refers to`);
+    else return this.read(node);
+    return null;
+  }
+
+  #map(node: YAMLMap): JsonObject {
+    const object: JsonObject = {};
+    for (const { key: keyNode, value } of node.items as Pair<Node, Node | null>[]) {
+      const key = this.#key(keyNode);
+      if (key === undefined) continue;
+      this.#path.push(key);
+      if (key === "__proto__")
+        this.#refuse(keyNode, "the key __proto__ is not taken: it would change what objects are in JavaScript");
+      else if (key === "<<") this.#refuse(keyNode, "merging with << is no part of YAML 1.2; write the keys out");
+      else if (Object.hasOwn(object, key)) this.#refuse(keyNode, `the key ${quoted(key)} stands here twice; keep one`);
+      else object[key] = this.read(value);
+      this.#path.pop();
+    }
+    return object;
+  }
+
+  #key(node: Node): string | undefined {
+    const key = isAlias(node) ? undefined : isScalar(node) ? node.value : undefined;
+    if (typeof key === "string") {
+      if (!UNFIT_NAME.test(key)) return key;
+      this.#refuse(node, "a key has a control character or half of a surrogate pair in it");
+    } else if (isScalar(node)) this.#refuse(node, `the key ${String(key)} is no text; put it in quotes`);
+    else this.#refuse(node, "a key must be a text, no list, object or alias");
+    return undefined;
+  }
+
+  #scalar(node: Node, value: unknown): Json {
+    if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+    if (typeof value === "number" && Number.isFinite(value)) return value;
+    this.#refuse(node, `${String(value)} is no JSON value; put it in quotes if it is a text`);
+    return null;
+  }
+
+  #refuse(node: Node | null, message: string): void {
+    if (this.problems.length === LIMITS.definitionProblems) return;
+    this.problems.push({ offset: node?.range?.[0] ?? 0, path: [...this.#path], message });
+  }
+}
+
+const UNFIT_NAME = /[\u0000-\u001f\u007f]|\p{Surrogate}/u;
+
+type KeyedPairs = Map<unknown, Pair<Node, Node | null>>;
+
+function locator(root: Node | null): Locate {
+  // A hundred findings in a map of thousands of keys would each look through it.
+  const indexes = new Map<YAMLMap, KeyedPairs>();
+  const pairsOf = (map: YAMLMap): KeyedPairs => {
+    let pairs = indexes.get(map);
+    if (!pairs) indexes.set(map, (pairs = new Map()));
+    if (pairs.size > 0) return pairs;
+    for (const pair of map.items as Pair<Node, Node | null>[]) {
+      if (isScalar(pair.key) && !pairs.has(pair.key.value)) pairs.set(pair.key.value, pair);
+    }
+    return pairs;
+  };
+  return (path, at) => {
+    let node = root;
+    let offset = node?.range?.[0] ?? 0;
+    for (const [index, part] of path.entries()) {
+      const pair = isMap(node) ? pairsOf(node).get(part) : undefined;
+      const next = isSeq(node) ? (node.items[part as number] as Node | null | undefined) : pair?.value;
+      if (pair === undefined && next === undefined) return offset;
+      const isValue = at === "value" && index === path.length - 1;
+      offset = (isValue ? next?.range?.[0] : undefined) ?? pair?.key.range?.[0] ?? next?.range?.[0] ?? offset;
+      node = next ?? null;
+    }
+    return offset;
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * YAML 1.2 (so JSON too) to a JSON value with the place of each part. Hostile texts end here: the tokens are counted and
+ * the nesting watched while the text is read, because the library's second half recurses and takes 2 µs a token.
+ */
+import { Composer, CST, Lexer, LineCounter, Parser, type Document } from "yaml";
+import { LIMITS } from "../lib/limits.ts";
+import type { Json } from "../lib/json.ts";
+import { readNodes } from "./read-nodes.ts";
+import { byPlace, pointer, type Finding, type Problem } from "./problem.ts";
+
+export type ReadText = { value?: Json; problems: Problem[]; place(finding: Finding): Problem };
+
+/** Where in the text something is wrong, in characters. */
+export type TextProblem = { offset: number; message: string };
+
+export function readText(text: string): ReadText {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) lines.addNewLine(index + 1);
+
+  const problemAt = (offset: number, path: string, message: string): Problem => {
+    const { line, col } = lines.linePos(Math.min(offset, text.length));
+    return { path, line, column: col, message };
+  };
+  const refused = (problems: TextProblem[]): ReadText => ({
+    problems: problems.map(({ offset, message }) => problemAt(offset, "", message)).toSorted(byPlace),
+    place: ({ path, message }) => problemAt(0, pointer(path), message),
+  });
+
+  const unfit = unfitText(text);
+  if (unfit) return refused([unfit]);
+  const scanned = scan(text);
+  if ("message" in scanned) return refused([scanned]);
+  const document = compose(scanned.tokens, text.length);
+  if (document.errors.length > 0) return refused(yamlProblems(document, (offset) => lines.linePos(offset).line));
+  const { value, problems, locate } = readNodes(document);
+  return {
+    value,
+    problems: problems.map(({ offset, path, message }) => problemAt(offset, pointer(path), message)),
+    place: ({ path, at, message }) => problemAt(locate(path, at), pointer(path), message),
+  };
+}
+
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+
+function unfitText(text: string): TextProblem | undefined {
+  if (Buffer.byteLength(text) > LIMITS.definitionBytes) {
+    return { offset: 0, message: `the definition is larger than ${LIMITS.definitionBytes / 1024} KiB` };
+  }
+  const control = text.search(CONTROL);
+  if (control >= 0)
+    return {
+      offset: control,
+      message: 'a control character stands here; in a quoted text write it as an escape, such as "\\u0000"',
+    };
+  if (!text.isWellFormed()) {
+    return {
+      offset: text.search(/\p{Surrogate}/u),
+      message: "half of a surrogate pair stands here, which is no character",
+    };
+  }
+  return undefined;
+}
+
+const MESSAGES = {
+  deep: `the definition is nested deeper than ${LIMITS.definitionTextNesting} levels`,
+  long: `the definition has more than ${LIMITS.definitionTokens} words and signs`,
+  documents: "the text holds more than one document; write one definition, without `---` after its start",
+  directive: "directives such as %YAML are not taken; leave the line out, YAML 1.2 is read",
+  tag: "tags such as !!str are not taken; write the plain value, a text in quotes",
+  escape: "this escape is not known; in double quotes a backslash is written twice",
+} as const;
+
+/** A backslash in double quotes with what may follow it (YAML 1.2.2, 5.7), or alone when it is followed by anything else. */
+const ESCAPE = /\\([0abtnvfre "/\\N_LP\n\r\t]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8})?/g;
+
+function badEscape(lexeme: string): number | undefined {
+  for (const match of lexeme.matchAll(ESCAPE)) {
+    if (match[1] === undefined) return match.index;
+  }
+  return undefined;
+}
+
+/** The concrete syntax, or what in it is refused before anything is built of it. */
+function scan(text: string): { tokens: CST.Token[] } | TextProblem {
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  const stop = (message: string): TextProblem => ({ offset: parser.offset, message });
+  let lexemes = 0;
+  let documents = 0;
+  let started = false;
+  let isScalar = false;
+  const extra = (token: CST.Token): TextProblem | undefined =>
+    token.type === "document" && ++documents > 1 ? { offset: token.offset, message: MESSAGES.documents } : undefined;
+  for (const lexeme of new Lexer().lex(text)) {
+    if (++lexemes > LIMITS.definitionTokens) return stop(MESSAGES.long);
+    const type = isScalar ? "scalar" : CST.tokenType(lexeme);
+    if (type === "tag") return stop(MESSAGES.tag);
+    if (type === "directive-line") return stop(MESSAGES.directive);
+    const bad = type === "double-quoted-scalar" ? badEscape(lexeme) : undefined;
+    if (bad !== undefined) return { offset: parser.offset + bad, message: MESSAGES.escape };
+    if (type === "doc-start" && started) return stop(MESSAGES.documents);
+    started ||= type !== null && !["doc-mode", "newline", "space", "comment", "byte-order-mark"].includes(type);
+    isScalar = !isScalar && lexeme === CST.SCALAR;
+    for (const token of parser.next(lexeme)) {
+      tokens.push(token);
+      const problem = extra(token);
+      if (problem) return problem;
+    }
+    if (parser.stack.length > LIMITS.definitionTextNesting) return stop(MESSAGES.deep);
+  }
+  for (const token of parser.end()) {
+    tokens.push(token);
+    const problem = extra(token);
+    if (problem) return problem;
+  }
+  return { tokens };
+}
+
+/** Equal keys are looked for in read-nodes.ts: the library compares each with each. */
+function compose(tokens: CST.Token[], end: number): Document {
+  const composer = new Composer({
+    version: "1.2",
+    schema: "core",
+    merge: false,
+    uniqueKeys: false,
+    prettyErrors: false,
+  });
+  const [document] = composer.compose(tokens, true, end);
+  return document as unknown as Document;
+}
+
+/** One error tends to draw others of its kind after it: of each kind the first of a line is told. */
+function yamlProblems(document: Document, lineOf: (offset: number) => number): TextProblem[] {
+  const told = new Set<string>();
+  const problems: TextProblem[] = [];
+  for (const { code, message, pos } of document.errors) {
+    const place = `${code} ${lineOf(pos[0])}`;
+    if (told.has(place) || problems.length === LIMITS.definitionProblems) continue;
+    told.add(place);
+    const hint = YAML_HINTS[code] ?? `this is not valid YAML: ${message[0]!.toLowerCase()}${message.slice(1)}`;
+    problems.push({ offset: pos[0], message: hint });
+  }
+  return problems;
+}
+
+const YAML_HINTS: Partial<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'a text with ": " in it needs quotes around it; so does an expression with an object in it',
+  TAB_AS_INDENT: "a tab indents here; indent with spaces",
+};

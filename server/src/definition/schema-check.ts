@@ -1,0 +1,31 @@
+/** The schemas of a task's input, output and export and of the workflow's output. */
+import type { Json, JsonObject } from "../lib/json.ts";
+import { quoted } from "./problem.ts";
+import { reasonOf } from "./sentences.ts";
+import { SchemaWalk, TooCostly, type Violation } from "./schema-walk.ts";
+
+/** undefined: the value fits; else a sentence such as `items.3.price must be a number`. */
+export type SchemaCheck = (value: Json) => string | undefined;
+
+/** `document` has passed the linter. A check takes at most `LIMITS.schemaSteps` steps (some 20 ms), then it fails. */
+export function compileSchema(document: JsonObject): SchemaCheck {
+  return (value) => {
+    try {
+      const [violation] = new SchemaWalk(document, { most: 1 }).check(value).violations;
+      return violation && sentence(violation);
+    } catch (error) {
+      if (error instanceof TooCostly) return "is too large to be checked by this schema";
+      throw error;
+    }
+  };
+}
+
+function sentence(violation: Violation): string {
+  const isOfParent = violation.key !== undefined;
+  const path = isOfParent ? violation.path.slice(0, -1) : violation.path;
+  const place =
+    path.length === 0
+      ? "the value"
+      : path.map((part) => (typeof part === "number" ? part : /^[\w-]+$/.test(part) ? part : quoted(part))).join(".");
+  return `${place} ${reasonOf(violation)}`;
+}

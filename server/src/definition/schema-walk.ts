@@ -1,0 +1,287 @@
+/**
+ * The part of JSON Schema (draft 2020-12) that definitions are checked by and may contain, walked with a budget of steps:
+ * no schema of an author can hold the process (`pattern` and references to elsewhere are not walked at all).
+ * Held to @cfworker/json-schema by a differential test.
+ */
+import { LIMITS } from "../lib/limits.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
+import { isCalendarDate, isDateTime } from "./calendar.ts";
+import type { Path } from "./problem.ts";
+
+export type Schema = boolean | SchemaObject;
+export type SchemaObject = {
+  [keyword: string]: unknown;
+  $ref?: string;
+  type?: string | string[];
+  enum?: Json[];
+  const?: Json;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema;
+  propertyNames?: SchemaObject;
+  items?: Schema;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  not?: Schema;
+  pattern?: string;
+  format?: string;
+  /** Ours: which branch of `oneOf` is meant, so that a mistake is told against that one alone. */
+  "x-choose"?: "type" | "key" | { property: string };
+  /** Ours: what the value means, for the linter (rules.ts). */
+  "x-value"?: string;
+};
+
+export type Violation = {
+  path: Path;
+  at: "key" | "value";
+  keyword: string;
+  schema: SchemaObject;
+  value: Json;
+  key?: string;
+};
+export type Visit = (path: Path, value: Json, means: string) => void;
+
+/** Thrown when the budget is used up. */
+export class TooCostly extends Error {}
+
+export class SchemaWalk {
+  readonly violations: Violation[] = [];
+  readonly #root: SchemaObject;
+  readonly #most: number;
+  readonly #visit: Visit | undefined;
+  #path: (string | number)[] = [];
+  #steps: { left: number };
+
+  /** Stops collecting at `most` violations; `visit` is called for each value that an `x-value` schema describes. */
+  constructor(root: SchemaObject, options: { most?: number; visit?: Visit; steps?: number } = {}) {
+    this.#root = root;
+    this.#most = options.most ?? LIMITS.definitionProblems;
+    this.#visit = options.visit;
+    this.#steps = { left: options.steps ?? LIMITS.schemaSteps };
+  }
+
+  /** Throws TooCostly. */
+  check(value: Json): this {
+    this.#walk(this.#root, value);
+    return this;
+  }
+
+  #walk(given: Schema, value: Json): void {
+    if (this.violations.length >= this.#most) return;
+    this.#spend(1);
+    const schema = this.#resolve(given);
+    if (schema === true) return;
+    if (schema === false) return this.#fail("false", {}, value);
+    if (!this.#isOfType(schema, value)) return;
+    const means = (given as SchemaObject)["x-value"] ?? schema["x-value"];
+    if (means !== undefined) this.#visit?.([...this.#path], value, means);
+    const before = this.violations.length;
+    if (schema.enum && !schema.enum.some((one) => this.#equal(one, value))) this.#fail("enum", schema, value);
+    if ("const" in schema && !this.#equal(schema.const, value)) this.#fail("const", schema, value);
+    if (typeof value === "string") this.#text(schema, value);
+    else if (typeof value === "number") this.#number(schema, value);
+    else if (Array.isArray(value)) this.#list(schema, value);
+    else if (isObject(value)) this.#object(schema, value);
+    // What is wrong by itself need not be told again by a branch.
+    if (this.violations.length === before) this.#combined(schema, value);
+  }
+
+  #resolve(schema: Schema): Schema {
+    let resolved = schema;
+    while (typeof resolved === "object" && resolved.$ref !== undefined) {
+      resolved = (this.#root["$defs"] as Record<string, Schema>)[resolved.$ref.slice("#/$defs/".length)]!;
+    }
+    return resolved;
+  }
+
+  #spend(steps: number): void {
+    this.#steps.left -= steps;
+    if (this.#steps.left < 0) throw new TooCostly();
+  }
+
+  #fail(keyword: string, schema: SchemaObject, value: Json, key?: string, at: "key" | "value" = "value"): void {
+    const path = key === undefined ? [...this.#path] : [...this.#path, key];
+    this.violations.push({ path, at, keyword, schema, value, ...(key === undefined ? {} : { key }) });
+  }
+
+  #isOfType(schema: SchemaObject, value: Json): boolean {
+    if (schema.type === undefined) return true;
+    const fits =
+      typeof schema.type === "string" ? isOf(schema.type, value) : schema.type.some((type) => isOf(type, value));
+    if (!fits) this.#fail("type", schema, value);
+    return fits;
+  }
+
+  #text(schema: SchemaObject, value: string): void {
+    const { minLength, maxLength, pattern, format } = schema as {
+      minLength?: number;
+      maxLength?: number;
+      pattern?: string;
+      format?: string;
+    };
+    if (minLength !== undefined || maxLength !== undefined) this.#spend(value.length >> 6);
+    if (minLength !== undefined && value.length < 2 * minLength && characters(value) < minLength)
+      this.#fail("minLength", schema, value);
+    if (maxLength !== undefined && value.length > maxLength && characters(value) > maxLength)
+      this.#fail("maxLength", schema, value);
+    if (pattern !== undefined && !new RegExp(pattern, "u").test(value)) this.#fail("pattern", schema, value);
+    if (format === "date" && !isCalendarDate(value)) this.#fail("format", schema, value);
+    if (format === "date-time" && !isDateTime(value)) this.#fail("format", schema, value);
+  }
+
+  #number(schema: SchemaObject, value: number): void {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema as Record<
+      string,
+      number | undefined
+    >;
+    if (minimum !== undefined && value < minimum) this.#fail("minimum", schema, value);
+    if (maximum !== undefined && value > maximum) this.#fail("maximum", schema, value);
+    if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) this.#fail("exclusiveMinimum", schema, value);
+    if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) this.#fail("exclusiveMaximum", schema, value);
+    if (multipleOf !== undefined && !isMultiple(value, multipleOf)) this.#fail("multipleOf", schema, value);
+  }
+
+  #list(schema: SchemaObject, value: Json[]): void {
+    const { minItems, maxItems, uniqueItems } = schema as {
+      minItems?: number;
+      maxItems?: number;
+      uniqueItems?: boolean;
+    };
+    if (minItems !== undefined && value.length < minItems) this.#fail("minItems", schema, value);
+    if (maxItems !== undefined && value.length > maxItems) return this.#fail("maxItems", schema, value);
+    if (uniqueItems === true && this.#hasEqual(value)) this.#fail("uniqueItems", schema, value);
+    if (schema.items === undefined) return;
+    for (let index = 0; index < value.length; index++) this.#child(schema.items, index, value[index]!);
+  }
+
+  #object(schema: SchemaObject, value: JsonObject): void {
+    const keys = Object.keys(value);
+    const { minProperties, maxProperties } = schema as { minProperties?: number; maxProperties?: number };
+    if (minProperties !== undefined && keys.length < minProperties) return this.#fail("minProperties", schema, value);
+    if (maxProperties !== undefined && keys.length > maxProperties) return this.#fail("maxProperties", schema, value);
+    this.#spend(schema.required?.length ?? 0);
+    for (const key of schema.required ?? []) {
+      if (!Object.hasOwn(value, key)) this.#fail("required", schema, value, key);
+    }
+    for (const key of keys) this.#property(schema, key, value);
+  }
+
+  #property(schema: SchemaObject, key: string, value: JsonObject): void {
+    const names = schema.propertyNames && (this.#resolve(schema.propertyNames) as SchemaObject);
+    if (names && !this.#fits(names, key)) this.#fail("propertyNames", names, value, key, "key");
+    const known = schema.properties && Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined;
+    const found = known ?? schema.additionalProperties;
+    if (found === undefined) return;
+    if (found === false) this.#fail("additionalProperties", schema, value, key, "key");
+    else this.#child(found, key, value[key]!);
+  }
+
+  #child(schema: Schema, key: string | number, value: Json): void {
+    this.#path.push(key);
+    this.#walk(schema, value);
+    this.#path.pop();
+  }
+
+  #combined(schema: SchemaObject, value: Json): void {
+    for (const one of schema.allOf ?? []) this.#walk(one, value);
+    if (schema.anyOf && !schema.anyOf.some((one) => this.#fits(one, value))) this.#fail("anyOf", schema, value);
+    if (schema.oneOf && schema["x-choose"] !== undefined) this.#chosen(schema, value);
+    else if (schema.oneOf && schema.oneOf.filter((one) => this.#fits(one, value)).length !== 1)
+      this.#fail("oneOf", schema, value);
+    if (schema.not !== undefined && this.#fits(schema.not, value)) this.#fail("not", schema, value);
+  }
+
+  /** The branches shut each other out, so walking the one that is meant is as good as counting them. */
+  #chosen(schema: SchemaObject, value: Json): void {
+    const branch = schema.oneOf!.find((one) => {
+      const resolved = this.#resolve(one) as SchemaObject;
+      return isMeant(schema["x-choose"]!, { ...resolved, ...(one as SchemaObject) }, value);
+    });
+    if (branch !== undefined) this.#walk(branch, value);
+    else if (!this.#isMissing(schema, value)) this.#fail("oneOf", schema, value);
+  }
+
+  /** That the property which tells the branches apart is not there has been said by `required`. */
+  #isMissing(schema: SchemaObject, value: Json): boolean {
+    const choose = schema["x-choose"];
+    return (
+      typeof choose === "object" &&
+      schema.required?.includes(choose.property) === true &&
+      !Object.hasOwn(value as object, choose.property)
+    );
+  }
+
+  #fits(schema: Schema, value: Json): boolean {
+    const walk = new SchemaWalk(this.#root, { most: 1 });
+    walk.#steps = this.#steps;
+    walk.#walk(schema, value);
+    return walk.violations.length === 0;
+  }
+
+  #equal(one: Json, other: Json): boolean {
+    this.#spend(1);
+    if (one === other) return true;
+    if (Array.isArray(one)) {
+      return (
+        Array.isArray(other) &&
+        one.length === other.length &&
+        one.every((item, index) => this.#equal(item, other[index]!))
+      );
+    }
+    if (!isObject(one) || !isObject(other)) return false;
+    const keys = Object.keys(one);
+    return (
+      keys.length === Object.keys(other).length &&
+      keys.every((key) => Object.hasOwn(other, key) && this.#equal(one[key]!, other[key]!))
+    );
+  }
+
+  #hasEqual(list: Json[]): boolean {
+    const scalars = new Set<Json>();
+    const others: Json[] = [];
+    for (const item of list) {
+      if (typeof item !== "object" || item === null) {
+        if (scalars.size === scalars.add(item).size) return true;
+      } else {
+        if (others.some((other) => this.#equal(other, item))) return true;
+        others.push(item);
+      }
+    }
+    return false;
+  }
+}
+
+function isOf(type: string, value: Json): boolean {
+  if (type === "integer") return Number.isInteger(value);
+  return type === typeOf(value);
+}
+
+export function typeOf(value: Json): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+function isMeant(choose: NonNullable<SchemaObject["x-choose"]>, branch: SchemaObject, value: Json): boolean {
+  if (choose === "type") return typeof branch.type === "string" && isOf(branch.type, value);
+  if (!isObject(value)) return false;
+  if (choose === "key") return Object.hasOwn(value, branch.required![0]!);
+  const property = branch.properties![choose.property] as SchemaObject;
+  return Object.hasOwn(value, choose.property) && value[choose.property] === property.const;
+}
+
+/** In code points, as the standard counts. */
+export function characters(text: string): number {
+  let count = 0;
+  for (let index = 0; index < text.length; index++, count++) {
+    if (text.codePointAt(index)! > 0xffff) index++;
+  }
+  return count;
+}
+
+/** 0.3 is a multiple of 0.1, which `%` denies. */
+export function isMultiple(value: number, of: number): boolean {
+  const quotient = value / of;
+  return Math.abs(quotient - Math.round(quotient)) < 1e-9 * Math.max(1, Math.abs(quotient));
+}

@@ -1,0 +1,169 @@
+/**
+ * One executor per database: an advisory lock held by a connection of its own, and a heartbeat row every second. A
+ * standby that sees the heartbeat stand still for 4 s ends the holder's database session and takes the lock, so that a
+ * stopped process can't keep it. It compares the row with what it saw before, never with its own clock.
+ */
+import type { Client } from "pg";
+import type { Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { InstanceId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+
+const LOCK = "hashtextextended('autograph executor', 0)";
+const HEARTBEAT_MS = 1_000;
+/** Looks at the row a heartbeat apart. Counted, not timed: a clock that is set forward must not end a living process. */
+const DEAD_AFTER_LOOKS = 4;
+/** So long is waited for the holder's database session to end. */
+const ENDING_MS = 1_000;
+
+/** How the executor before this one ended. */
+export type Predecessor = {
+  instanceId: InstanceId | undefined;
+  /** Unclean stops in a row, this one's predecessor included: 0 after a clean stop. A lost connection is none. */
+  uncleanStops: number;
+};
+
+export type ElectionOptions = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  instanceId: InstanceId;
+  elected: (predecessor: Predecessor) => void;
+  /** The lock is gone: another process may execute from now on. */
+  lost: () => void;
+};
+
+export class Election implements AsyncDisposable {
+  readonly #options: ElectionOptions;
+  #client: Client | undefined;
+  #holds = false;
+  #closing = false;
+  #timer: Disposable | undefined;
+  #beating: Promise<void> = Promise.resolve();
+  #seen: { heartbeat: number; looks: number } | undefined;
+
+  constructor(options: ElectionOptions) {
+    this.#options = options;
+  }
+
+  get holds(): boolean {
+    return this.#holds;
+  }
+
+  /** Tries for the lock once, then goes on trying by itself. */
+  async start(): Promise<void> {
+    await this.#beat();
+  }
+
+  /** The careful time after an unclean stop is over. */
+  async survived(): Promise<void> {
+    await this.#client?.query("update executor set unclean_stops = 0 where instance_id = $1", [
+      this.#options.instanceId,
+    ]);
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      await (this.#holds ? this.#keep() : this.#tryFor());
+    } catch (error) {
+      this.#options.log.warn({ reason: messageOf(error) }, "the executor's database connection failed");
+      this.#drop();
+    }
+    if (this.#closing) return;
+    this.#timer = this.#options.clock.at(this.#options.clock.now() + HEARTBEAT_MS, () => {
+      this.#beating = this.#beat();
+    });
+  }
+
+  async #keep(): Promise<void> {
+    const { instanceId, clock } = this.#options;
+    const { rowCount } = await this.#client!.query("update executor set heartbeat_at = $2 where instance_id = $1", [
+      instanceId,
+      new Date(clock.now()),
+    ]);
+    if (rowCount === 0) throw new Error("another process has taken over");
+  }
+
+  async #tryFor(): Promise<void> {
+    const client = (this.#client ??= await this.#connect());
+    const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${LOCK}) as taken`);
+    if (!rows[0]!.taken) return this.#watchHolder(client);
+    const predecessor = await this.#enter(client);
+    this.#holds = true;
+    this.#options.elected(predecessor);
+  }
+
+  async #connect(): Promise<Client> {
+    const client = await this.#options.database.dedicated();
+    client.once("end", () => {
+      if (this.#client === client) this.#drop();
+    });
+    return client;
+  }
+
+  async #enter(client: Client): Promise<Predecessor> {
+    const { instanceId, clock } = this.#options;
+    const { rows } = await client.query<{ before: InstanceId | null; unclean_stops: number }>(
+      `with before as (select * from executor)
+       insert into executor (instance_id, backend_pid, heartbeat_at, stopped_cleanly, unclean_stops)
+       values ($1, pg_backend_pid(), $2, false, 0)
+       on conflict (singleton) do update set
+         instance_id = excluded.instance_id, backend_pid = excluded.backend_pid, heartbeat_at = excluded.heartbeat_at,
+         stopped_cleanly = false, predecessor_heartbeat_at = executor.heartbeat_at,
+         unclean_stops = case when executor.stopped_cleanly then 0
+           when executor.instance_id = excluded.instance_id then executor.unclean_stops
+           else executor.unclean_stops + 1 end
+       returning (select instance_id from before) as before, unclean_stops`,
+      [instanceId, new Date(clock.now())],
+    );
+    const { before, unclean_stops: uncleanStops } = rows[0]!;
+    return { instanceId: before ?? undefined, uncleanStops: before === instanceId ? 0 : uncleanStops };
+  }
+
+  async #watchHolder(client: Client): Promise<void> {
+    const { rows } = await client.query<{ heartbeat_at: Date; backend_pid: number }>("select * from executor");
+    const holder = rows[0];
+    if (!holder) return;
+    const heartbeat = holder.heartbeat_at.getTime();
+    if (this.#seen?.heartbeat !== heartbeat) this.#seen = { heartbeat, looks: 0 };
+    else if (++this.#seen.looks >= DEAD_AFTER_LOOKS) await this.#replace(client, holder.backend_pid);
+  }
+
+  async #replace(client: Client, backend: number): Promise<void> {
+    this.#options.log.warn("the executing process gives no sign of life: ending its database session");
+    this.#seen = undefined;
+    await client.query(
+      `select pg_terminate_backend(pid, ${ENDING_MS}) from pg_locks
+        where pid = $1 and locktype = 'advisory' and granted limit 1`,
+      [backend],
+    );
+    await this.#tryFor();
+  }
+
+  #drop(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    this.#seen = undefined;
+    void client?.end().catch(() => {});
+    if (!this.#holds) return;
+    this.#holds = false;
+    if (!this.#closing) this.#options.lost();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing = true;
+    this.#timer?.[Symbol.dispose]();
+    await this.#beating;
+    if (this.#holds) {
+      await this.#client
+        ?.query("update executor set stopped_cleanly = true, unclean_stops = 0 where instance_id = $1", [
+          this.#options.instanceId,
+        ])
+        .catch(() => {});
+    }
+    const client = this.#client;
+    this.#drop();
+    await client?.end().catch(() => {});
+  }
+}

@@ -1,0 +1,304 @@
+/**
+ * The engine within this process: wakes are calls, timers are the `runs_due` index with one timer for its head, and
+ * after a crash every open run that the last executor held is taken up again.
+ */
+import { until, type Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+import { Election, type Predecessor } from "./election.ts";
+import type { Advance, Engine, Outcome } from "./engine.ts";
+
+export type EmbeddedOptions = { database: Database; clock: Clock; log: Log; instanceId: InstanceId };
+
+/** The backstop: what is due and was not woken is found within this time. */
+const SWEEP_MS = 5_000;
+/** Many waits that end one after the other are found by one look. */
+const LEAST_SWEEP_MS = 20;
+const PAGE_ROWS = 1_000;
+/** Calls of `advance` that may be under way or wait for a slot; the rest stays in the table until a sweep. */
+const MOST_ADVANCING = 10_000;
+const HOUR_MS = 3_600_000;
+const FIRST_BACKOFF_MS = 100;
+const LONGEST_BACKOFF_MS = 30_000;
+/** After an unclean stop runs are taken up a few at a time: four, then twice as many after each pause. */
+const CAREFUL_RUNS = 4;
+const CAREFUL_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+const CAREFUL_TIME_MS = 60_000;
+type Due = { id: RunId; organization_id: OrganizationId };
+type Advancing = { controller: AbortController; again: boolean; ended: Promise<void> };
+
+export class EmbeddedEngine implements Engine {
+  readonly #options: EmbeddedOptions;
+  readonly #election: Election;
+  readonly #advancing = new Map<RunId, Advancing>();
+  readonly #closing = new AbortController();
+  #advance: Advance | undefined;
+  #executing = false;
+  /** Aborts when this process executes no longer. */
+  #term = new AbortController();
+  /** What the last executor held is taken up, so that whatever is held and not advanced is an orphan. */
+  #recovered = false;
+  #recovering: Promise<void> = Promise.resolve();
+  /** The process ended twice in short time: nothing else is begun beside the suspects. */
+  #careful = false;
+  #timer: { at: number; timer: Disposable } | undefined;
+  #sweeping: Promise<void> | undefined;
+  #sweptAt = -Infinity;
+  #carefulTime: Disposable | undefined;
+
+  constructor(options: EmbeddedOptions) {
+    this.#options = options;
+    this.#election = new Election({
+      ...options,
+      elected: (predecessor) => this.#elected(predecessor),
+      lost: () => this.#lost(),
+    });
+  }
+
+  get executing(): boolean {
+    return this.#executing && !this.#careful;
+  }
+
+  async start(advance: Advance): Promise<void> {
+    this.#advance = advance;
+    await this.#election.start();
+  }
+
+  wake(runId: RunId, wake: { at?: Date; seq?: number; organizationId?: OrganizationId } = {}): void {
+    if (!this.executing) return;
+    const at = wake.at?.getTime();
+    if (at !== undefined && at > this.#options.clock.now()) this.#arm(at);
+    else if (this.#advancing.size < MOST_ADVANCING || this.#advancing.has(runId))
+      this.#begin(runId, wake.organizationId);
+  }
+
+  interrupt(runId: RunId): void {
+    this.#advancing.get(runId)?.controller.abort(new Error("interrupted"));
+  }
+
+  #elected(predecessor: Predecessor): void {
+    this.#executing = true;
+    this.#careful = predecessor.uncleanStops > 1;
+    const { signal } = (this.#term = new AbortController());
+    this.#arm(this.#options.clock.now());
+    this.#recovering = this.#recovering.then(() => this.#recover(predecessor, signal));
+  }
+
+  #lost(): void {
+    this.#executing = false;
+    this.#recovered = false;
+    this.#term.abort();
+    this.#timer?.timer[Symbol.dispose]();
+    this.#timer = undefined;
+    for (const { controller } of this.#advancing.values()) controller.abort(new Error("another process executes now"));
+  }
+
+  #begin(runId: RunId, organizationId: OrganizationId | undefined): void {
+    const current = this.#advancing.get(runId);
+    if (current) {
+      current.again = true;
+      return;
+    }
+    const entry: Advancing = { controller: new AbortController(), again: false, ended: Promise.resolve() };
+    this.#advancing.set(runId, entry);
+    entry.ended = this.#drive(runId, organizationId, entry);
+  }
+
+  /** Advances the run until it waits or ends, again after a throw. */
+  async #drive(runId: RunId, organizationId: OrganizationId | undefined, entry: Advancing): Promise<void> {
+    const { signal } = entry.controller;
+    let failures = 0;
+    try {
+      while (this.#executing && !this.#closing.signal.aborted && !signal.aborted) {
+        entry.again = false;
+        try {
+          const outcome = await this.#advance!(runId, signal, organizationId);
+          failures = 0;
+          if (!this.#goesOn(outcome, entry)) return;
+        } catch (error) {
+          if (!signal.aborted) await this.#backOff(runId, failures++, error, signal);
+        }
+      }
+    } finally {
+      // In the same breath as the last look at `again`: a wake between the two would be lost until the next sweep.
+      this.#advancing.delete(runId);
+    }
+  }
+
+  async #backOff(runId: RunId, failures: number, error: unknown, signal: AbortSignal): Promise<void> {
+    const pauseMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures);
+    this.#options.log.error({ run: runId, reason: messageOf(error), pauseMs }, "a run could not be advanced");
+    await this.#pause(pauseMs, signal);
+  }
+
+  #goesOn(outcome: Outcome, entry: Advancing): boolean {
+    if (outcome.kind === "yield") return true;
+    if (outcome.kind === "waiting" && outcome.until) this.#arm(outcome.until.getTime());
+    return outcome.kind !== "done" && entry.again;
+  }
+
+  /** Shorter when the engine closes or `signal` aborts. */
+  async #pause(ms: number, signal?: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const closing = this.#closing.signal;
+    await until(clock, clock.now() + ms, signal ? AbortSignal.any([signal, closing]) : closing).catch(() => {});
+  }
+
+  /** One timer, for the earliest time at which a run may be due. */
+  #arm(wanted: number): void {
+    const { clock } = this.#options;
+    const at = Math.max(wanted, Math.min(this.#sweptAt, clock.now()) + LEAST_SWEEP_MS);
+    if (!this.#executing || this.#closing.signal.aborted || (this.#timer && this.#timer.at <= at)) return;
+    this.#timer?.timer[Symbol.dispose]();
+    const timer = clock.at(at, () => {
+      this.#timer = undefined;
+      // One that is under way may have looked before the run that this timer is for was committed.
+      this.#sweeping = (this.#sweeping ?? Promise.resolve()).then(() => this.#sweep());
+    });
+    this.#timer = { at, timer };
+  }
+
+  /** Begins what is due, and arms the timer for what is due next. */
+  async #sweep(): Promise<void> {
+    if (!this.#executing || this.#closing.signal.aborted) return;
+    const { clock, log } = this.#options;
+    const now = (this.#sweptAt = clock.now());
+    let next = now + SWEEP_MS;
+    try {
+      if (!this.#careful) await this.#beginDue(now);
+      if (!this.#careful) await this.#beginOrphans();
+      const [row] = await this.#options.database.query(
+        "select min(wake_at) as at from runs where wake_at > $1 and wake_at < $2",
+        [new Date(now), new Date(now + HOUR_MS)],
+      );
+      if (row?.["at"]) next = Math.min(next, (row["at"] as Date).getTime());
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, "looking for due runs failed; trying again");
+      next = clock.now() + FIRST_BACKOFF_MS * 10;
+    }
+    this.#arm(next);
+  }
+
+  async #beginDue(now: number): Promise<void> {
+    let after: { wake_at: Date; id: RunId } = {
+      wake_at: new Date(0),
+      id: "00000000-0000-0000-0000-000000000000" as RunId,
+    };
+    while (this.#advancing.size < MOST_ADVANCING) {
+      const rows = (await this.#options.database.query(
+        `select id, organization_id, wake_at from runs
+          where wake_at <= $1 and (wake_at, id) > ($2, $3) order by wake_at, id limit ${PAGE_ROWS}`,
+        [new Date(now), after.wake_at, after.id],
+      )) as (Due & { wake_at: Date })[];
+      for (const row of rows) this.#begin(row.id, row.organization_id);
+      if (rows.length < PAGE_ROWS) return;
+      after = rows.at(-1)!;
+    }
+  }
+
+  /**
+   * Runs that are held but not advanced: an answer of the database was lost on the way, or a process that was stopped
+   * came back and started one more before it noticed.
+   */
+  async #beginOrphans(): Promise<void> {
+    const rows = (await this.#options.database.query(
+      `select id, organization_id from runs where ${this.#recovered ? "owner is not null" : "owner = $1"}`,
+      this.#recovered ? [] : [this.#options.instanceId],
+    )) as Due[];
+    for (const row of rows) if (!this.#advancing.has(row.id)) this.#begin(row.id, row.organization_id);
+  }
+
+  /** Takes up what other processes held when they ended. */
+  async #recover({ instanceId, uncleanStops }: Predecessor, term: AbortSignal): Promise<void> {
+    if (uncleanStops > 0) this.#surviveCarefulTime();
+    const pause = Math.min(LONGEST_PAUSE_MS, CAREFUL_PAUSE_MS * 2 ** Math.max(0, uncleanStops - 1));
+    let blames = uncleanStops > 1;
+    for (let most = uncleanStops > 0 ? CAREFUL_RUNS : MOST_ADVANCING; this.#goesOnRecovering(term);) {
+      try {
+        if (blames) await this.#blame(instanceId!);
+        blames = false;
+        const rows = await this.#heldByOthers(Math.min(most, MOST_ADVANCING));
+        if (rows.length === 0) this.#endRecovery(term);
+        else await this.#takeUp(rows, pause, term);
+        most *= 2;
+      } catch (error) {
+        this.#options.log.warn({ reason: messageOf(error) }, "taking up the open runs failed; trying again");
+        await this.#pause(FIRST_BACKOFF_MS * 10, term);
+      }
+    }
+  }
+
+  #goesOnRecovering(term: AbortSignal): boolean {
+    return !term.aborted && !this.#closing.signal.aborted && !this.#recovered;
+  }
+
+  #endRecovery(term: AbortSignal): void {
+    if (term.aborted) return;
+    this.#recovered = true;
+    this.#careful = false;
+    this.#arm(this.#options.clock.now());
+  }
+
+  /** Goes on when none of them is advanced any more, or after the pause. */
+  async #takeUp(rows: Due[], pause: number, term: AbortSignal): Promise<void> {
+    for (const row of rows) this.#begin(row.id, row.organization_id);
+    const over = new AbortController();
+    const ended = Promise.all(rows.map(({ id }) => this.#advancing.get(id)?.ended ?? Promise.resolve()));
+    await Promise.race([ended, this.#pause(pause, AbortSignal.any([over.signal, term]))]);
+    over.abort();
+  }
+
+  /** The prime suspects first: what was blamed before, then what the last executor held. */
+  async #heldByOthers(most: number): Promise<Due[]> {
+    const rows = await this.#options.database.query(
+      `select id, organization_id from runs
+        where owner is not null and owner <> $1 and not (id = any ($2::uuid[]))
+        order by blamed desc, owner desc, id limit ${most}`,
+      [this.#options.instanceId, [...this.#advancing.keys()]],
+    );
+    return rows as Due[];
+  }
+
+  /**
+   * Whether a run killed the process can only be told when few were being advanced: those that the last executor held
+   * while it was careful itself, if they were four at most.
+   */
+  async #blame(last: InstanceId): Promise<void> {
+    await this.#options.database.query(
+      `update runs set blamed = blamed + 1
+        where owner = $1 and (select count(*) from runs where owner = $1) <= ${CAREFUL_RUNS}`,
+      [last],
+    );
+  }
+
+  #surviveCarefulTime(): void {
+    const { clock } = this.#options;
+    this.#carefulTime = clock.at(clock.now() + CAREFUL_TIME_MS, () => {
+      void this.#election.survived().catch(() => {});
+    });
+  }
+
+  /** Waits for the calls of `advance` that are under way; who ends the process aborts them first or lets them end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    this.#timer?.timer[Symbol.dispose]();
+    this.#carefulTime?.[Symbol.dispose]();
+    await Promise.all([this.#recovering, this.#sweeping]);
+    // A start that was under way may have begun one more meanwhile.
+    while (this.#advancing.size > 0) await Promise.all(Array.from(this.#advancing.values(), ({ ended }) => ended));
+    await this.#election[Symbol.asyncDispose]();
+    this.#executing = false;
+  }
+
+  /** Aborts all that is under way; the rows stay as committed and the next start goes on from them. */
+  interruptAll(): void {
+    for (const { controller } of this.#advancing.values()) controller.abort(new Error("the process ends"));
+  }
+
+  get advancing(): number {
+    return this.#advancing.size;
+  }
+}

@@ -1,0 +1,350 @@
+/**
+ * What every engine is held to (`engine.ts`): `describeEngine("embedded", {...})`. Real PostgreSQL, a clock that the test
+ * moves; what would be a run's interpreter is here a script of outcomes that claims as the real one does.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { eventually } from "../../../test/client.ts";
+import { testClock, type TestClock } from "../../../test/clock.ts";
+import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import type { Clock } from "../lib/clock.ts";
+import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/ids.ts";
+import { createLog } from "../lib/log.ts";
+import { openDatabase, type Database, type Row } from "../storage/database.ts";
+import { migrate } from "../storage/migrate.ts";
+import type { Advance, Engine, Outcome } from "./engine.ts";
+
+const ORGANIZATION = newId() as unknown as OrganizationId;
+
+export type EngineOptions = { database: Database; clock: Clock; instanceId: InstanceId };
+
+/** One process's part: its engine, and the calls of `advance` that it got. */
+export class Process implements AsyncDisposable {
+  readonly instanceId = newId<"instance">();
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly calls: RunId[] = [];
+  readonly #script: Script;
+  #ended = false;
+
+  constructor(url: string, clock: Clock, script: Script, open: (options: EngineOptions) => Engine) {
+    this.database = openDatabase({
+      connection: { connectionString: url },
+      isEmbedded: false,
+      log: createLog("silent"),
+    });
+    this.#script = script;
+    this.engine = open({ database: this.database, clock, instanceId: this.instanceId });
+  }
+
+  start = (): Promise<void> => this.engine.start(this.#advance);
+
+  calledFor = (id: RunId): number => this.calls.filter((one) => one === id).length;
+
+  #advance: Advance = async (id, signal) => {
+    const [row] = await this.database.query(
+      `update runs set epoch = epoch + 1, owner = $1, wake_at = null
+        where id = $2 and status = 'running' and (owner is not null or wake_at <= $3)
+          and exists (select 1 from executor where instance_id = $1) returning epoch, wake_seq`,
+      [this.instanceId, id, new Date(this.#script.clock.now())],
+    );
+    if (!row) return { kind: "lost" };
+    this.calls.push(id);
+    const outcome = await this.#script.advance({ id, signal, call: this.calledFor(id) });
+    return (await this.#write(id, row, outcome)) ? outcome : { kind: "lost" };
+  };
+
+  async #write(id: RunId, claim: Row, outcome: Outcome): Promise<boolean> {
+    const now = new Date(this.#script.clock.now());
+    const until = outcome.kind === "yield" ? now : outcome.kind === "waiting" ? outcome.until : undefined;
+    const rows = await this.database.query(
+      outcome.kind === "done"
+        ? `update runs set status = 'completed', finished_at = created_at, owner = null, wake_at = null
+            where id = $1 and epoch = $2 returning id`
+        : `update runs set owner = null, wake_at = case when wake_seq = $3 then $4::timestamptz else $5 end
+            where id = $1 and epoch = $2 returning id`,
+      outcome.kind === "done" ? [id, claim["epoch"]] : [id, claim["epoch"], claim["wake_seq"], until ?? null, now],
+    );
+    return rows.length > 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    await this.engine[Symbol.asyncDispose]();
+    await this.database[Symbol.asyncDispose]();
+  }
+}
+
+/** `call` counts from 1, of this process. */
+type Call = { id: RunId; signal: AbortSignal; call: number };
+type Script = { clock: Clock; advance: (call: Call) => Promise<Outcome> | Outcome };
+
+const done: Outcome = { kind: "done" };
+
+export type EngineWorld = {
+  clock: TestClock;
+  url: string;
+  /** A connection of the test's own. */
+  database: Database;
+  /** Opens a process; it has to be started. */
+  process(advance: Script["advance"]): Process;
+  /** An open run: due now, at a time, or held by an instance. */
+  insert(state?: { wakeAt?: number; owner?: InstanceId }): Promise<RunId>;
+  statusOf(id: RunId): Promise<string>;
+  /** What a decision writes before it wakes the run. */
+  makeDue(id: RunId): Promise<unknown>;
+  /** Lets the clock run, 100 ms at a time, until it is so. */
+  until<Value>(look: () => Value | Promise<Value>): Promise<NonNullable<Value>>;
+};
+
+export function describeEngine(name: string, open: (options: EngineOptions) => Engine): void {
+  let postgres: TestPostgres;
+  let world: EngineWorld;
+  const stack: AsyncDisposable[] = [];
+  beforeAll(async () => {
+    postgres = await startTestPostgres();
+  });
+  afterAll(() => postgres.stop());
+  beforeEach(async () => {
+    world = await makeWorld(await postgres.createDatabase(), open, stack);
+  });
+  afterEach(async () => {
+    for (const one of stack.splice(0).toReversed()) await one[Symbol.asyncDispose]();
+  });
+  const started = async (advance: Script["advance"]): Promise<Process> => {
+    const process = world.process(advance);
+    await process.start();
+    return process;
+  };
+
+  describe(`${name} engine`, () => {
+    test("each due run is advanced once, whether somebody says so or not; a finished one never again", async () => {
+      const process = await started(() => done);
+      const ids = await Promise.all(Array.from({ length: 50 }, () => world.insert()));
+      for (const id of ids.slice(0, 10)) process.engine.wake(id);
+      await world.until(() => process.calls.length === 50);
+      for (const id of ids) process.engine.wake(id);
+      for (const id of ids) process.engine.wake(id, { organizationId: ORGANIZATION });
+      process.engine.wake(newId());
+      world.clock.pass(20_000);
+      await sleep(200);
+      expect(process.calls.toSorted()).toEqual(ids.toSorted());
+      expect(new Set(await Promise.all(ids.map(world.statusOf)))).toEqual(new Set(["completed"]));
+    });
+
+    test("a run is advanced by one call at a time, however often it is woken; a wake meanwhile is not lost", async () => {
+      let running = 0;
+      let most = 0;
+      let release = (): void => {};
+      const process = await started(async ({ call }) => {
+        most = Math.max(most, ++running);
+        if (call === 1) await new Promise<void>((resolve) => (release = resolve));
+        running--;
+        return call < 2 ? { kind: "waiting" } : done;
+      });
+      const id = await world.insert();
+      for (let count = 0; count < 20; count++) process.engine.wake(id);
+      await world.until(() => running === 1);
+      for (let count = 0; count < 20; count++) process.engine.wake(id);
+      await world.makeDue(id);
+      process.engine.wake(id);
+      release();
+      // The clock stands still: no sweep helps.
+      await eventually(async () => (await world.statusOf(id)) === "completed");
+      expect({ most, calls: process.calledFor(id) }).toEqual({ most: 1, calls: 2 });
+    });
+
+    test("a run that waits is advanced when its time has come, not before; one that waits for a signal when it is woken", async () => {
+      const process = await started(({ id, call }) => {
+        if (call > 1) return done;
+        return id === timed ? { kind: "waiting", until: new Date(start + 3_600_000) } : { kind: "waiting" };
+      });
+      const start = world.clock.now();
+      const timed = await world.insert();
+      const signalled = await world.insert();
+      await world.until(() => process.calls.length === 2);
+      world.clock.pass(3_590_000 - (world.clock.now() - start));
+      await sleep(100);
+      expect(process.calls).toHaveLength(2);
+      world.clock.pass(10_001);
+      await world.until(() => process.calledFor(timed) === 2);
+      expect(process.calledFor(signalled)).toBe(1);
+      await world.makeDue(signalled);
+      process.engine.wake(signalled);
+      await world.until(async () => (await world.statusOf(signalled)) === "completed");
+      expect(process.calledFor(signalled)).toBe(2);
+    });
+
+    test("a run that yields is advanced again at once; a claim that is refused counts as nothing", async () => {
+      const process = await started(({ call }) => ({ kind: call < 5 ? "yield" : "done" }));
+      const id = await world.insert();
+      const held = await world.insert({ wakeAt: world.clock.now() + 1e9 });
+      process.engine.wake(held);
+      process.engine.wake(id);
+      await world.until(async () => (await world.statusOf(id)) === "completed");
+      expect([process.calledFor(id), process.calledFor(held)]).toEqual([5, 0]);
+      expect(await world.statusOf(held)).toBe("running");
+    });
+
+    test("after a throw it is advanced again, later each time, the others meanwhile", async () => {
+      const at: number[] = [];
+      const process = await started(({ id }) => {
+        if (id !== broken) return done;
+        at.push(world.clock.now());
+        if (at.length < 6) throw new Error("as it should");
+        return done;
+      });
+      const broken = await world.insert();
+      process.engine.wake(broken);
+      await world.until(() => at.length === 3);
+      const other = await world.insert();
+      process.engine.wake(other);
+      await world.until(async () => (await world.statusOf(other)) === "completed");
+      await world.until(async () => (await world.statusOf(broken)) === "completed");
+      const pauses = at.slice(1).map((time, index) => time - at[index]!);
+      for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(100 * 2 ** index);
+      expect(process.calledFor(broken)).toBe(6);
+    });
+
+    test("interrupt aborts the run's signal, and no other's", async () => {
+      const aborted: RunId[] = [];
+      const process = await started(async ({ id, signal }) => {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        aborted.push(id);
+        return done;
+      });
+      const [one, two] = [await world.insert(), await world.insert()];
+      await world.until(() => process.calls.length === 2);
+      process.engine.interrupt(one);
+      process.engine.interrupt(newId());
+      await world.until(() => aborted.length === 1);
+      await sleep(50);
+      expect(aborted).toEqual([one]);
+      process.engine.interrupt(two);
+    });
+
+    test("stopping waits for what is under way and begins nothing more; a run in a pause after a throw holds nothing up", async () => {
+      const finish = Promise.withResolvers<Outcome>();
+      const process = await started(({ id }) => {
+        if (id === broken) throw new Error("as it should");
+        return finish.promise;
+      });
+      const broken = await world.insert();
+      const slow = await world.insert();
+      await world.until(() => process.calledFor(broken) > 3 && process.calledFor(slow) === 1);
+      const late = await world.insert({ wakeAt: world.clock.now() + 60_000 });
+      let stopped = false;
+      const stopping = process.engine[Symbol.asyncDispose]().then(() => (stopped = true));
+      await sleep(100);
+      expect(stopped).toBe(false);
+      finish.resolve(done);
+      await stopping;
+      world.clock.pass(120_000);
+      process.engine.wake(late);
+      await sleep(50);
+      expect(process.calledFor(late)).toBe(0);
+      expect([await world.statusOf(slow), await world.statusOf(broken)]).toEqual(["completed", "running"]);
+    });
+
+    test("what was open at a clean stop goes on at the next start: held, due and waiting", async () => {
+      const first = await started(() => ({ kind: "waiting", until: new Date(world.clock.now() + 1_000) }));
+      const waiting = await world.insert();
+      await world.until(() => first.calls.length === 1);
+      await first[Symbol.asyncDispose]();
+      const held = await world.insert({ owner: first.instanceId });
+      const due = await world.insert();
+      world.clock.pass(3_600_000);
+      const second = await started(() => done);
+      await world.until(() => second.calls.length === 3);
+      expect(second.calls.toSorted()).toEqual([waiting, held, due].toSorted());
+    });
+
+    test("of two processes one advances; the other takes over when it stops, and its wakes are never needed", async () => {
+      const first = await started(() => done);
+      const second = await started(() => done);
+      expect([first.engine.executing, second.engine.executing]).toEqual([true, false]);
+      const one = await world.insert();
+      second.engine.wake(one);
+      await world.until(() => first.calls.length === 1);
+      await first[Symbol.asyncDispose]();
+      const two = await world.insert();
+      await world.until(() => second.calls.length === 1);
+      expect([first.calls, second.calls]).toEqual([[one], [two]]);
+    });
+
+    test("losing the database's connection ends the work at once; when it is back, this process goes on", async () => {
+      let aborted = 0;
+      const process = await started(async ({ signal, call }) => {
+        if (call > 1) return done;
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        aborted++;
+        return { kind: "waiting" };
+      });
+      const id = await world.insert();
+      await world.until(() => process.calls.length === 1);
+      await world.database.query(
+        "update runs set epoch = epoch + 1 where id = $1", // the script's write must not look as if it had waited
+        [id],
+      );
+      await world.database.query("select pg_terminate_backend(backend_pid) from executor");
+      await world.until(() => aborted === 1);
+      await world.until(async () => (await world.statusOf(id)) === "completed");
+      const [executor] = await world.database.query("select unclean_stops from executor");
+      expect(executor).toEqual({ unclean_stops: 0 });
+      expect(await blamedOf(world, id)).toBe(0);
+    });
+  });
+}
+
+export const blamedOf = async (world: EngineWorld, id: RunId): Promise<number> =>
+  (await world.database.query("select blamed from runs where id = $1", [id]))[0]!["blamed"];
+
+async function makeWorld(
+  url: string,
+  open: (options: EngineOptions) => Engine,
+  stack: AsyncDisposable[],
+): Promise<EngineWorld> {
+  const clock = testClock();
+  const database = openDatabase({ connection: { connectionString: url }, isEmbedded: false, log: createLog("silent") });
+  stack.push(database);
+  await migrate(database);
+  return {
+    clock,
+    url,
+    database,
+    process(advance) {
+      const process = new Process(url, clock, { clock, advance }, open);
+      stack.push(process);
+      return process;
+    },
+    insert: (state) => insertRun(database, clock, state),
+    makeDue: (id) =>
+      database.query("update runs set wake_at = least(wake_at, $2), wake_seq = wake_seq + 1 where id = $1", [
+        id,
+        new Date(clock.now()),
+      ]),
+    statusOf: async (id) => (await database.query("select status from runs where id = $1", [id]))[0]!["status"],
+    until: (look) =>
+      eventually(async () => {
+        const value = await look();
+        if (!value) clock.pass(100);
+        return value;
+      }, 30_000),
+  };
+}
+
+export async function insertRun(
+  database: Database,
+  clock: Clock,
+  { wakeAt = clock.now(), owner }: { wakeAt?: number; owner?: InstanceId } = {},
+): Promise<RunId> {
+  const id = newId<"run">();
+  await database.query(
+    `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
+       created_at, started_at, revision, progress, epoch, owner, wake_at, wake_seq)
+     values ($1, $2, $2, $2, '1.0.0', 'running', 'user', $2, '{}', $3, $3, 1, 0, 1, $4, $5, 0)`,
+    [id, ORGANIZATION, new Date(clock.now()), owner ?? null, owner ? null : new Date(wakeAt)],
+  );
+  return id;
+}

@@ -1,0 +1,32 @@
+/**
+ * The contract between runs/ and what makes them move. An engine sees to it that `advance` is called for every run that
+ * is due, by one process at a time, again after a crash, until it says that the run waits or ended. The journal,
+ * branches, retries, waits, slots and fairness are the same above every engine. `engine.testsuite.ts` holds each to this.
+ */
+import type { OrganizationId, RunId } from "../lib/ids.ts";
+
+export type Outcome =
+  /** The run ended. */
+  | { kind: "done" }
+  /** Without `until`: for a signal (a decision, an event). */
+  | { kind: "waiting"; until?: Date }
+  /** Again soon, behind the others. */
+  | { kind: "yield" }
+  /** The claim was refused or the run was fenced; never taken for done. */
+  | { kind: "lost" };
+
+/** A throw means: again, with back-off. `organizationId` is a hint for fairness. */
+export type Advance = (runId: RunId, signal: AbortSignal, organizationId?: OrganizationId) => Promise<Outcome>;
+
+export interface Engine extends AsyncDisposable {
+  start(advance: Advance): Promise<void>;
+  /**
+   * A hint after the commit that made the run due; it may be lost or doubled. The same statement wrote `wake_at` and
+   * `wake_seq + 1`, and a sweep wakes what is due and unclaimed.
+   */
+  wake(runId: RunId, wake?: { at?: Date; seq?: number; organizationId?: OrganizationId }): void;
+  /** Best effort: aborts the `signal` of a call of `advance` that is under way in this process. */
+  interrupt(runId: RunId): void;
+  /** Whether this process may advance runs now: a start then takes its claim in its own statement. */
+  readonly executing: boolean;
+}

@@ -1,0 +1,30 @@
+/** What every resolver gets. */
+import { requireScope, signedIn, type Caller } from "../auth/caller.ts";
+import type { Scope } from "../auth/scopes.ts";
+import type { Loaders } from "./loaders.ts";
+import type { Handles } from "./rooms.ts";
+
+/** Where a request came from, as far as resolvers need it. */
+export type Origin = {
+  requestId: string;
+  /** The client's, behind trusted proxies already resolved. */
+  address: string;
+  /** The `Idempotency-Key` header. */
+  idempotencyKey?: string | undefined;
+};
+
+export type Context = Handles & {
+  caller: Caller | undefined;
+  origin: Origin;
+  loaders: Loaders;
+  /** How many fields of this operation asked to `wait`. */
+  waits: number;
+  /** Ends with a subscription. */
+  signal: AbortSignal;
+};
+
+/** The guard has checked the scope before a resolver runs. */
+export const callerOf = ({ caller }: Context): Caller => signedIn(caller);
+
+/** For what lies across from the field that was checked, like the runs of an agent. */
+export const callerWith = (context: Context, scope: Scope): Caller => requireScope(callerOf(context), scope);

@@ -1,0 +1,145 @@
+/** What a query may be, before anything of it is executed. */
+import { getIntrospectionQuery } from "graphql";
+import { expect, test } from "vitest";
+import { Refusal } from "../lib/errors.ts";
+import { createDocuments } from "./documents.ts";
+import { GraphqlRefusal } from "./errors.ts";
+import { createSchema } from "./schema.ts";
+
+const schema = createSchema();
+const documents = createDocuments(schema);
+const operation = (text: string, variables: Record<string, unknown> = {}, name?: string) =>
+  documents.operation(text, name, variables);
+
+const refusalOf = (text: string, variables: Record<string, unknown> = {}): { code: string; message: string } => {
+  try {
+    operation(text, variables);
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof GraphqlRefusal) return error;
+    throw error;
+  }
+  throw new Error(`not refused: ${text.slice(0, 200)}`);
+};
+
+const nested = (depth: number): string =>
+  `{ run(id: "1") { agent ${"{ runs { nodes { agent ".repeat(depth)}{ id }${" } } }".repeat(depth)} } }`;
+
+const short = ([text, code]: readonly [string, string]) => ({ title: `${code}: ${text.slice(0, 60)}`, text, code });
+
+test.for(
+  (
+    [
+      ["{", "GRAPHQL_PARSE_FAILED"],
+      ["", "GRAPHQL_PARSE_FAILED"],
+      ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
+      ["{ agents(project: 1) { id } }", "GRAPHQL_VALIDATION_FAILED"],
+      ["{ me }", "GRAPHQL_VALIDATION_FAILED"],
+      ["query A { me { id } } query B { me { id } }", "GRAPHQL_VALIDATION_FAILED"],
+      ["fragment F on User { id }", "GRAPHQL_VALIDATION_FAILED"],
+      ["{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }", "GRAPHQL_VALIDATION_FAILED"],
+      [
+        'mutation { a: login(email: "a", password: "b") { expiresAt } b: login(email: "a", password: "c") { expiresAt } }',
+        "GRAPHQL_VALIDATION_FAILED",
+      ],
+      [
+        'mutation { ...L b: login(email: "a", password: "c") { expiresAt } } fragment L on Mutation { login(email: "a", password: "b") { expiresAt } }',
+        "GRAPHQL_VALIDATION_FAILED",
+      ],
+      [nested(3), "QUERY_TOO_COMPLEX"],
+      [`{ ${Array.from({ length: 31 }, (_, index) => `a${index}: __typename`).join(" ")} }`, "QUERY_TOO_COMPLEX"],
+      [`{ me { id ${"@include(if: true) ".repeat(6)} } }`, "QUERY_TOO_COMPLEX"],
+      [`{ ${"__typename ".repeat(2_001)} }`, "QUERY_TOO_COMPLEX"],
+      [`{ me(a: ${"[".repeat(70)}1${"]".repeat(70)}) { id } }`, "QUERY_TOO_COMPLEX"],
+      [`{ ${"a { ".repeat(100_000)}`, "QUERY_TOO_COMPLEX"],
+      ["{ runs(first: 200) { nodes { steps { number } } } }", "QUERY_TOO_COMPLEX"],
+      ["{ agents { runs(first: 20) { nodes { id } } } }", "QUERY_TOO_COMPLEX"],
+    ] as const
+  ).map(short),
+)("$title", ({ text, code }) => {
+  expect(refusalOf(text).code).toBe(code);
+});
+
+test("refusals never suggest names of the schema", () => {
+  const { message } = refusalOf("{ agent(idd: 1) { id } }");
+  const { message: field } = refusalOf("{ agnts { id } }");
+  expect(message + field).not.toMatch(/did you mean/i);
+});
+
+test("a hostile query is refused within 100 ms", () => {
+  const hostile = [
+    `{ ${"me { id } ".repeat(660)} }`,
+    `{ me { ${Array.from({ length: 900 }, (_, index) => `f${index}`).join(" ")} } }`,
+    `query { ${Array.from({ length: 30 }, (_, index) => `...F${index}`).join(" ")} } ${Array.from({ length: 30 }, (_, index) => `fragment F${index} on Query { ${Array.from({ length: 10 }, (_empty, other) => `...F${(index + other + 1) % 30}`).join(" ")} }`).join(" ")}`,
+    `{ ${Array.from({ length: 10 }, (_, level) => `...L${level}`).join(" ")} } ${Array.from({ length: 10 }, (_, level) => `fragment L${level} on Query { ${level < 9 ? `...L${level + 1} ...L${level + 1} ` : ""}me { id } me { name } }`).join(" ")}`,
+    `{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }`,
+    `#${"{".repeat(1_000_000)}\n{ nothing }`,
+    `{ me(a: "${'\\"{'.repeat(300_000)}") { id } }`,
+  ];
+  for (const text of hostile) {
+    const started = performance.now();
+    try {
+      operation(text);
+    } catch (error) {
+      if (!(error instanceof Refusal || error instanceof GraphqlRefusal)) throw error;
+    }
+    expect(performance.now() - started, text.slice(0, 60)).toBeLessThan(100);
+  }
+});
+
+test("the usual queries pass, the standard introspection query among them", () => {
+  for (const text of [
+    getIntrospectionQuery(),
+    "{ me { id name } }",
+    "{ agents { id name status version } }",
+    '{ run(id: "x") { id status steps { number status duration attempts { number status error { type detail } } error { type detail } } } }',
+    "{ runs(first: 200) { edges { cursor node { id status agent { name project { name } } } } pageInfo { endCursor hasNextPage } } }",
+    "{ runs(first: 50) { nodes { id steps(first: 100) { number status } } } }",
+    "{ me { id @include(if: true) } # } } }\n}",
+  ]) {
+    expect(() => operation(text), text).not.toThrow();
+  }
+});
+
+test("the cost is what may be read, with variables and their defaults", () => {
+  const text = "query($first: Int = 5) { runs(first: $first) { nodes { steps { number } } } }";
+  expect(operation(text).cost({})).toBe(5 * (1 + 1_000));
+  expect(operation(text, { first: 9 }).cost({ first: 9 })).toBe(9 * (1 + 1_000));
+  expect(refusalOf(text, { first: 10 })).toMatchObject({ code: "QUERY_TOO_COMPLEX" });
+  expect(operation("{ me { id organization { name } } }").cost({})).toBe(2);
+  expect(operation("{ ...F } fragment F on Query { me { id } agents { inputFields { name } } }").cost({})).toBe(
+    1 + 1_000,
+  );
+});
+
+test("an operation is chosen by its name", () => {
+  const text = "query A { me { id } } mutation B { logout { id } }";
+  expect(operation(text, {}, "B").type).toBe("mutation");
+  expect(refusalOf(text)).toMatchObject({
+    code: "GRAPHQL_VALIDATION_FAILED",
+    message: expect.stringContaining("operationName"),
+  });
+  expect(() => operation(text, {}, "C")).toThrow("there is no operation named C");
+});
+
+test("only login, refreshToken and setup do without the credential", () => {
+  const login = 'login(email: "a", password: "b") { expiresAt }';
+  expect(operation(`mutation { ${login} }`).ignoresCredential).toBe(true);
+  expect(operation(`mutation { ...F } fragment F on Mutation { ${login} }`).ignoresCredential).toBe(true);
+  expect(operation(`mutation { ${login} logout { id } }`).ignoresCredential).toBe(false);
+  expect(operation("{ me { id } }").ignoresCredential).toBe(false);
+});
+
+test("a document is prepared once", () => {
+  const text = "{ me { id name email } }";
+  expect(operation(text)).toBe(operation(text));
+});
+
+test("documents kept have an end: the ones longest unused go first", () => {
+  const fresh = createDocuments(schema);
+  const long = (index: number): string => `{ me { id } } #${index} ${"x".repeat(15_000)}`;
+  const first = fresh.operation(long(0), undefined, {});
+  for (let index = 1; index < 50; index++) fresh.operation(long(index), undefined, {});
+  expect(fresh.operation(long(0), undefined, {})).toBe(first);
+  for (let index = 50; index < 130; index++) fresh.operation(long(index), undefined, {});
+  expect(fresh.operation(long(0), undefined, {})).not.toBe(first);
+});

@@ -1,0 +1,79 @@
+/** What a caller sees of an error. Refusals are shown; anything else is a bug: logged with the request's id and masked. */
+import { GraphQLError, type GraphQLFormattedError } from "graphql";
+import { Refusal, type Code } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+
+/** Errors that graphql-js itself found in the query's text or its variables. */
+export class GraphqlRefusal extends Error {
+  readonly code: Code;
+  readonly errors: readonly GraphQLError[];
+
+  constructor(code: Code, errors: readonly GraphQLError[]) {
+    super(errors[0]?.message ?? code);
+    this.name = "GraphqlRefusal";
+    this.code = code;
+    this.errors = errors;
+  }
+}
+
+export type ShownError = Omit<GraphQLFormattedError, "extensions"> & {
+  extensions: { code: Code } & Record<string, unknown>;
+};
+
+/** `isUnavailable` tells a database that can't serve for now from a bug. */
+export type ErrorMask = {
+  /** What the resolvers of one operation threw, or what refused it whole. */
+  show(error: unknown, requestId: string): ShownError[];
+};
+
+const RETRY_AFTER_SECONDS = 1;
+
+export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boolean): ErrorMask {
+  const shownOf = (
+    cause: unknown,
+    requestId: string,
+    path: GraphQLError["path"],
+  ): Pick<ShownError, "message" | "extensions"> => {
+    if (cause instanceof Refusal) {
+      return { message: cause.message, extensions: { code: cause.code, ...cause.details } };
+    }
+    if (isUnavailable(cause)) {
+      log.warn({ requestId, path, err: cause }, "the database could not serve a request");
+      const message = "the service cannot reach its database for now: try again";
+      return { message, extensions: { code: "UNAVAILABLE", retryAfter: RETRY_AFTER_SECONDS } };
+    }
+    log.error({ requestId, path, err: cause }, "a request failed");
+    return {
+      message: `internal error; the server's log has it under the request id ${requestId}`,
+      extensions: { code: "INTERNAL_SERVER_ERROR", requestId },
+    };
+  };
+
+  const show = (error: unknown, requestId: string): ShownError[] => {
+    if (error instanceof GraphqlRefusal) {
+      return error.errors.map((one) => ({
+        ...placeOf(one),
+        message: one.message,
+        extensions: extensionsOf(error.code, one),
+      }));
+    }
+    if (error instanceof GraphQLError) {
+      return [{ ...placeOf(error), ...shownOf(error.originalError ?? error, requestId, error.path) }];
+    }
+    return [shownOf(error, requestId, undefined)];
+  };
+  return { show };
+}
+
+const placeOf = ({ locations, path }: GraphQLError): Pick<ShownError, "locations" | "path"> => ({
+  ...(locations && { locations }),
+  ...(path && { path }),
+});
+
+/** A scalar that refused a variable or a literal may name the fields. */
+const extensionsOf = (code: Code, { originalError }: GraphQLError): ShownError["extensions"] => ({
+  code,
+  ...(originalError instanceof Refusal && originalError.details.fields?.length
+    ? { fields: originalError.details.fields }
+    : {}),
+});

@@ -1,0 +1,37 @@
+import { valueFromASTUntyped } from "graphql";
+import { badInput } from "../lib/errors.ts";
+import { checkJson, type Json } from "../lib/json.ts";
+import type { Builder } from "./builder.ts";
+
+/** RFC 3339 with a zone. */
+const DATE_TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+export function parseDateTime(value: unknown): Date {
+  const date = typeof value === "string" && DATE_TIME.test(value) ? new Date(value.toUpperCase()) : undefined;
+  if (date && !Number.isNaN(date.getTime())) return date;
+  throw badInput("a DateTime must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z");
+}
+
+/** Literals come as objects without a prototype; the rest of the program gets what `parseJson` gives. */
+function plain(value: unknown): Json {
+  checkJson(value);
+  return JSON.parse(JSON.stringify(value ?? null)) as Json;
+}
+
+export function addScalars(builder: Builder): void {
+  builder.scalarType("DateTime", {
+    description: "A time as RFC 3339 text: in UTC with milliseconds and `Z` in answers, with any zone in arguments.",
+    specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
+    serialize: (value) => value.toISOString(),
+    parseValue: parseDateTime,
+    parseLiteral: (node) => parseDateTime(valueFromASTUntyped(node)),
+  });
+  builder.scalarType("JSON", {
+    description: "Any JSON value, nested at most 64 deep.",
+    specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
+    serialize: (value) => value,
+    // A variable came through `parseJson` with the body.
+    parseValue: (value) => value as Json,
+    parseLiteral: (node, variables) => plain(valueFromASTUntyped(node, variables)),
+  });
+}

@@ -1,0 +1,162 @@
+/** The contract is a file, and the rules of the schema hold for every type in it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isNonNullType,
+  isObjectType,
+  type GraphQLArgument,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+} from "graphql";
+import { expect, test } from "vitest";
+import { SCOPES, type Field } from "../auth/scopes.ts";
+import { guardFields } from "./guard.ts";
+import { schemaText } from "./print-schema.ts";
+import { createSchema } from "./schema.ts";
+
+const schema = createSchema();
+const types = Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
+const rootTypes = [schema.getQueryType()!, schema.getMutationType()!, schema.getSubscriptionType()!];
+const fieldsOf = (type: GraphQLNamedType) =>
+  isObjectType(type) || isInterfaceType(type) || isInputObjectType(type) ? Object.values(type.getFields()) : [];
+
+test("schema.graphql is what the code says; `npm run schema` writes it", () => {
+  expect(readFileSync(join(import.meta.dirname, "../../../schema.graphql"), "utf8")).toBe(schemaText());
+});
+
+const signatureOf = (type: GraphQLNamedType, name: string): string => {
+  const field = (type as GraphQLObjectType).getFields()[name]!;
+  const given = Array.from(field.args, (one) => `${one.name}: ${String(one.type)}`).join(", ");
+  return `${name}${given && `(${given})`}: ${String(field.type)}`;
+};
+
+test("the specification's shapes stand verbatim", () => {
+  const [query, mutation, subscription] = rootTypes as [GraphQLObjectType, GraphQLObjectType, GraphQLObjectType];
+  const type = (name: string): GraphQLNamedType => schema.getType(name)!;
+  expect(signatureOf(query, "me")).toBe("me: User!");
+  expect(signatureOf(query, "agents")).toBe("agents(projectId: ID): [Agent!]!");
+  expect(signatureOf(query, "run")).toBe("run(id: ID!): Run");
+  expect(signatureOf(mutation, "login")).toBe("login(email: String!, password: String!): LoginResult!");
+  expect(signatureOf(mutation, "runAgent")).toBe("runAgent(input: RunAgentInput!): Run!");
+  expect(signatureOf(mutation, "cancelRun")).toBe("cancelRun(runId: ID!): Run!");
+  expect(signatureOf(subscription, "runUpdated")).toBe("runUpdated(runId: ID!): Run!");
+  expect(signatureOf(type("Run"), "steps")).toBe("steps(first: Int, after: Int): [Step!]!");
+  expect(signatureOf(type("Run"), "currentStep")).toBe("currentStep: Int");
+  expect(signatureOf(type("Run"), "progress")).toBe("progress: Int!");
+  expect(signatureOf(type("Run"), "cancelledAt")).toBe("cancelledAt: DateTime");
+  expect(signatureOf(type("Step"), "duration")).toBe("duration: Int");
+  expect(signatureOf(type("LoginResult"), "expiresAt")).toBe("expiresAt: DateTime!");
+});
+
+const argumentsOf = (field: { args?: readonly GraphQLArgument[] }): readonly GraphQLArgument[] => field.args ?? [];
+
+test("everything has a description", () => {
+  const bare = types.flatMap((type) => [
+    ...(type.description ? [] : [type.name]),
+    ...fieldsOf(type).flatMap((field) => [
+      ...(field.description ? [] : [`${type.name}.${field.name}`]),
+      ...argumentsOf(field)
+        .filter((one) => !one.description)
+        .map((one) => `${type.name}.${field.name}(${one.name}:)`),
+    ]),
+    ...(isEnumType(type)
+      ? type
+          .getValues()
+          .filter((value) => !value.description)
+          .map((value) => `${type.name}.${value.name}`)
+      : []),
+  ]);
+  expect(bare.filter((name) => !/^(ID|Int|Float|String|Boolean)$/.test(name))).toEqual([]);
+});
+
+test("enum values are in lower case", () => {
+  const values = types.filter(isEnumType).flatMap((type) => type.getValues().map(({ name }) => name));
+  expect(values.length).toBeGreaterThan(20);
+  expect(values.filter((name) => name !== name.toLowerCase())).toEqual([]);
+});
+
+test("a mutation takes one `input`, but for the specification's own and those without arguments", () => {
+  const others = Object.values(schema.getMutationType()!.getFields())
+    .filter(({ args }) => args.length > 0 && !(args.length === 1 && args[0]!.name === "input"))
+    .map(({ name }) => name);
+  expect(others.toSorted()).toEqual(["cancelRun", "login"]);
+});
+
+test("inputs are not recursive", () => {
+  const within = (type: GraphQLNamedType, path: string[]): string[] => {
+    if (path.includes(type.name)) return [[...path, type.name].join(" → ")];
+    if (!isInputObjectType(type)) return [];
+    return Object.values(type.getFields()).flatMap((field) => within(getNamedType(field.type), [...path, type.name]));
+  };
+  expect(types.filter(isInputObjectType).flatMap((type) => within(type, []))).toEqual([]);
+});
+
+test("connections have the same shape everywhere", () => {
+  const connections = types.filter((type) => type.name.endsWith("Connection")) as GraphQLObjectType[];
+  expect(connections.length).toBeGreaterThan(5);
+  for (const type of connections) {
+    expect(Object.keys(type.getFields())).toEqual(["edges", "nodes", "pageInfo"]);
+    expect(String(type.getFields()["nodes"]!.type)).toBe(`[${type.name.replace(/Connection$/, "")}!]!`);
+  }
+  for (const type of types.filter(isObjectType)) {
+    for (const field of Object.values(type.getFields())) {
+      if (!/Connection!?$/.test(String(field.type))) continue;
+      const paging = field.args.map((one) => `${one.name}: ${String(one.type)}`);
+      expect(paging, `${type.name}.${field.name}`).toEqual(expect.arrayContaining(["first: Int", "after: String"]));
+      expect(field.extensions["cost"], `${type.name}.${field.name}`).toBeDefined();
+    }
+  }
+});
+
+test("every list of objects says what it may cost", () => {
+  const lists = types.filter(isObjectType).flatMap((type) =>
+    Object.values(type.getFields())
+      .filter((field) => String(field.type).includes("[") && isObjectType(getNamedType(field.type)))
+      .filter((field) => !field.extensions["cost"] && !getNamedType(field.type).extensions["isPart"])
+      .map((field) => `${type.name}.${field.name}`),
+  );
+  // Their parents carry the multiplier, or they are as long as what was sent.
+  const carried = lists.filter((name) => !/Connection\.(edges|nodes)$/.test(name));
+  expect(carried.toSorted()).toEqual(["DefinitionCheck.problems", "InputField.choices"]);
+});
+
+test("the table of scopes names every field of Query, Mutation and Subscription, and no other", () => {
+  const fields = rootTypes.flatMap((type) => Object.keys(type.getFields()).map((name) => `${type.name}.${name}`));
+  expect(
+    Object.keys(SCOPES)
+      .filter((name) => !name.endsWith("__typename"))
+      .toSorted(),
+  ).toEqual(fields.toSorted());
+});
+
+test("a field that the table does not name cannot be served", () => {
+  const fresh = createSchema();
+  Object.assign(fresh.getQueryType()!.getFields(), {
+    secret: { ...fresh.getQueryType()!.getFields()["me"], name: "secret" },
+  });
+  expect(() => guardFields(fresh)).toThrow("Query.secret has no entry in SCOPES");
+});
+
+const guarded = rootTypes
+  .flatMap((type) =>
+    Object.values(type.getFields()).map((field) => ({ name: `${type.name}.${field.name}` as Field, field })),
+  )
+  .filter(({ name }) => SCOPES[name] !== "public");
+
+test.for(guarded)("$name refuses who is not signed in, before anything else", ({ field }) => {
+  const resolve = (field.subscribe ?? field.resolve) as (...parameters: unknown[]) => unknown;
+  const ask = (): unknown => resolve({}, {}, { caller: undefined }, {});
+  expect(ask).toThrow(expect.objectContaining({ code: "UNAUTHENTICATED" }));
+});
+
+test("ids are non-null and types are non-null unless they say why not", () => {
+  for (const type of types.filter(isObjectType)) {
+    const id = type.getFields()["id"];
+    if (id) expect(isNonNullType(id.type), `${type.name}.id`).toBe(true);
+  }
+});

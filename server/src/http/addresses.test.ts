@@ -1,0 +1,44 @@
+import type { IncomingMessage } from "node:http";
+import { expect, test } from "vitest";
+import { clientAddresses, ownHosts } from "./addresses.ts";
+
+const from = (remoteAddress: string, forwarded?: string): IncomingMessage =>
+  ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded } }) as never;
+
+test.for([
+  ["without trusted proxies the header is not looked at", [], "10.0.0.1", "203.0.113.9", "10.0.0.1"],
+  ["a stranger's header is not looked at", ["10.0.0.0/8"], "203.0.113.1", "203.0.113.9", "203.0.113.1"],
+  ["a trusted proxy's is", ["10.0.0.0/8"], "10.0.0.1", "203.0.113.9", "203.0.113.9"],
+  [
+    "the nearest that is not trusted counts, whatever stands before it",
+    ["10.0.0.0/8"],
+    "10.0.0.1",
+    "1.2.3.4, 203.0.113.9, 10.0.0.2",
+    "203.0.113.9",
+  ],
+  [
+    "an address in IPv6's clothes is the IPv4 one",
+    ["10.0.0.1"],
+    "::ffff:10.0.0.1",
+    "::ffff:203.0.113.9",
+    "203.0.113.9",
+  ],
+  ["what is no address ends the way", ["10.0.0.0/8"], "10.0.0.1", "203.0.113.9, unknown", "10.0.0.1"],
+  ["IPv6 ranges", ["2001:db8::/32"], "2001:db8::1", "2001:db9::7", "2001:db9::7"],
+  ["all are trusted: the farthest", ["10.0.0.0/8"], "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
+  ["no header", ["10.0.0.0/8"], "10.0.0.1", undefined, "10.0.0.1"],
+] as [string, string[], string, string | undefined, string][])("%s", ([, trusted, remote, forwarded, expected]) => {
+  expect(clientAddresses(trusted)(from(remote, forwarded))).toBe(expected);
+});
+
+test("own hosts are loopback's names and the public URL's, with any port, and what is remembered is bounded", () => {
+  const isOwn = ownHosts("https://agents.example.org/x");
+  for (let index = 0; index < 1_000; index++) expect(isOwn(`host${index}.example.org`)).toBe(false);
+  for (const host of ["localhost", "LOCALHOST:80", "127.0.0.1:4400", "[::1]", "[::1]:1", "agents.example.org:443"]) {
+    expect(isOwn(host), host).toBe(true);
+  }
+  for (const host of [undefined, "", "agents.example.org.evil", "127.0.0.2", "::1", "localhost:", "localhost:123456"]) {
+    expect(isOwn(host), host).toBe(false);
+  }
+  expect(ownHosts(undefined)("agents.example.org")).toBe(false);
+});

@@ -1,0 +1,55 @@
+/** Whom a request came from, and which host it was meant for. */
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIP } from "node:net";
+
+const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 6 ? "ipv6" : "ipv4");
+
+/** `::ffff:192.0.2.1` is 192.0.2.1. */
+const plain = (address: string): string => (/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address);
+
+function blockListOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = "", bits] = range.split("/");
+    if (bits === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return list;
+}
+
+/** The nearest address that is no trusted proxy's. Without trusted proxies `X-Forwarded-For` is not looked at. */
+export function clientAddresses(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  const trusted = blockListOf(trustedProxies);
+  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address));
+  return ({ socket, headers }) => {
+    let client = plain(socket.remoteAddress ?? "");
+    if (trustedProxies.length === 0) return client;
+    const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
+    while (forwarded.length > 0 && isTrusted(client)) {
+      const next = plain(forwarded.pop()!.trim());
+      if (isIP(next) === 0) break;
+      client = next;
+    }
+    return client;
+  };
+}
+
+const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * Whether a Host header names this server. A page of another name that resolves to 127.0.0.1 (DNS rebinding) would
+ * else pass for the same origin. Ports differ behind proxies and are not compared.
+ */
+export function ownHosts(publicUrl: string | undefined): (host: string | undefined) => boolean {
+  const names = new Set(LOOPBACK_NAMES);
+  if (publicUrl !== undefined) names.add(new URL(publicUrl).hostname);
+  const known = new Map<string, boolean>();
+  return (host = "") => {
+    const answer = known.get(host);
+    if (answer !== undefined) return answer;
+    const isOwn = names.has(host.replace(/:\d{1,5}$/, "").toLowerCase());
+    // Clients choose the header's text: what is remembered is bounded.
+    if (known.size < 100) known.set(host, isOwn);
+    return isOwn;
+  };
+}

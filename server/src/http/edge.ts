@@ -1,0 +1,60 @@
+/** Which part of the HTTP room a request belongs to. */
+import type { Auth } from "../auth/auth.ts";
+import type { Graphql } from "../graphql/graphql.ts";
+import type { Log } from "../lib/log.ts";
+import { clientAddresses } from "./addresses.ts";
+import { sendError } from "./answer.ts";
+import { createCredentialWatch } from "./credential-watch.ts";
+import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
+import { refuseUpgrade, type Edge } from "./listen.ts";
+import { createPages } from "./pages.ts";
+import { createEventStreams } from "./sse.ts";
+import { createWebSockets } from "./websocket.ts";
+
+export type EdgeOptions = {
+  graphql: Graphql;
+  auth: Auth;
+  log: Log;
+  corsOrigins: readonly string[];
+  trustedProxies: readonly string[];
+  webFolder: string;
+  /** Whether runs are accepted. */
+  isReady: () => Promise<boolean>;
+  /** The process is about to end: no new work. */
+  isDraining: () => boolean;
+};
+
+export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
+  const { graphql, auth, log, isReady, isDraining } = options;
+  const stack = new AsyncDisposableStack();
+  const clientAddress = clientAddresses(options.trustedProxies);
+  const credentials = stack.use(createCredentialWatch(auth));
+  const streams = stack.use(createEventStreams(credentials));
+  const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, log }));
+  const pages = createPages({ webFolder: options.webFolder, log });
+  const graphqlEdge: GraphqlEdge = { graphql, auth, streams, clientAddress, cors: new Set(options.corsOrigins) };
+
+  return {
+    isReady,
+    handle: (exchange) => {
+      if (exchange.path !== "/graphql") return pages(exchange);
+      if (isDraining()) {
+        return sendError(exchange, 503, "UNAVAILABLE", "the server is stopping", {
+          "retry-after": "1",
+          connection: "close",
+        });
+      }
+      handleGraphql(graphqlEdge, exchange).catch((error: unknown) => {
+        // The answer could not be written; a client that went away is the usual reason.
+        log.debug({ requestId: exchange.requestId, err: error }, "an answer could not be written");
+        exchange.response.destroy();
+      });
+    },
+    upgrade: ({ request, requestId, path }, socket, head) => {
+      if (path !== "/graphql") return refuseUpgrade(socket, 404);
+      if (isDraining()) return refuseUpgrade(socket, 503);
+      webSockets.accept(request, socket, head, { requestId, address: clientAddress(request) });
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

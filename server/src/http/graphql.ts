@@ -1,0 +1,98 @@
+/**
+ * POST /graphql straight on node:http: the hot path. Measured with a resolver that answers at once, bare node:http
+ * costs 14 µs of CPU a request, this 33, Yoga's pipeline behind it 45, Yoga's own handler 150 to 190.
+ */
+import type { OutgoingHttpHeaders } from "node:http";
+import { authenticate } from "../auth/authenticate.ts";
+import type { Auth } from "../auth/auth.ts";
+import type { Answer, Graphql } from "../graphql/graphql.ts";
+import { Refusal, type Code } from "../lib/errors.ts";
+import { sendError, sendJson, type Exchange } from "./answer.ts";
+import { corsHeaders, type Cors } from "./cors.ts";
+import { mediaTypeOf, isJson, parseBody, type MediaType } from "./graphql-request.ts";
+import { readBody } from "./request.ts";
+import type { EventStreams } from "./sse.ts";
+
+export type GraphqlEdge = {
+  graphql: Graphql;
+  auth: Auth;
+  cors: Cors;
+  streams: EventStreams;
+  clientAddress: (request: Exchange["request"]) => string;
+};
+
+/** Refusals of a request as a whole. What stands in none of these is about the operation: see `statusOf`. */
+const STATUS: Partial<Record<Code, number>> = {
+  BAD_REQUEST: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  REQUEST_ENTITY_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  INTERNAL_SERVER_ERROR: 500,
+  UNAVAILABLE: 503,
+};
+
+export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Promise<void> {
+  const { request, response } = exchange;
+  const headers = corsHeaders(edge.cors, request);
+  if (request.method === "OPTIONS" && headers) return void response.writeHead(204, headers).end();
+  if (request.method !== "POST") {
+    return sendError(exchange, 405, "BAD_REQUEST", "send GraphQL operations by POST", { allow: "POST", ...headers });
+  }
+  if (!isJson(request)) {
+    return sendError(exchange, 415, "BAD_REQUEST", "the Content-Type must be application/json, in UTF-8", headers);
+  }
+  const mediaType = mediaTypeOf(request);
+  const answer = await answerOf(edge, exchange, mediaType);
+  if (answer.kind === "stream") return edge.streams.send(exchange, answer, headers);
+  if (mediaType === "text/event-stream" && answer.kind === "result")
+    return edge.streams.sendOne(exchange, answer.result, headers);
+  sendAnswer(exchange, answer, mediaType, headers);
+}
+
+async function answerOf(edge: GraphqlEdge, { request, requestId }: Exchange, mediaType: MediaType): Promise<Answer> {
+  const { graphql, auth, clientAddress } = edge;
+  try {
+    const body = parseBody(await readBody(request));
+    const { authorization, "idempotency-key": idempotencyKey } = request.headers;
+    return await graphql.answer({
+      ...body,
+      origin: {
+        requestId,
+        get address() {
+          return clientAddress(request);
+        },
+        idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
+      },
+      canStream: mediaType === "text/event-stream",
+      caller: () => authenticate(auth, authorization),
+    });
+  } catch (error) {
+    return graphql.refused(error, requestId);
+  }
+}
+
+function sendAnswer(
+  exchange: Exchange,
+  answer: Exclude<Answer, { kind: "stream" }>,
+  mediaType: MediaType,
+  cors?: OutgoingHttpHeaders,
+): void {
+  const status = statusOf(answer, mediaType);
+  if (status === 200 && mediaType === "application/json") return sendJson(exchange, status, answer.result, cors);
+  const headers: OutgoingHttpHeaders = { ...cors };
+  if (mediaType === "application/graphql-response+json") headers["content-type"] = `${mediaType}; charset=utf-8`;
+  if (status === 401) headers["www-authenticate"] = "Bearer";
+  if (status === 503 || status === 429)
+    headers["retry-after"] = String(answer.result.errors?.[0]?.extensions["retryAfter"] ?? 1);
+  sendJson(exchange, status, answer.result, headers);
+}
+
+function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaType): number {
+  if (answer.kind === "refused") return STATUS[answer.code] ?? (mediaType === "application/json" ? 200 : 400);
+  const { data, errors } = answer.result;
+  return data === null && errors?.every(({ extensions }) => extensions.code === "UNAVAILABLE") ? 503 : 200;
+}
+
+/** While starting and stopping. */
+export const unavailable = (message: string): Refusal => new Refusal("UNAVAILABLE", message);

@@ -1,0 +1,125 @@
+/**
+ * The one node:http server. It listens before anything else is open, so that a port in use is found at once; health is
+ * answered from then on, everything else when `serve` has been called.
+ */
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { OperatorError } from "../lib/errors.ts";
+import { ownHosts } from "./addresses.ts";
+import { sendError, sendJson, type Exchange } from "./answer.ts";
+import { isTooLong, pathOf, requestIds } from "./request.ts";
+
+export type Edge = {
+  /** Never throws. */
+  handle(exchange: Exchange): void;
+  upgrade(exchange: { request: IncomingMessage; requestId: string; path: string }, socket: Duplex, head: Buffer): void;
+  /** Whether runs are accepted. */
+  isReady(): Promise<boolean>;
+};
+
+export type ListenOptions = { host: string; port: number; publicUrl: string | undefined };
+
+export type Listener = {
+  /** How clients reach the server; without a slash at the end. */
+  url: string;
+  /** Where it listens, whatever the public URL. */
+  localUrl: string;
+  serve(edge: Edge): void;
+} & AsyncDisposable;
+
+/** A client has this long for its headers, and for the whole request. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const TIMEOUTS_CHECKED_EVERY_MS = 5_000;
+/** Above the 60 s that proxies keep a connection: they, not we, should close it. */
+const KEEP_ALIVE_MS = 65_000;
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Throws OperatorError when it cannot listen there. */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const prefix = options.publicUrl === undefined ? "" : new URL(options.publicUrl).pathname.replace(/\/$/, "");
+  const isOwnHost = ownHosts(options.publicUrl);
+  const nextId = requestIds();
+  let edge: Edge | undefined;
+
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const exchange = { request, response, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix) };
+    if (isHealth(exchange)) return void answerHealth(exchange, edge);
+    if (!isOwnHost(request.headers.host))
+      return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
+    if (edge) return edge.handle(exchange);
+    sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
+  };
+
+  const server = createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
+  server.on("request", onRequest);
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    if (!isTooLong(request)) response.writeContinue();
+    onRequest(request, response);
+  });
+  server.on("upgrade", (request, socket, head) => {
+    socket.on("error", () => socket.destroy());
+    if (!isOwnHost(request.headers.host)) return refuseUpgrade(socket, 421);
+    if (!edge) return refuseUpgrade(socket, 503);
+    edge.upgrade({ request, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix) }, socket, head);
+  });
+
+  const localUrl = await open(server, options);
+  return {
+    url: options.publicUrl ?? localUrl,
+    localUrl,
+    serve: (served) => (edge = served),
+    [Symbol.asyncDispose]: () => close(server),
+  };
+}
+
+export function refuseUpgrade(socket: Duplex, status: 404 | 421 | 503): void {
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+const isHealth = ({ path, request }: Exchange): boolean =>
+  (path === "/healthz" || path === "/readyz") && (request.method === "GET" || request.method === "HEAD");
+
+/** Without credentials and for any Host: probes come by address. */
+async function answerHealth(exchange: Exchange, edge: Edge | undefined): Promise<void> {
+  const isOk = exchange.path === "/healthz" || (edge !== undefined && (await edge.isReady()));
+  sendJson(exchange, isOk ? 200 : 503, { status: isOk ? "ok" : "unavailable" });
+}
+
+function open(server: Server, { host, port }: ListenOptions): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(reasonOf(error, host, port)));
+    server.listen(port, host, () => {
+      const { port: taken } = server.address() as AddressInfo;
+      resolve(`http://${host.includes(":") ? `[${host}]` : host}:${taken}`);
+    });
+  });
+}
+
+/** Perhaps by a server on the same data folder: to say so is the better message. */
+export class PortInUse extends OperatorError {}
+
+function reasonOf(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (error.code === "EADDRINUSE") {
+    return new PortInUse(
+      `port ${port} of ${host} is in use: stop what listens there, or set PORT to another (0 takes a free one)`,
+    );
+  }
+  if (error.code === "EACCES")
+    return new OperatorError(`port ${port} may not be opened by this user: set PORT to 1024 or above`);
+  return new OperatorError(`cannot listen on ${host}:${port}: ${error.message}`);
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
+  await closed;
+  clearTimeout(timer);
+}

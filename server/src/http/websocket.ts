@@ -1,0 +1,200 @@
+/** graphql-transport-ws on the path of POST /graphql. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { GraphQLError, type ExecutionArgs, type ExecutionResult, type FormattedExecutionResult } from "graphql";
+import { CloseCode, handleProtocols, makeServer, type Context } from "graphql-ws";
+import { WebSocketServer, type WebSocket } from "ws";
+import { authenticate } from "../auth/authenticate.ts";
+import type { Auth } from "../auth/auth.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Answer, Graphql, Result } from "../graphql/graphql.ts";
+import { messageOf, Refusal } from "../lib/errors.ts";
+import { parseJson, type Json } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Log } from "../lib/log.ts";
+import type { CredentialWatch } from "./credential-watch.ts";
+import { graphqlBody } from "./graphql-request.ts";
+
+export type WebSockets = {
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, origin: { requestId: string; address: string }): void;
+} & AsyncDisposable;
+
+export type WebSocketsOptions = { graphql: Graphql; auth: Auth; credentials: CredentialWatch; log: Log };
+
+type Extra = {
+  socket: WebSocket;
+  request: IncomingMessage;
+  requestId: string;
+  address: string;
+  caller?: Caller;
+  watched?: Disposable;
+};
+type Connection = Context<Record<string, unknown>, Extra>;
+/** graphql-ws hands this through to what it calls `execute` and `subscribe`: the answer is made already. */
+type Answered = ExecutionArgs & { answer: Exclude<Answer, { kind: "refused" }> };
+
+/** Errors are shown as they shall be already; `onNext` sends them so. */
+type Formatted = Result & ExecutionResult;
+
+const PING_EVERY_MS = 15_000;
+const INIT_TIMEOUT_MS = 10_000;
+/** Bytes that a client which does not read may keep us holding. */
+const UNSENT_BYTES_MOST = 8 * 1024 * 1024;
+const CLOSE_TIMEOUT_MS = 1_000;
+const GOING_AWAY = 1001;
+const TRY_AGAIN_LATER = 1013;
+
+export function createWebSockets({ graphql, auth, credentials, log }: WebSocketsOptions): WebSockets {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: LIMITS.bodyBytes,
+    perMessageDeflate: false,
+    handleProtocols,
+  });
+
+  const onConnect = async (connection: Connection): Promise<boolean> => {
+    const { extra, connectionParams } = connection;
+    const parameter = connectionParams?.["Authorization"] ?? connectionParams?.["authorization"];
+    try {
+      const caller = await authenticate(
+        auth,
+        typeof parameter === "string" ? parameter : extra.request.headers.authorization,
+      );
+      if (!caller) return true;
+      extra.caller = caller;
+      extra.watched = credentials.watch(caller, () => extra.socket.close(CloseCode.Forbidden, "Forbidden"));
+      return true;
+    } catch (error) {
+      if (error instanceof Refusal && error.code === "UNAUTHENTICATED") return false;
+      log.warn(
+        { requestId: extra.requestId, reason: messageOf(error) },
+        "a WebSocket's credential could not be looked at",
+      );
+      extra.socket.close(TRY_AGAIN_LATER, "Try again later");
+      return true;
+    }
+  };
+
+  const answerOf = async ({ extra, subscriptions }: Connection, payload: unknown): Promise<Answer> => {
+    try {
+      if (Object.keys(subscriptions).length > LIMITS.subscriptionsPerConnection) throw tooMany();
+      const origin = { requestId: extra.requestId, address: extra.address };
+      return await graphql.answer({
+        ...graphqlBody(payload as Json),
+        origin,
+        canStream: true,
+        caller: () => extra.caller,
+      });
+    } catch (error) {
+      return graphql.refused(error, extra.requestId);
+    }
+  };
+
+  const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
+
+  const server = makeServer<Record<string, unknown>, Extra>({
+    connectionInitWaitTimeout: INIT_TIMEOUT_MS,
+    onConnect,
+    onClose: ({ extra }) => extra.watched?.[Symbol.dispose](),
+    onSubscribe: async (connection, _id, payload) => {
+      const answer = await answerOf(connection, payload);
+      if (answer.kind !== "refused") {
+        const { document, name } = answer.operation;
+        return { schema: graphql.schema, document, operationName: name ?? null, contextValue: {}, answer } as Answered;
+      }
+      const errors = answer.result.errors!.map(({ message }) => new GraphQLError(message));
+      shownErrors.set(errors, answer.result.errors);
+      return errors;
+    },
+    onError: (_connection, _id, _payload, errors) => shownErrors.get(errors),
+    onNext: (_connection, _id, _payload, _arguments, result) => result as FormattedExecutionResult,
+    execute: (args) => ((args as Answered).answer as Answer & { kind: "result" }).result as Formatted,
+    subscribe: (args) => {
+      const { answer } = args as Answered;
+      return (answer.kind === "stream" ? answer.results : answer.result) as Formatted;
+    },
+  });
+
+  const open = (socket: WebSocket, extra: Extra): void => {
+    const closed = server.opened(
+      {
+        protocol: socket.protocol,
+        send: (data) => send(socket, data),
+        close: (code, reason) => socket.close(code, reason),
+        onMessage: (handle) => {
+          socket.on("message", (data) => {
+            receive(String(data), handle).catch((error: unknown) => {
+              log.error({ requestId: extra.requestId, err: error }, "a WebSocket message failed");
+              socket.close(CloseCode.InternalServerError, "Internal server error");
+            });
+          });
+        },
+      },
+      extra,
+    );
+    socket.on("error", (error) =>
+      log.debug({ requestId: extra.requestId, reason: error.message }, "a WebSocket broke"),
+    );
+    socket.once("close", (code, reason) => void closed(code, String(reason)));
+  };
+
+  const pings = setInterval(() => pingAll(sockets.clients), PING_EVERY_MS).unref();
+  return {
+    accept: (request, socket, head, origin) =>
+      sockets.handleUpgrade(request, socket, head, (webSocket) =>
+        open(webSocket, { socket: webSocket, request, ...origin }),
+      ),
+    async [Symbol.asyncDispose]() {
+      clearInterval(pings);
+      await closeAll(sockets);
+    },
+  };
+}
+
+const tooMany = (): Refusal =>
+  new Refusal("BAD_REQUEST", `a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time`);
+
+/** graphql-ws parses the text again: this keeps the one JSON entrance's rules. */
+async function receive(text: string, handle: (text: string) => Promise<void>): Promise<void> {
+  try {
+    parseJson(text, "the message");
+  } catch {
+    return handle("");
+  }
+  await handle(text);
+}
+
+/** Resolves when the message is with the kernel, so that a subscription's next state waits for a slow reader. */
+function send(socket: WebSocket, data: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (socket.readyState !== socket.OPEN) return resolve();
+    if (socket.bufferedAmount > UNSENT_BYTES_MOST) {
+      socket.terminate();
+      return resolve();
+    }
+    socket.send(data, (error) => (error && socket.readyState === socket.OPEN ? reject(error) : resolve()));
+  });
+}
+
+const unanswered = new WeakSet<WebSocket>();
+
+/** Who did not answer the last ping is gone. */
+function pingAll(clients: Iterable<WebSocket>): void {
+  for (const socket of clients) {
+    if (unanswered.has(socket)) {
+      socket.terminate();
+      continue;
+    }
+    unanswered.add(socket);
+    socket.once("pong", () => unanswered.delete(socket));
+    socket.ping();
+  }
+}
+
+async function closeAll(sockets: WebSocketServer): Promise<void> {
+  const closed = [...sockets.clients].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+  for (const socket of sockets.clients) socket.close(GOING_AWAY, "Going away");
+  await Promise.race([Promise.all(closed), new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS))]);
+  for (const socket of sockets.clients) socket.terminate();
+  sockets.close();
+}

@@ -1,0 +1,69 @@
+/**
+ * Time comes in from outside: rules read it here, SQL takes it as a parameter, tests move it (`test/server.ts`).
+ * Times are ms since 1970, spans are ms.
+ */
+export interface Clock {
+  now(): number;
+  /**
+   * Calls `fire` once when `now()` reaches `at`, never earlier; at once when it has passed. When the clock is set back
+   * meanwhile it is called after the time that was left before, so that nothing periodic stands still for an hour.
+   * Does not keep the process alive.
+   */
+  at(at: number, fire: () => void): Disposable;
+}
+
+/** setTimeout overflows beyond 2^31 ms; longer timers are armed again at an hour. */
+const LONGEST_TIMER_MS = 3_600_000;
+/** Node's timers may fire a millisecond before the wall clock gets there; who is further off was set back. */
+const ROUNDING_MS = 5;
+
+export const realClock: Clock = {
+  now: () => Date.now(),
+  at(at, fire) {
+    let timer: NodeJS.Timeout;
+    const arm = (): void => {
+      const left = at - Date.now();
+      timer =
+        left > LONGEST_TIMER_MS
+          ? setTimeout(arm, LONGEST_TIMER_MS)
+          : setTimeout(left > 0 ? check : fire, Math.max(0, left));
+      timer.unref();
+    };
+    const check = (): void => {
+      const early = at - Date.now();
+      if (early > 0 && early <= ROUNDING_MS) arm();
+      else fire();
+    };
+    arm();
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+};
+
+/** Calls `work`, which must not reject, at each `ms` of the clock. */
+export function every(clock: Clock, ms: number, work: () => Promise<void>): Disposable {
+  let timer: Disposable;
+  const arm = (): void => {
+    timer = clock.at(clock.now() + ms, () => {
+      arm();
+      void work();
+    });
+  };
+  arm();
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}
+
+/** Resolves at a time of the clock, or rejects with the signal's reason. */
+export function until(clock: Clock, at: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = (): void => {
+      timer[Symbol.dispose]();
+      reject(signal!.reason);
+    };
+    const timer = clock.at(at, () => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    });
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,27 @@
+/** The DSL's durations: an ISO 8601 text (`PT1M30S`, weeks, days and smaller) or an object `{days, hours, minutes, seconds, milliseconds}`. */
+import type { Json } from "./json.ts";
+import { isObject } from "./json.ts";
+
+const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, milliseconds: 1 } as const;
+const ISO =
+  /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
+
+/** The span in ms, or undefined when it is no duration. Years and months are refused: they have no fixed length. */
+export function durationMs(value: Json): number | undefined {
+  if (typeof value === "string") {
+    const match = ISO.exec(value);
+    if (!match || value.endsWith("P") || value.endsWith("T")) return undefined;
+    const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
+    return Math.round(
+      (weeks * 7 + days) * UNIT_MS.days + hours * UNIT_MS.hours + minutes * UNIT_MS.minutes + seconds * 1000,
+    );
+  }
+  if (!isObject(value)) return undefined;
+  let total = 0;
+  const entries = Object.entries(value);
+  for (const [unit, amount] of entries) {
+    if (!Object.hasOwn(UNIT_MS, unit) || typeof amount !== "number" || !(amount >= 0)) return undefined;
+    total += amount * UNIT_MS[unit as keyof typeof UNIT_MS];
+  }
+  return entries.length === 0 ? undefined : Math.round(total);
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { checkJson, parseJson } from "./json.ts";
+import { LIMITS } from "./limits.ts";
+
+test("NUL and lone surrogates come back unchanged", () => {
+  const text = String.raw`{"a":"\u0000","b":"\ud800"}`;
+  expect(JSON.stringify(parseJson(text))).toBe(text);
+});
+
+test.each([
+  ['{"__proto__": {}}', "forbidden key"],
+  ['{"constructor": {"prototype": {}}}', "forbidden key"],
+  ["{", "not valid JSON"],
+  ["", "not valid JSON"],
+  ["1e999", "too large"],
+  [`{"n": ${"9".repeat(400)}}`, "too large"],
+  ["[".repeat(LIMITS.jsonNesting + 1), "nested deeper"],
+  ["[".repeat(500_000), "nested deeper"],
+])("%.40s is refused", (text, why) => {
+  expect(() => parseJson(text, "the body")).toThrow(why);
+});
+
+test("nesting up to the limit, brackets in texts and large exponents in texts are taken", () => {
+  const nested = "[".repeat(LIMITS.jsonNesting) + "]".repeat(LIMITS.jsonNesting);
+  expect(JSON.stringify(parseJson(nested))).toBe(nested);
+  expect(parseJson(`"${"[".repeat(1000)}"`)).toBe("[".repeat(1000));
+  expect(parseJson('{"a": "1e999"}')).toEqual({ a: "1e999" });
+});
+
+test("values that did not come as text are held to the same", () => {
+  expect(() => checkJson({ a: Infinity })).toThrow("too large");
+  expect(() => checkJson(JSON.parse('{"__proto__": 1}'))).toThrow("forbidden key");
+  expect(() => checkJson({ a: [null, "x", 1] })).not.toThrow();
+});

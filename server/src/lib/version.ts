@@ -1,0 +1,6 @@
+/** The program's version: package.json's, of the workspace that this file is built from. */
+import { readFileSync } from "node:fs";
+
+export const VERSION = (
+  JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
+).version;

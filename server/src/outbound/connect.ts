@@ -1,0 +1,80 @@
+/**
+ * The only way to a socket. The name is looked up once, every address of the answer is judged, and the system connects
+ * to one of exactly those that passed: a name that changes its answer afterwards changes nothing.
+ */
+import type { LookupAddress } from "node:dns";
+import { lookup as systemLookup } from "node:dns/promises";
+import { isIP, type LookupFunction } from "node:net";
+import { callbackify } from "node:util";
+import type { buildConnector } from "undici";
+import type { Log } from "../lib/log.ts";
+import { OutboundRefused } from "./errors.ts";
+import type { Guard } from "./guard.ts";
+
+/** All addresses of a name. */
+export type Lookup = (name: string) => Promise<string[]>;
+
+export const lookupBySystem: Lookup = async (name) =>
+  (await systemLookup(name, { all: true })).map(({ address }) => address);
+
+export type ConnectOptions = {
+  guard: Guard;
+  lookup: Lookup;
+  timeoutMs: number;
+  log: Log | undefined;
+  /** Called with 1 when a socket is connected, with -1 when it is closed. */
+  count(change: 1 | -1): void;
+};
+
+export function guardedConnector(build: typeof buildConnector, options: ConnectOptions): buildConnector.connector {
+  const { lookup, timeoutMs, count } = options;
+  const resolve = async (name: string): Promise<string[]> => permitted(options, name, await lookup(name));
+  const connect = build({ lookup: asNodeLookup(resolve), timeout: timeoutMs, allowH2: false });
+  return (target, callback) => {
+    try {
+      // Node looks up names only.
+      if (isIP(target.hostname) !== 0) permitted(options, target.hostname, [target.hostname]);
+    } catch (error) {
+      // undici is not prepared for a callback before it returns.
+      process.nextTick(callback, error, null);
+      return;
+    }
+    connect(target, (...result) => {
+      if (result[1]) {
+        count(1);
+        result[1].once("close", () => count(-1));
+      }
+      callback(...result);
+    });
+  };
+}
+
+/** The addresses that may be called; throws OutboundRefused when there are only others. */
+function permitted({ guard, log }: ConnectOptions, host: string, addresses: string[]): string[] {
+  const judged = addresses.map((address) => ({ address, reason: guard(address) }));
+  const passed = judged.filter(({ reason }) => reason === undefined);
+  const refused = judged.find(({ reason }) => reason !== undefined);
+  if (passed.length > 0 || !refused) return passed.map(({ address }) => address);
+  log?.info({ host, ...refused }, "outgoing call refused");
+  throw refusedAddress(host, refused.reason!);
+}
+
+/** Tells the kind of address and not the address: an author must not read the inner network's plan from refusals. */
+function refusedAddress(host: string, reason: string): OutboundRefused {
+  const what = isIP(host) === 0 ? `${host} resolves to ${reason}` : `${host} is ${reason}`;
+  return new OutboundRefused(`the call is refused: ${what} (the operator can permit addresses with OUTBOUND_ALLOW)`);
+}
+
+function asNodeLookup(resolve: Lookup): LookupFunction {
+  const resolveName = callbackify(resolve);
+  return (name, options, callback) =>
+    resolveName(name, (error, addresses) => {
+      const first = error ? undefined : addresses[0];
+      if (error) callback(error, "");
+      else if (first === undefined) callback(Object.assign(new Error("no address"), { code: "ENOTFOUND" }), "");
+      else if (options.all) callback(null, addresses.map(withFamily));
+      else callback(null, first, isIP(first));
+    });
+}
+
+const withFamily = (address: string): LookupAddress => ({ address, family: isIP(address) });

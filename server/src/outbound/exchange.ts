@@ -1,0 +1,98 @@
+/**
+ * One request and its answer on a dispatcher, the body kept whole up to the limit. A handler of undici's lowest level:
+ * `undici.request` does not reject while it still connects, and its stream costs more than the guard.
+ */
+import type { Dispatcher } from "undici";
+import { LIMITS } from "../lib/limits.ts";
+import { asOutboundError, tooLarge } from "./errors.ts";
+import type { Interruption } from "./interruption.ts";
+import type { CheckedRequest } from "./request.ts";
+
+/** `body` as it came over the wire. */
+export type Answer = { status: number; statusText: string; headers: Record<string, string>; body: Buffer };
+
+export function exchange(dispatcher: Dispatcher, request: CheckedRequest, interruption: Interruption): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    interruption.throwIfEnded();
+    const { method, url, headers, body = null } = request;
+    const handler = new AnswerHandler(method, url.origin, resolve, reject);
+    interruption.stop = handler.fail;
+    const path = url.pathname + url.search;
+    // The call's own time limit stands above both.
+    dispatcher.dispatch(
+      { origin: url.origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 },
+      handler,
+    );
+  });
+}
+
+type Controller = Dispatcher.DispatchController;
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler["onResponseStart"]>>[2];
+
+class AnswerHandler implements Dispatcher.DispatchHandler {
+  readonly #method: string;
+  readonly #host: string;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+  #status = 0;
+  #statusText = "";
+  #headers: Record<string, string> = {};
+  #controller: Controller | undefined;
+  #failure: Error | undefined;
+
+  constructor(method: string, host: string, resolve: (answer: Answer) => void, reject: (error: unknown) => void) {
+    this.#method = method;
+    this.#host = host;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Rejects and closes the socket; a request that still waits for its connection is not sent any more. */
+  readonly fail = (reason: unknown): void => {
+    if (this.#failure) return;
+    this.#failure = reason instanceof Error ? reason : new Error("aborted");
+    this.#reject(reason);
+    this.#controller?.abort(this.#failure);
+  };
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    if (this.#failure) controller.abort(this.#failure);
+  }
+
+  onResponseStart(_controller: Controller, status: number, headers: Headers, statusText?: string): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#statusText = statusText ?? "";
+    this.#headers = flatten(headers);
+    const announced = this.#method === "HEAD" ? 0 : Number(this.#headers["content-length"] ?? 0);
+    if (announced > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
+  }
+
+  onResponseData(_controller: Controller, chunk: Buffer): void {
+    this.#length += chunk.length;
+    if (this.#length > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#length);
+    this.#resolve({ status: this.#status, statusText: this.#statusText, headers: this.#headers, body });
+  }
+
+  onResponseError(_controller: Controller | null, error: Error): void {
+    this.#reject(asOutboundError(error, this.#host));
+  }
+}
+
+/** Repeated headers are joined as RFC 9110 5.3 has it. One named `__proto__` is lost: a string is no prototype. */
+function flatten(headers: Headers): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
+  }
+  return flat;
+}

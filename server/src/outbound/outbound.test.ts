@@ -1,0 +1,322 @@
+import { once } from "node:events";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { LIMITS } from "../lib/limits.ts";
+import { failureOf, get, LOOPBACK, outboundTo, serve, serveRaw, textOf, type Loopback } from "./loopback.testsuite.ts";
+import type { Outbound } from "./outbound.ts";
+
+const overOutput = LIMITS.outputBytes + 1;
+let outbound: Outbound & AsyncDisposable;
+
+beforeEach(() => {
+  outbound = outboundTo(LOOPBACK);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await outbound[Symbol.asyncDispose]();
+});
+
+describe("a call", () => {
+  it("sends method, query, headers and body and answers status, headers and body", async () => {
+    await using server = await serve((request, response) => {
+      const parts: Buffer[] = [];
+      request.on("data", (part: Buffer) => parts.push(part));
+      request.on("end", () => {
+        response.writeHead(
+          418,
+          "Short And Stout",
+          [
+            ["X-Seen", request.headers["x-mine"] as string],
+            ["x-two", "a"],
+            ["X-Two", "b"],
+          ].flat(),
+        );
+        response.end(
+          `${request.method} ${request.url} ${request.headers["content-length"]} ${Buffer.concat(parts).toString()}`,
+        );
+      });
+    });
+    const url = `${server.url}/a%20b?q=1&q=2#fragment`;
+    const answer = await outbound.request(get(url, { method: "put", headers: { "X-Mine": "yes" }, body: "häl\0lo" }));
+    expect(answer).toMatchObject({ status: 418, statusText: "Short And Stout", url: `${server.url}/a%20b?q=1&q=2` });
+    expect(answer.headers).toMatchObject({ "x-seen": "yes", "x-two": "a, b" });
+    expect(textOf(answer.body)).toBe("PUT /a%20b?q=1&q=2 7 häl\0lo");
+  });
+
+  it("sends bytes as they are, a view of a larger buffer too", async () => {
+    await using server = await serve((request, response) => void request.pipe(response));
+    const whole = Uint8Array.from([1, 0, 255, 128, 9]);
+    const answer = await outbound.request(get(server.url, { method: "POST", body: whole.subarray(1, 4) }));
+    expect([...answer.body]).toEqual([0, 255, 128]);
+  });
+
+  // undici waits a turn of the event loop before it uses a connection again: calls one after the other take two.
+  it("keeps its connections for the next call, and at most the limit for one origin", async () => {
+    await using server = await serve((_request, response) => void setTimeout(() => response.end("x"), 5));
+    for (let index = 0; index < 20; index++) await outbound.request(get(server.url));
+    expect(server.connections.length).toBeLessThanOrEqual(2);
+    const calls = Array.from({ length: 600 }, () => outbound.request(get(server.url)));
+    expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
+    expect(server.connections).toHaveLength(LIMITS.outboundConnectionsPerOrigin);
+  });
+
+  it("reads no proxy from the environment", async () => {
+    await using proxy = await serve((_request, response) => void response.end("proxied"));
+    await using server = await serve((_request, response) => void response.end("direct"));
+    for (const name of ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "NODE_USE_ENV_PROXY"]) vi.stubEnv(name, proxy.url);
+    await using fresh = outboundTo(LOOPBACK);
+    expect(textOf((await fresh.request(get(server.url))).body)).toBe("direct");
+    expect(proxy.connections).toHaveLength(0);
+  });
+
+  it("follows redirects only when asked to, at most five", async () => {
+    await using server = await serve((request, response) => {
+      const left = Number(request.url!.slice(1));
+      response.writeHead(left > 0 ? 302 : 200, left > 0 ? { location: `/${left - 1}` } : {}).end(`${left}`);
+    });
+    const kept = await outbound.request(get(`${server.url}/5`));
+    expect([kept.status, kept.headers["location"]]).toEqual([302, "/4"]);
+    const followed = await outbound.request(get(`${server.url}/5`, { redirect: true }));
+    expect([followed.status, followed.url]).toEqual([200, `${server.url}/0`]);
+    const error = await failureOf(outbound.request(get(`${server.url}/6`, { redirect: true })));
+    expect([error.kind, error.message]).toEqual(["network", expect.stringContaining("more than 5 redirects")]);
+  });
+});
+
+describe("the size of an answer", () => {
+  const answering = (headers: Record<string, string>, body: Uint8Array): Promise<Loopback> =>
+    serve((_request, response) => void response.writeHead(200, headers).end(body));
+
+  it("may be exactly the limit", async () => {
+    await using server = await answering({}, Buffer.alloc(LIMITS.outputBytes, "a"));
+    expect((await outbound.request(get(server.url))).body).toHaveLength(LIMITS.outputBytes);
+  });
+
+  it("is refused when it is announced over the limit", async () => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(200, { "content-length": overOutput }).flushHeaders();
+    });
+    expect((await failureOf(outbound.request(get(server.url)))).kind).toBe("too_large");
+  });
+
+  it("is refused when it comes in pieces, and the connection is closed", async () => {
+    await using server = await serve((_request, response) => {
+      for (let sent = 0; sent < overOutput; sent += 100_000) response.write(Buffer.alloc(100_000));
+      setTimeout(() => response.end(), 500);
+    });
+    expect((await failureOf(outbound.request(get(server.url)))).kind).toBe("too_large");
+    await vi.waitFor(() => expect(server.open()).toBe(0), 300);
+  });
+
+  it("counts unpacked: gzip and br bombs are refused", async () => {
+    const bomb = Buffer.alloc(20 * LIMITS.outputBytes);
+    for (const [coding, body] of [
+      ["gzip", gzipSync(bomb)],
+      ["br", brotliCompressSync(bomb)],
+    ] as const) {
+      await using server = await answering({ "content-encoding": coding }, body);
+      expect(body.length).toBeLessThan(LIMITS.outputBytes);
+      expect((await failureOf(outbound.request(get(server.url)))).kind).toBe("too_large");
+    }
+  });
+
+  it("does not count for HEAD", async () => {
+    await using server = await serve(
+      (_request, response) => void response.writeHead(200, { "content-length": overOutput }).end(),
+    );
+    const answer = await outbound.request(get(server.url, { method: "HEAD" }));
+    expect([answer.status, answer.body.length, answer.headers["content-length"]]).toEqual([200, 0, String(overOutput)]);
+  });
+
+  it("of headers is limited too", async () => {
+    await using server = await answering({ "x-long": "a".repeat(LIMITS.outboundHeaderBytes) }, Buffer.from("x"));
+    const error = await failureOf(outbound.request(get(server.url)));
+    expect([error.kind, error.message]).toEqual(["too_large", expect.stringContaining("headers")]);
+  });
+
+  it.each(["gzip", "x-gzip", "GZIP", "br"])("%s is unpacked and no longer said to be packed", async (coding) => {
+    const packed = coding === "br" ? brotliCompressSync("hello") : gzipSync("hello");
+    await using server = await answering(
+      { "content-encoding": coding, "content-length": String(packed.length) },
+      packed,
+    );
+    const answer = await outbound.request(get(server.url));
+    expect(textOf(answer.body)).toBe("hello");
+    expect(answer.headers).not.toHaveProperty("content-encoding");
+    expect(answer.headers).not.toHaveProperty("content-length");
+  });
+
+  it.each(["zstd", "gzip, gzip", "constructor"])("%s is answered as it came", async (coding) => {
+    await using server = await answering({ "content-encoding": coding }, Buffer.from("packed"));
+    const answer = await outbound.request(get(server.url));
+    expect([textOf(answer.body), answer.headers["content-encoding"]]).toEqual(["packed", coding]);
+  });
+
+  it.each([gzipSync("hello").subarray(0, 15), Buffer.from("no gzip")])(
+    "an invalid gzip body is an error",
+    async (body) => {
+      await using server = await answering({ "content-encoding": "gzip" }, body);
+      expect((await failureOf(outbound.request(get(server.url)))).message).toContain("not valid gzip");
+    },
+  );
+});
+
+describe("an answer that is none", () => {
+  it.each([
+    ["garbage", "220 smtp.example ESMTP\r\n", "not HTTP"],
+    [
+      "an upgrade",
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+      "closed the connection",
+    ],
+    ["a cut body", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "closed the connection"],
+    ["a cut chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "closed the connection"],
+    ["nothing", "", "closed the connection"],
+    ["a NUL in a header", "HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", "not HTTP"],
+    ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "closed the"],
+  ])("%s is a network error", async (_name, text, message) => {
+    await using server = await serveRaw((socket) => void socket.end(Buffer.from(text, "latin1")));
+    const error = await failureOf(outbound.request(get(server.url)));
+    expect([error.kind, error.message]).toEqual(["network", expect.stringContaining(message)]);
+  });
+
+  it("a header named __proto__ is left out", async () => {
+    await using server = await serveRaw(
+      (socket) => void socket.end("HTTP/1.1 200 OK\r\n__proto__: x\r\nconstructor: y\r\n\r\n"),
+    );
+    const { headers } = await outbound.request(get(server.url));
+    expect(JSON.stringify(headers)).toBe('{"constructor":"y"}');
+  });
+
+  it("a closed port and an unknown name are network errors", async () => {
+    const server = await serve(() => {});
+    await server[Symbol.asyncDispose]();
+    const closed = await failureOf(outbound.request(get(server.url)));
+    expect([closed.kind, closed.code, closed.message]).toEqual([
+      "network",
+      "ECONNREFUSED",
+      expect.stringContaining(server.url),
+    ]);
+    await using unknown = outboundTo([], {
+      lookup: () => Promise.reject(Object.assign(new Error("x"), { code: "ENOTFOUND" })),
+    });
+    const error = await failureOf(unknown.request(get("http://nowhere.invalid/")));
+    expect([error.kind, error.message]).toEqual([
+      "network",
+      "http://nowhere.invalid has a name that is not known (ENOTFOUND)",
+    ]);
+    await using empty = outboundTo([], { lookup: () => Promise.resolve([]) });
+    expect((await failureOf(empty.request(get("http://nowhere.invalid/")))).code).toBe("ENOTFOUND");
+  });
+});
+
+describe("time", () => {
+  it("of the whole call is limited: no answer, a body by drops, slow redirects", async () => {
+    await using server = await serve((request, response) => {
+      if (request.url === "/drops") {
+        response.flushHeaders();
+        setInterval(() => response.destroyed || response.write("x"), 20).unref();
+      }
+      if (request.url === "/redirects") setTimeout(() => response.writeHead(302, { location: "/redirects" }).end(), 60);
+    });
+    for (const path of ["/hang", "/drops", "/redirects"]) {
+      const error = await failureOf(outbound.request(get(server.url + path, { timeoutMs: 150, redirect: true })));
+      expect([error.kind, error.message]).toEqual(["timeout", `${server.url} did not answer in full within 150 ms`]);
+    }
+  });
+
+  it("beyond 24 days does not overflow the timer", async () => {
+    await using server = await serve((_request, response) => void setTimeout(() => response.end("late"), 50));
+    expect((await outbound.request(get(server.url, { timeoutMs: 30 * 86_400_000 }))).status).toBe(200);
+  });
+
+  it("to connect is limited by itself", async () => {
+    await using slow = outboundTo([], { lookup: () => new Promise(() => {}), connectTimeoutMs: 100 });
+    const error = await failureOf(slow.request(get("http://slow.invalid/")));
+    expect([error.kind, error.message]).toEqual(["timeout", "http://slow.invalid did not accept a connection in time"]);
+  });
+});
+
+describe("abort", () => {
+  const reason = new Error("the run was cancelled");
+
+  it("before the call sends nothing", async () => {
+    await using server = await serve((_request, response) => void response.end());
+    await expect(outbound.request(get(server.url, { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
+    expect(server.connections).toHaveLength(0);
+  });
+
+  it("while it connects rejects at once and sends nothing afterwards", async () => {
+    const requests = vi.fn<(path: string | undefined) => void>();
+    await using server = await serve((request, response) => {
+      requests(request.url);
+      response.end();
+    });
+    const found = Promise.withResolvers<string[]>();
+    await using slow = outboundTo(LOOPBACK, { lookup: () => found.promise });
+    const controller = new AbortController();
+    const call = slow.request(get(`http://slow.invalid:${server.port}/aborted`, { signal: controller.signal }));
+    setTimeout(() => controller.abort(reason), 50);
+    await expect(call).rejects.toBe(reason);
+    found.resolve(["127.0.0.1"]);
+    await vi.waitFor(() => expect(server.connections).toHaveLength(1));
+    expect((await slow.request(get(`http://slow.invalid:${server.port}/next`))).status).toBe(200);
+    expect(requests.mock.calls).toEqual([["/next"]]);
+  });
+
+  it.each(["/hang", "/drops"])("during %s closes the socket at once", async (path) => {
+    await using server = await serve((request, response) => {
+      if (request.url === "/drops") response.write("first");
+    });
+    const controller = new AbortController();
+    const call = outbound.request(get(server.url + path, { signal: controller.signal }));
+    setTimeout(() => controller.abort(reason), 100);
+    await expect(call).rejects.toBe(reason);
+    const since = performance.now();
+    await once(server.connections[0]!, "close");
+    expect(performance.now() - since).toBeLessThan(500);
+  });
+
+  it("of one call leaves the others alone", async () => {
+    await using server = await serve((_request, response) => void setTimeout(() => response.end("x"), 100));
+    const controller = new AbortController();
+    const aborted = outbound.request(get(server.url, { signal: controller.signal }));
+    const other = outbound.request(get(server.url));
+    setTimeout(() => controller.abort(reason), 20);
+    await expect(aborted).rejects.toBe(reason);
+    expect((await other).status).toBe(200);
+  });
+
+  it("with a reason that is no Error rejects with it", async () => {
+    await using server = await serve(() => {});
+    const controller = new AbortController();
+    setTimeout(() => controller.abort("stop"), 50);
+    await expect(outbound.request(get(server.url, { signal: controller.signal }))).rejects.toBe("stop");
+  });
+});
+
+describe("what is opened", () => {
+  it("is closed on dispose, and calls are given up", async () => {
+    await using server = await serve((request, response) => void (request.url === "/hang" || response.end()));
+    const own = outboundTo(LOOPBACK);
+    await own.request(get(server.url));
+    const hanging = failureOf(own.request(get(`${server.url}/hang`)));
+    await vi.waitFor(() => expect(server.open()).toBeGreaterThan(0));
+    await own[Symbol.asyncDispose]();
+    expect((await hanging).message).toContain("the server is stopping");
+    await vi.waitFor(() => expect(server.open()).toBe(0));
+    expect((await failureOf(own.request(get(server.url)))).message).toContain("the server is stopping");
+  });
+
+  it("is at most so many sockets, over however many hosts", async () => {
+    const servers = await Promise.all(
+      Array.from({ length: LIMITS.outboundKeptSockets + 30 }, () => serve((_, response) => void response.end())),
+    );
+    await using stack = new AsyncDisposableStack();
+    for (const server of servers) stack.use(server);
+    for (const server of servers) expect((await outbound.request(get(server.url))).status).toBe(200);
+    const open = (): number => servers.reduce((sum, server) => sum + server.open(), 0);
+    await vi.waitFor(() => expect(open()).toBeLessThanOrEqual(LIMITS.outboundKeptSockets));
+    expect(open()).toBeGreaterThan(LIMITS.outboundKeptSockets - 10);
+  });
+});

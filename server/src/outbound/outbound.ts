@@ -1,0 +1,119 @@
+/** Outgoing HTTP for what users write: every socket passes the guard, everything has a limit (docs/outbound-http.md). */
+import type { Agent } from "undici";
+import { LIMITS } from "../lib/limits.ts";
+import type { Log } from "../lib/log.ts";
+import { guardedConnector, lookupBySystem, type Lookup } from "./connect.ts";
+import { decode } from "./decode.ts";
+import { OutboundError } from "./errors.ts";
+import { exchange, type Answer } from "./exchange.ts";
+import { createGuard } from "./guard.ts";
+import { Interruption } from "./interruption.ts";
+import { redirected } from "./redirect.ts";
+import { checkRequest, type CheckedRequest, type OutboundRequest } from "./request.ts";
+
+export type { OutboundRequest };
+
+export type OutboundResponse = {
+  status: number;
+  statusText: string;
+  /** Of the last request when redirects were followed. */
+  url: string;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  /** At most `LIMITS.outputBytes`, gzip and br unpacked. */
+  body: Uint8Array;
+};
+
+export interface Outbound {
+  /** Any status is an answer. Rejects with OutboundError, or with the reason of the caller's signal. */
+  request(request: OutboundRequest): Promise<OutboundResponse>;
+}
+
+export type OutboundOptions = {
+  /** CIDRs of OUTBOUND_ALLOW. */
+  allow: readonly string[];
+  log?: Log;
+  lookup?: Lookup;
+  connectTimeoutMs?: number;
+};
+
+/** Throws OperatorError for an entry of `allow` that is no address range. */
+export function createOutbound(options: OutboundOptions): Outbound & AsyncDisposable {
+  const open = opener(options);
+  let opening: Promise<Sockets> | undefined;
+  let sockets: Sockets | undefined;
+  let disposed = false;
+  return {
+    async request(request) {
+      const checked = checkRequest(request);
+      if (disposed) throw new OutboundError("network", `${checked.url.origin} was given up: the server is stopping`);
+      sockets ??= await (opening ??= open());
+      return call(sockets, checked, request);
+    },
+    async [Symbol.asyncDispose]() {
+      disposed = true;
+      await (await opening)?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function call(sockets: Sockets, first: CheckedRequest, options: OutboundRequest): Promise<OutboundResponse> {
+  const { signal, timeoutMs, redirect } = options;
+  const timedOut = (): Error =>
+    new OutboundError("timeout", `${next.url.origin} did not answer in full within ${timeoutMs} ms`);
+  let next = first;
+  using interruption = new Interruption(signal, timeoutMs, timedOut);
+  for (let redirects = 0; ; redirects++) {
+    const answer = await exchange(sockets.agent(), next, interruption);
+    const target = redirect ? redirected(next, answer) : undefined;
+    if (!target) return await finish(answer, next, interruption);
+    if (redirects === LIMITS.outboundRedirects) {
+      throw new OutboundError(
+        "network",
+        `${first.url.origin} led through more than ${LIMITS.outboundRedirects} redirects`,
+      );
+    }
+    next = target;
+  }
+}
+
+async function finish(answer: Answer, { url }: CheckedRequest, interruption: Interruption): Promise<OutboundResponse> {
+  if (answer.headers["content-encoding"] === undefined) return { ...answer, url: url.href };
+  const decoded = await decode(answer, url.origin);
+  interruption.throwIfEnded();
+  return { ...decoded, url: url.href };
+}
+
+type Sockets = { agent(): Agent } & AsyncDisposable;
+
+/**
+ * Connections are kept for 4 s (at most 10 s when the other side asks for it), until so many sockets are open that an
+ * author who calls a thousand hosts could use up the process's file descriptors: from there on each is closed after use.
+ */
+function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: OutboundOptions): () => Promise<Sockets> {
+  const guard = createGuard(allow);
+  const timeoutMs = connectTimeoutMs ?? LIMITS.outboundConnectSeconds * 1000;
+  return async () => {
+    // 60 ms and 26 MB, for those who make calls.
+    const { Agent, buildConnector } = await import("undici");
+    let open = 0;
+    const count = (change: 1 | -1): void => void (open += change);
+    const shared = {
+      connect: guardedConnector(buildConnector, { guard, lookup, timeoutMs, log, count }),
+      connections: LIMITS.outboundConnectionsPerOrigin,
+      maxHeaderSize: LIMITS.outboundHeaderBytes,
+      keepAliveTimeout: 4_000,
+      keepAliveMaxTimeout: 10_000,
+      allowH2: false,
+      useMilo: false,
+    };
+    const keeping = new Agent(shared);
+    const closing = new Agent({ ...shared, pipelining: 0 });
+    return {
+      agent: () => (open < LIMITS.outboundKeptSockets ? keeping : closing),
+      async [Symbol.asyncDispose]() {
+        await Promise.all([keeping.destroy(), closing.destroy()]);
+      },
+    };
+  };
+}

@@ -1,0 +1,44 @@
+/** Where a redirect leads: the rules of the Fetch standard (HTTP-redirect fetch), stricter about what crosses origins. */
+import { OutboundError, OutboundRefused } from "./errors.ts";
+import { checkUrl, type CheckedRequest } from "./request.ts";
+
+const STATUSES = new Set([301, 302, 303, 307, 308]);
+const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language", "content-location"]);
+/** Authorization, Cookie, Idempotency-Key and any header of the author's own may be a credential: only these go on. */
+const HARMLESS_HEADERS = new Set([...BODY_HEADERS, "accept", "accept-encoding", "accept-language", "user-agent"]);
+
+/** The request that an answer redirects to, or undefined when it is an answer to keep. */
+export function redirected(
+  request: CheckedRequest,
+  answer: { status: number; headers: Record<string, string> },
+): CheckedRequest | undefined {
+  const location = answer.headers["location"];
+  if (!STATUSES.has(answer.status) || location === undefined) return undefined;
+  const url = nextUrl(request.url, location);
+  const asGet = becomesGet(answer.status, request.method);
+  const sameOrigin = url.origin === request.url.origin;
+  const kept = Object.entries(request.headers).filter(
+    ([name]) => (sameOrigin || HARMLESS_HEADERS.has(name)) && !(asGet && BODY_HEADERS.has(name)),
+  );
+  return {
+    method: asGet ? "GET" : request.method,
+    url,
+    headers: Object.fromEntries(kept),
+    body: asGet ? undefined : request.body,
+  };
+}
+
+function nextUrl(from: URL, location: string): URL {
+  const what = `the redirect that ${from.origin} answered`;
+  if (!URL.canParse(location, from.href)) throw new OutboundError("network", `${what} is not a valid URL`);
+  const url = checkUrl(location, what, from);
+  if (from.protocol === "https:" && url.protocol === "http:") {
+    throw new OutboundRefused(`${what} is refused: it leads from https to http`);
+  }
+  return url;
+}
+
+function becomesGet(status: number, method: string): boolean {
+  if (status === 303) return method !== "GET" && method !== "HEAD";
+  return (status === 301 || status === 302) && method === "POST";
+}

@@ -1,0 +1,79 @@
+/** What a caller asks for, and the checks before anything is resolved or sent. */
+import { OutboundError, OutboundRefused } from "./errors.ts";
+
+export type OutboundRequest = {
+  /** Any HTTP method but CONNECT, TRACE and TRACK; case does not matter. */
+  method: string;
+  /** Absolute, http or https, without user name and password. */
+  url: string;
+  headers: Record<string, string>;
+  body?: string | Uint8Array;
+  /** Whether 301, 302, 303, 307 and 308 are followed (at most `LIMITS.outboundRedirects`) or answered as they are. */
+  redirect: boolean;
+  /** Ends the call at once: the socket is closed and the promise rejects with the signal's reason. */
+  signal: AbortSignal;
+  /** For the whole call: waiting for a connection, redirects and reading included. */
+  timeoutMs: number;
+};
+
+/** A request that may be sent: header names in lower case, the URL without fragment. */
+export type CheckedRequest = {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body: string | Uint8Array | undefined;
+};
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const REFUSED_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
+/** They frame the message or choose the server: they follow from URL and body. */
+const OUR_HEADERS = new Set([
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "upgrade",
+  "expect",
+  "te",
+  "trailer",
+]);
+
+export function checkRequest(request: OutboundRequest): CheckedRequest {
+  const method = request.method.toUpperCase();
+  if (!TOKEN.test(method) || REFUSED_METHODS.has(method))
+    throw bad("the method of the call is not one that can be sent");
+  return { method, url: checkUrl(request.url), headers: checkHeaders(request.headers), body: request.body };
+}
+
+/** `what` names the address in messages, which do not repeat it: it may hold credentials. */
+export function checkUrl(text: string, what = "the address of the call", base?: URL): URL {
+  const url = URL.parse(text, base?.href);
+  if (!url) throw bad(`${what} is not a valid URL`);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new OutboundRefused(
+      `${what} is refused: only http and https can be called, not ${url.protocol.slice(0, 20)}`,
+    );
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new OutboundRefused(`${what} is refused: it holds a user name or password; send an Authorization header`);
+  }
+  if (url.hash !== "") url.hash = "";
+  return url;
+}
+
+function checkHeaders(headers: Record<string, string>): Record<string, string> {
+  const checked: Record<string, string> = { "user-agent": "autograph", "accept-encoding": "gzip, br" };
+  for (const [given, value] of Object.entries(headers)) {
+    const name = given.toLowerCase();
+    if (!TOKEN.test(name)) throw bad("a header of the call has a name that can't be sent");
+    if (OUR_HEADERS.has(name)) throw bad(`the header ${name} can't be set: it follows from the address and the body`);
+    if (!HEADER_VALUE.test(value)) throw bad(`the value of the header ${name} has characters that can't be sent`);
+    checked[name] = value;
+  }
+  return checked;
+}
+
+const bad = (message: string): OutboundError => new OutboundError("bad_request", message);

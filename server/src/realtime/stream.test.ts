@@ -1,0 +1,111 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test, vi } from "vitest";
+import { Hub } from "./hub.ts";
+import { Door, stream } from "./stream.ts";
+
+const listenersOf = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
+
+describe("a stream", () => {
+  const open = (outer = new AbortController().signal) => {
+    const disposed = vi.fn<() => void>();
+    const door = new Door();
+    const values = stream(outer, { [Symbol.dispose]: disposed }, async function* (signal) {
+      for (let count = 1; await door.pass(signal); count++) yield count;
+    });
+    return { door, values, disposed };
+  };
+
+  test("gives what the generator yields, and leaves its source at the end", async () => {
+    const disposed = vi.fn<() => void>();
+    const values = stream(new AbortController().signal, { [Symbol.dispose]: disposed }, async function* () {
+      yield* [1, 2];
+    });
+    expect(await Array.fromAsync(values)).toEqual([1, 2]);
+    expect(disposed).toHaveBeenCalledTimes(1);
+  });
+
+  test("ends when its reader leaves: before the first value, between two, and while one is awaited", async () => {
+    const before = open();
+    await before.values.return!();
+    expect(before.disposed).toHaveBeenCalledTimes(1);
+
+    const between = open();
+    between.door.knock();
+    expect(await between.values.next()).toEqual({ done: false, value: 1 });
+    await between.values.return!();
+    expect(between.disposed).toHaveBeenCalledTimes(1);
+
+    const during = open();
+    const next = during.values.next();
+    await during.values.return!();
+    expect(await next).toMatchObject({ done: true });
+    expect(during.disposed).toHaveBeenCalledTimes(1);
+  });
+
+  test("ends when the outer signal aborts, and leaves nothing on it", async () => {
+    const outer = new AbortController();
+    const { values, disposed } = open(outer.signal);
+    const next = values.next();
+    expect(listenersOf(outer.signal)).toBe(1);
+    outer.abort();
+    expect(await next).toMatchObject({ done: true });
+    expect(disposed).toHaveBeenCalledTimes(1);
+    const left = open(new AbortController().signal);
+    await left.values.return!();
+    const aborted = open(AbortSignal.abort());
+    expect(aborted.disposed).toHaveBeenCalledTimes(1);
+    expect(await aborted.values.next()).toMatchObject({ done: true });
+  });
+
+  test("a thousand values leave no listener behind", async () => {
+    const outer = new AbortController();
+    const { door, values } = open(outer.signal);
+    let inner: AbortSignal | undefined;
+    const counted = stream(outer.signal, { [Symbol.dispose]: () => {} }, async function* (signal) {
+      inner = signal;
+      while (await door.pass(signal)) yield 1;
+    });
+    for (let count = 0; count < 1_000; count++) {
+      const next = counted.next();
+      // The value is awaited before it comes.
+      await Promise.resolve();
+      door.knock();
+      await next;
+    }
+    expect(listenersOf(inner!)).toBe(1);
+    expect(listenersOf(outer.signal)).toBe(2);
+    await counted.return!();
+    await values.return!();
+    expect(listenersOf(outer.signal)).toBe(0);
+  });
+});
+
+test("a door lets one pass for any number of knocks since the last", async () => {
+  const door = new Door();
+  const { signal } = new AbortController();
+  door.knock();
+  door.knock();
+  expect(await door.pass(signal)).toBe(true);
+  let passed = false;
+  const second = door.pass(signal).then((open) => (passed = open));
+  await new Promise(setImmediate);
+  expect(passed).toBe(false);
+  door.knock();
+  expect(await second).toBe(true);
+});
+
+test("a hub tells those who listen, until they leave, and forgets topics without listeners", () => {
+  const hub = new Hub<number>();
+  const heard: string[] = [];
+  const one = hub.subscribe("a", (value) => heard.push(`one ${value}`));
+  const two = hub.subscribe("a", (value) => heard.push(`two ${value}`));
+  hub.publish("a", 1);
+  hub.publish("b", 2);
+  one[Symbol.dispose]();
+  one[Symbol.dispose]();
+  hub.publish("a", 3);
+  expect(heard).toEqual(["one 1", "two 1", "two 3"]);
+  expect([...hub.topics()]).toEqual(["a"]);
+  two[Symbol.dispose]();
+  expect([...hub.topics()]).toEqual([]);
+});

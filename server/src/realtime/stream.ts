@@ -1,0 +1,66 @@
+/** Async iterables for subscriptions that end when their reader leaves, however long they are waiting. */
+
+/**
+ * Makes an iterable of a generator that is given a signal: it aborts when the reader leaves or `outer` aborts. Then, and
+ * when the generator ends, `source` is disposed of: a reader that never asks for a first value leaves nothing behind.
+ */
+export function stream<Value>(
+  outer: AbortSignal,
+  source: Disposable,
+  generate: (signal: AbortSignal) => AsyncGenerator<Value, void, undefined>,
+): AsyncIterableIterator<Value> {
+  const controller = new AbortController();
+  const leave = (): void => controller.abort();
+  const { signal } = controller;
+  signal.addEventListener("abort", () => {
+    outer.removeEventListener("abort", leave);
+    source[Symbol.dispose]();
+  });
+  if (outer.aborted) leave();
+  else outer.addEventListener("abort", leave);
+  const generator = ending(generate(signal), leave);
+  return {
+    next: () => generator.next(),
+    async return() {
+      leave();
+      await generator.return();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* ending<Value>(values: AsyncGenerator<Value, void, undefined>, end: () => void) {
+  try {
+    yield* values;
+  } finally {
+    end();
+  }
+}
+
+/** A door that opens with `knock` and shuts behind who passes. */
+export class Door {
+  #open = false;
+  #waiting: (() => void) | undefined;
+
+  knock(): void {
+    this.#open = true;
+    this.#waiting?.();
+  }
+
+  /** Resolves at a knock since the last pass; false when `signal` aborts first. */
+  async pass(signal: AbortSignal): Promise<boolean> {
+    if (!this.#open && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting = resolve;
+      signal.addEventListener("abort", this.#waiting);
+      await promise;
+      signal.removeEventListener("abort", this.#waiting);
+      this.#waiting = undefined;
+    }
+    this.#open = false;
+    return !signal.aborted;
+  }
+}

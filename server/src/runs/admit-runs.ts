@@ -1,0 +1,84 @@
+/**
+ * Agents with a limit of concurrent runs: a run is parked at its start (`pending`, not due) and admitted in order when
+ * fewer than the limit have begun and not ended; running, waiting and paused ones count.
+ */
+import { messageOf } from "../lib/errors.ts";
+import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { Query } from "../storage/database.ts";
+import { AT_ONCE_SQL } from "./due.ts";
+import type { Head } from "./loaded-run.ts";
+import type { Runs } from "./runs.ts";
+import { OPEN_STATUSES_SQL } from "./states.ts";
+
+type Admitting = Pick<Runs, "database" | "clock" | "engine" | "log" | "notices">;
+
+/** After the commit of a start that was not begun by it. */
+export async function wakeNew(
+  runs: Admitting,
+  head: Pick<Head, "id" | "organizationId" | "agentId" | "limited" | "runAt">,
+): Promise<void> {
+  if (head.limited) return admitRuns(runs, head.organizationId, head.agentId);
+  wake(runs, head.organizationId, head.id, head.runAt);
+}
+
+function wake(runs: Admitting, organizationId: OrganizationId, id: RunId, at: number | null = null): void {
+  runs.engine.wake(id, { organizationId, ...(at !== null && { at: new Date(at) }) });
+  runs.notices.send({ kind: "wake", organizationId, id });
+}
+
+/** Makes as many parked runs of the agent due as its limit leaves room for. Never throws: a sweep admits what was missed. */
+export async function admitRuns(runs: Admitting, organizationId: OrganizationId, agentId: AgentId): Promise<void> {
+  try {
+    const admitted = await runs.database.transaction(async (query) => {
+      // One at a time for an agent, over all processes: its row is the lock.
+      const [agent] = await query(
+        "select concurrency_limit from agents where organization_id = $1 and id = $2 for no key update",
+        [organizationId, agentId],
+      );
+      return query(ADMIT, [organizationId, agentId, new Date(runs.clock.now()), agent?.["concurrency_limit"] ?? null]);
+    });
+    for (const row of admitted) wake(runs, organizationId, row["id"] as RunId);
+  } catch (error) {
+    runs.log.warn({ agent: agentId, reason: messageOf(error) }, "queued runs were not admitted; the next sweep does");
+  }
+}
+
+/** Without a limit, by now, all of them. */
+const ADMIT = `
+  update runs set wake_at = ${AT_ONCE_SQL}, wake_seq = wake_seq + 1
+   where organization_id = $1 and id in (
+     select id from runs
+      where agent_id = $2 and organization_id = $1 and limited and status = 'pending' and owner is null and wake_at is null
+        and (run_at is null or run_at <= $3)
+      order by id
+      limit $4::int - (
+        select least(count(*), $4::int) from runs
+         where agent_id = $2 and organization_id = $1 and limited
+           and (status in ('running', 'paused') or (status = 'pending' and wake_at is not null))))
+  returning id`;
+
+/**
+ * Within the transaction that gives an agent a limit: its open runs count from now on, those that nobody has begun are
+ * parked. Locked in the order in which the journals' writes lock them. A run that is in memory tells nobody of its end;
+ * the sweep admits the next one then.
+ */
+export async function limitRuns(query: Query, organizationId: OrganizationId, agentId: AgentId): Promise<void> {
+  const open = `organization_id = $1 and agent_id = $2 and status in (${OPEN_STATUSES_SQL}) and not limited`;
+  const values = [organizationId, agentId];
+  await query(`select count(*) from (select id from runs where ${open} order by id for no key update) locked`, values);
+  await query(
+    `update runs set limited = true,
+        wake_at = case when status = 'pending' and owner is null then null else wake_at end
+      where ${open}`,
+    values,
+  );
+}
+
+/** Every agent with parked runs, of all organizations. */
+export async function admitAll(runs: Admitting): Promise<void> {
+  const agents = await runs.database.query(
+    `select distinct organization_id, agent_id from runs
+      where limited and status in ('pending', 'running', 'paused') and status = 'pending' and wake_at is null and owner is null`,
+  );
+  for (const row of agents) await admitRuns(runs, row["organization_id"] as OrganizationId, row["agent_id"] as AgentId);
+}

@@ -1,0 +1,87 @@
+/** What the engine calls: takes a slot, claims the run, walks its plan until it ends or waits. */
+import { WorkflowError } from "../definition/workflow-error.ts";
+import type { Advance, Outcome } from "../engine/engine.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
+import { startChild } from "./children.ts";
+import type { Claimed } from "./claim.ts";
+import { Execution, type ExecutionParts } from "./execution.ts";
+import { execute } from "./interpreter.ts";
+import { afterEnd } from "./families.ts";
+import { Journal, LostRun } from "./journal.ts";
+import { readApproval, readRun } from "./read.ts";
+import { publish, type Runs } from "./runs.ts";
+
+/** So often may a run be blamed for the end of the process without having moved. */
+const MOST_BLAMED = 5;
+
+export const advanceRun =
+  (runs: Runs): Advance =>
+  async (runId, signal, organizationId) => {
+    const begun = runs.begun.get(runId);
+    runs.begun.delete(runId);
+    try {
+      if (begun) return await begun.follow(signal);
+      return await withSlot(runs, organizationId, signal, () => advanceClaimed(runs, runId, signal));
+    } catch (error) {
+      // Its end may be committed although the answer was lost; its relatives don't know then.
+      runs.mended = false;
+      throw error;
+    }
+  };
+
+async function withSlot(
+  runs: Runs,
+  organizationId: OrganizationId | undefined,
+  signal: AbortSignal,
+  work: () => Promise<Outcome>,
+): Promise<Outcome> {
+  if (runs.draining || !(await runs.slots.take(organizationId, signal))) return { kind: "lost" };
+  try {
+    return await work();
+  } finally {
+    runs.slots.release(organizationId);
+  }
+}
+
+async function advanceClaimed(runs: Runs, runId: RunId, signal: AbortSignal): Promise<Outcome> {
+  const claimed = await runs.claimer.add(runId);
+  if (!claimed) {
+    // It may have ended in a commit whose answer was lost: nobody else tells those who watch it.
+    runs.hub.publish(runId, "changed");
+    return { kind: "lost" };
+  }
+  publish(runs, { head: { ...claimed.head }, steps: [], approvals: [] });
+  const journal = new Journal({ ...claimed, writer: runs.writer, published: (change) => publish(runs, change) });
+  const { head } = journal;
+  const version = await runs.agents.cache.compiled(head.organizationId, head.agentId, head.version);
+  if (!version) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
+  const execution = new Execution({ journal, plan: version.plan, parts: executionParts(runs), signal });
+  runs.loaded.set(runId, execution);
+  try {
+    if (claimed.blamed >= MOST_BLAMED) return await execution.finish({ error: crashed(claimed) });
+    return await execute(execution);
+  } catch (reason) {
+    if (reason instanceof LostRun) return { kind: "lost" };
+    throw reason;
+  } finally {
+    if (runs.loaded.get(runId) === execution) runs.loaded.delete(runId);
+  }
+}
+
+const crashed = (claimed: Claimed): WorkflowError =>
+  WorkflowError.of("crashed", `the process ended ${claimed.blamed} times while it advanced this run`);
+
+export const executionParts = (runs: Runs): ExecutionParts => ({
+  expressions: runs.expressions,
+  calls: runs.calls,
+  clock: runs.clock,
+  random: runs.random,
+  contended: () => runs.slots.contended,
+  draining: () => runs.draining,
+  readApproval: (organizationId, id) => readApproval(runs, organizationId, id),
+  startChild: (request) => startChild(runs, request),
+  readRun: (organizationId, id) => readRun(runs, organizationId, id),
+  ended: ({ head, hasChildren }) => {
+    if (head.parent || hasChildren || head.limited) void afterEnd(runs, { ...head, hasChildren });
+  },
+});

@@ -1,0 +1,52 @@
+/** Runs that are started by a step of another run. */
+import { findAgent } from "../agents/find-agent.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import { Refusal } from "../lib/errors.ts";
+import { wakeNew } from "./admit-runs.ts";
+import { dueAt } from "./due.ts";
+import type { ChildRequest } from "./execution.ts";
+import { Journal } from "./journal.ts";
+import { runOf } from "./loaded-run.ts";
+import { newHead, prepareRun } from "./new-run.ts";
+import { readRun } from "./read.ts";
+import type { Run } from "./run.ts";
+import { publish, type Runs } from "./runs.ts";
+
+/** Starts the child unless it is there already. What refuses it is an error of the workflow. */
+export async function startChild(runs: Runs, request: ChildRequest): Promise<Run> {
+  const { parent, id } = request;
+  const existing = await readRun(runs, parent.organizationId, id);
+  if (existing) return existing;
+  try {
+    return await insertChild(runs, request);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === "UNAVAILABLE") throw error;
+    const fields =
+      error.details.fields?.map(({ path, message }) => `${path.replace(/^input\./, "")}: ${message}`) ?? [];
+    throw WorkflowError.of("configuration", [error.message, ...fields].join("; "));
+  }
+}
+
+async function insertChild(runs: Runs, request: ChildRequest): Promise<Run> {
+  const { parent, id, namespace, name, version, input, awaits } = request;
+  const agent = await findAgent(runs.agents, parent.organizationId, namespace, name);
+  if (!agent) throw WorkflowError.of("configuration", `there is no agent ${namespace}/${name}`);
+  const wanted = version === undefined ? {} : { version };
+  const prepared = await prepareRun(runs, parent.organizationId, { agentId: agent.id, input, ...wanted });
+  const head = newHead(runs, prepared, {
+    id,
+    organizationId: parent.organizationId,
+    startedBy: { kind: "run", id: parent.id },
+    parent: { runId: parent.id, awaits },
+    state: { depth: (parent.state.depth ?? 0) + 1 },
+  });
+  const journal = new Journal({
+    head,
+    writer: runs.writer,
+    published: (change) => publish(runs, change),
+    start: { input: prepared.inputText, owner: null, wake_at: dueAt(head), key: null, body_hash: null },
+  });
+  await journal.commit(runs.clock.now());
+  await wakeNew(runs, head);
+  return runOf(journal.committed);
+}

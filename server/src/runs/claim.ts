@@ -1,0 +1,96 @@
+/**
+ * Takes runs for this process in one statement, fenced: the claim raises `epoch`, every later write names it, and only
+ * the executor of the database may claim. Claims that meet in one tick are one statement a month. A claimed run is
+ * `running`, whether it was `pending` or `paused`: its next commit may then end it.
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { InstanceId, RunId } from "../lib/ids.ts";
+import { Batch } from "../storage/batch.ts";
+import type { Database, Row } from "../storage/database.ts";
+import { partitionOf } from "../storage/partitions.ts";
+import type { Head, JournalStep } from "./loaded-run.ts";
+import { headFromRow, journalStepFromRow } from "./read-rows.ts";
+import { OPEN_STATUSES_SQL } from "./states.ts";
+
+export type Claimed = {
+  head: Head;
+  steps: JournalStep[];
+  /** Unclean stops of the process that this run is blamed for since it last moved. */
+  blamed: number;
+};
+/** Undefined: nothing to do for it now, or not ours to take. */
+export type Claimer = { add(runId: RunId): Promise<Claimed | undefined> };
+
+export const createClaimer = (database: Database, instanceId: InstanceId, clock: Clock): Claimer =>
+  new Batch<RunId, Claimed | undefined>({
+    id: (runId) => runId,
+    bytes: () => 4_000,
+    write: (runIds) => claimAll(database, instanceId, clock.now(), runIds),
+  });
+
+async function claimAll(
+  database: Database,
+  instanceId: InstanceId,
+  now: number,
+  runIds: RunId[],
+): Promise<(Claimed | undefined)[]> {
+  const claimed = new Map<RunId, Claimed>();
+  for (const [month, ids] of Map.groupBy(runIds, (runId) => partitionOf(database, runId))) {
+    const rows = await claimRows(database, month, instanceId, now, ids);
+    for (const row of rows) claimed.set(row["id"], { head: headFromRow(row), steps: [], blamed: row["blamed"] });
+    await readJournals(database, month, claimed, rows);
+  }
+  return runIds.map((runId) => claimed.get(runId));
+}
+
+const claimRows = (
+  database: Database,
+  month: string,
+  instanceId: InstanceId,
+  now: number,
+  ids: RunId[],
+): Promise<Row[]> =>
+  database.hot(
+    `claim_${month}`,
+    `update runs_${month} set epoch = epoch + 1, owner = $1, wake_at = null, status = 'running',
+        revision = revision + (status <> 'running')::int,
+        started_at = coalesce(started_at, to_timestamp($3::float8 / 1000.0))
+      where id = any ($2::uuid[]) and status in (${OPEN_STATUSES_SQL})
+        and (owner is not null or wake_at <= to_timestamp($3::float8 / 1000.0))
+        and exists (select 1 from executor where instance_id = $1)
+      returning *`,
+    [instanceId, ids, now],
+  );
+
+/** The steps so far. A run that was never claimed before has none, unless it tries another again. */
+async function readJournals(
+  database: Database,
+  month: string,
+  claimed: Map<RunId, Claimed>,
+  rows: Row[],
+): Promise<void> {
+  const ids = rows.flatMap((row) => (row["epoch"] === 1 && row["retry_of"] === null ? [] : [row["id"] as RunId]));
+  if (ids.length === 0) return;
+  const steps = await database.hot(
+    `journal_${month}`,
+    `select ${JOURNAL_COLUMNS} from steps_${month} where run_id = any ($1::uuid[]) order by run_id, number`,
+    [ids],
+  );
+  for (const row of steps) claimed.get(row["run_id"])!.steps.push(journalStepFromRow(row));
+}
+
+const JOURNAL_COLUMNS = `*, coalesce(octet_length(input::text), 0) + coalesce(octet_length(output::text), 0)
+  + coalesce(octet_length(state::text), 0) as bytes`;
+
+/** The journal of one run, in the order of its steps. */
+export async function readJournalSteps(
+  database: Database,
+  { id, organizationId }: Pick<Head, "id" | "organizationId">,
+): Promise<JournalStep[]> {
+  const rows = await database.query(
+    `select ${JOURNAL_COLUMNS} from steps_${partitionOf(database, id)}
+      where run_id = $1 and organization_id = $2 order by number`,
+    [id, organizationId],
+  );
+  return rows.map(journalStepFromRow);
+}

@@ -1,0 +1,91 @@
+/** Expressions of a task with the variables that they see, and what is checked of the results. */
+import type { Variables } from "../definition/expressions/expressions.ts";
+import type { Template } from "../definition/expressions/template.ts";
+import type { PlanTask } from "../definition/plan.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import { durationMs } from "../lib/durations.ts";
+import type { Json } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Execution } from "./execution.ts";
+import type { JournalStep } from "./loaded-run.ts";
+import type { Scope } from "./scope.ts";
+import { moment, runtimeOf } from "./variables.ts";
+
+/** No wait, timeout or delay is longer than a run may last. */
+export const LONGEST_MS = LIMITS.runtimeDays * 86_400_000;
+
+/** `$context`, `$task`, `$workflow`, `$runtime` and what the scope adds, made when an expression asks for any. */
+export function taskVariables(execution: Execution, task: PlanTask, step: JournalStep, scope: Scope): () => Variables {
+  return () => ({
+    ...scope.variables,
+    context: execution.journal.head.state.context ?? null,
+    task: {
+      name: task.name,
+      reference: task.reference,
+      startedAt: moment(step.startedAt),
+      attempt: Math.max(step.attempt, scope.attempt),
+    },
+    ...runtimeOf(execution),
+  });
+}
+
+/** Evaluates; a template without expressions costs nothing. */
+export const evaluated = (
+  execution: Execution,
+  template: Template,
+  data: Json,
+  variables: () => Variables,
+): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables));
+
+export function asDuration(value: Json): number {
+  const ms = durationMs(value);
+  if (ms === undefined) throw WorkflowError.of("expression", `${JSON.stringify(value)} is not a duration`);
+  return Math.min(ms, LONGEST_MS);
+}
+
+export function checked(check: ((value: Json) => string | undefined) | undefined, value: Json, what: string): void {
+  const problem = check?.(value);
+  if (problem) throw WorkflowError.of("validation", `${what} does not fit its schema: ${problem}`);
+}
+
+/** A result of bounded size, before it is kept. */
+export function limited(value: Json): Json {
+  sized(value);
+  return value;
+}
+
+/** About how many bytes a result has as JSON; throws when they are too many. */
+export function sized(value: Json): number {
+  // Most are small: a number, or a text that stays below the limit however it is written, is not measured.
+  if (typeof value !== "object" || value === null) {
+    if (typeof value !== "string") return 8;
+    if (value.length < LIMITS.outputBytes / 6) return value.length;
+  }
+  const { length } = JSON.stringify(value);
+  if (length > LIMITS.outputBytes) {
+    throw WorkflowError.of("runtime", `an output has at most ${LIMITS.outputBytes} bytes`);
+  }
+  return length;
+}
+
+/** `output.as`, then `export.as`: the task's output, and the new `$context` if there is one. */
+export async function outputOf(
+  execution: Execution,
+  task: PlanTask,
+  raw: Json,
+  variables: () => Variables,
+): Promise<{ output: Json; context?: Json }> {
+  const output = task.outputAs ? await evaluated(execution, task.outputAs, raw, variables) : raw;
+  checked(task.outputCheck, output, "output");
+  if (!task.exportAs) return { output };
+  const context = await evaluated(execution, task.exportAs, output, () => ({ ...variables(), output }));
+  checked(task.exportCheck, context, "export");
+  return { output, context: limited(context) };
+}
+
+/** What a loop goes over: a list, or nothing for null. */
+export function itemsOf(value: Json): Json[] {
+  if (Array.isArray(value)) return value;
+  if (value === null) return [];
+  throw WorkflowError.of("expression", `\`in\` must yield a list, but yields ${JSON.stringify(value).slice(0, 100)}`);
+}

@@ -1,0 +1,190 @@
+/**
+ * One advance of one run: what its tasks share while they run in memory. Tasks wait here; when the last live branch
+ * waits, the run is committed and unloaded (`Suspended`), and the next advance walks to the same place by the journal.
+ */
+import type { Expressions, Variables } from "../definition/expressions/expressions.ts";
+import type { Template } from "../definition/expressions/template.ts";
+import type { Plan } from "../definition/plan.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import type { Outcome } from "../engine/engine.ts";
+import { until, type Clock } from "../lib/clock.ts";
+import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { Json } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Calls } from "../tasks/task.ts";
+import { Branches } from "./branches.ts";
+import { AT_ONCE } from "./due.ts";
+import { LostRun, type Journal } from "./journal.ts";
+import { asRunError, type Head } from "./loaded-run.ts";
+import type { Approval, Run } from "./run.ts";
+import type { Scope } from "./scope.ts";
+
+export type ExecutionParts = {
+  expressions: Expressions;
+  calls: Calls;
+  clock: Clock;
+  /** 0 to 1, for jitter. */
+  random: () => number;
+  /** Others wait for the slot that this run holds: it gives it back at the next chance. */
+  contended: () => boolean;
+  /** The process is ending: no new step. */
+  draining: () => boolean;
+  readApproval: (organizationId: OrganizationId, id: ApprovalId) => Promise<Approval | undefined>;
+  /** Starts a child unless it is there already. Throws WorkflowError. */
+  startChild: (request: ChildRequest) => Promise<Run>;
+  readRun: (organizationId: OrganizationId, id: RunId) => Promise<Run | undefined>;
+  /** Called after the commit of the run's end. */
+  ended: (journal: Journal) => void;
+};
+
+/** A run that a step starts. */
+export type ChildRequest = {
+  /** Committed with the step before: a repeat finds the child that is there. */
+  id: RunId;
+  parent: Head;
+  /** Handles of the project and the agent. */
+  namespace: string;
+  name: string;
+  version?: string;
+  input: Json;
+  awaits: boolean;
+};
+
+/** Thrown through all tasks when the run is unloaded. */
+export class Suspended extends Error {
+  readonly outcome: Outcome;
+  constructor(outcome: Outcome) {
+    super("suspended");
+    this.outcome = outcome;
+  }
+}
+
+/** After this long between steps a run goes behind the others, if there are any. */
+const TURN_MS = 30_000;
+/** Evaluations in a row without letting others have the thread. */
+const BREATH_MS = 5;
+
+export class Execution {
+  readonly journal: Journal;
+  readonly plan: Plan;
+  readonly parts: ExecutionParts;
+  readonly signal: AbortSignal;
+  /** The end of a run that needs nothing from outside is written together with its start. */
+  readonly #startAndEndTogether: boolean;
+  readonly #since: number;
+  /** Live and waiting branches. */
+  readonly branches: Branches;
+  #breath: number;
+
+  constructor(options: {
+    journal: Journal;
+    plan: Plan;
+    parts: ExecutionParts;
+    signal: AbortSignal;
+    startAndEndTogether?: boolean;
+  }) {
+    this.journal = options.journal;
+    this.plan = options.plan;
+    this.parts = options.parts;
+    this.signal = options.signal;
+    this.#startAndEndTogether = options.startAndEndTogether ?? false;
+    this.#since = this.#breath = options.parts.clock.now();
+    this.branches = new Branches(options.parts.clock, (wakeAt, person) => this.#unload(wakeAt, person));
+  }
+
+  now(): number {
+    return this.parts.clock.now();
+  }
+
+  commit(): Promise<void> {
+    return this.journal.commit(this.now());
+  }
+
+  evaluate(template: Template, data: Json, variables: () => Variables): Json | Promise<Json> {
+    return this.parts.expressions.evaluate(template, data, template.variables.size === 0 ? {} : variables());
+  }
+
+  /**
+   * Between two steps: lets others have the thread, and the slot when this run has had its turn; ends what a timeout has
+   * ended; writes down what has gathered.
+   */
+  async breathe(signal: AbortSignal): Promise<void> {
+    const now = this.now();
+    if (Math.abs(now - this.#breath) >= BREATH_MS) {
+      await new Promise(setImmediate);
+      this.#breath = this.now();
+    }
+    signal.throwIfAborted();
+    if (this.journal.isFull)
+      throw WorkflowError.of("runtime", `a run keeps at most ${LIMITS.runBytes} bytes of its steps`);
+    if (this.journal.keptBytes > LIMITS.batchBytes) await this.commit();
+    const leaves = this.parts.draining() || (now - this.#since > TURN_MS && this.parts.contended());
+    if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
+  }
+
+  /** Returns at `time`. A short wait is sat out in memory unless others need the slot. */
+  async waitUntil(time: number, scope: Scope): Promise<void> {
+    const left = time - this.now();
+    if (left <= 0) return;
+    if (left > LIMITS.waitInMemoryMs || this.parts.contended() || this.parts.draining()) {
+      return this.#wait(time, false, scope);
+    }
+    await this.commit();
+    await until(this.parts.clock, time, scope.signal);
+  }
+
+  /** Waits for a person, at most until `time`: the run is `paused` when every other branch waits too. */
+  waitForPerson(time: number | null, scope: Scope): Promise<void> {
+    return this.#wait(time, true, scope);
+  }
+
+  /** Waits for a signal, a child's end; returns when it may have come. */
+  waitForSignal(scope: Scope): Promise<void> {
+    return this.#wait(null, false, scope);
+  }
+
+  async #wait(time: number | null, person: boolean, scope: Scope): Promise<void> {
+    // Others go on: what this branch waits for must be seen meanwhile.
+    if (!this.branches.isAlone) await this.commit();
+    await this.branches.wait({ until: time, person }, scope);
+  }
+
+  /** Commits, gives the claim back and frees the memory until `wakeAt`. */
+  async #unload(wakeAt: number | null, person: boolean): Promise<never> {
+    const now = this.now();
+    this.journal.head.status = person ? "paused" : "running";
+    const woken = await this.journal.release(now, wakeAt);
+    if (woken || (wakeAt !== null && wakeAt <= now)) throw new Suspended({ kind: "yield" });
+    throw new Suspended({ kind: "waiting", ...(wakeAt === null ? {} : { until: new Date(wakeAt) }) });
+  }
+
+  /** Ends the run. */
+  async finish(ending: { output: Json } | { error: WorkflowError }): Promise<Outcome> {
+    const { journal } = this;
+    if (!journal.isStarted && !this.#startAndEndTogether) await this.commit();
+    const now = this.now();
+    const { head } = journal;
+    if ("error" in ending) {
+      const failed = [...journal.steps].findLast((step) => step.error === ending.error.fields);
+      journal.closeBelow("", "cancelled", now);
+      head.error = asRunError(ending.error, failed?.number ?? null);
+      head.status = "failed";
+    } else {
+      head.output = ending.output;
+      head.status = "completed";
+      head.progress = 100;
+    }
+    head.finishedAt = now;
+    await this.commit();
+    this.parts.ended(journal);
+    return { kind: "done" };
+  }
+
+  /** What an advance answers to what was thrown through it. */
+  async outcomeOf(reason: unknown): Promise<Outcome> {
+    if (reason instanceof Suspended) return reason.outcome;
+    if (reason instanceof LostRun || this.signal.aborted) return { kind: "lost" };
+    if (reason instanceof WorkflowError) return this.finish({ error: reason }).catch((late) => this.outcomeOf(late));
+    throw reason;
+  }
+}

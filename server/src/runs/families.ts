@@ -1,0 +1,76 @@
+/** What a run's end means to its parent, its children and the runs that queue behind it. */
+import { messageOf, Refusal } from "../lib/errors.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
+import { partitionOf } from "../storage/partitions.ts";
+import { admitRuns } from "./admit-runs.ts";
+import { commitCancel } from "./commit-cancel.ts";
+import { AT_ONCE_SQL } from "./due.ts";
+import type { Head } from "./loaded-run.ts";
+import type { Runs } from "./runs.ts";
+import { OPEN_STATUSES_SQL } from "./states.ts";
+
+/**
+ * After the commit of a run's end: its parent looks at it, the children that it waited for are cancelled when it did not
+ * complete, and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by `mendFamilies`.
+ */
+export async function afterEnd(
+  runs: Runs,
+  run: Pick<Head, "id" | "organizationId" | "agentId" | "parent" | "status" | "limited"> & { hasChildren: boolean },
+): Promise<void> {
+  try {
+    if (run.parent?.awaits) await wakeParent(runs, run.organizationId, run.parent.runId);
+    if (run.hasChildren && run.status !== "completed") await cancelChildren(runs, run.organizationId, run.id);
+    if (run.limited) await admitRuns(runs, run.organizationId, run.agentId);
+  } catch (error) {
+    runs.mended = false;
+    runs.log.warn({ run: run.id, reason: messageOf(error) }, "a run's end was not told to its relatives");
+  }
+}
+
+async function wakeParent(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
+  await runs.database.query(
+    `update runs_${partitionOf(runs.database, id)} set wake_seq = wake_seq + 1, wake_at = ${AT_ONCE_SQL}
+      where id = $1 and organization_id = $2 and status in (${OPEN_STATUSES_SQL})`,
+    [id, organizationId],
+  );
+  runs.loaded.get(id)?.branches.knock();
+  runs.engine.wake(id, { organizationId });
+  runs.notices.send({ kind: "wake", organizationId, id });
+}
+
+async function cancelChildren(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
+  const rows = await runs.database.query(
+    `select id from runs where parent_run_id = $1 and organization_id = $2 and parent_awaits and status in (${OPEN_STATUSES_SQL})`,
+    [id, organizationId],
+  );
+  for (const row of rows) await cancelRelative(runs, organizationId, row["id"] as RunId);
+}
+
+/** It may have ended meanwhile. */
+async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
+  try {
+    const { run, changed } = await commitCancel(runs, organizationId, id);
+    if (changed) await afterEnd(runs, { ...run, limited: true, hasChildren: true });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+}
+
+/**
+ * What a crash between a run's end and `afterEnd` left undone: parents of children that have ended since then, and
+ * children whose parents did not complete.
+ */
+export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
+  const parents = await runs.database.query(
+    `select p.id, p.organization_id from runs c join runs p on p.id = c.parent_run_id
+      where c.parent_awaits and c.parent_run_id is not null and c.finished_at >= $2
+        and p.status in ('running', 'paused') and p.owner is null and (p.wake_at is null or p.wake_at > $1)`,
+    [new Date(runs.clock.now()), since],
+  );
+  for (const row of parents) await wakeParent(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
+  const orphans = await runs.database.query(
+    `select c.id, c.organization_id from runs c join runs p on p.id = c.parent_run_id
+      where c.parent_awaits and c.status in (${OPEN_STATUSES_SQL}) and p.status in ('failed', 'cancelled')`,
+  );
+  for (const row of orphans) await cancelRelative(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
+}

@@ -1,0 +1,124 @@
+/** The fence: whoever lost the run writes nothing, not even a step; and what a person decided is not written over. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { eventually } from "../../../test/client.ts";
+import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import type { RunId } from "../lib/ids.ts";
+import type { Database } from "../storage/database.ts";
+import { cancelRun } from "./cancel-run.ts";
+import { decideApproval } from "./decide-approval.ts";
+import { Journal, LostRun } from "./journal.ts";
+import { listSteps, readRun } from "./read.ts";
+import { idle, openRuns, type TestRuns } from "./runs.testsuite.ts";
+import { startRun } from "./start-run.ts";
+import type { RunStatus } from "../storage/schema.ts";
+
+let databases: Databases;
+let database: Database;
+let opened: TestRuns;
+beforeAll(async () => {
+  databases = await startDatabases();
+});
+afterAll(() => databases[Symbol.asyncDispose]());
+beforeEach(async () => {
+  database = await databases.open();
+  opened = await openRuns(database);
+  return async () => {
+    await opened[Symbol.asyncDispose]();
+    await database[Symbol.asyncDispose]();
+  };
+});
+
+const ASK = "do: [{ask: {call: approval:1.0.0@default, with: {question: Now?, timeout: PT1H}}}]";
+const PATIENT = "do: [{pause: {wait: PT1H}}]";
+
+async function start(body: string, until: RunStatus): Promise<RunId> {
+  const { run } = await startRun(opened.runs, opened.caller, { agentId: await opened.agentOf(body), input: {} });
+  await eventually(async () => {
+    const [row] = await database.query("select status, owner from runs where id = $1", [run.id]);
+    return row!["status"] === until && row!["owner"] === null;
+  });
+  return run.id;
+}
+
+/** Takes the run as an advance does. */
+async function claim(id: RunId): Promise<Journal> {
+  await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(opened.runs.clock.now())]);
+  const claimed = await opened.runs.claimer.add(id);
+  return new Journal({ ...claimed!, writer: opened.runs.writer, published: () => {} });
+}
+
+/** The decision's wake does not arrive. */
+const unheard = () => ({ ...opened.runs, engine: idle });
+
+const steps = async (id: RunId): Promise<string[]> => {
+  const { organizationId } = opened.caller;
+  const { items } = await listSteps(opened.runs, { id, organizationId }, { first: 100 });
+  return items.map(({ name, status }) => `${name} ${status}`);
+};
+
+test("of two that hold one run the later writes; also when both write in one statement", async () => {
+  const now = opened.runs.clock.now();
+  for (const isTogether of [false, true]) {
+    const id = await start(PATIENT, "running");
+    const before = await claim(id);
+    const after = await claim(id);
+    // Rows that do not meet in one statement: nothing but the fence tells them apart.
+    before.close(before.step("pause#1")!, "failed", now);
+    after.open("theirs#1", "theirs", "set", "", now);
+    const first = before.commit(now).catch((reason: unknown) => reason);
+    if (!isTogether) await first;
+    await after.commit(now);
+    expect(await first).toBeInstanceOf(LostRun);
+    expect(await steps(id)).toEqual(["pause running", "theirs running"]);
+    await expect(before.commit(now)).rejects.toThrow(LostRun);
+  }
+});
+
+test("after a cancel nothing is written, neither a checkpoint nor an end", async () => {
+  const now = opened.runs.clock.now();
+  const id = await start(PATIENT, "running");
+  const journal = await claim(id);
+  const { revision } = await cancelRun(opened.runs, opened.caller.organizationId, id);
+  journal.open("late#1", "late", "set", "", now);
+  Object.assign(journal.head, { status: "completed", output: {}, finishedAt: now });
+  await expect(journal.commit(now)).rejects.toThrow(LostRun);
+  expect(await steps(id)).toEqual(["pause cancelled"]);
+  expect(await readRun(opened.runs, opened.caller.organizationId, id)).toMatchObject({ status: "cancelled", revision });
+});
+
+test("a decision between the claim and the expiry counts: the expiry is not written", async () => {
+  const now = opened.runs.clock.now();
+  const id = await start(ASK, "paused");
+  const journal = await claim(id);
+  const [approval] = await database.query("select id, status from approvals where run_id = $1", [id]);
+  await decideApproval(unheard(), opened.caller, { approvalId: approval!["id"], decision: "approve" });
+  journal.changeApproval(approval!["id"], "expired", now);
+  await expect(journal.commit(now)).rejects.toThrow(LostRun);
+  const [after] = await database.query("select status from approvals where run_id = $1", [id]);
+  expect(after).toEqual({ status: "approved" });
+});
+
+test("a decision while the run is advanced is seen at the release, also after a checkpoint between", async () => {
+  const now = opened.runs.clock.now();
+  const id = await start(ASK, "paused");
+  const journal = await claim(id);
+  const [approval] = await database.query("select id from approvals where run_id = $1", [id]);
+  await decideApproval(unheard(), opened.caller, { approvalId: approval!["id"], decision: "approve" });
+  journal.open("between#1", "between", "set", "", now);
+  await journal.commit(now);
+  expect(await journal.release(now, null)).toBe(true);
+  const [row] = await database.query("select wake_at from runs where id = $1", [id]);
+  expect(row!["wake_at"]).not.toBeNull();
+});
+
+test("a decision that comes too late wakes nobody", async () => {
+  const id = await start(ASK, "paused");
+  const [approval] = await database.query("select id from approvals where run_id = $1", [id]);
+  const decide = (): Promise<unknown> =>
+    decideApproval(opened.runs, opened.caller, { approvalId: approval!["id"], decision: "approve" });
+  await decide();
+  await eventually(async () => (await readRun(opened.runs, opened.caller.organizationId, id))!.status === "completed");
+  const before = await database.query("select wake_seq, revision from runs where id = $1", [id]);
+  await expect(decide()).rejects.toThrow(/approved already/);
+  expect(await database.query("select wake_seq, revision from runs where id = $1", [id])).toEqual(before);
+});

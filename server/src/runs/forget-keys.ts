@@ -1,0 +1,33 @@
+import type { OrganizationId } from "../lib/ids.ts";
+import { every } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Runs } from "./runs.ts";
+
+type Forgetting = Pick<Runs, "database" | "clock">;
+
+const FORGET_EVERY_MS = 3_600_000;
+
+/** Deletes the keys of all organizations that are past their day, every hour. A start does not wait for this. */
+export const forgetKeys = ({ database, clock, log }: Forgetting & Pick<Runs, "log">): Disposable =>
+  every(clock, FORGET_EVERY_MS, async () => {
+    const old = "delete from idempotency_keys where organization_id is not null and created_at < $1";
+    await database.query(old, [oldest(clock.now())]).catch((error: unknown) => {
+      log.warn({ reason: messageOf(error) }, "old idempotency keys were not deleted");
+    });
+  });
+
+/** One key, when its day is over: it is free again. */
+export async function forgetKey(
+  { database, clock }: Forgetting,
+  organizationId: OrganizationId,
+  agentId: string,
+  key: string,
+): Promise<void> {
+  await database.query(
+    "delete from idempotency_keys where organization_id = $1 and agent_id = $2 and key = $3 and created_at < $4",
+    [organizationId, agentId, key, oldest(clock.now())],
+  );
+}
+
+const oldest = (now: number): Date => new Date(now - LIMITS.idempotencyHours * 3_600_000);

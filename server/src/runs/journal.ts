@@ -1,0 +1,322 @@
+/**
+ * The journal of one run while it is advanced: the rows as they are, what of them is not committed yet, and `commit`,
+ * which writes all of it in one statement behind the fence. The truth is the rows; this is thrown away at each unload.
+ */
+import { WorkflowError, type ErrorFields } from "../definition/workflow-error.ts";
+import type { ApprovalId } from "../lib/ids.ts";
+import type { Json } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { ApprovalStatus, RunStatus, StepStatus } from "../storage/schema.ts";
+import { startRow, stepWrite, weigh, type Payload } from "./journal-rows.ts";
+import type { Change, Head, JournalStep } from "./loaded-run.ts";
+import type { ApprovalRow, ApprovalChange, AttemptRow, StartRow } from "./rows.ts";
+import { isFinal, isStepOpen } from "./states.ts";
+import type { Write, Writer, Written } from "./write.ts";
+
+/** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */
+export class LostRun extends Error {}
+/** A start whose idempotency key is taken. */
+export class DuplicateStart extends Error {}
+
+export type JournalOptions = {
+  head: Head;
+  writer: Writer;
+  /** Called after each commit, never before. */
+  published: (change: Change) => void;
+  steps?: JournalStep[];
+  /** The row of a run that is not in the database yet: it goes with the first commit. */
+  start?: Pick<StartRow, "input" | "owner" | "wake_at" | "key" | "body_hash">;
+};
+
+export class Journal {
+  readonly head: Head;
+  readonly #writer: Writer;
+  readonly #published: (change: Change) => void;
+  readonly #steps = new Map<string, JournalStep>();
+  readonly #open = new Set<JournalStep>();
+  #committedStatus: RunStatus;
+  #committedState: string;
+  #start: JournalOptions["start"];
+  #committed: Head | undefined;
+  #firstWrite: Promise<void> | undefined;
+  #dirty = new Set<JournalStep>();
+  #attempts: AttemptRow[] = [];
+  #newApprovals: ApprovalRow[] = [];
+  #approvalChanges: ApprovalChange[] = [];
+  #woken = false;
+  #bytes = 0;
+  /** What was kept since the last commit, about. */
+  keptBytes = 0;
+  #inFlight: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  constructor(options: JournalOptions) {
+    this.head = options.head;
+    this.#writer = options.writer;
+    this.#published = options.published;
+    this.#start = options.start;
+    this.#committedStatus = options.head.status;
+    this.#committedState = JSON.stringify(options.head.state);
+    for (const step of options.steps ?? []) {
+      this.#steps.set(step.key, step);
+      this.#bytes += step.bytes;
+      if (isStepOpen(step.status)) this.#open.add(step);
+    }
+  }
+
+  /** Whether the run's row is written, or about to be. */
+  get isStarted(): boolean {
+    return this.#start === undefined;
+  }
+
+  /** Resolves with the first commit; makes it when nothing has asked for one yet. */
+  async started(now: number): Promise<void> {
+    await (this.#firstWrite ?? this.commit(now));
+  }
+
+  /** The run's own row as the last commit left it. */
+  get committed(): Head {
+    return this.#committed ?? this.head;
+  }
+
+  /** The rows of this run's steps are as many bytes as a process can be asked to hold. */
+  get isFull(): boolean {
+    return this.#bytes + this.keptBytes > LIMITS.runBytes;
+  }
+
+  /** Whether a step has started a run. */
+  get hasChildren(): boolean {
+    return [...this.#steps.values()].some(({ state }) => state.childId !== undefined);
+  }
+
+  get steps(): Iterable<JournalStep> {
+    return this.#steps.values();
+  }
+
+  step(key: string): JournalStep | undefined {
+    return this.#steps.get(key);
+  }
+
+  /** A new step, or a new attempt of the same one when an enclosing `try` has come round to it again. */
+  open(key: string, name: string, kind: string, round: string, now: number): JournalStep {
+    const before = this.#steps.get(key);
+    if (before) {
+      this.recordAttempt(before, before.error, before.startedAt, now);
+      Object.assign(before, { status: "running", round, state: {}, error: null, startedAt: now, finishedAt: null });
+      before.input = before.output = undefined;
+      return this.#opened(before);
+    }
+    if (this.#steps.size >= LIMITS.stepsPerRun)
+      throw WorkflowError.of("runtime", `a run has at most ${LIMITS.stepsPerRun} steps`);
+    const number = this.#steps.size + 1;
+    const step: JournalStep = {
+      number,
+      key,
+      name,
+      kind,
+      status: "running",
+      round,
+      attempt: 1,
+      state: {},
+      input: undefined,
+      output: undefined,
+      error: null,
+      startedAt: now,
+      finishedAt: null,
+      revision: 0,
+      bytes: 0,
+    };
+    this.#steps.set(key, step);
+    return this.#opened(step);
+  }
+
+  #opened(step: JournalStep): JournalStep {
+    this.#open.add(step);
+    this.#dirty.add(step);
+    return step;
+  }
+
+  /** Says that a step has changed; it goes with the next commit. */
+  touch(step: JournalStep): void {
+    this.#dirty.add(step);
+    if (isStepOpen(step.status)) this.#open.add(step);
+    else this.#open.delete(step);
+  }
+
+  keep(step: JournalStep, output: Json, bytes: number): void {
+    step.output = output;
+    this.keptBytes += bytes;
+  }
+
+  close(step: JournalStep, status: StepStatus, now: number): void {
+    step.status = status;
+    step.finishedAt = now;
+    this.touch(step);
+  }
+
+  /** Closes what is open below a step that is left early; its open approvals are withdrawn. */
+  closeBelow(key: string, status: StepStatus, now: number): void {
+    const below = key === "" ? "" : `${key}/`;
+    for (const step of this.#open) {
+      if (!step.key.startsWith(below)) continue;
+      if (step.state.approvalId) this.changeApproval(step.state.approvalId, "withdrawn", now);
+      this.close(step, status, now);
+    }
+  }
+
+  /** Keeps an attempt that did not succeed; the step's row is always its newest. */
+  recordAttempt(step: JournalStep, error: ErrorFields | null, startedAt: number, now: number): void {
+    if (step.attempt >= LIMITS.attemptsPerStep) {
+      throw WorkflowError.of("runtime", `a step has at most ${LIMITS.attemptsPerStep} attempts`);
+    }
+    this.#attempts.push({
+      run_id: this.head.id,
+      number: step.number,
+      attempt: step.attempt,
+      organization_id: this.head.organizationId,
+      status: error ? "failed" : isStepOpen(step.status) ? "completed" : step.status,
+      error: error && JSON.stringify(error),
+      started_at: startedAt,
+      finished_at: step.finishedAt ?? now,
+    });
+    step.attempt++;
+    this.touch(step);
+  }
+
+  openApproval(row: ApprovalRow): void {
+    this.#newApprovals.push(row);
+  }
+
+  changeApproval(id: ApprovalId, status: ApprovalStatus, now: number): void {
+    const { id: runId, organizationId } = this.head;
+    this.#approvalChanges.push({ run_id: runId, organization_id: organizationId, id, status, decided_at: now });
+  }
+
+  /**
+   * Commits all that has changed; calls that meet share one statement. Throws `LostRun` behind the fence, `DuplicateStart`
+   * when the start's idempotency key is taken.
+   */
+  commit(now: number): Promise<void> {
+    this.#next ??= this.#inFlight.then(() => {
+      this.#next = undefined;
+      return (this.#inFlight = this.#write(now, undefined));
+    });
+    return this.#next;
+  }
+
+  /** The last commit of this advance: gives the claim back. Answers whether somebody woke the run since the claim. */
+  async release(now: number, wakeAt: number | null): Promise<boolean> {
+    await (this.#next ?? this.#inFlight);
+    await (this.#inFlight = this.#write(now, { wakeAt }));
+    return this.#woken;
+  }
+
+  #write(now: number, release: { wakeAt: number | null } | undefined): Promise<void> {
+    const written = this.#writeTaken(now, release);
+    this.#firstWrite ??= written;
+    return written;
+  }
+
+  async #writeTaken(now: number, release: { wakeAt: number | null } | undefined): Promise<void> {
+    const write = this.#take(now, release);
+    const head = { ...this.head };
+    this.#check(await this.#writer.add(write));
+    this.#committed = head;
+    const approvals = [...write.approvals, ...write.approvalChanges].map(({ id }) => id);
+    this.#published({ head, steps: write.steps, approvals });
+  }
+
+  #check(written: Written): void {
+    if (written.kind === "lost") throw new LostRun();
+    if (written.kind === "duplicate") throw new DuplicateStart();
+    // The head keeps the number of the claim: what was decided after the journal was read is seen at the release.
+    if (written.wakeSeq !== this.head.wakeSeq) this.#woken = true;
+  }
+
+  #take(now: number, release: { wakeAt: number | null } | undefined): Write {
+    const { head } = this;
+    const moved = [...this.#dirty].some((step) => step.revision === 0 || !isStepOpen(step.status));
+    const rows = Array.from(this.#dirty, (step) => {
+      step.revision = ++head.revision;
+      const row = stepWrite(head, step);
+      this.#bytes += weigh(row) - step.bytes;
+      step.bytes = weigh(row);
+      // Nothing asks for it again in this advance.
+      if (!isStepOpen(step.status)) step.input = step.output = undefined;
+      return row;
+    });
+    this.keptBytes = 0;
+    head.revision++;
+    head.currentStep = this.#currentStep();
+    const payload = this.#payload();
+    const write: Write = {
+      runId: head.id,
+      steps: rows,
+      attempts: this.#attempts,
+      approvals: this.#newApprovals,
+      approvalChanges: this.#approvalChanges,
+      bytes: rows.reduce((sum, row) => sum + weigh(row), 0) + (payload.output?.length ?? 0),
+    };
+    if (this.#start) {
+      write.start = { ...startRow(head, payload), ...this.#start };
+      if (isFinal(head.status)) write.start.owner = null;
+      if (release) Object.assign(write.start, { owner: null, wake_at: release.wakeAt });
+      write.bytes += write.start.input.length;
+    } else write.update = { ...this.#update(now, payload, release), moved };
+    this.#start = undefined;
+    this.#committedStatus = head.status;
+    this.#dirty = new Set();
+    this.#attempts = [];
+    this.#newApprovals = [];
+    this.#approvalChanges = [];
+    return write;
+  }
+
+  #payload(): Payload {
+    const { head } = this;
+    const state = JSON.stringify(head.state);
+    const changed = state !== this.#committedState;
+    this.#committedState = state;
+    return {
+      output: head.status === "completed" ? JSON.stringify(head.output) : null,
+      error: head.error && JSON.stringify(head.error),
+      state: changed ? state : null,
+    };
+  }
+
+  #update(
+    now: number,
+    payload: Payload,
+    release: { wakeAt: number | null } | undefined,
+  ): Omit<NonNullable<Write["update"]>, "moved"> {
+    const { head } = this;
+    return {
+      id: head.id,
+      epoch: head.epoch,
+      from_status: this.#committedStatus,
+      status: head.status,
+      ...payload,
+      now,
+      started_at: head.startedAt,
+      finished_at: head.finishedAt,
+      revision: head.revision,
+      current_step: head.currentStep,
+      progress: head.progress,
+      release: release !== undefined || isFinal(head.status),
+      wake_at: release?.wakeAt ?? null,
+      wake_seq: head.wakeSeq,
+      exact: this.#approvalChanges.length > 0,
+    };
+  }
+
+  /** The lowest running number, the approval's when paused, the last one otherwise; null before the first step. */
+  #currentStep(): number | null {
+    const wanted = this.head.status === "paused" ? "paused" : "running";
+    let lowest: number | null = null;
+    if (!isFinal(this.head.status)) {
+      for (const step of this.#open)
+        if (step.status === wanted && (lowest === null || step.number < lowest)) lowest = step.number;
+    }
+    return lowest ?? (this.#steps.size || null);
+  }
+}

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { realClock, type Clock } from "../lib/clock.ts";
+import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
+import { createLog } from "../lib/log.ts";
+import { openDatabase, type Database } from "../storage/database.ts";
+import { migrate } from "../storage/migrate.ts";
+import { ensurePartitions } from "../storage/partitions.ts";
+import type { RunStatus } from "../storage/schema.ts";
+import { listRuns } from "./list-runs.ts";
+import type { RunFilter } from "./run.ts";
+import { isFinal, RUN_STATUSES } from "./states.ts";
+
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+const MONTH_MS = 30 * 86_400_000;
+const clock: Clock = { ...realClock, now: () => NOW };
+const RUNS = 400;
+
+type Made = { id: string; organization: OrganizationId; project: ProjectId; agent: AgentId; status: RunStatus };
+
+let server: TestPostgres;
+let database: Database;
+let made: Made[];
+
+beforeAll(async () => {
+  server = await startTestPostgres();
+  const connection = { connectionString: await server.createDatabase() };
+  database = openDatabase({ connection, isEmbedded: false, log: createLog("silent") });
+  await migrate(database);
+  // May has none of its own; June to January have.
+  for (let back = 5; back >= 0; back--) await ensurePartitions(database, NOW - back * MONTH_MS);
+  made = Array.from({ length: RUNS }, (_, number) => madeRun(number));
+  for (const run of made) await insert(run);
+});
+afterAll(async () => {
+  await database?.[Symbol.asyncDispose]();
+  await server?.stop();
+});
+
+const uuid = (kind: number, number: number): string =>
+  `00000000-0000-7000-800${kind}-${number.toString(16).padStart(12, "0")}`;
+
+/** Two organizations with two projects of two agents each; over seven months, the last days and some days to come. */
+function madeRun(number: number): Made {
+  const [organization, project, agent] = [number % 2, number % 4, number % 8];
+  const time = NOW + 3 * 86_400_000 - Math.floor(((number * 7919) % RUNS) * ((7 * MONTH_MS) / RUNS));
+  const hex = time.toString(16).padStart(12, "0");
+  return {
+    id: `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${number.toString(16).padStart(12, "0")}`,
+    organization: uuid(1, organization) as OrganizationId,
+    project: uuid(2, project) as ProjectId,
+    agent: uuid(3, agent) as AgentId,
+    status: RUN_STATUSES[Math.floor(number / 8) % RUN_STATUSES.length]!,
+  };
+}
+
+async function insert({ id, organization, project, agent, status }: Made, into = database): Promise<void> {
+  const at = new Date(NOW);
+  await into.query(
+    `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
+       created_at, revision, progress, epoch, wake_seq, finished_at, cancelled_at)
+     values ($1, $2, $3, $4, '1.0.0', $5, 'user', $1, '{}', $6, 1, 0, 0, 0, $7, $8)`,
+    [id, organization, project, agent, status, at, isFinal(status) ? at : null, status === "cancelled" ? at : null],
+  );
+}
+
+/** What a list must have, in order. */
+function expected(organizationId: OrganizationId, filter: RunFilter, after?: string): string[] {
+  const least = (date: Date): string => {
+    const hex = date.getTime().toString(16).padStart(12, "0");
+    return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+  };
+  return made
+    .filter((run) => run.organization === organizationId)
+    .filter((run) => !filter.projectId || run.project === filter.projectId)
+    .filter((run) => !filter.agentId || run.agent === filter.agentId)
+    .filter((run) => !filter.status || filter.status.includes(run.status))
+    .filter((run) => !filter.createdAfter || run.id >= least(filter.createdAfter))
+    .filter((run) => !filter.createdBefore || run.id < least(filter.createdBefore))
+    .map(({ id }) => id)
+    .filter((id) => after === undefined || id < after)
+    .toSorted()
+    .toReversed();
+}
+
+const [mine, theirs] = [uuid(1, 0) as OrganizationId, uuid(1, 1) as OrganizationId];
+const project = uuid(2, 2) as ProjectId;
+const agent = uuid(3, 6) as AgentId;
+
+const FILTERS: Record<string, RunFilter> = {
+  all: {},
+  "of a project": { projectId: project },
+  "of an agent": { agentId: agent },
+  "of an agent and a project": { agentId: agent, projectId: project },
+  "of an agent, in a state": { agentId: agent, status: ["failed"] },
+  "in no state": { status: [] },
+  ...Object.fromEntries(RUN_STATUSES.map((status) => [status, { status: [status] }])),
+  open: { status: ["paused", "pending", "running"] },
+  final: { status: ["completed", "failed", "cancelled"] },
+  "before a time": { createdBefore: new Date(NOW - 2 * MONTH_MS) },
+  "after a time": { createdAfter: new Date(NOW - 2 * MONTH_MS), status: ["failed"] },
+  between: { createdAfter: new Date(NOW - 5 * MONTH_MS), createdBefore: new Date(NOW - 3 * MONTH_MS) },
+};
+
+test.each(Object.entries(FILTERS))("every page of the runs %s, newest first, whatever its size", async (_, filter) => {
+  for (const organizationId of [mine, theirs]) {
+    for (const first of [1, 7, 50, 200]) {
+      const ids = expected(organizationId, filter);
+      const found: string[] = [];
+      for (let after: string | undefined, more = true; more;) {
+        const page = await listRuns({ database, clock }, organizationId, filter, {
+          first,
+          ...(after !== undefined && { after }),
+        });
+        expect(page.items.length).toBeLessThanOrEqual(first);
+        found.push(...page.items.map(({ id }) => id));
+        after = found.at(-1);
+        more = page.hasNextPage;
+      }
+      expect(found).toEqual(ids);
+    }
+  }
+});
+
+test("an agent or a project of another organization has no runs here", async () => {
+  for (const filter of [{ projectId: project }, { agentId: agent }]) {
+    expect(expected(theirs, filter)).toEqual([]);
+    expect((await listRuns({ database, clock }, theirs, filter, { first: 50 })).items).toEqual([]);
+  }
+});
+
+/** The plan that a hot statement has, once it doesn't depend on its values. */
+async function planOf(database: Database, name: string, text: string, values: unknown[]): Promise<string> {
+  const types = values.map((value) => (typeof value === "number" ? "int" : "uuid")).join(", ");
+  const rows = await database.transaction(async (query) => {
+    await query("set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off");
+    await query(`prepare ${name} (${types}) as ${text}`);
+    const plan = await query(`explain execute ${name}(${values.map((value) => `'${String(value)}'`).join(", ")})`);
+    await query(`deallocate ${name}`);
+    return plan;
+  });
+  return rows.map((row) => row["QUERY PLAN"] as string).join("\n");
+}
+
+test("a list by one thing reads the index that has it, whatever the statistics", async () => {
+  const connection = { connectionString: await server.createDatabase() };
+  await using database = openDatabase({ connection, isEmbedded: false, log: createLog("silent") });
+  await migrate(database);
+  await insert({ ...made[0]!, organization: mine, project, agent, status: "failed" }, database);
+  // Three agents in turn: their index grows larger than the primary key, which a plan for any agent then prefers.
+  await database.query(
+    `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
+       created_at, revision, progress, epoch, wake_seq, finished_at)
+     select lpad(to_hex(number), 32, '0')::uuid, organization_id, md5('project' || number % 2)::uuid,
+            md5('agent' || number % 3)::uuid, version, status, started_by_kind, started_by_id, input, created_at, revision,
+            progress, epoch, wake_seq, finished_at
+       from runs, generate_series(1, 20000) as number`,
+    [],
+  );
+  await database.query("analyze runs_default");
+  const plans: string[] = [];
+  const explaining: Database = {
+    ...database,
+    hot: async (...statement) => {
+      plans.push(await planOf(database, ...statement));
+      return [];
+    },
+  };
+  const indexes: [RunFilter, string][] = [
+    [{}, "organization_id_id"],
+    [{ agentId: agent }, "agent_id_id"],
+    [{ projectId: project }, "project_id_id"],
+    [{ status: ["failed"] }, "organization_id_status_id"],
+    [{ status: ["completed"] }, "organization_id_id"],
+    [{ createdAfter: new Date(0) }, "organization_id_id"],
+  ];
+  for (const [filter] of indexes) {
+    await listRuns({ database: explaining, clock }, mine, filter, { first: 50, after: made[0]!.id });
+  }
+  expect(plans).toHaveLength(indexes.length);
+  plans.forEach((plan, at) => {
+    expect(plan).toMatch(`Index Scan using runs_default_${indexes[at]![1]}_idx on`);
+    expect(plan).not.toMatch(/^ *(->)? *Sort/m);
+  });
+});

@@ -1,0 +1,93 @@
+/** A run and its steps while they are in memory: their rows, with what the interpreter must find again. Times are ms. */
+import type { ErrorFields, WorkflowError } from "../definition/workflow-error.ts";
+import type { ApprovalId, RunId } from "../lib/ids.ts";
+import type { Json } from "../lib/json.ts";
+import type { StepStatus } from "../storage/schema.ts";
+import type { StepWrite } from "./rows.ts";
+import type { Run, RunError } from "./run.ts";
+
+/** The run's own row while it is in memory. Times are ms. */
+export type Head = Omit<Run, "createdAt" | "startedAt" | "finishedAt" | "cancelledAt" | "runAt"> & {
+  createdAt: number;
+  startedAt: number | null;
+  finishedAt: number | null;
+  runAt: number | null;
+  /** The agent has a limit of concurrent runs. */
+  limited: boolean;
+  /** `$context`, and what else the run must find again as it was. */
+  state: RunState;
+  epoch: number;
+  wakeSeq: number;
+};
+export type RunState = {
+  context?: Json;
+  /** After the workflow's `input.from`. */
+  input?: Json;
+  /** The end of the workflow's timeout, ms. */
+  deadline?: number;
+  /** How many runs up this one was started by a person or a trigger. */
+  depth?: number;
+};
+
+/** A step's row in memory. `round` says in which try of each enclosing `try` it was reached. Times are ms. */
+export type JournalStep = {
+  number: number;
+  key: string;
+  name: string;
+  kind: string;
+  status: StepStatus;
+  round: string;
+  attempt: number;
+  /** What the task must find again: a wait's end, a loop's items, the try it is in, the directive it chose. */
+  state: StepState;
+  input: Json | undefined;
+  output: Json | undefined;
+  error: ErrorFields | null;
+  startedAt: number;
+  finishedAt: number | null;
+  revision: number;
+  /** What its row weighs in the database, about. */
+  bytes: number;
+};
+export type StepState = {
+  /** The directive that was followed, when it is not the task's own. */
+  then?: string;
+  /** A timeout's end, ms. */
+  deadline?: number;
+  /** The effect with this step's input may have begun. */
+  sent?: boolean;
+  /** A wait's or a retry delay's end, ms. */
+  until?: number;
+  approvalId?: ApprovalId;
+  /** The run that this step has started, and whether it waits for it. */
+  childId?: RunId;
+  awaits?: boolean;
+  items?: Json[];
+  /** The try that runs, from 1; when it began; the first one's beginning. */
+  try?: number;
+  tryStartedAt?: number;
+  firstTryAt?: number;
+  /** The error that is being caught by `catch.do`. */
+  caught?: ErrorFields;
+  /** The task's input after `input.from`, where `input` shows a call's arguments instead. */
+  taskInput?: Json;
+};
+
+/** What one commit wrote: copies, because the run goes on while others read them. */
+export type Change = { head: Head; steps: readonly StepWrite[]; approvals: readonly ApprovalId[] };
+
+/** The run as the edges see it. */
+export function runOf(head: Head): Run {
+  const date = (time: number | null): Date | null => (time === null ? null : new Date(time));
+  const { state: _state, epoch: _epoch, wakeSeq: _wakeSeq, limited: _limited, ...run } = head;
+  return {
+    ...run,
+    createdAt: new Date(run.createdAt),
+    startedAt: date(run.startedAt),
+    finishedAt: date(run.finishedAt),
+    runAt: date(run.runAt),
+    cancelledAt: null,
+  };
+}
+
+export const asRunError = (error: WorkflowError, step: number | null): RunError => ({ ...error.fields, step });

@@ -1,0 +1,125 @@
+/** A commit whose answer does not arrive, or arrives late: the run goes on from what is there, and whoever watches sees it. */
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../test/client.ts";
+import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { RunId } from "../lib/ids.ts";
+import { advanceRun } from "./advance-run.ts";
+import { readRun } from "./read.ts";
+import type { Run } from "./run.ts";
+import { call, idle, meddling, openRuns, type Answer, type TestRuns } from "./runs.testsuite.ts";
+import { startRun } from "./start-run.ts";
+import { watchRun, watchRunEvents, type RunEvent } from "./watch-run.ts";
+
+let databases: Databases;
+beforeAll(async () => {
+  databases = await startDatabases();
+});
+afterAll(() => databases[Symbol.asyncDispose]());
+
+let stack = new AsyncDisposableStack();
+afterEach(async () => {
+  const before = stack;
+  stack = new AsyncDisposableStack();
+  await before.disposeAsync();
+});
+
+type Opened = TestRuns & { database: ReturnType<typeof meddling> };
+
+async function open(options: { answer?: Answer; engine?: Engine } = {}): Promise<Opened> {
+  const database = meddling(stack.use(await databases.open()));
+  return { ...stack.use(await openRuns(database, options)), database };
+}
+
+/** Loses the answer of the next write. */
+function loseOne(database: Opened["database"]): void {
+  database.meddle = (name) => {
+    if (!name.startsWith("write_")) return undefined;
+    database.meddle = undefined;
+    return "lose";
+  };
+}
+
+const idOf = async (opened: Opened, body: string): Promise<RunId> => {
+  const { run } = await startRun(opened.runs, opened.caller, { agentId: await opened.agentOf(body), input: {} });
+  return run.id;
+};
+
+test("of the end: who watches gets the final state all the same", async () => {
+  const opened = await open();
+  const id = await idOf(opened, "do: [{pause: {wait: {milliseconds: 200}}}, {last: {set: {a: 1}}}]");
+  const watching = await watchRun(opened.runs, opened.caller.organizationId, id, new AbortController().signal);
+  // The wait is sat out in memory: the next write is the end.
+  loseOne(opened.database);
+  const seen = await Array.fromAsync(watching);
+  expect(opened.database.meddle).toBe(undefined);
+  expect(seen.at(-1)).toMatchObject({ status: "completed", output: { a: 1 } });
+});
+
+test("in the middle: the run goes on, nothing done is done again, and the watchers miss no step's end", async () => {
+  const opened = await open({ answer: () => new Promise((resolve) => setTimeout(resolve, 100, null)) });
+  const id = await idOf(opened, `do: [${call("one")}, ${call("two")}, ${call("three")}]`);
+  const { organizationId } = opened.caller;
+  const events: RunEvent[] = [];
+  const watching = await watchRunEvents(opened.runs, organizationId, id, 0, new AbortController().signal);
+  const watched = (async () => {
+    for await (const event of watching) events.push(event);
+  })();
+  await eventually(() => events.length === 2);
+  // The commit that ends `one` and begins `two`.
+  loseOne(opened.database);
+  await watched;
+  expect(events.at(-1)!.run).toMatchObject({ status: "completed" });
+  const ends = events.flatMap(({ step }) => (step?.status === "completed" ? [step.name] : []));
+  expect(ends).toEqual(["one", "two", "three"]);
+  // `two` was written down as begun, but never called: a repeat that was none.
+  expect(opened.calls).toEqual(["one", "two", "three"]);
+});
+
+test("of the start: the caller hears that it is not known, the run goes on", async () => {
+  const opened = await open();
+  const agentId = await opened.agentOf("do: [{pause: {wait: PT1.2S}}, {last: {set: {a: 1}}}]");
+  loseOne(opened.database);
+  await expect(startRun(opened.runs, opened.caller, { agentId, input: {} })).rejects.toThrow(/terminated/);
+  const [row] = await opened.database.query("select id, organization_id from runs");
+  await eventually(
+    async () => (await readRun(opened.runs, row!["organization_id"], row!["id"]))?.status === "completed",
+    30_000,
+  );
+});
+
+test("a start that takes longer than its `wait`, and then fails, breaks nothing", async () => {
+  const opened = await open();
+  const agentId = await opened.agentOf("do: [{last: {set: {a: 1}}}]");
+  opened.database.meddle = (name) =>
+    name.startsWith("write_")
+      ? new Promise((_, reject) => setTimeout(reject, 1_500, new Error("Connection terminated unexpectedly")))
+      : undefined;
+  const starting = startRun(opened.runs, opened.caller, { agentId, input: {}, waitSeconds: 1 });
+  await expect(starting).rejects.toThrow(/terminated/);
+  opened.database.meddle = (name) =>
+    name.startsWith("write_") ? new Promise((resolve) => setTimeout(resolve, 1_500)) : undefined;
+  const { run } = await startRun(opened.runs, opened.caller, { agentId, input: {}, waitSeconds: 1 });
+  expect(run).toMatchObject({ status: "completed", output: { a: 1 } });
+});
+
+test("a run that the engine finds before its start's answer has come is not begun twice", async () => {
+  const opened = await open({ engine: idle });
+  const { database, runs } = opened;
+  await database.query("insert into executor values (true, $1, 0, now(), false, 0)", [runs.instanceId]);
+  const agentId = await opened.agentOf(`do: [${call("one")}]`);
+  const held = Promise.withResolvers<void>();
+  database.meddle = (name) => (name.startsWith("write_") ? held.promise : undefined);
+  const starting = startRun(runs, opened.caller, { agentId, input: {} });
+  const row = await eventually(async () => (await database.query("select id from runs"))[0]);
+  // As a sweep does that finds a run which this process holds and does not advance.
+  const advancing = advanceRun(runs)(row["id"], new AbortController().signal, undefined);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  database.meddle = undefined;
+  held.resolve();
+  await starting;
+  expect(await advancing).toEqual({ kind: "done" });
+  expect(opened.calls).toEqual(["one"]);
+  const { status }: Run = (await readRun(runs, opened.caller.organizationId, row["id"]))!;
+  expect(status).toBe("completed");
+});

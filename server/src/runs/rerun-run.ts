@@ -1,0 +1,15 @@
+import type { Caller } from "../auth/caller.ts";
+import { notFound } from "../lib/errors.ts";
+import type { RunId } from "../lib/ids.ts";
+import { readRun } from "./read.ts";
+import type { Run } from "./run.ts";
+import type { Runs } from "./runs.ts";
+import { startRun } from "./start-run.ts";
+
+/** A new run with the same input, on the agent's published version. Throws NOT_FOUND and what a start throws. */
+export async function rerunRun(runs: Runs, caller: Caller, { runId }: { runId: RunId }): Promise<Run> {
+  const before = await readRun(runs, caller.organizationId, runId);
+  if (!before) throw notFound("Run");
+  const { run } = await startRun(runs, caller, { agentId: before.agentId, input: before.input });
+  return run;
+}

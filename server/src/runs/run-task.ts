@@ -1,0 +1,46 @@
+/** `run: workflow`: a run of another agent, which is this run's child. */
+import type { Body } from "../definition/plan.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import { encodeId, newId } from "../lib/ids.ts";
+import type { Json } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { evaluated } from "./evaluate.ts";
+import type { Frame } from "./frame.ts";
+import type { Run } from "./run.ts";
+import { isFinal } from "./states.ts";
+
+/**
+ * The child's id is committed with this step before the child is started, so that a repeat starts no second one. Its
+ * output is the task's; its failure is the task's error. With `await: false` the task goes on with its own input.
+ */
+export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>): Promise<Json> {
+  const { execution, input, step, scope, variables } = frame;
+  const { journal, parts } = execution;
+  if (step.state.childId === undefined) {
+    if ((journal.head.state.depth ?? 0) >= LIMITS.runDepth) {
+      throw WorkflowError.of("runtime", `runs start runs at most ${LIMITS.runDepth} deep`);
+    }
+    step.input = await evaluated(execution, body.input, input, variables);
+    step.state.childId = newId();
+    step.state.awaits = body.awaits;
+    journal.touch(step);
+  }
+  await execution.commit();
+  const id = step.state.childId;
+  let child = await parts.startChild({ ...body, id, parent: journal.head, input: step.input! });
+  if (!body.awaits) return input;
+  while (!isFinal(child.status)) {
+    await execution.waitForSignal(scope);
+    child = (await parts.readRun(journal.head.organizationId, id))!;
+  }
+  return outcomeOf(child);
+}
+
+function outcomeOf(child: Run): Json {
+  if (child.status === "completed") return child.output;
+  if (child.error) {
+    const { step: _step, ...fields } = child.error;
+    throw new WorkflowError({ ...fields, instance: null });
+  }
+  throw WorkflowError.of("runtime", `the run ${encodeId("run", child.id)} was ${child.status}`);
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { stepDuration } from "./run.ts";
+import { isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "./states.ts";
+
+const at = (ms: number): Date => new Date(Date.UTC(2026, 10, 21) + ms);
+const now = at(5_000).getTime();
+
+test.each([
+  ["before its start", null, null, null],
+  ["so far", at(0), null, 5_000],
+  ["in the end", at(0), at(1_234), 1_234],
+  ["when the clock was set back meanwhile", at(2_000), at(1_000), 0],
+  ["of more than GraphQL's Int has", at(0), at(29 * 86_400_000), 2 ** 31 - 1],
+])("a step's duration %s", (_, startedAt, finishedAt, ms) => {
+  expect(stepDuration({ startedAt, finishedAt }, now)).toBe(ms);
+});
+
+test("every state but the final three leads on, none to pending, and none to itself", () => {
+  expect(RUN_STATUSES.filter(isFinal)).toEqual(["completed", "failed", "cancelled"]);
+  for (const [from, ends] of Object.entries(RUN_TRANSITIONS)) {
+    expect(ends).not.toContain("pending");
+    expect(ends).not.toContain(from);
+  }
+});

@@ -1,0 +1,37 @@
+import type { Agent } from "../agents/agent.ts";
+import { updateLimit } from "../agents/store.ts";
+import type { Caller } from "../auth/caller.ts";
+import { badInput, notFound } from "../lib/errors.ts";
+import type { AgentId } from "../lib/ids.ts";
+import { admitRuns, limitRuns } from "./admit-runs.ts";
+import type { Runs } from "./runs.ts";
+
+/** `concurrency`: how many of the agent's runs may have begun and not ended at the same time; null: any number. */
+export type LimitRequest = { agentId: AgentId; concurrency: number | null };
+
+/**
+ * Holds for open runs too, but stops none that has begun; what is over it queues. Another process may start runs without
+ * it for 5 s (agents/agent-cache.ts). Throws NOT_FOUND, BAD_USER_INPUT.
+ */
+export async function setAgentLimit(
+  runs: Runs,
+  { organizationId }: Caller,
+  { agentId, concurrency }: LimitRequest,
+): Promise<Agent> {
+  if (concurrency !== null && concurrency < 1) throw tooLow();
+  const now = runs.clock.now();
+  const agent = await runs.database.transaction(async (query) => {
+    const changed = await updateLimit(query, organizationId, agentId, concurrency, now);
+    if (!changed) throw notFound("Agent");
+    if (concurrency !== null) await limitRuns(query, organizationId, agentId);
+    return changed;
+  });
+  runs.agents.cache.invalidate(organizationId, agentId);
+  await admitRuns(runs, organizationId, agentId);
+  return agent;
+}
+
+function tooLow(): Error {
+  const message = "must be at least 1, or null for no limit; to refuse new runs pause the agent";
+  return badInput(`input.concurrency ${message}`, [{ path: "input.concurrency", code: "out_of_range", message }]);
+}

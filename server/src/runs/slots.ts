@@ -1,0 +1,83 @@
+/**
+ * How many runs this process advances at once, and who is next: organizations take turns, whatever each has queued, and
+ * none has all slots, so that another's run does not wait for long calls to end.
+ */
+import type { OrganizationId } from "../lib/ids.ts";
+
+type Organization = OrganizationId | undefined;
+
+/** What one organization may have of all slots. */
+const MOST_SHARE = 0.9;
+
+export class Slots {
+  #free: number;
+  readonly #most: number;
+  readonly #taken = new Map<Organization, number>();
+  /** In the order in which organizations have their turn. */
+  readonly #queues = new Map<Organization, (() => void)[]>();
+
+  constructor(slots: number) {
+    this.#free = slots;
+    this.#most = Math.ceil(slots * MOST_SHARE);
+  }
+
+  /** Whether somebody waits for a slot. */
+  get contended(): boolean {
+    return this.#queues.size > 0;
+  }
+
+  /** A slot at once, or none. */
+  tryTake(organizationId: Organization): boolean {
+    if (this.#free === 0 || this.#queues.has(organizationId) || !this.#mayTake(organizationId)) return false;
+    this.#take(organizationId);
+    return true;
+  }
+
+  /** Resolves with a slot; without one when `signal` aborts first. */
+  take(organizationId: Organization, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    if (this.tryTake(organizationId)) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const queue = this.#queues.get(organizationId) ?? [];
+      if (queue.length === 0) this.#queues.set(organizationId, queue);
+      const granted = (): void => {
+        signal.removeEventListener("abort", aborted);
+        resolve(true);
+      };
+      const aborted = (): void => {
+        const index = queue.indexOf(granted);
+        if (index >= 0) queue.splice(index, 1);
+        if (queue.length === 0) this.#queues.delete(organizationId);
+        resolve(false);
+      };
+      queue.push(granted);
+      signal.addEventListener("abort", aborted, { once: true });
+    });
+  }
+
+  release(organizationId: Organization): void {
+    this.#free++;
+    const left = this.#taken.get(organizationId)! - 1;
+    if (left === 0) this.#taken.delete(organizationId);
+    else this.#taken.set(organizationId, left);
+    for (const [next, queue] of this.#queues) {
+      if (!this.#mayTake(next)) continue;
+      // To the end of the round; gone when nothing of it is left.
+      this.#queues.delete(next);
+      this.#take(next);
+      const granted = queue.shift()!;
+      if (queue.length > 0) this.#queues.set(next, queue);
+      granted();
+      return;
+    }
+  }
+
+  #mayTake(organizationId: Organization): boolean {
+    return (this.#taken.get(organizationId) ?? 0) < this.#most;
+  }
+
+  #take(organizationId: Organization): void {
+    this.#free--;
+    this.#taken.set(organizationId, (this.#taken.get(organizationId) ?? 0) + 1);
+  }
+}

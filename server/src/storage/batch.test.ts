@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { LIMITS } from "../lib/limits.ts";
+import { Batch } from "./batch.ts";
+
+type Item = { id: string; bytes?: number };
+type Write = { ids: string[]; answer: (error?: unknown) => void };
+
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A write whose answers the test gives, in the order that it wants. */
+function held(): { writes: Write[]; batch: Batch<Item, string> } {
+  const writes: Write[] = [];
+  const batch = new Batch<Item, string>({
+    id: (item) => item.id,
+    bytes: (item) => item.bytes ?? 1,
+    write: (items) =>
+      new Promise((resolve, reject) => {
+        const answer = (error?: unknown): void =>
+          error ? reject(error) : resolve(items.map((item) => `wrote ${item.id}`));
+        writes.push({ ids: items.map((item) => item.id), answer });
+      }),
+  });
+  return { writes, batch };
+}
+
+/** A write that answers by itself; `fails` says with which error, if any. */
+function immediate(fails: (ids: string[], call: number) => unknown): { calls: string[][]; batch: Batch<Item, string> } {
+  const calls: string[][] = [];
+  const batch = new Batch<Item, string>({
+    id: (item) => item.id,
+    bytes: () => 1,
+    write: async (items) => {
+      const ids = items.map((item) => item.id);
+      const error = fails(ids, calls.push(ids));
+      if (error) throw error;
+      return ids.map((id) => `wrote ${id}`);
+    },
+  });
+  return { calls, batch };
+}
+
+const pgError = (code: string): Error => Object.assign(new Error(`code ${code}`), { code });
+
+describe("what is written together", () => {
+  test("everything of one tick, sorted by id, each with its own result", async () => {
+    const { writes, batch } = held();
+    const results = ["b", "c", "a"].map((id) => batch.add({ id }));
+    expect(writes).toEqual([]);
+    await nextTick();
+    expect(writes.map((write) => write.ids)).toEqual([["a", "b", "c"]]);
+    writes[0]!.answer();
+    expect(await Promise.all(results)).toEqual(["wrote b", "wrote c", "wrote a"]);
+  });
+
+  test("while one is in flight a further one is begun for four, two are in flight at most", async () => {
+    const { writes, batch } = held();
+    const results: Promise<string>[] = [];
+    const add = async (ids: string): Promise<void> => {
+      for (const id of ids) results.push(batch.add({ id }));
+      await nextTick();
+    };
+    for (const ids of ["a", "bc", "d", "e", "fghi", "n"]) await add(ids);
+    expect(writes.map(({ ids }) => ids.join(""))).toEqual(["a", "bcde"]);
+    writes[1]!.answer();
+    await results[1];
+    await nextTick();
+    expect(writes[2]!.ids.join("")).toBe("fghin");
+    for (const write of writes) write.answer();
+    expect(await Promise.all(results)).toEqual(Array.from("abcdefghin", (id) => `wrote ${id}`));
+  });
+
+  test(`at most ${LIMITS.batchRows} rows`, async () => {
+    const { calls, batch } = immediate(() => undefined);
+    const ids = Array.from({ length: LIMITS.batchRows * 2 + 1 }, (_, index) => String(index).padStart(4, "0"));
+    await Promise.all(ids.map((id) => batch.add({ id })));
+    expect(calls.map((call) => call.length)).toEqual([LIMITS.batchRows, LIMITS.batchRows, 1]);
+    expect(calls.flat()).toEqual(ids);
+  });
+
+  test(`at most ${LIMITS.batchBytes} bytes, but an item that is larger goes alone`, async () => {
+    const { writes, batch } = held();
+    const half = LIMITS.batchBytes / 2;
+    const results = [
+      batch.add({ id: "a", bytes: half }),
+      batch.add({ id: "b", bytes: half }),
+      batch.add({ id: "c", bytes: LIMITS.batchBytes * 2 }),
+      batch.add({ id: "d", bytes: 1 }),
+    ];
+    await nextTick();
+    for (const next of [0, 1, 2]) {
+      writes[next]!.answer();
+      await nextTick();
+      await nextTick();
+    }
+    expect(writes.map((write) => write.ids)).toEqual([["a", "b"], ["c"], ["d"]]);
+    await Promise.all(results);
+  });
+});
+
+describe("a failed write", () => {
+  test("is repeated item by item: each caller gets its own error or result", async () => {
+    const { calls, batch } = immediate((ids) => ids.includes("bad") && pgError("23505"));
+    const results = await Promise.allSettled(["a", "bad", "c"].map((id) => batch.add({ id })));
+    expect(results).toMatchObject([
+      { status: "fulfilled", value: "wrote a" },
+      { status: "rejected", reason: { code: "23505" } },
+      { status: "fulfilled", value: "wrote c" },
+    ]);
+    expect(calls).toEqual([["a", "bad", "c"], ["a"], ["bad"], ["c"]]);
+  });
+
+  test("of a single item is not repeated", async () => {
+    const { calls, batch } = immediate(() => pgError("23505"));
+    await expect(batch.add({ id: "a" })).rejects.toMatchObject({ code: "23505" });
+    expect(calls).toEqual([["a"]]);
+  });
+
+  test("by a deadlock is repeated, even for a single item, three times", async () => {
+    const twice = immediate((_, call) => call <= 2 && pgError("40P01"));
+    expect(await twice.batch.add({ id: "a" })).toBe("wrote a");
+    expect(twice.calls).toHaveLength(3);
+    const always = immediate(() => pgError("40P01"));
+    await expect(always.batch.add({ id: "a" })).rejects.toMatchObject({ code: "40P01" });
+    expect(always.calls).toHaveLength(4);
+  });
+
+  test("by a lost database fails all the rest at once: none waits for its own timeout", async () => {
+    const { calls, batch } = immediate(() => pgError("57P01"));
+    const results = await Promise.allSettled(["a", "b", "c"].map((id) => batch.add({ id })));
+    expect(results.map((result) => result.status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(calls).toEqual([["a", "b", "c"], ["a"]]);
+  });
+
+  test("does not stop the ones after it", async () => {
+    const { batch } = immediate((ids) => ids.includes("bad") && pgError("23505"));
+    await expect(batch.add({ id: "bad" })).rejects.toThrow();
+    await expect(batch.add({ id: "bad" })).rejects.toThrow();
+    expect(await batch.add({ id: "good" })).toBe("wrote good");
+  });
+});

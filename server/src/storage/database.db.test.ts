@@ -1,0 +1,145 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { createLog } from "../lib/log.ts";
+import { openDatabase, type Database } from "./database.ts";
+import { isUnavailable } from "./pg-errors.ts";
+
+let server: TestPostgres;
+let database: Database;
+
+beforeAll(async () => {
+  server = await startTestPostgres({ synchronous_commit: "off", timezone: "Asia/Tokyo", datestyle: "German" });
+  database = openDatabase({
+    connection: { connectionString: server.url },
+    isEmbedded: false,
+    log: createLog("silent"),
+  });
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await server.stop();
+});
+
+/** Ends every session but the one that asks. */
+const endSessions = (): Promise<unknown> =>
+  database.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+  );
+
+test("json is parsed as it is, timestamptz is a Date, int8 a number, bytea a Buffer", async () => {
+  const [row] = await database.query(
+    `select $1::json as value, timestamptz '2026-11-21 12:00:00.123Z' as at, count(*) as count, '\\x00ff'::bytea as bytes from pg_class where false`,
+    [`{"b": 1, "a": "\\u0000 \\ud800", "c": [1.5, null]}`],
+  );
+  expect(row).toEqual({
+    value: { b: 1, a: "\u0000 \ud800", c: [1.5, null] },
+    at: new Date("2026-11-21T12:00:00.123Z"),
+    count: 0,
+    bytes: Buffer.from([0, 255]),
+  });
+  expect(Object.keys(row!.value as object)).toEqual(["b", "a", "c"]);
+});
+
+test("a Date goes in and comes out as the same instant, whatever the server's time zone", async () => {
+  const at = new Date("2026-03-29T01:30:00.999Z");
+  expect(await database.query("select $1::timestamptz as at", [at])).toEqual([{ at }]);
+});
+
+test("commits are durable on every connection although the server's own setting says otherwise", async () => {
+  const text = "select current_setting('synchronous_commit') as value";
+  expect(await database.query(text)).toEqual([{ value: "on" }]);
+  expect(await database.hot("durable", text, [])).toEqual([{ value: "on" }]);
+  const client = await database.dedicated();
+  expect((await client.query(text)).rows).toEqual([{ value: "on" }]);
+  await client.end();
+});
+
+test("the hot pool prepares a named statement and keeps its generic plan; the list pool plans with the values", async () => {
+  await database.hot("sum", "select $1::int + $2::int as sum", [1, 2]);
+  expect(await database.hot("sum", "select $1::int + $2::int as sum", [3, 4])).toEqual([{ sum: 7 }]);
+  const plans = `select name, generic_plans::int as generic, custom_plans::int as custom from pg_prepared_statements where name = 'sum'`;
+  expect(await database.hot("plans", plans, [])).toEqual([{ name: "sum", generic: 2, custom: 0 }]);
+  expect(await database.query("select count(*) as count from pg_prepared_statements")).toEqual([{ count: 0 }]);
+});
+
+test("a statement whose table changed under it is prepared anew", async () => {
+  await database.query("create table changing as select 1 as a");
+  expect(await database.hot("changing", "select * from changing", [])).toEqual([{ a: 1 }]);
+  await database.query("alter table changing add column b int");
+  expect(await database.hot("changing", "select * from changing", [])).toEqual([{ a: 1, b: null }]);
+});
+
+test("a transaction is committed whole, or not at all when its work throws", async () => {
+  await database.query("create table counted (value int)");
+  expect(await database.transaction(async (query) => query("insert into counted values (1) returning value"))).toEqual([
+    { value: 1 },
+  ]);
+  const failing = database.transaction(async (query) => {
+    await query("insert into counted values (2)");
+    throw new Error("on second thought");
+  });
+  await expect(failing).rejects.toThrow("on second thought");
+  expect(await database.query("select value from counted")).toEqual([{ value: 1 }]);
+});
+
+test("connections that die while idle are replaced, and nothing crashes", async () => {
+  await Promise.all(Array.from({ length: 4 }, () => database.hot("nap", "select pg_sleep(0.05)", [])));
+  await endSessions();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const results = await Promise.all(Array.from({ length: 8 }, () => database.hot("one", "select 1 as one", [])));
+  expect(results.flat()).toEqual(Array.from({ length: 8 }, () => ({ one: 1 })));
+});
+
+test("a connection that dies under a statement is unavailable to its caller alone", async () => {
+  const cut = database.hot("long", "select pg_sleep(30)", []).catch((error: unknown) => error);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await endSessions();
+  expect(isUnavailable(await cut)).toBe(true);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(await database.hot("one", "select 1 as one", [])).toEqual([{ one: 1 }]);
+});
+
+test("nor does one that dies within a transaction or under Kysely", async () => {
+  const cut = database.transaction(async (query) => {
+    await query("select 1");
+    await query("select pg_sleep(30)");
+  });
+  const cutToo = sql`select pg_sleep(30)`.execute(database.kysely);
+  const settled = Promise.allSettled([cut, cutToo]);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await endSessions();
+  for (const result of await settled) {
+    expect(result.status === "rejected" && isUnavailable(result.reason)).toBe(true);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(await database.query("select 1 as one")).toEqual([{ one: 1 }]);
+});
+
+test("a dedicated connection that dies says so by its events and does not crash", async () => {
+  const client = await database.dedicated();
+  const ended = new Promise((resolve) => client.once("end", resolve));
+  await endSessions();
+  await ended;
+});
+
+test("after it is closed, a query is refused as unavailable", async () => {
+  const closed = openDatabase({
+    connection: { connectionString: server.url },
+    isEmbedded: false,
+    log: createLog("silent"),
+  });
+  await closed.query("select 1");
+  await closed[Symbol.asyncDispose]();
+  expect(isUnavailable(await closed.query("select 1").catch((error: unknown) => error))).toBe(true);
+});
+
+test("a server that is not there is unavailable", async () => {
+  const absent = openDatabase({
+    connection: { host: "/nonexistent", port: 1 },
+    isEmbedded: true,
+    log: createLog("silent"),
+  });
+  expect(isUnavailable(await absent.query("select 1").catch((error: unknown) => error))).toBe(true);
+  await absent[Symbol.asyncDispose]();
+});

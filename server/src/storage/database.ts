@@ -1,0 +1,159 @@
+/**
+ * The database handle. Two pools: the hot path's few named statements keep generic plans in connections of their own
+ * (planning anew costs more than running them), lists are planned with their values.
+ */
+import { Kysely, PostgresDialect } from "kysely";
+import pg from "pg";
+import { messageOf } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+import { codeOf } from "./pg-errors.ts";
+import type { Tables } from "./schema.ts";
+
+/** Where PostgreSQL is: node-postgres' own settings (a socket folder as `host`, or a `connectionString`). */
+export type Connection = Pick<
+  pg.ClientConfig,
+  "connectionString" | "host" | "port" | "user" | "password" | "database" | "application_name" | "keepAlive"
+>;
+
+/** A row as an object by column name; its types are stated where the statement is written. */
+export type Row = Record<string, any>;
+export type Query = (text: string, values?: unknown[]) => Promise<Row[]>;
+
+export type Database = {
+  /** Ordinary queries and lists, on the list pool. */
+  kysely: Kysely<Tables>;
+  /** A named statement, prepared once per connection of the hot pool and run by its generic plan. The name stands for the text. */
+  hot(name: string, text: string, values: unknown[]): Promise<Row[]>;
+  /** On the list pool, planned with its values. */
+  query: Query;
+  /** One short transaction on the list pool; rolled back when `work` throws. */
+  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>;
+  /** A connected client outside the pools (locks, LISTEN). Its errors and its end come as its events; the caller ends it. */
+  dedicated(): Promise<pg.Client>;
+  /** True on the PostgreSQL that this process started for itself. */
+  isEmbedded: boolean;
+  /** Months whose partitions are known to exist, as `2026_11`; kept by `partitions.ts`. */
+  months: Set<string>;
+} & AsyncDisposable;
+
+export type DatabaseOptions = {
+  connection: Connection;
+  isEmbedded: boolean;
+  log: Log;
+  hotConnections?: number;
+  listConnections?: number;
+};
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Idle backends cost about 5 MB each: all but one of a pool are closed after this. */
+const IDLE_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 5_000;
+
+/** Sent as SET, not as startup options: a pooler in session mode would refuse those. */
+const SESSION = `
+set timezone = 'UTC'; set datestyle = 'ISO'; set jit = off;
+set idle_in_transaction_session_timeout = '30s';
+select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';`;
+const LIST_SESSION = `${SESSION} set statement_timeout = '30s';`;
+/**
+ * A generic plan can't see how few rows a batch has, and tables that were empty when it was made look small:
+ * without these it may hash or scan a whole partition.
+ */
+const HOT_SESSION = `${SESSION} set statement_timeout = '30s'; set plan_cache_mode = force_generic_plan;
+set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set enable_bitmapscan = off;`;
+
+const JSON_OID = 114;
+const INT8_OID = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: "text" | "binary") => {
+    if (format !== "binary" && oid === JSON_OID) return JSON.parse;
+    if (format !== "binary" && oid === INT8_OID) return Number;
+    return pg.types.getTypeParser(oid, format);
+  }) as typeof pg.types.getTypeParser,
+};
+
+function createPool(options: DatabaseOptions, max: number, session: string): pg.Pool {
+  const pool = new pg.Pool({
+    ...options.connection,
+    types,
+    max,
+    min: 1,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // The pool waits for what this returns, although its types say void.
+    onConnect: (client) => client.query(session) as unknown as void,
+  });
+  // A connection that dies is replaced by the pool. Without these listeners it would end the process: idle, and in use.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("error", (error) => {
+    if (!pool.ending) options.log.warn({ reason: messageOf(error) }, "a database connection was lost");
+  });
+  return pool;
+}
+
+/** The schema changed under a prepared statement, or a pooler dropped it: the statement did not run. */
+const isStalePlan = (error: unknown): boolean => ["0A000", "26000"].includes(codeOf(error) ?? "");
+
+async function runNamed(pool: pg.Pool, name: string, text: string, values: unknown[]): Promise<Row[]> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<Row>({ name, text, values });
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(isStalePlan(error));
+    throw error;
+  }
+}
+
+async function inTransaction<Result>(pool: pg.Pool, work: (query: Query) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    const result = await work(async (text, values) => (await client.query<Row>(text, values ?? [])).rows);
+    await client.query("commit");
+    client.release();
+    return result;
+  } catch (error) {
+    const rolledBack = await client.query("rollback").then(
+      () => true,
+      () => false,
+    );
+    client.release(!rolledBack);
+    throw error;
+  }
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const hotPool = createPool(options, options.hotConnections ?? 4, HOT_SESSION);
+  const listPool = createPool(options, options.listConnections ?? 4, LIST_SESSION);
+  const clients = new Set<pg.Client>();
+
+  const dedicated = async (): Promise<pg.Client> => {
+    const client = new pg.Client({ ...options.connection, types, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+    client.on("error", (error) => options.log.warn({ reason: messageOf(error) }, "a database connection was lost"));
+    client.once("end", () => clients.delete(client));
+    await client.connect();
+    clients.add(client);
+    await client.query(SESSION);
+    return client;
+  };
+
+  return {
+    kysely: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: listPool }) }),
+    hot: (name, text, values) =>
+      runNamed(hotPool, name, text, values).catch((error: unknown) => {
+        if (!isStalePlan(error)) throw error;
+        return runNamed(hotPool, name, text, values);
+      }),
+    query: async (text, values) => (await listPool.query<Row>(text, values ?? [])).rows,
+    transaction: (work) => inTransaction(listPool, work),
+    dedicated,
+    isEmbedded: options.isEmbedded,
+    months: new Set(),
+    async [Symbol.asyncDispose]() {
+      const closing = Promise.all([hotPool.end(), listPool.end(), ...[...clients].map((client) => client.end())]);
+      await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** Starts processes that serve a data folder, kills them and cleans up after them: for the tests of the launcher. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { socketConnection } from "./embedded.ts";
+import type { Ready } from "./embedded.testsuite.ts";
+import { isAlive, readPidFile } from "./postmaster.ts";
+
+export const PROGRAM = path.join(import.meta.dirname, "embedded.testsuite.ts");
+export const SERVER_URL = "http://127.0.0.1:4400/";
+
+export type Started = {
+  child: ChildProcess;
+  exited: Promise<number | null>;
+  ready: Promise<Ready | undefined>;
+  /** What it has written on stderr. */
+  said(): string;
+};
+export type StartOptions = {
+  rootFolders?: string;
+  uid?: number;
+  gid?: number;
+  program?: string;
+  env?: Record<string, string>;
+};
+
+/** A folder of a test's own, with the processes that it starts on a data folder in it. */
+export class Launcher {
+  readonly base: string;
+  dataFolder: string;
+  readonly #started: Started[] = [];
+
+  constructor() {
+    this.base = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), "autograph-embedded-"));
+    fs.chmodSync(this.base, 0o755);
+    this.dataFolder = path.join(this.base, "data");
+  }
+
+  start({ program = PROGRAM, env, ...options }: StartOptions = {}): Started {
+    const request = JSON.stringify({ dataFolder: this.dataFolder, url: SERVER_URL, ...options });
+    const child = spawn(process.execPath, [program, request], { env: { ...process.env, TMPDIR: this.base, ...env } });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    const exited = once(child, "close").then(([code]) => code as number | null);
+    const line = once(child.stdout.setEncoding("utf8"), "data").then(([text]) => JSON.parse(text as string) as Ready);
+    const one: Started = { child, exited, ready: Promise.race([line, exited.then(() => undefined)]), said: () => said };
+    this.#started.push(one);
+    return one;
+  }
+
+  /** Kills everything that was started and removes the folder. */
+  async cleanUp(): Promise<void> {
+    const clusters = new Set([path.join(this.dataFolder, "postgres")]);
+    for (const one of this.#started) {
+      const ready = await Promise.race([one.ready, sleep(0)]);
+      if (ready) clusters.add(path.join(ready.dataFolder, "postgres"));
+      one.child.kill("SIGKILL");
+      await one.exited;
+    }
+    for (const cluster of clusters) {
+      const pid = readPidFile(cluster)?.pid;
+      if (pid === undefined || !isAlive(pid)) continue;
+      process.kill(pid, "SIGQUIT");
+      await until(() => !isAlive(pid));
+    }
+    fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+}
+
+export async function readyOf(one: Started): Promise<Ready> {
+  const ready = await one.ready;
+  if (!ready) throw new Error(`it did not start: ${one.said()}`);
+  return ready;
+}
+
+export async function stop(one: Started, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  one.child.kill(signal);
+  await one.exited;
+}
+
+export async function query(ready: Ready, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(socketConnection(ready.socketFolder));
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(20);
+}
+
+/** What `work` answers as soon as it succeeds: PostgreSQL may be recovering. Ten seconds at most. */
+export async function eventually<Result>(work: () => Promise<Result>, tries = 500): Promise<Result> {
+  return work().catch(async (error: unknown) => {
+    if (tries === 0) throw error;
+    await sleep(20);
+    return eventually(work, tries - 1);
+  });
+}

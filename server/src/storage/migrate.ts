@@ -1,0 +1,56 @@
+/** Brings the schema up to date. Safe from many processes at once: Kysely's migrator holds an advisory lock meanwhile. */
+import { Kysely, PostgresDialect } from "kysely";
+import { Migrator, type Migration } from "kysely/migration";
+import { OperatorError } from "../lib/errors.ts";
+import type { Database } from "./database.ts";
+import * as start from "./migrations/0001-start.ts";
+
+/** In order; a name is never changed and a migration never edited once released. */
+export const MIGRATIONS: Record<string, Migration> = {
+  "0001-start": start,
+};
+
+/** Names of the migrations that this database has seen, in order. */
+export async function migrationsOf(database: Database): Promise<string[]> {
+  const [table] = await database.query("select to_regclass('kysely_migration') as name");
+  if (table?.name === null) return [];
+  const rows = await database.query("select name from kysely_migration order by name");
+  return rows.map((row) => row.name as string);
+}
+
+/** Returns the names of the migrations that were carried out. Throws OperatorError on a schema newer than the program. */
+export async function migrate(database: Database, migrations = MIGRATIONS): Promise<string[]> {
+  const known = Object.keys(migrations);
+  const done = await migrationsOf(database);
+  refuseNewer(done, known);
+  if (done.length === known.length) return [];
+  const client = await database.dedicated();
+  try {
+    // One connection for all: the lock belongs to a session, and the pool's statement_timeout must not cut a long migration.
+    const pool = {
+      connect: async () => Object.assign(client, { release: () => {} }),
+      end: async () => {},
+      options: {},
+    };
+    const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+    const { error, results } = await new Migrator({
+      db: kysely,
+      provider: { getMigrations: async () => migrations },
+    }).migrateToLatest();
+    if (error !== undefined) {
+      refuseNewer(await migrationsOf(database), known);
+      throw error;
+    }
+    return (results ?? []).map((result) => result.migrationName);
+  } finally {
+    await client.end();
+  }
+}
+
+function refuseNewer(done: string[], known: string[]): void {
+  const unknown = done.findLast((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new OperatorError(
+    `The database's schema (${unknown}) is newer than this program's (${known.at(-1)}): start the newer Autograph, or restore a backup`,
+  );
+}

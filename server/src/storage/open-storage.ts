@@ -1,0 +1,87 @@
+/** The single entrance to storage: PostgreSQL (ours or the operator's), schema, partitions, free space. */
+import path from "node:path";
+import { every, type Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+import { connectServer } from "./connect.ts";
+import { findDataFolder, makeFolder } from "./data-folder.ts";
+import { openDatabase, type Database } from "./database.ts";
+import { openEmbedded, socketConnection, type EmbeddedPostgres } from "./embedded.ts";
+import { instanceOf } from "./instance-lock.ts";
+import { migrate } from "./migrate.ts";
+import { ensurePartitions, readMonths } from "./partitions.ts";
+import { isPostmasterOf, readPidFile } from "./postmaster.ts";
+import { unlimitedSpace, watchSpace, type Space, type SpaceOptions } from "./space.ts";
+
+export type StorageOptions = {
+  /** The operator's PostgreSQL; without it a private one is started in the data folder. */
+  databaseUrl?: string | undefined;
+  dataFolder: string;
+  /** The public URL: told to whoever starts a second server on this data folder. */
+  url: string;
+  clock: Clock;
+  log: Log;
+  space?: Partial<SpaceOptions>;
+};
+
+export type Storage = {
+  database: Database;
+  /** The data folder in use, absolute: another than the one asked for when PostgreSQL's user can't enter root's. */
+  dataFolder: string;
+  space: Space;
+} & AsyncDisposable;
+
+const PARTITIONS_EVERY_MS = 3_600_000;
+
+/** Throws OperatorError with one helpful line when storage can't be opened. */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  await using stack = new AsyncDisposableStack();
+  const { clock, log } = options;
+  if (options.databaseUrl !== undefined) makeFolder(options.dataFolder);
+  const embedded = options.databaseUrl === undefined ? stack.use(await openEmbedded(options)) : undefined;
+  const database = stack.use(await openServer(options, embedded));
+  await migrate(database);
+  await ensurePartitions(database, clock.now());
+  stack.use(
+    every(clock, PARTITIONS_EVERY_MS, async () => {
+      await ensurePartitions(database, clock.now()).catch((error: unknown) => {
+        log.warn({ reason: messageOf(error) }, "next months' partitions were not made");
+      });
+    }),
+  );
+  const dataFolder = embedded?.dataFolder ?? path.resolve(options.dataFolder);
+  const space = embedded
+    ? stack.use(await watchSpace({ ...options.space, folder: dataFolder, clock, log }))
+    : unlimitedSpace;
+  const opened = stack.move();
+  return { database, dataFolder, space, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+async function openServer(options: StorageOptions, embedded: EmbeddedPostgres | undefined): Promise<Database> {
+  if (embedded) return openDatabase({ connection: embedded.connection, isEmbedded: true, log: options.log });
+  return connectServer(options.databaseUrl!, options.log);
+}
+
+/**
+ * For the command line beside a running server: its database by its `DATABASE_URL` or data folder, nothing started,
+ * nothing migrated. Undefined when no server runs on the data folder.
+ */
+export async function attachStorage(
+  options: Pick<StorageOptions, "databaseUrl" | "dataFolder" | "log">,
+): Promise<{ database: Database; dataFolder: string } | undefined> {
+  const { databaseUrl, log } = options;
+  const few = { hotConnections: 1, listConnections: 2 };
+  let dataFolder = path.resolve(options.dataFolder);
+  let database: Database;
+  if (databaseUrl === undefined) {
+    const data = findDataFolder(dataFolder);
+    const postmaster = instanceOf(data.folder) && readPidFile(data.cluster);
+    if (!postmaster || !isPostmasterOf(postmaster.pid, data.cluster)) return undefined;
+    dataFolder = data.folder;
+    database = openDatabase({ connection: socketConnection(postmaster.socketFolder), isEmbedded: true, log, ...few });
+  } else {
+    database = await connectServer(databaseUrl, log, few);
+  }
+  await readMonths(database);
+  return { database, dataFolder };
+}

@@ -1,0 +1,63 @@
+/** How the embedded PostgreSQL is set up, given on its command line: what a newer program changes holds from its next start. */
+
+/** Each with the reason where it is not the usual. */
+const SETTINGS: Record<string, string> = {
+  // Reached by the socket in a private folder alone.
+  listen_addresses: "",
+  unix_socket_permissions: "0700",
+  port: "5432",
+  cluster_name: "autograph",
+
+  // Few and small: a backend costs about 5 MB. 8 for the pools, 3 dedicated, the rest for the command line.
+  max_connections: "32",
+  shared_buffers: "64MB",
+  work_mem: "4MB",
+  maintenance_work_mem: "32MB",
+  huge_pages: "off",
+  // A list over 24 months of partitions with their indexes takes 170 locks.
+  max_locks_per_transaction: "128",
+
+  // No processes that nothing here needs.
+  max_worker_processes: "1",
+  max_parallel_workers: "0",
+  max_parallel_workers_per_gather: "0",
+  max_parallel_maintenance_workers: "0",
+  max_logical_replication_workers: "0",
+  autovacuum_worker_slots: "2",
+  autovacuum_max_workers: "2",
+  io_method: "sync",
+  jit: "off",
+
+  // An acknowledged run survives power loss.
+  fsync: "on",
+  full_page_writes: "on",
+  synchronous_commit: "on",
+  // Nothing replicates from it: less is written.
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  min_wal_size: "96MB",
+  max_wal_size: "512MB",
+  checkpoint_timeout: "15min",
+  random_page_cost: "1.1",
+
+  // Its log goes to a file: no statements, values or keys in it.
+  logging_collector: "off",
+  log_destination: "stderr",
+  log_line_prefix: "%m ",
+  log_min_messages: "log",
+  log_min_error_statement: "panic",
+  log_error_verbosity: "terse",
+  log_checkpoints: "off",
+  lc_messages: "C",
+  log_timezone: "UTC",
+  timezone: "UTC",
+};
+
+/** The arguments of `postgres`. */
+export const postgresArguments = (cluster: string, socketFolder: string): string[] => [
+  "-D",
+  cluster,
+  "-k",
+  socketFolder,
+  ...Object.entries(SETTINGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+];

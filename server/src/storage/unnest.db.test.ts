@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { startTestPostgres } from "../../../test/postgres.ts";
+import { createLog } from "../lib/log.ts";
+import { openDatabase } from "./database.ts";
+import { RowSet } from "./unnest.ts";
+
+type Sample = {
+  a: string | null;
+  b: string | null;
+  c: number | null;
+  d: boolean | null;
+  e: string | null;
+  f: number | null;
+};
+const ROWS = new RowSet<Sample>("r", { a: "uuid", b: "text", c: "int4", d: "bool", e: "json", f: "ms" });
+
+test("rows come back from PostgreSQL as they were", async () => {
+  await using postgres = await startTestPostgres();
+  await using database = openDatabase({
+    connection: { connectionString: postgres.url },
+    isEmbedded: false,
+    log: createLog("silent"),
+  });
+  const long = "ä€😀x".repeat(40_000);
+  const rows: Sample[] = [
+    {
+      a: "0190f0a1-5b7c-7def-8123-456789abcdef",
+      b: "plain",
+      c: -2_147_483_648,
+      d: true,
+      e: '{"n":"\\u0000"}',
+      f: 1_763_740_000_123,
+    },
+    { a: null, b: null, c: null, d: null, e: null, f: null },
+    { a: "ffffffff-ffff-ffff-ffff-ffffffffffff", b: 'quote " \\ {,} NULL', c: 0, d: false, e: "[1]", f: 0 },
+    { a: "00000000-0000-0000-0000-000000000000", b: long, c: 7, d: true, e: JSON.stringify(long), f: -1 },
+    { a: null, b: "", c: 1, d: false, e: "null", f: 253_402_300_799_999 },
+  ];
+  const columns = ROWS.columns(["a", "b", "c", "d", "e", "f"]);
+  const select = `select ${columns}, e::text as text from`;
+  const arrays = await database.hot("arrays", `${select} ${ROWS.from(1)}`, ROWS.values(rows));
+  const listed = await database.hot("listed", `${select} ${ROWS.listed(1, rows.length)}`, ROWS.listedValues(rows));
+  expect(listed).toEqual(arrays);
+  expect(arrays.map(({ a, b, c, d, text, to_timestamp: f }) => ({ a, b, c, d, e: text, f: f && f.getTime() }))).toEqual(
+    rows,
+  );
+});

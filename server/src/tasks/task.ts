@@ -1,0 +1,22 @@
+/** What a kind of call is to the interpreter. One file a kind; `calls.ts` lists them. */
+import type { Json, JsonObject } from "../lib/json.ts";
+
+export type CallContext = {
+  /** A hash of (run, step): the same for every attempt, new for every visit. */
+  idempotencyKey: string;
+  /** Aborts when the run is cancelled or a timeout ends the task. */
+  signal: AbortSignal;
+  /** Evaluated anew for each attempt: it may hold secrets and is never kept. */
+  authentication: Json | undefined;
+};
+
+/** A call with an effect outside: it is made only after its step's commit as `running`. Both throw WorkflowError. */
+export type Call = {
+  /**
+   * From the evaluated arguments and the task's input to what is sent, kept and shown as the step's input. `written` is
+   * the arguments as their author wrote them, to tell a text of his from one that an expression yielded.
+   */
+  prepare(values: JsonObject, input: Json, written: JsonObject): JsonObject;
+  perform(request: JsonObject, context: CallContext): Promise<Json>;
+};
+export type Calls = Record<string, Call>;

@@ -1,0 +1,84 @@
+/** A real Chromium for the tests of pages: the one from npm on Linux x64, elsewhere an installed Chrome. */
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { AxeBuilder } from "@axe-core/playwright";
+import { chromium, type Browser, type Page } from "playwright-core";
+
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  // A page that asks for anything beyond this machine fails here as it would without a network.
+  "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
+];
+
+export async function openBrowser(): Promise<Browser> {
+  if (process.platform !== "linux" || process.arch !== "x64")
+    return chromium.launch({ channel: "chrome", args: ARGUMENTS });
+  const home = await unpackChromium();
+  return chromium.launch({ executablePath: join(home, "chromium"), args: ARGUMENTS, env: environment(home) });
+}
+
+/**
+ * The unpacked browser's folder, made once for each version of the package (2 s). The package writes to the folder for
+ * temporary files, so it works in a process of its own; beside and renamed, since several tests may come at once.
+ */
+async function unpackChromium(): Promise<string> {
+  const packageFile = findPackage();
+  const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
+  const home = join(import.meta.dirname, "..", "node_modules", ".cache", `chromium-${version}`);
+  if (existsSync(home)) return home;
+  const fresh = `${home}-${process.pid}`;
+  mkdirSync(fresh, { recursive: true });
+  const bin = join(dirname(packageFile), "bin");
+  const code = `
+    import { inflate } from "@sparticuz/chromium";
+    for (const name of ["chromium.br", "fonts.tar.br", "swiftshader.tar.br", "al2023.tar.br"]) await inflate(${JSON.stringify(bin)} + "/" + name);`;
+  await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], {
+    cwd: import.meta.dirname,
+    env: { ...process.env, TMPDIR: fresh },
+  });
+  try {
+    renameSync(fresh, home);
+  } catch (error) {
+    if (!existsSync(home)) throw error;
+    rmSync(fresh, { recursive: true });
+  }
+  return home;
+}
+
+const findPackage = (): string =>
+  join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "..", "package.json");
+
+/** Without a fonts.conf that finds fonts Chromium shows no text at all, and says nothing. */
+function environment(home: string): Record<string, string> {
+  const fonts = join(home, "fonts.conf");
+  const folders = [join(home, "fonts"), "/usr/share/fonts"].map((folder) => `<dir>${folder}</dir>`);
+  writeFileSync(
+    fonts,
+    `<fontconfig>${folders.join("")}<cachedir>${join(home, "fonts-cache")}</cachedir></fontconfig>\n`,
+  );
+  const { env } = process;
+  const found = { ...(env as Record<string, string>), FONTCONFIG_FILE: fonts };
+  // The package's libraries (NSS) only where the machine has none.
+  const { stdout } = spawnSync("ldd", [join(home, "chromium")], { encoding: "utf8" });
+  if (!stdout.includes("not found")) return found;
+  return { ...found, LD_LIBRARY_PATH: [join(home, "al2023", "lib"), env["LD_LIBRARY_PATH"] ?? ""].join(":") };
+}
+
+/**
+ * Rules of WCAG 2.2 A and AA that the page breaks, as `rule: selector`; none is what is wanted.
+ * The page must come from `browser.newContext()`: axe opens another one beside it.
+ */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page })
+    .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
+    .analyze();
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
+}

@@ -1,0 +1,155 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, cliJson, startCli } from "./cli-process.ts";
+import { eventually, post, startTestServer } from "./client.ts";
+import { startTestPostgres } from "./postgres.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
+  // PostgreSQL's user passes through it when the test runs as root.
+  chmodSync(folder, 0o711);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const LOGIN =
+  "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+const AGENTS = "{ me { name } agents { handle status project { handle } } }";
+
+describe("with no server", () => {
+  test("setup makes the owner, a key and the demo project; the server that starts later has them", async () => {
+    const env = { DATA_DIR: path.join(folder, "data") };
+    const made = await cliJson<any>(["setup", "--organization", "Acme", "--email", "ada@example.org"], { env });
+    expect(made).toMatchObject({
+      organization: "Acme",
+      email: "ada@example.org",
+      apiKey: expect.stringMatching(/^ag_live_/),
+    });
+    expect(made.password).toHaveLength(20);
+
+    const again = await cli(["setup", "--json"], { env });
+    expect(again).toEqual({ code: 1, stdout: "", stderr: "autograph: Autograph is already set up: sign in instead\n" });
+    expect(await cliJson<any>(["migrate"], { env })).toEqual({
+      schema: expect.stringMatching(/^\d{4}-/),
+      carriedOut: [],
+    });
+
+    const serving = startCli([], {
+      env: { ...env, LOG_LEVEL: "warn" },
+      file: path.join(import.meta.dirname, "../server/src/main.ts"),
+    });
+    const [, url] = await eventually(() => /^ready at (\S+)$/m.exec(serving.stdout), 30_000);
+    const { data } = await post(`${url}/graphql`, AGENTS, {}, made.apiKey);
+    expect(data.me.name).toBe("ada");
+    expect(data.agents.map((agent: any) => agent.project.handle)).toEqual(data.agents.map(() => "demo"));
+    expect(data.agents.length).toBeGreaterThanOrEqual(4);
+    expect((await post(`${url}/graphql`, LOGIN, made, null)).data.login.accessToken).toBeTruthy();
+    serving.kill("SIGTERM");
+    expect((await serving.ended).code).toBe(0);
+  });
+
+  test("two at once wait for each other", async () => {
+    const env = { DATA_DIR: path.join(folder, "data") };
+    const ended = await Promise.all([cli(["migrate", "--json"], { env }), cli(["migrate", "--json"], { env })]);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+  });
+
+  test("a data folder that is a file is one line", async () => {
+    const file = path.join(folder, "data");
+    writeFileSync(file, "");
+    const { code, stdout, stderr } = await cli(["setup"], { env: { DATA_DIR: file } });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(new RegExp(`^autograph: .*${file}.*\n$`));
+  });
+});
+
+describe("beside the running server", () => {
+  test("organizations, their plans and users' passwords", async () => {
+    await using server = await startTestServer({ fresh: true });
+    const env = { DATA_DIR: server.dataFolder };
+    const owner = await cliJson<any>(["setup"], {
+      env: { ...env, ADMIN_EMAIL: "ada@example.org", ADMIN_PASSWORD: "a long password" },
+    });
+    expect(owner).not.toHaveProperty("password");
+    expect((await server.graphql(LOGIN, { ...owner, password: "a long password" }, null)).errors).toBeUndefined();
+
+    const org = await cliJson<any>(["org", "create", "Acme", "--owner", "bob@example.org", "--plan", "pro"], { env });
+    expect(org).toMatchObject({ name: "Acme", plan: "pro", requestsPerMinute: null, owner: "bob@example.org" });
+    const second = await cliJson<any>(["org", "create", "Acme", "--owner", "BOB@example.org"], { env });
+    expect(second.ownerId).toBe(org.ownerId);
+    expect(second).not.toHaveProperty("password");
+
+    const ambiguous = await cli(["org", "set-plan", "Acme", "free"], { env });
+    expect(ambiguous).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(org.organizationId) });
+    const planned = ["org", "set-plan", org.organizationId, "enterprise", "--requests-per-minute", "5000"];
+    expect(await cliJson<any>(planned, { env })).toMatchObject({ plan: "enterprise", requestsPerMinute: 5000 });
+    for (const wrong of [
+      ["Acme Ltd", "free"],
+      [org.organizationId, "gold"],
+      [org.organizationId, "free", "--requests-per-minute", "5"],
+    ]) {
+      const { code, stdout, stderr } = await cli(["org", "set-plan", ...wrong], { env });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/^autograph: .+\n$/);
+    }
+
+    const { password } = await cliJson<any>(["user", "reset-password", "bob@example.org"], { env });
+    expect(
+      (await server.graphql(LOGIN, { email: "bob@example.org", password: org.password }, null)).errors,
+    ).toHaveLength(1);
+    expect((await server.graphql(LOGIN, { email: "bob@example.org", password }, null)).errors).toBeUndefined();
+    const nobody = await cli(["user", "reset-password", "eve@example.org"], { env });
+    expect(nobody).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "autograph: there is no user with the e-mail eve@example.org\n",
+    });
+    expect((await cli(["user", "reset-password", "bob@example.org", "--password", "short"], { env })).stderr).toContain(
+      "at least 10",
+    );
+  });
+
+  test("a server that is starting is waited for", async () => {
+    const env = { DATA_DIR: path.join(folder, "data") };
+    const serving = startCli([], {
+      env: { ...env, LOG_LEVEL: "warn" },
+      file: path.join(import.meta.dirname, "../server/src/main.ts"),
+    });
+    await eventually(() => existsSync(path.join(folder, "data/instance.json")), 30_000);
+    const made = await cliJson<any>(["setup"], { env });
+    const [, url] = await eventually(() => /^ready at (\S+)$/m.exec(serving.stdout), 30_000);
+    expect((await post(`${url}/graphql`, AGENTS, {}, made.apiKey)).errors).toBeUndefined();
+    serving.kill("SIGTERM");
+    await serving.ended;
+  });
+});
+
+describe("with DATABASE_URL", () => {
+  test("an empty database is set up, another program's schema is left alone", async () => {
+    await using postgres = await startTestPostgres();
+    const env = { DATABASE_URL: postgres.url, DATA_DIR: folder };
+    expect((await cliJson<any>(["setup"], { env })).apiKey).toMatch(/^ag_live_/);
+
+    const client = new pg.Client(postgres.url);
+    await client.connect();
+    const { rows } = await client.query("select name from kysely_migration order by name");
+    await client.query("insert into kysely_migration values ('9999-later', '2999-01-01')");
+    const newer = await cli(["org", "create", "Acme", "--owner", "bob@example.org"], { env });
+    expect(newer).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^autograph: .*newer.*\n$/) });
+    expect(await cli(["migrate"], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining("newer") });
+    expect(rows.length).toBeGreaterThan(0);
+    await client.end();
+  });
+
+  test("one that can't be reached is one line without its password", async () => {
+    const { code, stdout, stderr } = await cli(["migrate"], {
+      env: { DATABASE_URL: "postgres://ada:secret@127.0.0.1:1/x" },
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^autograph: DATABASE_URL: .*127\.0\.0\.1:1.*\n$/);
+    expect(stderr).not.toContain("secret");
+  });
+});

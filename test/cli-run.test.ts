@@ -1,0 +1,232 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beside, cli, cliJson, startCli } from "./cli-process.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { freePort } from "./postgres.ts";
+
+const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
+const head = (name: string): string => `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: 1.0.0 }\n`;
+
+const DEFINITIONS = [
+  `${head("adds")}
+input: { schema: { document: { type: object, required: [n], properties: { n: { type: number }, tags: { type: array, items: { type: string } }, loud: { type: boolean }, note: { type: string } } } } }
+do: [ { add: { set: { n: "\${ .n + 1 }", tags: "\${ .tags }", loud: "\${ .loud }", note: "\${ .note }" } } } ]`,
+  `${head("fails")}do: [ { break: { raise: { error: { type: "https://serverlessworkflow.io/spec/1.0.0/errors/runtime", status: 500, detail: "It \\e[31mbroke." } } } } ]`,
+  `${head("asks")}do: [ { ask: { call: "approval:1.0.0@default", with: { question: "Go on?" } } } ]`,
+  `${head("waits")}do: [ { first: { set: { n: 1 } } }, { wait: { wait: { seconds: 3 } } }, { last: { set: { n: 2 } } } ]`,
+];
+
+let server: TestServer;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  folder = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
+  const { projectId } = server.world;
+  for (const definition of DEFINITIONS) await server.data(PUBLISH, { input: { projectId, definition } });
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await server[Symbol.asyncDispose]();
+});
+
+const run = (...args: string[]) => cli(["run", ...args], { env: beside(server) });
+const refusal = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await run(...args);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/^autograph: .+\n$/);
+  return stderr;
+};
+
+describe("input", () => {
+  test("key=value pairs are read as the form's fields want them", async () => {
+    const pairs = ["n=1.5", "loud=true", "tags=a", "tags=b", "note=007"];
+    const { output } = await cliJson<any>(["run", "adds", ...pairs, "--wait", "10"], { env: beside(server) });
+    expect(output).toEqual({ n: 2.5, loud: true, tags: ["a", "b"], note: "007" });
+  });
+
+  test("a JSON text, a file or stdin, and pairs on top of it", async () => {
+    const file = path.join(folder, "input.json");
+    writeFileSync(file, '{"n": 1, "note": "file"}');
+    const env = beside(server);
+    const text = await cliJson<any>(["run", "adds", "--input", '{"n": 1, "note": "text"}', "--wait", "10"], { env });
+    const fromFile = await cliJson<any>(["run", "adds", "--input-file", file, "note=pair", "--wait", "10"], { env });
+    const piped = await cliJson<any>(["run", "adds", "--input-file", "-", "--wait", "10"], { env, stdin: '{"n": 4}' });
+    expect([text.output.note, fromFile.output.note, piped.output.n]).toEqual(["text", "pair", 5]);
+  });
+
+  test("what is no input is one line that says what would be", async () => {
+    expect(await refusal("adds", "--input", "{n: 1}")).toContain("--input is not valid JSON");
+    expect(await refusal("adds", "--input", "[1]")).toContain('must be a JSON object like {"n": 1}');
+    expect(await refusal("adds", "--input", '{"__proto__": 1}')).toContain("forbidden key");
+    expect(await refusal("adds", "--input", "{}", "--input-file", "x")).toContain("not both");
+    expect(await refusal("adds", "--input-file", "/nowhere/input.json")).toContain("/nowhere/input.json");
+    expect(await refusal("adds", "n")).toContain('"n" is not of the form key=value');
+    expect(await refusal("adds", "n=1", "n=2")).toContain("n is given twice");
+  });
+
+  test("what breaks the form is named field by field", async () => {
+    expect(await refusal("adds", "n=many", "colour=red")).toContain(": n: must be a number; colour: there is no field");
+    expect(await refusal("adds")).toContain("n: is missing");
+  });
+
+  test("an input that is too large is refused, read or not", async () => {
+    const file = path.join(folder, "large.json");
+    writeFileSync(file, JSON.stringify({ n: 1, note: "x".repeat(700_000) }));
+    expect(await refusal("adds", "--input-file", file)).toMatch(/640/);
+    writeFileSync(file, JSON.stringify({ n: 1, note: "x".repeat(2_000_000) }));
+    expect(await refusal("adds", "--input-file", file)).toContain("more than 640 kB");
+  });
+});
+
+describe("the agent", () => {
+  test("by handle, project/handle or id", async () => {
+    const env = beside(server);
+    const { agents } = await server.data("{ agents { id handle } }");
+    const { id } = agents.find((agent: any) => agent.handle === "adds");
+    for (const name of ["adds", "test/adds", id]) {
+      expect((await cliJson<any>(["run", name, "n=1"], { env })).agent.handle).toBe("adds");
+    }
+    expect(
+      (await cliJson<any>(["run", "adds", "n=1", "--project", "test", "--version", "1.0.0"], { env })).version,
+    ).toBe("1.0.0");
+  });
+
+  test("an unknown one is refused with what is near", async () => {
+    expect(await refusal("ads", "n=1")).toContain('there is no agent "ads"; did you mean "adds"?');
+    expect(await refusal("other/adds", "n=1")).toContain("in the project other");
+    expect(await refusal("agent_00000000000000000000000000", "n=1")).toMatch(/not found/i);
+    expect(await refusal("adds", "n=1", "--version", "9.9.9")).toMatch(/9\.9\.9|not found/i);
+  });
+});
+
+describe("what it answers", () => {
+  test("at once, with the accepted run", async () => {
+    const started = await cliJson<any>(["run", "waits"], { env: beside(server) });
+    expect(started).toMatchObject({
+      id: expect.stringMatching(/^run_/),
+      status: "running",
+      progress: expect.any(Number),
+    });
+  });
+
+  test("the same run for the same idempotency key", async () => {
+    const args = ["run", "adds", "n=1", "--idempotency-key", "once"];
+    const [first, second] = [
+      await cliJson<any>(args, { env: beside(server) }),
+      await cliJson<any>(args, { env: beside(server) }),
+    ];
+    expect(second.id).toBe(first.id);
+    expect(await refusal("adds", "n=2", "--idempotency-key", "once")).toMatch(/idempotency|another/i);
+  });
+
+  test("with --wait an exit code for each way it can stand", async () => {
+    const codes = { adds: 0, fails: 1, asks: 3, waits: 4 };
+    for (const [name, code] of Object.entries(codes)) {
+      const { code: ended, stdout } = await run(name, ...(name === "adds" ? ["n=1"] : []), "--wait", "1");
+      expect([name, ended]).toEqual([name, code]);
+      expect(stdout).toMatch(/^run_\w+ of \w+ 1\.0\.0\n {2}1 {2}/);
+    }
+  });
+
+  test("a step's own text can't move the cursor", async () => {
+    expect((await run("fails", "--wait", "5")).stdout).toContain("It ?[31mbroke.");
+  });
+
+  test("with --watch the steps as they happen, then the output", async () => {
+    const { code, stdout } = await run("waits", "--watch");
+    expect(code).toBe(0);
+    const shown = stdout.split("\n").map((text) =>
+      text
+        .replaceAll(/ +/g, " ")
+        .replace(/[\d,.]+ m?s/, "…")
+        .trim(),
+    );
+    expect(shown.slice(1)).toEqual([
+      "1 first set completed …",
+      "2 wait wait running …",
+      "2 wait wait completed …",
+      "3 last set completed …",
+      "completed in …",
+      "{",
+      '"n": 2',
+      "}",
+      "",
+    ]);
+  });
+
+  test("with --watch --json one event a line, the accepted run first and the ended one last", async () => {
+    const { code, stdout } = await run("fails", "--watch", "--json");
+    const events = stdout
+      .trim()
+      .split("\n")
+      .map((text) => JSON.parse(text));
+    expect(code).toBe(1);
+    expect(events[0]).toMatchObject({ revision: 0, run: { id: expect.stringMatching(/^run_/) } });
+    expect(events.at(-1).run).toMatchObject({ status: "failed", error: { status: 500, step: 1 } });
+    const revisions = events.map((event) => event.revision);
+    expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
+  });
+
+  test("a reader that has seen enough is no mistake", async () => {
+    const main = path.join(import.meta.dirname, "../server/src/cli/main.ts");
+    const script = '{ "$0" "$1" run waits --watch; echo "code $?" >&2; } | head -1';
+    const env = { ...beside(server), PORT: "0", PATH: process.env["PATH"] };
+    const { stdout, stderr } = await promisify(execFile)("sh", ["-c", script, process.execPath, main], { env });
+    expect(stdout).toMatch(/^run_\w+ of waits 1\.0\.0\n$/);
+    expect(stderr).toBe("code 0\n");
+  });
+
+  test("--watch goes on through a pause, and says what is asked", async () => {
+    const watching = startCli(["run", "asks", "--watch"], { env: beside(server) });
+    const [, approvalId] = await eventually(() => /Go on\? \(decide (approval_\w+)/.exec(watching.stderr));
+    expect(watching.stdout).toMatch(/ask +approval +paused/);
+    await server.data("mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }", {
+      input: { approvalId, decision: "approve" },
+    });
+    expect((await watching.ended).code).toBe(0);
+  });
+
+  test("--watch goes on when the server was killed and is back", async () => {
+    await using other = await startTestServer();
+    const input = { projectId: other.world.projectId, definition: DEFINITIONS[3] };
+    await other.data(PUBLISH, { input });
+    const watching = startCli(["run", "waits", "--watch", "--url", other.url], { env: beside(other) });
+    await eventually(() => watching.stdout.includes("running"));
+    await other.kill();
+    await other.restart();
+    const { code, stdout, stderr } = await watching.ended;
+    expect(code).toBe(0);
+    expect(stderr).toContain("trying to go on");
+    expect(stdout.match(/wait +completed/g)).toHaveLength(1);
+    expect(stdout).toContain('"n": 2');
+  });
+});
+
+describe("the server and the credential", () => {
+  test("no server, no credential, a wrong one, something else at the URL: one helpful line each", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    expect(await refusal("adds", "n=1", "--url", url)).toContain(
+      `no server answers at ${url} (connection refused): start one with`,
+    );
+    expect(await refusal("adds", "n=1", "--api-key", "ag_live_wrong")).toContain("is the API key of this server");
+    expect(await refusal("adds", "n=1", "--api-key", "schlüssel")).toContain("characters that no key has");
+    expect(await refusal("adds", "n=1", "--url", "ftp://example.org")).toContain("--url must be");
+    expect(await refusal("adds", "n=1", "--url", `${server.url}/elsewhere`)).toMatch(
+      /is no Autograph server|nothing at this path/,
+    );
+    const { code, stderr } = await cli(["run", "adds"], { env: { DATA_DIR: server.dataFolder } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("no API key: set AUTOGRAPH_API_KEY")]);
+  });
+
+  test("what is mistyped is one line", async () => {
+    expect(await refusal("adds", "--wach")).toContain("unknown option '--wach' (Did you mean --watch?)");
+    expect(await refusal("adds", "--wait", "31")).toContain("--wait must be whole seconds from 1 to 30");
+    expect(await refusal("adds", "--wait", "5", "--watch")).toContain("not both");
+    expect(await refusal()).toContain("missing required argument 'agent'");
+  });
+});

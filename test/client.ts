@@ -1,0 +1,375 @@
+/**
+ * A server for a test, and clients for it. `await using server = await startTestServer()` gives a running one with a
+ * signed-in world (an owner, a project, an API key) in a data folder of its own, which goes with it.
+ */
+import { execFile, fork, type ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { createClient, type Client } from "graphql-ws";
+import { WebSocket } from "ws";
+import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { startTestPostgres } from "./postgres.ts";
+import type { Command, Started, World } from "./server.ts";
+
+/** Whatever came: a test's expectations say what they read. */
+export type Data = any;
+export type ShownError = {
+  message: string;
+  path?: (string | number)[];
+  extensions: { code: string; fields?: { path: string; code: string; message: string }[]; retryAfter?: number };
+};
+export type Answer = { status: number; headers: Headers; data: Data; errors: ShownError[] | undefined };
+export type Variables = Record<string, unknown>;
+
+export type TestServerOptions = {
+  /** Settings beside the usual ones. With a `DATABASE_URL` the world is made anew: the database must be empty. */
+  env?: Record<string, string>;
+  /** Begin with an empty database: no owner yet. */
+  fresh?: boolean;
+};
+
+export type TestServer = {
+  readonly url: string;
+  readonly pid: number;
+  readonly dataFolder: string;
+  /** Its PostgreSQL is its own. */
+  readonly isEmbedded: boolean;
+  readonly setupLink: string | null;
+  /** What it wrote to stderr so far. */
+  log(): string;
+  /** Undefined on a fresh one. */
+  readonly world: World;
+  /** `token` null: no Authorization header; else the world's API key. */
+  graphql(query: string, variables?: Variables, token?: string | null): Promise<Answer>;
+  /** Fails on any error. */
+  data(query: string, variables?: Variables, token?: string | null): Promise<Data>;
+  /** A subscription over a WebSocket of its own; each value is a result. */
+  watch(query: string, variables?: Variables, token?: string | null): AsyncIterableIterator<Data>;
+  webSocket(token?: string | null): Client;
+  /** The same over Server-Sent Events. */
+  events(query: string, variables?: Variables, token?: string | null): AsyncGenerator<{ event: string; data: Data }>;
+  clock: { advance(ms: number): Promise<void>; set(now: number): Promise<void>; now(): Promise<number> };
+  setFreeBytes(bytes: number | null): Promise<void>;
+  /** Another organization, with an owner, a project and a key. */
+  organization(name: string): Promise<World>;
+  /** `kill -9`; PostgreSQL stays. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** After `kill` or `stop`: on the same port and data folder. */
+  restart(env?: Record<string, string>): Promise<void>;
+} & AsyncDisposable;
+
+const run = promisify(execFile);
+const SERVER = path.join(import.meta.dirname, "server.ts");
+/** The same as the real server's (tools/commands.js). */
+const FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=60"];
+const START_TIMEOUT_MS = 60_000;
+
+/** What a server needs that depends on nothing of the test's own environment. */
+const environment = (dataFolder: string, more: Record<string, string> = {}): NodeJS.ProcessEnv => ({
+  PATH: process.env["PATH"],
+  PORT: "0",
+  DATA_DIR: dataFolder,
+  LOG_LEVEL: "warn",
+  ...more,
+});
+
+/** A folder that PostgreSQL's user can enter. */
+const temporaryFolder = (): string => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
+  fs.chmodSync(folder, 0o711);
+  return folder;
+};
+
+/** `TEST_DATABASE=url`: the same tests on a PostgreSQL of the operator's, by TCP and a password (`DATABASE_URL`). */
+const ON_URL = process.env["TEST_DATABASE"] === "url";
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = new ServerProcess(temporaryFolder(), options.env ?? {});
+  const world =
+    options.fresh || ON_URL || options.env?.["DATABASE_URL"] ? undefined : await copyTemplate(server.folder);
+  if (ON_URL && !options.env?.["DATABASE_URL"]) await server.useUrl();
+  await server.start();
+  const hasWorld = world !== undefined || options.fresh;
+  return clientsOf(server, hasWorld ? world! : await server.command({ command: "organization", name: "first" }));
+}
+
+class ServerProcess {
+  readonly folder: string;
+  #env: Record<string, string>;
+  #child: ChildProcess | undefined;
+  #exited: Promise<number | null> = Promise.resolve(null);
+  #offset = 0;
+  #lastId = 0;
+  #log = "";
+  readonly #held = new AsyncDisposableStack();
+  readonly #waiting = new Map<number, { resolve: (value: Data) => void; reject: (error: Error) => void }>();
+  started: Started = { url: "", dataFolder: "", setupLink: null };
+
+  constructor(folder: string, env: Record<string, string>) {
+    this.folder = folder;
+    this.#env = env;
+  }
+
+  get hasUrl(): boolean {
+    return this.#env["DATABASE_URL"] !== undefined;
+  }
+
+  get pid(): number {
+    return this.#child!.pid!;
+  }
+
+  log = (): string => this.#log;
+
+  async start(env: Record<string, string> = {}): Promise<void> {
+    Object.assign(this.#env, env);
+    const child = fork(SERVER, [`--offset=${this.#offset}`], {
+      execArgv: FLAGS,
+      env: environment(this.folder, this.#env),
+      cwd: this.folder,
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    this.#child = child;
+    this.#exited = once(child, "exit").then(([code]) => code as number | null);
+    child.stderr!.on("data", (chunk) => (this.#log += String(chunk)));
+    const { promise, resolve, reject } = Promise.withResolvers<Started>();
+    child.on("message", (message: { started?: Started; id?: number; result?: Data; error?: string }) => {
+      if (message.started) return resolve(message.started);
+      const waiting = this.#waiting.get(message.id!);
+      this.#waiting.delete(message.id!);
+      if (message.error) waiting?.reject(new Error(message.error));
+      else waiting?.resolve(message.result);
+    });
+    child.once("exit", () => {
+      const gone = new Error(`the server ended: ${this.#log}`);
+      reject(gone);
+      for (const waiting of this.#waiting.values()) waiting.reject(gone);
+      this.#waiting.clear();
+    });
+    const timer = setTimeout(() => reject(new Error(`the server did not start: ${this.#log}`)), START_TIMEOUT_MS);
+    this.started = await promise.finally(() => clearTimeout(timer));
+    this.#env["PORT"] = new URL(this.started.url).port;
+  }
+
+  async command(command: Command): Promise<Data> {
+    const id = ++this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<Data>();
+    this.#waiting.set(id, { resolve, reject });
+    this.#child!.send({ id, ...command });
+    const result = await promise;
+    if (typeof result?.offset === "number") this.#offset = result.offset;
+    return result;
+  }
+
+  async useUrl(): Promise<void> {
+    const postgres = this.#held.use(await startTestPostgres());
+    this.#env["DATABASE_URL"] = postgres.url;
+  }
+
+  async signal(signal: NodeJS.Signals): Promise<number | null> {
+    if (this.#child!.exitCode === null && this.#child!.signalCode === null) this.#child!.kill(signal);
+    return this.#exited;
+  }
+
+  async dispose(): Promise<void> {
+    await this.signal("SIGTERM");
+    // After a kill PostgreSQL is still there.
+    const { dataFolder } = this.started;
+    const postmaster = dataFolder ? readPidFile(path.join(dataFolder, "postgres")) : undefined;
+    if (postmaster) await stopPostmaster(postmaster.pid);
+    await this.#held.disposeAsync();
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+function clientsOf(server: ServerProcess, world: World): TestServer {
+  const tokenOf = (token: string | null | undefined): string | null =>
+    token === undefined ? (world?.apiKey ?? null) : token;
+  const endpoint = (): string => `${server.started.url}/graphql`;
+  const graphql: TestServer["graphql"] = (query, variables, token) =>
+    post(endpoint(), query, variables, tokenOf(token));
+  const webSocket = (token?: string | null): Client => connect(endpoint(), tokenOf(token));
+  return {
+    get url() {
+      return server.started.url;
+    },
+    get pid() {
+      return server.pid;
+    },
+    get dataFolder() {
+      return server.started.dataFolder;
+    },
+    isEmbedded: !server.hasUrl,
+    get setupLink() {
+      return server.started.setupLink;
+    },
+    log: server.log,
+    world,
+    graphql,
+    data: async (query, variables, token) => {
+      const { data, errors } = await graphql(query, variables, token);
+      if (errors) throw new Error(`${JSON.stringify(errors)}\n${server.log()}`);
+      return data;
+    },
+    webSocket,
+    watch: (query, variables, token) => watch(webSocket(token), query, variables),
+    events: (query, variables, token) => events(endpoint(), query, variables, tokenOf(token)),
+    clock: {
+      advance: async (ms) => void (await server.command({ command: "advance", ms })),
+      set: async (now) => void (await server.command({ command: "setNow", now })),
+      now: async () => (await server.command({ command: "now" })).now,
+    },
+    setFreeBytes: async (bytes) => void (await server.command({ command: "freeBytes", bytes })),
+    organization: (name) => server.command({ command: "organization", name }),
+    kill: async () => void (await server.signal("SIGKILL")),
+    stop: () => server.signal("SIGTERM"),
+    restart: (env) => server.start(env),
+    [Symbol.asyncDispose]: () => server.dispose(),
+  };
+}
+
+const authorization = (token: string | null): Record<string, string> =>
+  token === null ? {} : { authorization: `Bearer ${token}` };
+
+export async function post(
+  url: string,
+  query: string,
+  variables: Variables | undefined,
+  token: string | null,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...authorization(token), ...headers },
+    body: JSON.stringify({ query, variables }),
+  });
+  const { data, errors } = (await response.json()) as { data: Data; errors?: ShownError[] };
+  return { status: response.status, headers: response.headers, data, errors };
+}
+
+/** No retries: a test wants to see the socket close. */
+export const connect = (url: string, token: string | null): Client =>
+  createClient({
+    url: url.replace(/^http/, "ws"),
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazy: true,
+    onNonLazyError: () => {},
+    connectionParams: token === null ? {} : { Authorization: `Bearer ${token}` },
+  });
+
+async function* watch(client: Client, query: string, variables: Variables = {}): AsyncGenerator<Data> {
+  try {
+    yield* client.iterate({ query, variables });
+  } finally {
+    await client.dispose();
+  }
+}
+
+async function* events(
+  url: string,
+  query: string,
+  variables: Variables | undefined,
+  token: string | null,
+): AsyncGenerator<{ event: string; data: Data }> {
+  const ending = new AbortController();
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "text/event-stream", ...authorization(token) },
+    body: JSON.stringify({ query, variables }),
+    signal: ending.signal,
+  });
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    throw new Error(`no event stream: ${response.status} ${await response.text()}`);
+  }
+  let text = "";
+  try {
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const blocks = text.split("\n\n");
+      text = blocks.pop()!;
+      for (const block of blocks) {
+        const event = /^event: (.*)$/m.exec(block)?.[1];
+        const data = /^data: ?(.*)$/m.exec(block)?.[1];
+        if (event !== undefined) yield { event, data: data ? JSON.parse(data) : null };
+      }
+    }
+  } finally {
+    ending.abort();
+  }
+}
+
+/** Polls until `look` answers something truthy. */
+export async function eventually<Value>(
+  look: () => Promise<Value> | Value,
+  timeoutMs = 10_000,
+): Promise<NonNullable<Value>> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    const value = await look();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${String(look)}`);
+    await sleep(20);
+  }
+}
+
+const CACHE = path.join(import.meta.dirname, "../node_modules/.cache/autograph-test");
+/** Since it was last copied: each is 45 MB. */
+const TEMPLATE_KEPT_MS = 600_000;
+
+/**
+ * initdb, migrations and a password's hash cost two seconds: they are done once for each state of the sources, and the
+ * data folder is copied. Made beside and renamed, so that tests at the same time see a whole one.
+ */
+async function copyTemplate(folder: string): Promise<World> {
+  const template = path.join(CACHE, sourceHash());
+  if (!fs.existsSync(template)) await makeTemplate(template);
+  fs.utimesSync(template, new Date(), new Date());
+  await run("cp", ["-a", `${template}/data/.`, folder]);
+  return JSON.parse(fs.readFileSync(path.join(template, "world.json"), "utf8")) as World;
+}
+
+async function makeTemplate(template: string): Promise<void> {
+  fs.mkdirSync(CACHE, { recursive: true });
+  const server = new ServerProcess(temporaryFolder(), {});
+  await server.start();
+  const world = (await server.command({ command: "organization", name: "first" })) as World;
+  await server.signal("SIGTERM");
+  const beside = fs.mkdtempSync(path.join(CACHE, "new-"));
+  await run("cp", ["-a", server.folder, path.join(beside, "data")]);
+  fs.writeFileSync(path.join(beside, "world.json"), JSON.stringify(world));
+  await server.dispose();
+  try {
+    fs.renameSync(beside, template);
+  } catch {
+    fs.rmSync(beside, { recursive: true, force: true });
+  }
+  removeOldTemplates(template);
+}
+
+function removeOldTemplates(template: string): void {
+  for (const name of fs.readdirSync(CACHE)) {
+    const other = path.join(CACHE, name);
+    // Another process may have renamed it a moment ago.
+    const madeAt = fs.statSync(other, { throwIfNoEntry: false })?.mtimeMs;
+    const isOld = madeAt !== undefined && Date.now() - madeAt > TEMPLATE_KEPT_MS;
+    if (other !== template && isOld) fs.rmSync(other, { recursive: true, force: true });
+  }
+}
+
+function sourceHash(): string {
+  const hash = createHash("sha256").update(String(process.getuid?.()));
+  const root = path.join(import.meta.dirname, "../server/src");
+  for (const room of ["storage", "auth"]) {
+    for (const entry of fs.readdirSync(path.join(root, room), { recursive: true, withFileTypes: true })) {
+      if (entry.isFile()) hash.update(fs.readFileSync(path.join(entry.parentPath, entry.name)));
+    }
+  }
+  return hash.digest("hex").slice(0, 16);
+}

@@ -1,0 +1,252 @@
+/** `kill -9` in the middle of the work, over and over: nobody loses anything, nothing finished is done again. */
+import { afterEach, expect, test } from "vitest";
+import { sandboxDefinitions } from "../server/src/cli/sandbox-agents.ts";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { publish, start } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { agentOf, decide, ENDED, readRun, stepsOf, until } from "./runs.ts";
+import { startSink, type Sink } from "./sink.ts";
+
+const ALLOW = { OUTBOUND_ALLOW: "127.0.0.1/32" };
+const CLIENTS = 16;
+const KILLS = 10;
+const STARTS = 2_000;
+
+let stack = new AsyncDisposableStack();
+afterEach(async () => {
+  const before = stack;
+  stack = new AsyncDisposableStack();
+  await before.disposeAsync();
+});
+
+async function serverAndSink(): Promise<{ server: TestServer; sink: Sink }> {
+  const sink = stack.use(await startSink());
+  return { sink, server: stack.use(await startTestServer({ env: ALLOW })) };
+}
+
+async function publishCall(server: TestServer, sinkUrl: string): Promise<string> {
+  const { publishAgent } = await server.data(
+    "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
+    { input: { projectId: server.world.projectId, definition: sandboxDefinitions("test", sinkUrl).call } },
+  );
+  return publishAgent.id;
+}
+
+/** Every run there is, by id. */
+async function allRuns(server: TestServer): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let after: string | null = null; ;) {
+    const { runs }: Data = await server.data(
+      "query($after: String) { runs(first: 200, after: $after) { nodes { id status } pageInfo { hasNextPage endCursor } } }",
+      { after },
+    );
+    for (const { id, status } of runs.nodes) found.set(id, status);
+    if (!runs.pageInfo.hasNextPage) return found;
+    after = runs.pageInfo.endCursor;
+  }
+}
+
+const openRuns = async (server: TestServer): Promise<Data[]> =>
+  (await server.data("{ runs(filter: {status: [pending, running, paused]}, first: 1) { nodes { id } } }")).runs.nodes;
+
+test(`${KILLS} times kill -9 during ${STARTS} starts of call`, async () => {
+  const { server, sink } = await serverAndSink();
+  const agentId = await publishCall(server, `${sink.url}/delay/5`);
+  const acknowledged: string[] = [];
+  let kills = 0;
+  const client = async (): Promise<void> => {
+    while (acknowledged.length < STARTS) {
+      const id = await start(server, agentId).catch(() => undefined);
+      if (id) acknowledged.push(id);
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  // As systemd would: nobody does anything but start the same command again.
+  const supervisor = async (): Promise<void> => {
+    for (; kills < KILLS; kills++) {
+      const next = ((kills + 1) * STARTS) / (KILLS + 1);
+      await eventually(() => acknowledged.length >= next, 60_000);
+      await server.kill();
+      await server.restart();
+    }
+  };
+  await Promise.all([supervisor(), ...Array.from({ length: CLIENTS }, client)]);
+  await eventually(async () => (await openRuns(server)).length === 0, 90_000);
+
+  const runs = await allRuns(server);
+  expect(acknowledged.filter((id) => runs.get(id) !== "completed")).toEqual([]);
+  expect([...runs.values()].filter((status) => status !== "completed")).toEqual([]);
+  const { keysChanged, steps, repeated } = sink.summary();
+  expect({ keysChanged, steps }).toEqual({ keysChanged: 0, steps: runs.size * 3 });
+  expect(repeated).toBeGreaterThan(0);
+  await expectOnlyAttempts(server, sink);
+}, 240_000);
+
+/** Each request that the sink saw more than once is an attempt of its step, the ones before interrupted by a kill. */
+async function expectOnlyAttempts(server: TestServer, sink: Sink): Promise<void> {
+  const repeats = [...sink.requests.values()].filter(({ requests }) => requests > 1);
+  for (const { run, step, requests } of repeats) {
+    const { attempts } = (await readRun(server, run)).steps[Number(step) - 1];
+    expect(attempts.length).toBeGreaterThanOrEqual(requests);
+    expect(requests).toBeLessThanOrEqual(1 + KILLS);
+    for (const { error } of attempts.slice(0, -1)) expect(error.detail).toMatch(/process stopped/);
+  }
+}
+
+test("approvals and waits that a kill meets are there after it", async () => {
+  const server = stack.use(await startTestServer());
+  const asking = await start(server, await publish(server, "approve"));
+  const decided = await start(server, await agentOf(server, APPROVE));
+  const short = await start(server, await agentOf(server, "do: [{pause: {wait: PT3S}}, {after: {set: {a: 1}}}]"));
+  const long = await start(server, await publish(server, "patient"));
+  await until(server, asking, "paused");
+  await eventually(async () => (await readRun(server, long)).steps[0]?.status === "running");
+  const before = await readRun(server, asking);
+  await server.kill();
+  await server.restart();
+
+  const { steps: _steps, ...rest } = await readRun(server, asking);
+  expect(before).toMatchObject(rest);
+  // Acknowledged, then killed before the run could go on.
+  expect((await decide(server, decided, "approve")).errors).toBeUndefined();
+  await server.kill();
+  await server.restart();
+  expect((await until(server, decided, ...ENDED)).output).toEqual({ approved: true });
+  expect((await decide(server, asking, "approve", { answer: { costCentre: "office" }, comment: "go" })).errors).toBe(
+    undefined,
+  );
+  expect((await until(server, asking, ...ENDED)).output).toEqual({ said: "go" });
+  expect((await until(server, short, ...ENDED)).output).toEqual({ a: 1 });
+  expect((await readRun(server, long)).status).toBe("running");
+  await server.clock.advance(3_600_000);
+  expect(stepsOf(await until(server, long, ...ENDED))).toEqual(["pause completed"]);
+});
+
+const APPROVE = `
+do:
+  - ask: {call: approval:1.0.0@default, with: {question: Really?}}
+  - done: {set: {approved: '\${ .approved }'}}
+`;
+
+test("what was evaluated before the last commit is not evaluated again", async () => {
+  const { server, sink } = await serverAndSink();
+  // The loop's list comes from jq, in a worker: the start is committed before it is there.
+  const agentId = await agentOf(
+    server,
+    `
+do:
+  - loop:
+      for: {in: '\${ [$runtime.now.epoch.milliseconds, $context] | sort_by(.) | reverse }', each: one}
+      while: '\${ $context == null or $index > 0 }'
+      do:
+        - note:
+            set: {at: '\${ $runtime.now.epoch.milliseconds }', one: '\${ $one }'}
+            export: {as: '\${ ($context // []) + [$one] }'}
+        - post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/1500?run=r&step=s', body: '\${ . }'}, output: {as: '\${ $input }'}}
+  - last: {set: {items: '\${ $context }', at: '\${ .at }'}}
+`,
+  );
+  const id = await start(server, agentId);
+  await eventually(async () => (await readRun(server, id)).steps.length === 3);
+  const before = await readRun(server, id);
+  await server.kill();
+  await server.restart();
+  const after = await until(server, id, ...ENDED);
+  const { one, at } = before.steps[1].output;
+  expect(after).toMatchObject({ status: "completed", output: { items: [one, null] } });
+  expect(after.steps.map(({ name }: Data) => name)).toEqual(["loop", "note", "post", "note", "post", "last"]);
+  expect(after.steps[1].output).toEqual({ one, at });
+  expect(sink.count("r", "s")!.requests).toBe(3);
+});
+
+test("SIGTERM lets what is under way finish, and the rest goes on at the next start", async () => {
+  const { server, sink } = await serverAndSink();
+  const post = (name: string, delay: number): string =>
+    `- ${name}: {call: http, with: {method: post, endpoint: '${sink.url}/delay/${delay}?run=\${ 1 }'}}`.replace(
+      "?run=${ 1 }",
+      `?run=${name}&step=1`,
+    );
+  const agentId = await agentOf(server, `do:\n  ${post("one", 600)}\n  ${post("two", 5)}\n`);
+  const id = await start(server, agentId);
+  await eventually(() => sink.count("one", 1));
+  expect(await server.stop()).toBe(0);
+  expect(sink.count("one", 1)).toMatchObject({ requests: 1, answered: 1 });
+  expect(sink.count("two", 1)).toBe(undefined);
+  await server.restart();
+  const run = await until(server, id, ...ENDED);
+  expect(run.status).toBe("completed");
+  expect(run.steps.map(({ attempts }: Data) => attempts.length)).toEqual([1, 1]);
+  expect(sink.count("one", 1)!.requests).toBe(1);
+});
+
+test("what SIGTERM finds under way for longer than it gets is resumed at the next start, with the same key", async () => {
+  const { server, sink } = await serverAndSink();
+  const agentId = await agentOf(
+    server,
+    `do: [{post: {call: http, with: {method: post, endpoint: '${sink.url}/hang/1?run=h&step=1'}}}]`,
+  );
+  const other = await agentOf(server, "do: [{a: {set: {a: 1}}}]");
+  const id = await start(server, agentId);
+  await eventually(() => sink.count("h", 1));
+  const began = performance.now();
+  const stopping = server.stop();
+  await eventually(async () => {
+    const { errors } = await server.graphql(`mutation { runAgent(input: {agentId: "${other}"}) { id } }`);
+    return errors?.[0]!.extensions.code === "UNAVAILABLE";
+  });
+  expect(await stopping).toBe(0);
+  expect(performance.now() - began).toBeGreaterThanOrEqual(LIMITS.drainSeconds * 1000 - 100);
+  await server.restart();
+  const run = await until(server, id, ...ENDED);
+  expect(run).toMatchObject({
+    status: "completed",
+    steps: [{ attempts: [{ status: "failed" }, { status: "completed" }] }],
+  });
+  expect(sink.count("h", 1)).toMatchObject({ requests: 2, answered: 1, keys: [expect.any(String)] });
+});
+
+test("an attempt that a kill interrupted uses up neither a try nor its time", async () => {
+  const { server, sink } = await serverAndSink();
+  const id = await start(
+    server,
+    await agentOf(
+      server,
+      `
+do:
+  - attempt:
+      try: [{post: {call: http, with: {method: post, endpoint: '${sink.url}/hang/1?run=i&step=1'}}}]
+      catch: {retry: {limit: {attempt: {count: 1, duration: PT2S}}}}
+`,
+    ),
+  );
+  await eventually(() => sink.count("i", 1));
+  await server.kill();
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await server.restart();
+  const run = await until(server, id, ...ENDED);
+  expect(run.status).toBe("completed");
+  expect(run.steps[0].attempts.map(({ error }: Data) => error?.detail ?? null)).toEqual([
+    expect.stringMatching(/process stopped/),
+    null,
+  ]);
+});
+
+test("a restart is quick: an open run's next step begins within a second", async () => {
+  const { server, sink } = await serverAndSink();
+  const id = await start(
+    server,
+    await agentOf(
+      server,
+      `do: [{post: {call: http, with: {method: post, endpoint: '${sink.url}/hang/1?run=a&step=1'}}}]`,
+    ),
+  );
+  await eventually(() => sink.count("a", 1)?.requests === 1);
+  await server.kill();
+  await server.restart();
+  // Ten times the promise.
+  await eventually(() => sink.count("a", 1)!.requests > 1, 10_000);
+  const run = await until(server, id, ...ENDED);
+  expect(run.status).toBe("completed");
+  expect(run.steps[0].attempts.map(({ status }: Data) => status)).toEqual(["failed", "completed"]);
+  expect(sink.count("a", 1)!.keys).toHaveLength(1);
+});

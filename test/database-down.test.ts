@@ -1,0 +1,55 @@
+/** What clients see while PostgreSQL is away: UNAVAILABLE, never a bug, and everything again when it is back. */
+import { expect, test } from "vitest";
+import { readPidFile } from "../server/src/storage/postmaster.ts";
+import { startTestPostgres } from "./postgres.ts";
+import { publish, start } from "./agents.ts";
+import { eventually, startTestServer, type Answer } from "./client.ts";
+
+test("a database that is stopped makes requests 503 and the server not ready; a new connection is used when it is back", async () => {
+  await using postgres = await startTestPostgres();
+  await using server = await startTestServer({ env: { DATABASE_URL: postgres.url } });
+  const three = await publish(server, "three");
+  const codes = new Set<string>();
+  const ask = async (query: string): Promise<Answer> => {
+    const answer = await server.graphql(query);
+    for (const { extensions } of answer.errors ?? []) codes.add(extensions.code);
+    return answer;
+  };
+  const LIST = "{ runs { nodes { id } } }";
+  const RUN = `mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`;
+
+  // SIGSTOP would leave connections open; an end cuts them, as a failover does.
+  await postgres.stop();
+  await eventually(async () => (await ask(LIST)).status === 503);
+  const started = await ask(RUN);
+  expect(started).toMatchObject({
+    status: 503,
+    data: null,
+    errors: [{ extensions: { code: "UNAVAILABLE", retryAfter: expect.any(Number) } }],
+  });
+  expect(started.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  expect([...codes]).toEqual(["UNAVAILABLE"]);
+});
+
+test("the embedded PostgreSQL killed is started again by itself, and runs go on", async () => {
+  await using server = await startTestServer();
+  if (!server.isEmbedded) return;
+  const three = await publish(server, "three");
+  const before = await start(server, three, { n: 1 });
+
+  const codes = new Set<string>();
+  process.kill(readPidFile(`${server.dataFolder}/postgres`)!.pid, "SIGKILL");
+  const after = await eventually(async () => {
+    const { data, errors } = await server.graphql(
+      `mutation { runAgent(input: {agentId: "${three}", input: {n: 1}, wait: 10}) { status } }`,
+    );
+    for (const { extensions } of errors ?? []) codes.add(extensions.code);
+    return data?.runAgent;
+  }, 30_000);
+  expect(after.status).toBe("completed");
+  expect([...codes].filter((code) => code !== "UNAVAILABLE")).toEqual([]);
+  await eventually(async () => (await server.data(`{ run(id: "${before}") { status } }`)).run.status === "completed");
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+});

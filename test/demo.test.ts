@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { isAlive, readPidFile } from "../server/src/storage/postmaster.ts";
+import { cli, startCli } from "./cli-process.ts";
+import { eventually, startTestServer } from "./client.ts";
+
+const folders = (): string[] => readdirSync(os.tmpdir()).filter((name) => name.startsWith("autograph-demo-"));
+
+const PARTS = [
+  "▸ Sign in as ada-",
+  "▸ List the agents",
+  "  expense-approval",
+  '▸ Run expense-approval with {"purpose":"Train to Lyon"',
+  "paused",
+  "asks: Pay 180 euros for Train to Lyon?",
+  "approved: Have a good trip",
+  "approval  completed",
+  '"decision": "approved"',
+  "▸ Run flaky-service",
+  "(2 failed tries)",
+  '"answer": 42',
+  "▸ Run ten-minute-wait",
+  "cancelled in",
+];
+
+/** That `text` has `parts` in this order. */
+function expectInOrder(text: string, parts: string[]): void {
+  let from = 0;
+  for (const part of parts) {
+    const at = text.indexOf(part, from);
+    expect(at, `${part} in ${text.slice(from)}`).toBeGreaterThanOrEqual(0);
+    from = at + part.length;
+  }
+}
+
+test("plays the main job on a server of its own, and leaves nothing behind", async () => {
+  const before = folders();
+  const { code, stdout, stderr } = await cli(["demo", "--pause", "0.1", "--own"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expectInOrder(stdout, PARTS);
+  expect(stdout).not.toContain("\u001b");
+  expect(folders()).toEqual(before);
+});
+
+test("plays it on the running server, in an organization of its own", async () => {
+  await using server = await startTestServer();
+  const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: { DATA_DIR: server.dataFolder } });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain(`Autograph at ${server.url}\n`);
+  expectInOrder(stdout, PARTS);
+  expect((await server.data("{ agents { id } }")).agents).toEqual([]);
+});
+
+test("leaves a server alone that waits for its first owner", async () => {
+  await using server = await startTestServer({ fresh: true });
+  const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: { DATA_DIR: server.dataFolder } });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(/^Starting a server in a temporary folder …\nAutograph at http/);
+  expect(stdout).not.toContain(server.url);
+});
+
+test("with --json each thing that happened is a line", async () => {
+  await using server = await startTestServer();
+  const { stdout } = await cli(["demo", "--pause", "0", "--json"], { env: { DATA_DIR: server.dataFolder } });
+  const names = stdout
+    .trim()
+    .split("\n")
+    .map((line) => String(Object.keys(JSON.parse(line))[0]));
+  expect([...new Set(names)].toSorted()).toEqual(["agents", "approved", "cancelled", "event", "signedIn", "started"]);
+});
+
+test("ended by a signal it takes its server along", async () => {
+  const before = folders();
+  const playing = startCli(["demo", "--own", "--pause", "30"]);
+  await eventually(() => playing.stdout.includes("Sign in"), 30_000);
+  playing.kill("SIGTERM");
+  await playing.ended;
+  expect(folders()).toEqual(before);
+});
+
+test("killed with -9, its server and PostgreSQL end by themselves", async () => {
+  const before = folders();
+  const main = path.join(import.meta.dirname, "../server/src/cli/main.ts");
+  const child = spawn(process.execPath, [main, "demo", "--own", "--pause", "30"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let stdout = "";
+  child.stdout.on("data", (text) => (stdout += String(text)));
+  await eventually(() => stdout.includes("Autograph at "), 30_000);
+  const folder = path.join(
+    os.tmpdir(),
+    folders().find((name) => !before.includes(name))!,
+  );
+  const { pid } = JSON.parse(readFileSync(path.join(folder, "instance.json"), "utf8"));
+  const postmaster = readPidFile(path.join(folder, "postgres"))!;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  await eventually(() => !isAlive(pid) && !isAlive(postmaster.pid), 20_000);
+  // Nobody is left to remove it.
+  rmSync(folder, { recursive: true });
+});
+
+test("a pause that is none is one line", async () => {
+  expect(await cli(["demo", "--pause", "long"])).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^autograph: --pause .+\n$/),
+  });
+});

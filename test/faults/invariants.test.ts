@@ -1,0 +1,124 @@
+/** Thousands of runs, most of them small and some that chance has written, with kills and cancels: the journal stays sound. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { stringify } from "yaml";
+import { decodeId } from "../../server/src/lib/ids.ts";
+import { publish } from "../agents.ts";
+import { eventually, startTestServer, type Data } from "../client.ts";
+import { agentOf, CANCEL, DECIDE } from "../runs.ts";
+import { startSink } from "../sink.ts";
+import { connectTo, installAudit, statusesOf, violations } from "./audit.ts";
+import { randomDefinition } from "./random-definition.ts";
+import { seeded } from "./random.ts";
+import { insist, insisted } from "./workload.ts";
+
+const RUNS = 10_000;
+const SMALL_CLIENTS = 24;
+const WILD_CLIENTS = 10;
+const DEFINITIONS = 60;
+const KILLS = 8;
+
+const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status output } }";
+const OPEN = "{ approvals(filter: {status: open}, first: 50) { nodes { id } } }";
+
+test(`${RUNS} runs and ${KILLS} kills: states along the table, numbers and revisions without gaps, one result for a key`, async () => {
+  const random = seeded("invariants");
+  await using sink = await startSink();
+  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  const client = await connectTo(server);
+  await installAudit(client);
+  const three = await publish(server, "three");
+  const wild: string[] = [];
+  for (let count = 0; count < DEFINITIONS; count++) {
+    wild.push(
+      await agentOf(server, stringify(randomDefinition(random, sink.url, "three"), { lineWidth: 0 }), `wild-${count}`),
+    );
+  }
+  const acknowledged = new Map<string, string>();
+  let keys = 0;
+  const over = new AbortController();
+
+  const small = async (): Promise<void> => {
+    while (acknowledged.size < RUNS) {
+      const idempotencyKey = `small-${++keys}`;
+      const { runAgent } = await insisted(server, START, {
+        input: { agentId: three, input: { n: keys }, idempotencyKey, wait: 10 },
+      });
+      acknowledged.set(idempotencyKey, runAgent.id);
+    }
+  };
+  const wildly = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      const idempotencyKey = `wild-${++keys}`;
+      const input = { agentId: random.pick(wild), input: {}, idempotencyKey };
+      const { runAgent } = await insisted(server, START, { input });
+      acknowledged.set(idempotencyKey, runAgent.id);
+      await sleep(random.between(0, 60));
+      if (random.next() < 0.2) await insist(server, CANCEL, { id: runAgent.id });
+    }
+  };
+  /** Whatever is asked, one way or the other. */
+  const decideAll = async (): Promise<void> => {
+    const { approvals } = await insisted(server, OPEN, {});
+    for (const { id } of approvals.nodes) {
+      await insist(server, DECIDE, { input: { approvalId: id, decision: random.pick(["approve", "reject"]) } });
+    }
+  };
+  const decider = async (): Promise<void> => {
+    for (; !over.signal.aborted; await sleep(100)) await decideAll();
+  };
+  const killer = async (): Promise<void> => {
+    for (let kill = 1; kill <= KILLS; kill++) {
+      await eventually(() => acknowledged.size >= (kill * RUNS) / (KILLS + 1), 60_000);
+      await sleep(random.between(0, 200));
+      await server.kill();
+      await server.restart();
+    }
+  };
+  const beside = Promise.all([...Array.from({ length: WILD_CLIENTS }, wildly), decider(), killer()]);
+  await Promise.all(Array.from({ length: SMALL_CLIENTS }, small));
+  over.abort();
+  await beside;
+  const open = async (): Promise<number> =>
+    (await client.query("select count(*)::int as open from runs where status in ('pending', 'running', 'paused')"))
+      .rows[0].open;
+  const t0 = Date.now();
+  let shown = false;
+  process.stderr.write(`drain\n`);
+  await eventually(async () => {
+    await decideAll();
+    if (!shown && Date.now() - t0 > 10_000) {
+      shown = true;
+      const { rows } = await client.query(
+        "select r.id, status, owner, wake_at, wake_seq, epoch, parent_run_id, (select json_agg(json_build_array(number, key, status, state)) from steps s where s.run_id = r.id and s.status not in ('completed','skipped')) as steps, (select json_agg(json_build_array(id, status, finished_at)) from runs c where c.parent_run_id = r.id) as children from runs r where status in ('pending', 'running', 'paused')",
+      );
+      process.stderr.write(
+        JSON.stringify(rows, null, 1) +
+          JSON.stringify((await client.query("select * from executor")).rows) +
+          server.log().slice(-1500),
+      );
+    }
+    return (await open()) === 0;
+  }, 60_000);
+  process.stderr.write(`drained ${Date.now() - t0}\n`);
+
+  expect(await violations(client)).toEqual([]);
+  const { rows } = await client.query("select key, run_id from idempotency_keys");
+  const known = new Map(rows.map(({ key, run_id: runId }: Data) => [key, runId]));
+  expect(known.size).toBe(acknowledged.size);
+  expect([...acknowledged].filter(([key, id]) => known.get(key) !== decodeId("run", id))).toEqual([]);
+  const { rows: wrong } = await client.query(
+    "select id from runs where agent_id = $1 and parent_run_id is null and (output ->> 'n')::int is distinct from (input ->> 'n')::int + 3",
+    [decodeId("agent", three)],
+  );
+  expect(wrong).toEqual([]);
+  const statuses = await statusesOf(client);
+  const { rows: steps } = await client.query(
+    "select kind, status, count(*)::int from steps group by 1, 2 order by 1, 2",
+  );
+  process.stderr.write(
+    `${JSON.stringify(statuses)} ${steps.map(({ kind, status, count }) => `${kind} ${status} ${count}`).join(", ")}\n`,
+  );
+  for (const status of ["completed", "failed", "cancelled"]) expect(statuses[status]).toBeGreaterThan(20);
+  await client.end();
+}, 180_000);

@@ -1,0 +1,44 @@
+/** `kill -9` of whichever of two servers executes, again and again, while both are asked for runs of every shape. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { journalOf, violations } from "./audit.ts";
+import { executorOf, startPair, untilExecuting } from "./pair.ts";
+import { seeded } from "./random.ts";
+import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
+import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
+import { startWorkload } from "./workload.ts";
+
+const KILLS = 6;
+const CLIENTS = 20;
+
+test(`${KILLS} times kill -9 of the executor of two: the other goes on within 5 s, every acknowledged run ends as it should`, async () => {
+  const random = seeded("kill -9 of the executor");
+  await using pair = await startPair();
+  const { a, b, client, sink, token } = pair;
+  const shapes = shapesOf(sink.url);
+  const agents = await publishShapes(a, shapes);
+  const workload = startWorkload({
+    servers: [a, b],
+    token,
+    random,
+    shapes,
+    agents,
+    clients: CLIENTS,
+    explain: (runId) => journalOf(client, runId),
+  });
+  for (let kill = 0; kill < KILLS; kill++) {
+    await sleep(random.between(500, 2_000));
+    const [killed, other] = (await executorOf(client)) === "a" ? ([a, "b"] as const) : ([b, "a"] as const);
+    await killed.kill();
+    expect(await untilExecuting(client, other)).toBeLessThan(5_000);
+    await sleep(random.between(0, 500));
+    await killed.restart();
+  }
+  await workload.finish();
+  const { asked } = workload;
+  expect(new Set(asked.map(({ shape }) => shape.name)).size).toBe(shapes.length);
+  await expectEnds(a, asked, token);
+  await expectOneRunAKey(client, asked);
+  expect(await expectOnlyAttempts(client, sink)).toBeLessThanOrEqual(KILLS * CLIENTS * CALLS_AT_ONCE);
+  expect(await violations(client)).toEqual([]);
+}, 180_000);

@@ -1,0 +1,46 @@
+/** `kill -9` of the server at random moments while runs of every shape are under way. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startTestServer } from "../client.ts";
+import { startSink } from "../sink.ts";
+import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
+import { seeded } from "./random.ts";
+import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
+import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
+import { startWorkload } from "./workload.ts";
+
+const KILLS = 20;
+const CLIENTS = 20;
+
+test(`${KILLS} times kill -9 of the server: every acknowledged run ends as it should, no finished step is called again`, async () => {
+  const random = seeded("kill -9 of the server");
+  await using sink = await startSink();
+  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  const client = await connectTo(server);
+  await installAudit(client);
+  const shapes = shapesOf(sink.url);
+  const agents = await publishShapes(server, shapes);
+  const workload = startWorkload({
+    servers: [server],
+    random,
+    shapes,
+    agents,
+    clients: CLIENTS,
+    explain: (runId) => journalOf(client, runId),
+  });
+  for (let kill = 0; kill < KILLS; kill++) {
+    await sleep(random.between(100, 1_000));
+    await server.kill();
+    await server.restart();
+  }
+  await workload.finish();
+  const { asked } = workload;
+  expect(new Set(asked.map(({ shape }) => shape.name)).size).toBe(shapes.length);
+  await expectEnds(server, asked);
+  await expectOneRunAKey(client, asked);
+  const repeated = await expectOnlyAttempts(client, sink);
+  expect(repeated).toBeGreaterThan(0);
+  expect(repeated).toBeLessThanOrEqual(KILLS * CLIENTS * CALLS_AT_ONCE);
+  expect(await violations(client)).toEqual([]);
+  await client.end();
+}, 240_000);

@@ -1,0 +1,117 @@
+/** The power goes away while runs are under way: only what was flushed is left. */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { isAlive, readPidFile } from "../../server/src/storage/postmaster.ts";
+import { publish } from "../agents.ts";
+import { eventually, startTestServer } from "../client.ts";
+import { startSink } from "../sink.ts";
+import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
+import { copyPages, cutPower } from "./power-loss.ts";
+import { childrenOf, killAll } from "./processes.ts";
+import { seeded } from "./random.ts";
+import { publishShapes, shapesOf } from "./shapes.ts";
+import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
+import { startWorkload } from "./workload.ts";
+
+const CLIENTS = 20;
+
+/** Nothing that was written since the last checkpoint; and half of it, by sector. */
+test.each([0, 0.5])(
+  "power loss with %d of the unflushed writes on the disk: every acknowledged run is there and ends",
+  async (chance) => {
+    const random = seeded("power loss");
+    await using sink = await startSink();
+    await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+    if (!server.isEmbedded) return;
+    const cluster = path.join(server.dataFolder, "postgres");
+    const installing = await connectTo(server);
+    await installAudit(installing);
+    await installing.end();
+    const shapes = shapesOf(sink.url);
+    const agents = await publishShapes(server, shapes);
+    const copies = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-power-"));
+    const [sure, later] = ["sure", "later"].map((name) => path.join(copies, name)) as [string, string];
+
+    // A clean stop is a checkpoint; the next one comes 15 minutes later.
+    expect(await server.stop()).toBe(0);
+    copyPages(cluster, sure);
+    await server.restart();
+    const client = await connectTo(server);
+    const checkpoints = async (): Promise<number> =>
+      (await client.query("select num_done::int as done from pg_stat_checkpointer")).rows[0].done;
+    const before = await checkpoints();
+    const workload = startWorkload({
+      servers: [server],
+      random,
+      shapes,
+      agents,
+      clients: CLIENTS,
+      explain: async (runId) => {
+        const own = await connectTo(server);
+        try {
+          return await journalOf(own, runId);
+        } finally {
+          await own.end();
+        }
+      },
+    });
+    await sleep(random.between(2_000, 4_000));
+    copyPages(cluster, later);
+    // Nothing is acknowledged any more, while PostgreSQL is in the middle of its work.
+    process.kill(server.pid, "SIGSTOP");
+    const { flushed } = (await client.query("select pg_current_wal_flush_lsn()::text as flushed")).rows[0];
+    const { pid } = readPidFile(cluster)!;
+    const processes = [pid, ...childrenOf(pid)];
+    expect(await checkpoints()).toBe(before);
+    const acknowledged = workload.asked.length;
+    await server.kill();
+    killAll(processes);
+    await eventually(() => !processes.some(isAlive));
+    cutPower(cluster, { sure, later, flushed, chance, random });
+    fs.rmSync(copies, { recursive: true });
+
+    await server.restart();
+    const after = await connectTo(server);
+    const { rows } = await after.query("select count(*)::int as runs from runs where parent_run_id is null");
+    expect(acknowledged).toBeGreaterThan(CLIENTS);
+    expect(rows[0].runs).toBeGreaterThanOrEqual(acknowledged);
+    await workload.finish();
+    await expectEnds(server, workload.asked);
+    await expectOneRunAKey(after, workload.asked);
+    // No call was made whose step was not on the disk.
+    await expectOnlyAttempts(after, sink);
+    expect(await violations(after)).toEqual([]);
+    await after.end();
+  },
+  120_000,
+);
+
+test("each acknowledged run is flushed to the disk before its answer, by settings and by count", async () => {
+  await using server = await startTestServer();
+  const client = await connectTo(server);
+  const settings = ["fsync", "synchronous_commit", "full_page_writes"];
+  const { rows } = await client.query("select name, setting from pg_settings where name = any ($1)", [settings]);
+  expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+    fsync: "on",
+    synchronous_commit: "on",
+    full_page_writes: "on",
+  });
+  const three = await publish(server, "three");
+  const flushes = async (): Promise<number> => {
+    // A backend tells its figures a second later, at the end of a transaction.
+    await sleep(1_500);
+    await server.data(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}, wait: 9}) { id } }`);
+    await sleep(100);
+    return (await client.query("select sum(fsyncs)::int as count from pg_stat_io where object = 'wal'")).rows[0].count;
+  };
+  const before = await flushes();
+  const RUNS = 40;
+  for (let run = 0; run < RUNS; run++) {
+    await server.data(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}, wait: 9}) { id } }`);
+  }
+  expect((await flushes()) - before).toBeGreaterThanOrEqual(RUNS);
+  await client.end();
+});

@@ -1,0 +1,168 @@
+/** Runs that wait cost nothing, outlive everything, and end when their time has come, whatever the clock does meanwhile. */
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { readPidFile } from "../../server/src/storage/postmaster.ts";
+import { publish, start } from "../agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
+import { agentOf, ENDED, readRun, stepsOf, until } from "../runs.ts";
+import { startSink } from "../sink.ts";
+import { connectTo, installAudit, statusesOf, violations } from "./audit.ts";
+import { childrenOf, cpuMsOf } from "./processes.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const WAITS = 10_000;
+const CLIENTS = 50;
+const MEASURED_MS = 5_000;
+
+/** The server and all of PostgreSQL. */
+function processesOf(server: TestServer): number[] {
+  const { pid } = readPidFile(path.join(server.dataFolder, "postgres"))!;
+  return [server.pid, pid, ...childrenOf(pid)];
+}
+
+/** What they compute of a second, in ms, over some seconds. */
+async function cpuMsASecond(server: TestServer): Promise<number> {
+  const before = cpuMsOf(processesOf(server));
+  await sleep(MEASURED_MS);
+  return ((cpuMsOf(processesOf(server)) - before) / MEASURED_MS) * 1_000;
+}
+
+test(`${WAITS} waits of days: no CPU, not lost by a kill, all over when their time has come and none before`, async () => {
+  await using server = await startTestServer();
+  const idleMs = server.isEmbedded ? await cpuMsASecond(server) : 0;
+  const agentId = await agentOf(server, "do: [{pause: {wait: {days: 3}}}, {done: {set: {n: '${ .n }'}}}]");
+  let next = 0;
+  const startMany = async (): Promise<void> => {
+    while (next < WAITS) await start(server, agentId, { n: next++ });
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, startMany));
+  const client = await connectTo(server);
+  const waiting = async (): Promise<number> =>
+    (await client.query("select count(*)::int as runs from runs where owner is null and wake_at is not null")).rows[0]
+      .runs;
+  await eventually(async () => (await waiting()) === WAITS, 30_000);
+  await server.kill();
+  await server.restart();
+  await sleep(3_000);
+
+  // 10,000 that are looked at once a second would be hundreds of ms.
+  const openMs = await cpuMsASecond(server);
+  process.stderr.write(`${WAITS} open waits: ${openMs.toFixed(0)} ms CPU a second, ${idleMs.toFixed(0)} without any\n`);
+  expect(openMs).toBeLessThan(idleMs + 40);
+  await server.clock.advance(3 * DAY_MS - HOUR_MS);
+  await sleep(1_000);
+  expect(await statusesOf(client)).toEqual({ running: WAITS });
+  await server.clock.advance(HOUR_MS);
+  await eventually(async () => (await statusesOf(client))["completed"] === WAITS, 60_000);
+  const { rows } = await client.query(
+    "select count(distinct (output ->> 'n')::int)::int as outputs, min(finished_at - created_at) >= interval '3 days' as late from runs",
+  );
+  expect(rows).toEqual([{ outputs: WAITS, late: true }]);
+  await client.end();
+}, 150_000);
+
+const CALL = (sink: string, behaviour: string): string =>
+  `{call: http, with: {method: post, endpoint: '${sink}${behaviour}', query: {run: '\${ $workflow.id }', step: post}}}`;
+
+/** One of each that has a time in it, each of about ten minutes. */
+async function startTimed(server: TestServer, sink: string): Promise<Record<string, string>> {
+  const retry = "{delay: PT10M, limit: {attempt: {count: 3}}}";
+  const bodies = {
+    wait: "do: [{pause: {wait: PT10M}}, {done: {set: {n: 1}}}]",
+    retry: `do: [{again: {try: [{post: ${CALL(sink, "/refuse/1")}}], catch: {when: '\${ true }', retry: ${retry}}}}]`,
+    // Still under way when its time is over.
+    timeout: `do: [{slow: {do: [{nap: {wait: P1D}}], timeout: {after: PT10M}}}]`,
+    call: `do: [{slow: {do: [{post: ${CALL(sink, "/hang")}}], timeout: {after: PT10M}}}]`,
+    question: "do: [{ask: {call: approval:1.0.0@default, with: {question: Really?, timeout: PT10M}}}]",
+    branches: "do: [{all: {fork: {branches: [{a: {wait: PT10M}}, {b: {wait: PT9M}}]}}}]",
+  };
+  const started: Record<string, string> = {};
+  for (const [name, body] of Object.entries(bodies)) started[name] = await start(server, await agentOf(server, body));
+  return started;
+}
+
+const ENDS: Record<string, string[]> = {
+  wait: ["pause completed", "done completed"],
+  retry: ["again completed"],
+  timeout: ["slow failed", "nap cancelled"],
+  call: ["slow failed", "post cancelled"],
+  question: ["ask failed"],
+  branches: ["all completed", "a completed", "b completed"],
+};
+
+const statuses = async (server: TestServer, started: Record<string, string>): Promise<string[]> =>
+  Promise.all(Object.values(started).map(async (id) => (await readRun(server, id)).status));
+
+async function timed(): Promise<{ server: TestServer; started: Record<string, string> } & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const sink = stack.use(await startSink());
+  const server = stack.use(await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } }));
+  const client = await connectTo(server);
+  await installAudit(client);
+  await client.end();
+  const started = await startTimed(server, sink.url);
+  await eventually(async () => (await statuses(server, started)).filter((one) => one === "running").length === 5);
+  await eventually(() => sink.summary().requests === 2);
+  await eventually(async () => (await readRun(server, started["retry"]!)).steps[0].attempts.length === 2);
+  const opened = stack.move();
+  return { server, started, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** What a run shows after its end: every time is there, none before the one it must follow. */
+function expectOrder(run: Data): void {
+  const times = [run.createdAt, run.startedAt, run.finishedAt].map(Date.parse);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  for (const step of run.steps) expect(step.duration).toBeGreaterThanOrEqual(0);
+  expect(run.progress).toBeLessThanOrEqual(100);
+}
+
+async function expectAllEnd(server: TestServer, started: Record<string, string>): Promise<void> {
+  for (const [name, id] of Object.entries(started)) {
+    const run = await until(server, id, ...ENDED);
+    expect([name, ...stepsOf(run)]).toEqual([name, ...ENDS[name]!]);
+    expectOrder(run);
+  }
+  const client = await connectTo(server);
+  expect(await violations(client)).toEqual([]);
+  await client.end();
+}
+
+test("the clock is set forward an hour: what is due ends, once; the rest goes on", async () => {
+  await using world = await timed();
+  const { server, started } = world;
+  const patient = await start(server, await agentOf(server, "do: [{pause: {wait: PT3H}}]"));
+  await until(server, patient, "running");
+  await server.clock.advance(HOUR_MS);
+  await expectAllEnd(server, started);
+  expect((await readRun(server, patient)).status).toBe("running");
+  await server.clock.advance(2 * HOUR_MS);
+  await until(server, patient, "completed");
+});
+
+test.each(["", " and the server is killed"])(
+  "the clock is set back an hour%s: nothing ends early, new runs go on, each ends at its own time",
+  async (killed) => {
+    await using world = await timed();
+    const { server, started } = world;
+    await server.clock.advance(-HOUR_MS);
+    if (killed) {
+      await server.kill();
+      await server.restart();
+    }
+    const quick = await start(server, await publish(server, "three"), { n: 1 });
+    expect((await until(server, quick, ...ENDED)).output).toEqual({ n: 4 });
+    const short = await start(server, await agentOf(server, "do: [{pause: {wait: PT1.5S}}, {done: {set: {n: 1}}}]"));
+    const since = Date.now();
+    expectOrder(await until(server, short, "completed"));
+    expect(Date.now() - since).toBeLessThan(15_000);
+    await server.clock.advance(HOUR_MS + 300_000);
+    await sleep(1_500);
+    // A call's timeout counts the time that passes while it is under way.
+    const { call: _call, ...asleep } = started;
+    expect((await statuses(server, asleep)).filter((status) => ENDED.includes(status))).toEqual([]);
+    await server.clock.advance(300_000);
+    await expectAllEnd(server, started);
+  },
+);

@@ -1,0 +1,269 @@
+/** What is refused, with which code and HTTP status: docs/errors.md and the rules of GraphQL over HTTP. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CODES } from "../server/src/lib/errors.ts";
+import { publish } from "./agents.ts";
+import { startTestServer, type ShownError, type TestServer } from "./client.ts";
+
+let server: TestServer;
+let three: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  three = await publish(server, "three");
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+type Sent = { body?: string; headers?: Record<string, string>; method?: string; token?: string | null };
+type Got = {
+  status: number;
+  type: string | null;
+  code: string | undefined;
+  error: ShownError | undefined;
+  headers: Headers;
+  data: unknown;
+};
+
+const RESPONSE_TYPE = "application/graphql-response+json";
+
+async function send({ body, headers = {}, method = "POST", token = server.world.apiKey }: Sent): Promise<Got> {
+  const response = await fetch(`${server.url}/graphql`, {
+    method,
+    headers: {
+      "content-type": "application/json",
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  const { data, errors } = (text === "" ? {} : JSON.parse(text)) as { data?: unknown; errors?: ShownError[] };
+  const error = errors?.[0];
+  return {
+    status: response.status,
+    type: response.headers.get("content-type"),
+    code: error?.extensions.code,
+    error,
+    headers: response.headers,
+    data,
+  };
+}
+const ask = (query: string, variables?: object, more: Sent = {}) =>
+  send({ body: JSON.stringify({ query, variables }), ...more });
+const asResponseType = { headers: { accept: RESPONSE_TYPE } };
+
+describe("a request as a whole", () => {
+  test.for([
+    ["no JSON", "{", 400, "BAD_REQUEST"],
+    ["nothing", "", 400, "BAD_REQUEST"],
+    ["a list", '[{"query":"{me{id}}"}]', 400, "BAD_REQUEST"],
+    ["a string", '"{me{id}}"', 400, "BAD_REQUEST"],
+    ["no query", "{}", 400, "BAD_REQUEST"],
+    ["a query that is no string", '{"query":1}', 400, "BAD_REQUEST"],
+    ["variables that are no object", '{"query":"{me{id}}","variables":[]}', 400, "BAD_REQUEST"],
+    ["an operationName that is no string", '{"query":"{me{id}}","operationName":1}', 400, "BAD_REQUEST"],
+    ["__proto__", '{"query":"{me{id}}","variables":{"__proto__":{"a":1}}}', 400, "BAD_REQUEST"],
+    ["nesting", `{"query":"{me{id}}","variables":{"a":${"[".repeat(70)}${"]".repeat(70)}}}`, 400, "BAD_REQUEST"],
+    ["nesting of a million", "[".repeat(1_000_000), 400, "BAD_REQUEST"],
+    ["more than 1 MiB", `{"query":"${"#".repeat(1024 * 1024)}"}`, 413, "REQUEST_ENTITY_TOO_LARGE"],
+  ] as const)("%s", async ([, body, status, code]) => {
+    expect(await send({ body })).toMatchObject({ status, code });
+    expect(await send({ body, ...asResponseType })).toMatchObject({
+      status,
+      code,
+      type: `${RESPONSE_TYPE}; charset=utf-8`,
+    });
+  });
+
+  test("null for what is optional is as if it were missing", async () => {
+    expect(
+      await send({ body: '{"query":"{me{id}}","variables":null,"operationName":null,"extensions":null}' }),
+    ).toMatchObject({ status: 200, code: undefined });
+  });
+
+  test.for(["GET", "PUT", "DELETE", "HEAD", "OPTIONS"])("%s is 405", async (method) => {
+    const got = await send({ method });
+    expect(got).toMatchObject({ status: 405 });
+    expect(got.headers.get("allow")).toBe("POST");
+  });
+
+  test.for([
+    ["text/plain", 415],
+    ["application/x-www-form-urlencoded", 415],
+    ["multipart/form-data; boundary=x", 415],
+    ["application/json; charset=iso-8859-1", 415],
+    ["application/graphql", 415],
+    ["application/json; charset=utf-8", 200],
+    ["application/json;charset=UTF-8", 200],
+  ] as const)("Content-Type %s is %i", async ([type, status]) => {
+    expect((await ask("{ me { id } }", {}, { headers: { "content-type": type } })).status).toBe(status);
+  });
+
+  test("a compressed body is 415, a body that is not UTF-8 400", async () => {
+    expect((await ask("{ me { id } }", {}, { headers: { "content-encoding": "gzip" } })).status).toBe(415);
+    const response = await fetch(`${server.url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: new Uint8Array([...Buffer.from('{"query":"{me{id}} #'), 0xff, ...Buffer.from('"}')]),
+    });
+    expect(response.status).toBe(400);
+  });
+
+  test("a bad credential is 401 with WWW-Authenticate; none is a 200 that says so", async () => {
+    for (const token of ["nonsense", "ag_live_nonsense", "eyJhbGciOiJub25lIn0.e30.", `${server.world.apiKey}x`]) {
+      const got = await ask("{ me { id } }", {}, { token });
+      expect(got, token).toMatchObject({ status: 401, code: "UNAUTHENTICATED" });
+      expect(got.headers.get("www-authenticate")).toBe("Bearer");
+    }
+    expect(await ask("{ me { id } }", {}, { token: null, headers: { authorization: "Basic YTpi" } })).toMatchObject({
+      status: 401,
+    });
+    expect(await ask("{ me { id } }", {}, { token: null })).toMatchObject({
+      status: 200,
+      code: "UNAUTHENTICATED",
+      data: null,
+    });
+    expect(await ask("{ __typename }", {}, { token: null })).toMatchObject({
+      status: 200,
+      data: { __typename: "Query" },
+    });
+  });
+});
+
+describe("an operation", () => {
+  test.for([
+    ["GRAPHQL_PARSE_FAILED", "{ me {", {}],
+    ["GRAPHQL_VALIDATION_FAILED", "{ nothing }", {}],
+    ["GRAPHQL_VALIDATION_FAILED", "{ run { id } }", {}],
+    ["GRAPHQL_VALIDATION_FAILED", "query A { me { id } } query B { me { id } }", {}],
+    ["GRAPHQL_VALIDATION_FAILED", '{ runs(filter: {status: ["running"]}) { nodes { id } } }', {}],
+    ["GRAPHQL_VALIDATION_FAILED", '{ runs(filter: {createdAfter: "yesterday"}) { nodes { id } } }', {}],
+    ["BAD_USER_INPUT", "query($id: ID!) { run(id: $id) { id } }", {}],
+    ["BAD_USER_INPUT", "query($id: ID!) { run(id: $id) { id } }", { id: { a: 1 } }],
+    [
+      "BAD_USER_INPUT",
+      "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }",
+      { input: { agentId: "x", other: 1 } },
+    ],
+    [
+      "BAD_USER_INPUT",
+      "query($filter: RunFilter) { runs(filter: $filter) { nodes { id } } }",
+      { filter: { createdAfter: "yesterday" } },
+    ],
+    ["QUERY_TOO_COMPLEX", "{ runs(first: 200) { nodes { steps { number } } } }", {}],
+    ["BAD_REQUEST", 'subscription { runUpdated(runId: "x") { id } }', {}],
+  ] as const)("%s: %s %o", async ([code, query, variables]) => {
+    const expected = code === "BAD_REQUEST" ? 400 : 200;
+    const asJson = await ask(query, variables);
+    expect(asJson).toMatchObject({ status: expected, code, data: undefined, type: "application/json; charset=utf-8" });
+    expect(await ask(query, variables, asResponseType)).toMatchObject({ status: 400, code });
+    expect(asJson.error!.message).not.toMatch(/did you mean/i);
+  });
+
+  test.for([
+    ["NOT_FOUND", '{ run(id: "run_01kb3v0000e00000000000000x") { id } }', {}],
+    ["NOT_FOUND", '{ run(id: "no id at all") { id } }', {}],
+    ["BAD_USER_INPUT", "{ runs(first: 0) { nodes { id } } }", {}],
+    ["BAD_USER_INPUT", "{ runs(first: 201) { nodes { id } } }", {}],
+    ["BAD_USER_INPUT", '{ runs(after: "zzz") { nodes { id } } }', {}],
+  ] as const)("%s in a 200: %s", async ([code, query]) => {
+    expect(await ask(query)).toMatchObject({ status: 200, code });
+    expect(await ask(query, {}, asResponseType)).toMatchObject({ status: 200, code });
+  });
+
+  test("an error has its path and place, and what is beside it is answered", async () => {
+    const { data, error } = await ask('{ me { name } missing: run(id: "x") { id } }');
+    expect(data).toEqual({ me: { name: "first" }, missing: null });
+    expect(error).toMatchObject({ message: "Run not found", path: ["missing"], extensions: { code: "NOT_FOUND" } });
+  });
+
+  test("an input that breaks the form names each field, in a variable and in a literal alike", async () => {
+    const expected = {
+      code: "BAD_USER_INPUT",
+      fields: [
+        { path: "input.input.n", code: "wrong_type", message: "must be a number" },
+        { path: "input.input.m", code: "unknown_field", message: expect.any(String) },
+      ],
+    };
+    const variable = await ask("mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
+      input: { agentId: three, input: { n: "1", m: 1 } },
+    });
+    const literal = await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: "1", m: 1}}) { id } }`);
+    for (const { error } of [variable, literal])
+      expect({
+        ...error!.extensions,
+        fields: error!.extensions.fields!.toSorted((a, b) => b.path.localeCompare(a.path)),
+      }).toMatchObject(expected);
+  });
+
+  test("a forbidden key or deep nesting is refused in a literal, too", async () => {
+    const run = (literal: string) =>
+      ask(`mutation { runAgent(input: {agentId: "${three}", input: ${literal}}) { id } }`);
+    expect((await run("{n: 1, __proto__: {a: 1}}")).error!.message).toMatch(/forbidden key/);
+    expect((await run(`{n: ${"[".repeat(65)}${"]".repeat(65)}}`)).code).toMatch(
+      /QUERY_TOO_COMPLEX|GRAPHQL_VALIDATION_FAILED/,
+    );
+  });
+
+  test("introspection is for signed-in callers", async () => {
+    expect(await ask("{ __schema { queryType { name } } }", {}, { token: null })).toMatchObject({
+      status: 200,
+      code: "UNAUTHENTICATED",
+    });
+    expect(await ask('{ __type(name: "Run") { name } }', {}, { token: null })).toMatchObject({
+      status: 200,
+      code: "UNAUTHENTICATED",
+    });
+    expect(await ask("{ __schema { queryType { name } } }")).toMatchObject({
+      status: 200,
+      data: { __schema: { queryType: { name: "Query" } } },
+    });
+  });
+
+  test("wrong passwords are refused alike, and then slowed down with retryAfter", async () => {
+    const attempt = (email: string) =>
+      ask(
+        'mutation($email: String!) { login(email: $email, password: "wrong wrong wrong") { expiresAt } }',
+        { email },
+        { token: null },
+      );
+    const known = await attempt(server.world.email);
+    const unknown = await attempt("nobody@example.org");
+    expect(known.error).toEqual(unknown.error);
+    expect(known).toMatchObject({ status: 200, code: "UNAUTHENTICATED" });
+    let last = known;
+    for (let count = 0; count < 50 && last.code !== "RATE_LIMITED"; count++) last = await attempt(server.world.email);
+    expect(last.error!.extensions).toMatchObject({ code: "RATE_LIMITED", retryAfter: expect.any(Number) });
+  });
+});
+
+test("without space on the disk new runs are UNAVAILABLE (503 with Retry-After), and everything else goes on", async () => {
+  // The operator's database has a disk of its own.
+  if (!server.isEmbedded) return;
+  await server.setFreeBytes(1_000_000);
+  await expect
+    .poll(async () => (await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`)).code)
+    .toBe("UNAVAILABLE");
+  const refused = await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`);
+  expect(refused).toMatchObject({ status: 503, data: null });
+  expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect((await ask("{ me { id } }")).status).toBe(200);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
+  await server.setFreeBytes(null);
+  await expect
+    .poll(async () => (await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`)).status)
+    .toBe(200);
+});
+
+test("a request keeps the id it came with when that can stand in a log, and gets one otherwise", async () => {
+  const idOf = async (id: string): Promise<string | null> =>
+    (await ask("{ me { id } }", {}, { headers: { "x-request-id": id } })).headers.get("x-request-id");
+  expect(await idOf("my-request:7.a")).toBe("my-request:7.a");
+  for (const bad of ["a b", "a;b", "x".repeat(129), "\u00e4"]) expect(await idOf(bad)).toMatch(/^[\w-]{8}-\w+$/);
+});
+
+test("docs/errors.md lists every code, and no other", () => {
+  const text = readFileSync(join(import.meta.dirname, "../docs/errors.md"), "utf8");
+  const listed = text.split("\n").flatMap((line) => /^\| `([A-Z_]+)` \|/.exec(line)?.[1] ?? []);
+  expect(listed).toEqual([...CODES]);
+});

@@ -1,0 +1,297 @@
+/** Runs and approvals over the wire, the specification's operations with variables and with literals. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { publish, start, type AgentName } from "./agents.ts";
+import { eventually, post, startTestServer, type TestServer } from "./client.ts";
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+let server: TestServer;
+let agents: Record<AgentName, string>;
+beforeAll(async () => {
+  server = await startTestServer();
+  const names: AgentName[] = ["three", "echo", "slow", "patient", "approve", "failing"];
+  const ids = await Promise.all(names.map(async (name) => [name, await publish(server, name)]));
+  agents = Object.fromEntries(ids);
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const statusOf = async (id: string): Promise<string> =>
+  (await server.data(`{ run(id: "${id}") { status } }`)).run.status;
+const until = (id: string, status: string): Promise<unknown> => eventually(async () => (await statusOf(id)) === status);
+
+describe("runs", () => {
+  const RUN = "query($id: ID!) { run(id: $id) { id status steps { number status duration } } }";
+
+  test("runAgent with variables and with literals answers at once; run shows its steps", async () => {
+    const byVariable = await server.data(
+      "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status createdAt } }",
+      { input: { agentId: agents.three, input: { n: 1 } } },
+    );
+    const byLiteral = await server.data(
+      `mutation { runAgent(input: {agentId: "${agents.three}", input: {n: 1}}) { id status createdAt } }`,
+    );
+    for (const { runAgent } of [byVariable, byLiteral]) {
+      expect(runAgent).toEqual({
+        id: expect.stringMatching(/^run_/),
+        status: expect.stringMatching(/^(pending|running|completed)$/),
+        createdAt: expect.stringMatching(TIME),
+      });
+      await until(runAgent.id, "completed");
+      const { run } = await server.data(RUN, { id: runAgent.id });
+      expect(run.steps).toEqual(
+        [1, 2, 3].map((number) => ({ number, status: "completed", duration: expect.any(Number) })),
+      );
+      expect(
+        (await server.data(`{ run(id: "${runAgent.id}") { id status steps { number status duration } } }`)).run,
+      ).toEqual(run);
+    }
+  });
+
+  test("a variable may stand within a literal input", async () => {
+    const { runAgent } = await server.data(
+      "mutation($a: ID!, $n: JSON) { runAgent(input: {agentId: $a, input: {n: $n}, wait: 10}) { output } }",
+      { a: agents.three, n: 5 },
+    );
+    expect(runAgent.output).toEqual({ n: 8 });
+  });
+
+  test("with `wait` the answer has output and steps", async () => {
+    const { runAgent: run } = await server.data(
+      "mutation($input: RunAgentInput!) { runAgent(input: $input) { status output error { type } version agent { name } project { handle } startedBy { kind id } input createdAt startedAt finishedAt cancelledAt currentStep progress revision steps { number name kind status duration startedAt finishedAt input output attempts { number status error { type } startedAt finishedAt } error { type } } } }",
+      { input: { agentId: agents.three, input: { n: 1 }, wait: 10 } },
+    );
+    expect(run).toMatchObject({
+      status: "completed",
+      output: { n: 4 },
+      error: null,
+      version: "1.0.0",
+      agent: { name: "three" },
+      project: { handle: "test" },
+      startedBy: { kind: "key", id: expect.stringMatching(/^key_/) },
+      input: { n: 1 },
+      finishedAt: expect.stringMatching(TIME),
+      cancelledAt: null,
+      currentStep: 3,
+      progress: 100,
+    });
+    expect(run.steps[0]).toMatchObject({
+      number: 1,
+      name: "one",
+      kind: "set",
+      status: "completed",
+      output: { n: 2 },
+      error: null,
+      attempts: [{ number: 1, status: "completed", error: null }],
+    });
+  });
+
+  test("steps by pages", async () => {
+    const id = await start(server, agents.three, { n: 1 });
+    await until(id, "completed");
+    const { run } = await server.data(
+      `{ run(id: "${id}") { two: steps(first: 2) { number } rest: steps(after: 2) { number } all: stepsConnection(first: 2) { nodes { number } pageInfo { endCursor hasNextPage } } last: stepsConnection(after: "2") { nodes { number } pageInfo { hasNextPage } } } }`,
+    );
+    expect(run.two.map(({ number }: { number: number }) => number)).toEqual([1, 2]);
+    expect(run.rest).toEqual([{ number: 3 }]);
+    expect(run.all).toEqual({ nodes: [{ number: 1 }, { number: 2 }], pageInfo: { endCursor: "2", hasNextPage: true } });
+    expect(run.last).toEqual({ nodes: [{ number: 3 }], pageInfo: { hasNextPage: false } });
+  });
+
+  test("a failed run says why, and where", async () => {
+    const { runAgent: run } = await server.data(
+      `mutation { runAgent(input: {agentId: "${agents.failing}", wait: 10}) { status output error { type status title detail instance step } steps { number status error { type step } } } }`,
+    );
+    expect(run).toMatchObject({
+      status: "failed",
+      output: null,
+      error: {
+        type: "https://example.org/errors/broken",
+        status: 422,
+        title: "Broken",
+        detail: "as it should",
+        instance: expect.stringContaining("broken"),
+        step: 2,
+      },
+    });
+    expect(run.steps[1]).toEqual({
+      number: 2,
+      status: "failed",
+      error: { type: "https://example.org/errors/broken", step: 2 },
+    });
+  });
+
+  test("cancelRun with a variable and with a literal; again is the same answer; a finished run is CONFLICT", async () => {
+    const CANCEL = "mutation($id: ID!) { cancelRun(runId: $id) { id status cancelledAt } }";
+    const first = await start(server, agents.patient);
+    const second = await start(server, agents.patient);
+    const { cancelRun } = await server.data(CANCEL, { id: first });
+    expect(cancelRun).toEqual({ id: first, status: "cancelled", cancelledAt: expect.stringMatching(TIME) });
+    expect((await server.data(CANCEL, { id: first })).cancelRun).toEqual(cancelRun);
+    expect((await server.data(`mutation { cancelRun(runId: "${second}") { status } }`)).cancelRun.status).toBe(
+      "cancelled",
+    );
+    const done = await start(server, agents.three, { n: 1 });
+    await until(done, "completed");
+    expect((await server.graphql(CANCEL, { id: done })).errors![0]!.extensions.code).toBe("CONFLICT");
+  });
+
+  test("runs are filtered by project, agent, state, starter and time, and pages join without gaps", async () => {
+    const { email, password } = server.world;
+    const { login } = await server.data(
+      "mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }",
+      { email, password },
+      null,
+    );
+    const mine = [];
+    for (let count = 0; count < 5; count++)
+      mine.unshift(await start(server, agents.echo, { count }, login.accessToken));
+    await until(mine[0]!, "completed");
+    const { me } = await server.data("{ me { id } }");
+    const list = async (filter: object, page: object = {}) =>
+      (
+        await server.data(
+          "query($filter: RunFilter, $first: Int, $after: String) { runs(filter: $filter, first: $first, after: $after) { edges { cursor node { id } } nodes { id status createdAt } pageInfo { endCursor hasNextPage } } }",
+          { filter, ...page },
+        )
+      ).runs;
+    const idsOf = ({ nodes }: { nodes: { id: string }[] }) => nodes.map(({ id }) => id);
+    expect(idsOf(await list({ agentId: agents.echo, startedBy: { id: me.id } }))).toEqual(mine);
+    expect(idsOf(await list({ startedBy: { kind: "user" } }))).toEqual(mine);
+    expect(idsOf(await list({ agentId: agents.echo, status: ["failed", "paused"] }))).toEqual([]);
+    expect(idsOf(await list({ agentId: agents.echo, startedBy: { id: agents.echo } }))).toEqual([]);
+    expect(
+      idsOf(await list({ projectId: server.world.projectId, startedBy: { kind: "user" }, status: ["completed"] })),
+    ).toEqual(mine);
+    const all = await list({ agentId: agents.echo });
+    const times = all.nodes.map(({ createdAt }: { createdAt: string }) => createdAt);
+    const since = await list({ agentId: agents.echo, createdAfter: times[2] });
+    expect(since.nodes.length).toBeGreaterThanOrEqual(3);
+    expect(idsOf(await list({ agentId: agents.echo, createdBefore: times.at(-1) }))).toEqual([]);
+    const first = await list({ agentId: agents.echo }, { first: 3 });
+    const rest = await list({ agentId: agents.echo }, { first: 3, after: first.pageInfo.endCursor });
+    expect([...idsOf(first), ...idsOf(rest)]).toEqual(idsOf(all).slice(0, 6));
+    const { agent } = await server.data(
+      `{ agent(id: "${agents.echo}") { runs(first: 2) { nodes { id agent { id } } } } }`,
+    );
+    expect(agent.runs.nodes.map(({ id }: { id: string }) => id)).toEqual(mine.slice(0, 2));
+  });
+
+  test("an idempotency key answers the same run, as a field, as a header, and with another body CONFLICT", async () => {
+    const input = { agentId: agents.echo, input: { a: 1 }, idempotencyKey: "one" };
+    const RUN_AGENT = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+    const { runAgent: first } = await server.data(RUN_AGENT, { input });
+    expect((await server.data(RUN_AGENT, { input })).runAgent).toEqual(first);
+    const byHeader = (header: string, body: object) =>
+      post(`${server.url}/graphql`, RUN_AGENT, { input: body }, server.world.apiKey, { "idempotency-key": header });
+    expect((await byHeader("one", { agentId: agents.echo, input: { a: 1 } })).data.runAgent).toEqual(first);
+    expect((await byHeader("one", input)).data.runAgent).toEqual(first);
+    expect((await byHeader("two", input)).errors![0]!.extensions).toMatchObject({
+      code: "BAD_USER_INPUT",
+      fields: [{ path: "input.idempotencyKey" }],
+    });
+    expect((await byHeader("one", { agentId: agents.echo, input: { a: 2 } })).errors![0]!.extensions.code).toBe(
+      "CONFLICT",
+    );
+    expect(
+      (await server.graphql(RUN_AGENT, { input: { ...input, idempotencyKey: "x".repeat(256) } })).errors![0]!.extensions
+        .code,
+    ).toBe("BAD_USER_INPUT");
+    expect(
+      (await server.graphql(RUN_AGENT, { input: { ...input, idempotencyKey: "a\0b" } })).errors![0]!.extensions.code,
+    ).toBe("BAD_USER_INPUT");
+  });
+
+  test("one field of an operation may wait, 1 to 30 s", async () => {
+    const field = (name: string, wait: number): string =>
+      `${name}: runAgent(input: {agentId: "${agents.echo}", wait: ${wait}}) { status }`;
+    const { data, errors } = await server.graphql(`mutation { ${field("a", 5)} ${field("b", 5)} }`);
+    expect(data).toBeNull();
+    expect(errors![0]).toMatchObject({ path: ["b"], extensions: { code: "BAD_USER_INPUT" } });
+    for (const wait of [0, 31, -1]) {
+      expect((await server.graphql(`mutation { ${field("a", wait)} }`)).errors![0]!.extensions).toMatchObject({
+        fields: [{ path: "input.wait", code: "out_of_range" }],
+      });
+    }
+  });
+
+  test("payloads come back unchanged: NUL, lone surrogates, key order", async () => {
+    const input = { z: "\0", a: "\ud800", "": 1.5e300, m: [null, false, { b: 1, a: 2 }] };
+    const { runAgent } = await server.data(
+      "mutation($input: RunAgentInput!) { runAgent(input: $input) { input output } }".replace(
+        "{ input output }",
+        "{ input output }",
+      ),
+      { input: { agentId: agents.echo, input, wait: 10 } },
+    );
+    expect(JSON.stringify(runAgent.output)).toBe(JSON.stringify(input));
+    expect(JSON.stringify(runAgent.input)).toBe(JSON.stringify(input));
+  });
+});
+
+describe("approvals", () => {
+  const DECIDE =
+    "mutation($input: DecideApprovalInput!) { decideApproval(input: $input) { id status comment answer decidedAt decidedBy { kind id } run { id } } }";
+  const open = async (): Promise<{ runId: string; id: string }> => {
+    const runId = await start(server, agents.approve);
+    await until(runId, "paused");
+    const { approvals } = await server.data(
+      "query($filter: ApprovalFilter) { approvals(filter: $filter) { nodes { id } } }",
+      { filter: { runId, status: "open" } },
+    );
+    return { runId, id: approvals.nodes[0].id };
+  };
+
+  test("the inbox shows the question; the first decision counts, with its answer", async () => {
+    const { runId, id } = await open();
+    const { approval, run } = await server.data(
+      `{ approval(id: "${id}") { status question context assignee form answerFields { name type choices { value } } stepNumber agent { name } project { handle } createdAt expiresAt decidedAt }
+         run(id: "${runId}") { currentStep progress approvals { nodes { id } } } }`,
+    );
+    expect(approval).toMatchObject({
+      status: "open",
+      question: "May it go on?",
+      context: { why: "because" },
+      assignee: null,
+      answerFields: [{ name: "costCentre", type: "choice", choices: [{ value: "office" }, { value: "travel" }] }],
+      agent: { name: "approve" },
+      project: { handle: "test" },
+      decidedAt: null,
+    });
+    expect(run).toMatchObject({ currentStep: approval.stepNumber, approvals: { nodes: [{ id }] } });
+
+    const refused = await server.graphql(DECIDE, {
+      input: { approvalId: id, decision: "approve", answer: { costCentre: "home" } },
+    });
+    expect(refused.errors![0]!.extensions).toMatchObject({
+      code: "BAD_USER_INPUT",
+      fields: [{ path: expect.stringContaining("costCentre") }],
+    });
+    const { decideApproval } = await server.data(DECIDE, {
+      input: { approvalId: id, decision: "approve", comment: "go", answer: { costCentre: "office" } },
+    });
+    expect(decideApproval).toMatchObject({
+      id,
+      status: "approved",
+      comment: "go",
+      answer: { costCentre: "office" },
+      decidedBy: { kind: "key", id: expect.stringMatching(/^key_/) },
+      run: { id: runId },
+    });
+    expect(
+      (await server.graphql(DECIDE, { input: { approvalId: id, decision: "reject" } })).errors![0]!.extensions.code,
+    ).toBe("CONFLICT");
+    await until(runId, "completed");
+  });
+
+  test("a rejection fails the run with approval-rejected; a cancelled run withdraws its question", async () => {
+    const first = await open();
+    await server.data(DECIDE, { input: { approvalId: first.id, decision: "reject", comment: "no" } });
+    await until(first.runId, "failed");
+    expect((await server.data(`{ run(id: "${first.runId}") { error { type } } }`)).run.error.type).toMatch(
+      /\/approval-rejected$/,
+    );
+    const second = await open();
+    await server.data(`mutation { cancelRun(runId: "${second.runId}") { status } }`);
+    expect((await server.data(`{ approval(id: "${second.id}") { status } }`)).approval.status).toBe("withdrawn");
+  });
+});

@@ -1,0 +1,252 @@
+/** The language over the wire: `call: http`, against real servers on loopback. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { start } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { agentOf, CANCEL, ENDED, ran, runOf, until } from "./runs.ts";
+import { startSink, type Sink } from "./sink.ts";
+
+type Seen = { method: string; url: string; headers: IncomingMessage["headers"]; body: string };
+
+let server: TestServer;
+let sink: Sink;
+let echo: Server;
+let url: string;
+const seen: Seen[] = [];
+
+beforeAll(async () => {
+  sink = await startSink();
+  echo = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
+  await once(echo, "listening");
+  url = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
+  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  echo.close();
+  echo.closeAllConnections();
+  await sink[Symbol.asyncDispose]();
+});
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await text(request);
+  seen.push({ method: request.method!, url: request.url!, headers: request.headers, body });
+  const path = request.url!.split("?")[0]!;
+  const status = Number(/^\/status\/(\d+)/.exec(path)?.[1] ?? 200);
+  if (path === "/redirect") return void response.writeHead(302, { location: "/end" }).end();
+  if (path === "/metadata") return void response.writeHead(302, { location: "http://169.254.169.254/" }).end();
+  if (path === "/text") return void response.writeHead(200, { "content-type": "text/plain" }).end("plain");
+  if (path === "/bad") return void response.writeHead(200, { "content-type": "application/json" }).end("{");
+  if (path === "/large") return void response.end("x".repeat(1_100_000));
+  if (path === "/empty") return void response.writeHead(204).end();
+  response.writeHead(status, { "content-type": "application/json", "x-seen": "yes" }).end(JSON.stringify({ path }));
+}
+
+const call = (values: string): string => `do: [{send: {call: http, with: {${values}}}}]`;
+const last = (): Seen => seen.at(-1)!;
+
+test("method, endpoint with names and query, headers and body", async () => {
+  const run = await runOf(
+    server,
+    call(
+      `method: post, endpoint: '${url}/customers/{id}/orders', headers: {X-One: '\${ .one }'}, query: {dry: 'yes', q: '\${ .q }'}, body: {items: '\${ .items }'}`,
+    ),
+    { id: "a/b", one: "1", q: "ä&b", items: [1, "\ud800"] },
+  );
+  expect(run.output).toEqual({ path: "/customers/a%2Fb/orders" });
+  expect(last()).toMatchObject({ method: "POST", url: "/customers/a%2Fb/orders?dry=yes&q=%C3%A4%26b" });
+  expect(last().headers).toMatchObject({ "x-one": "1", "content-type": "application/json" });
+  expect(JSON.parse(last().body)).toEqual({ items: [1, "\ud800"] });
+  expect(run.steps[0]).toMatchObject({
+    kind: "http",
+    input: {
+      method: "POST",
+      endpoint: `${url}/customers/a%2Fb/orders?dry=yes&q=%C3%A4%26b`,
+      headers: { "X-One": "1" },
+    },
+  });
+});
+
+test("authentication goes out and is shown nowhere", async () => {
+  const run = await runOf(
+    server,
+    `
+use: {authentications: {shop: {bearer: {token: very-secret}}}}
+do:
+  - bearer: {call: http, with: {method: get, endpoint: {uri: '${url}/a', authentication: {use: shop}}}}
+  - basic: {call: http, with: {method: get, endpoint: {uri: '${url}/b', authentication: {basic: {username: u, password: other-secret}}}}}
+`,
+  );
+  expect(seen.slice(-2).map(({ headers }) => headers.authorization)).toEqual([
+    "Bearer very-secret",
+    `Basic ${btoa("u:other-secret")}`,
+  ]);
+  expect(JSON.stringify(run)).not.toMatch(/very-secret|other-secret/);
+});
+
+test("output: the content by its type, the response, the raw bytes", async () => {
+  const outputOf = async (path: string, output = ""): Promise<Data> =>
+    (await runOf(server, `${call(`method: get, endpoint: '${url}${path}'${output}`)}\noutput: {as: '\${ {it: .} }'}`))
+      .output.it;
+  expect(await outputOf("/a")).toEqual({ path: "/a" });
+  expect(await outputOf("/text")).toBe("plain");
+  expect(await outputOf("/empty")).toBeNull();
+  expect(await outputOf("/text", ", output: raw")).toBe(btoa("plain"));
+  expect(await outputOf("/a", ", output: response")).toMatchObject({
+    request: { method: "GET", uri: `${url}/a` },
+    statusCode: 200,
+    headers: { "x-seen": "yes" },
+    content: { path: "/a" },
+  });
+  expect(await outputOf("/redirect", ", redirect: true")).toEqual({ path: "/end" });
+});
+
+test.each([
+  ["/status/404", "", "communication", 404, /answered 404/],
+  ["/status/503", "", "communication", 503, /answered 503/],
+  ["/redirect", "", "communication", 302, /answered 302/],
+  ["/status/304", ", redirect: true", "communication", 304, /answered 304/],
+  ["/metadata", ", redirect: true", "authorization", 403, /169\.254/],
+  ["/bad", "", "communication", 500, /not valid JSON/],
+  ["/large", "", "communication", 500, /./],
+])("an answer that is an error: %s%s", async (path, more, type, status, detail) => {
+  const { error } = await runOf(server, call(`method: get, endpoint: '${url}${path}'${more}`));
+  expect(error).toMatchObject({
+    type: expect.stringMatching(new RegExp(`/${type}$`)),
+    status,
+    detail: expect.stringMatching(detail),
+    instance: "/do/0/send",
+    step: 1,
+  });
+});
+
+test.each([
+  "http://10.0.0.1/",
+  "http://2130706433:1/",
+  "http://0177.0.0.2/",
+  "http://0x7f.2/",
+  "http://[::1]/",
+  "http://[::ffff:10.0.0.1]/",
+  "http://[fe80::1]/",
+  "http://169.254.169.254/latest/meta-data",
+  "http://metadata.google.internal/",
+  "http://localhost:1/",
+  "http://user:password@10.0.0.1/",
+  "http://127.0.0.1@10.0.0.1/",
+  "ftp://example.org/",
+  "file:///etc/passwd",
+  "nonsense",
+  "http://",
+])("a hostile URL fails its step with a clear error: %s", async (endpoint) => {
+  const agent = await agentOf(server, call(`method: get, endpoint: '\${ .url }'`));
+  const { status, error } = await ran(server, agent, { url: endpoint });
+  expect(status).toBe("failed");
+  expect(error.type).toMatch(/\/(authorization|validation|communication)$/);
+  expect(error.detail.length).toBeGreaterThan(10);
+});
+
+test("attempts carry one key, visits one each; the author's own wins", async () => {
+  await runOf(
+    server,
+    `
+do:
+  - first:
+      for: {in: '\${ [1, 2] }'}
+      do:
+        - attempt:
+            try: [{post: {call: http, with: {method: post, endpoint: '${sink.url}/refuse/1', query: {run: keys, step: '\${ "\\($item)" }'}}}}]
+            catch: {retry: {limit: {attempt: {count: 2}}}}
+  - own: {call: http, with: {method: post, endpoint: '${sink.url}?run=keys&step=own', headers: {idempotency-key: mine}}}
+`,
+  );
+  const [one, two, own] = ["1", "2", "own"].map((step) => sink.count("keys", step)!);
+  expect([one!.requests, two!.requests, own!.requests]).toEqual([2, 2, 1]);
+  expect([one!.keys.length, two!.keys.length]).toEqual([1, 1]);
+  expect(one!.keys).not.toEqual(two!.keys);
+  expect(own!.keys).toEqual(["mine"]);
+});
+
+test("a refused, a cut and an unanswered call, retried, show as attempts with their errors", async () => {
+  const body = (path: string): string => `
+do:
+  - attempt:
+      try: [{post: {call: http, with: {method: post, endpoint: '${sink.url}${path}?run=${path.slice(1)}&step=1'}}}]
+      catch: {retry: {limit: {attempt: {count: 2, duration: {milliseconds: 700}}}}}
+`;
+  for (const [path, type, status] of [
+    ["/refuse/2", "communication", 503],
+    ["/drop/2", "communication", 500],
+    ["/hang/2", "timeout", 408],
+  ] as const) {
+    const run = await runOf(server, body(path));
+    expect(run.status).toBe("completed");
+    const [step] = run.steps;
+    expect(step).toMatchObject({ name: "attempt", kind: "http", status: "completed", error: null });
+    expect(step.attempts.map(({ error }: Data) => error?.status ?? null)).toEqual([status, status, null]);
+    expect(step.attempts[0].error.type).toMatch(new RegExp(`/${type}$`));
+  }
+});
+
+test("cancel during a call closes its socket within a second", async () => {
+  const id = await start(
+    server,
+    await agentOf(server, call(`method: get, endpoint: '${sink.url}/delay/30000?run=c&step=1'`)),
+  );
+  await eventually(() => sink.count("c", 1)?.requests);
+  const { waiting, abandoned } = sink.summary();
+  const began = performance.now();
+  const { cancelRun } = await server.data(CANCEL, { id });
+  expect(cancelRun.status).toBe("cancelled");
+  await eventually(() => sink.summary().waiting === waiting - 1);
+  // Ten times the promise.
+  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(sink.summary().abandoned).toBe(abandoned + 1);
+  const run = await until(server, id, ...ENDED);
+  expect(run.steps).toMatchObject([{ status: "cancelled", finishedAt: expect.any(String) }]);
+});
+
+test("a timeout closes the socket, too", async () => {
+  const { abandoned } = sink.summary();
+  const run = await runOf(
+    server,
+    `do: [{send: {timeout: {after: {milliseconds: 300}}, call: http, with: {method: get, endpoint: '${sink.url}/delay/30000?run=t&step=1'}}}]`,
+  );
+  expect(run.error).toMatchObject({ type: expect.stringMatching(/\/timeout$/), status: 408, step: 1 });
+  await eventually(() => sink.summary().abandoned === abandoned + 1);
+});
+
+test("expressions that never end or fill memory fail their steps, and others are answered meanwhile", async () => {
+  const hostile = await Promise.all(
+    [
+      "last(repeat(.))",
+      "[limit(1000000000; repeat(.))] | length",
+      "[range(1000000000)] | length",
+      '"x" * 2000000000 | length',
+      "def f: 1 + f; f",
+      "reduce range(1000000000) as $i ([]; . + [$i])",
+    ].map((text) => agentOf(server, `do: [{think: {set: {a: '\${ ${text} }'}}}]`)),
+  );
+  const runs = Promise.all(hostile.map((agent) => ran(server, agent)));
+  const asked = { slowestMs: 0, count: 0, isOver: false };
+  void runs.finally(() => (asked.isOver = true));
+  while (!asked.isOver) {
+    const began = performance.now();
+    await server.data("{ me { id } }");
+    asked.slowestMs = Math.max(asked.slowestMs, performance.now() - began);
+    asked.count++;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  for (const run of await runs) {
+    expect(run).toMatchObject({
+      status: "failed",
+      error: { type: expect.stringMatching(/\/(expression|runtime)$/), step: 1 },
+    });
+    expect(run.error.detail).toMatch(/longer than|memory|stack|larger/);
+  }
+  // Ten times the promise of 250 ms.
+  expect(asked.slowestMs).toBeLessThan(2_500);
+  expect(asked.count).toBeGreaterThan(10);
+});

@@ -1,0 +1,281 @@
+/** The program as an operator starts and stops it: `node server/src/main.ts`. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { eventually, post } from "./client.ts";
+import { freePort } from "./postgres.ts";
+import { startSink } from "./sink.ts";
+
+const MAIN = path.join(import.meta.dirname, "../server/src/main.ts");
+
+const folders: string[] = [];
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+  }
+  for (const folder of folders.splice(0)) {
+    const postmaster = readPidFile(path.join(folder, "postgres"));
+    if (postmaster) await stopPostmaster(postmaster.pid);
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+});
+
+function dataFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-main-"));
+  folders.push(folder);
+  return folder;
+}
+
+type Program = {
+  pid: number;
+  out(): string;
+  err(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Exit code; null after a signal. */
+  exited: Promise<number | null>;
+  /** The URL of its last line. */
+  ready(): Promise<string>;
+};
+
+function run(env: Record<string, string>, args: string[] = []): Program {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env["PATH"], PORT: "0", ...env },
+    cwd: os.tmpdir(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.push(child);
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => (out += String(chunk)));
+  child.stderr.on("data", (chunk) => (err += String(chunk)));
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const url = (): string | undefined => /^ready at (\S+)\n$/m.exec(out)?.[1];
+  return {
+    pid: child.pid!,
+    out: () => out,
+    err: () => err,
+    kill: (signal) => void child.kill(signal),
+    exited,
+    ready: async () => {
+      await Promise.race([
+        eventually(url, 30_000),
+        exited.then((code) => Promise.reject(new Error(`ended with ${code}: ${out} ${err}`))),
+      ]);
+      return url()!;
+    },
+  };
+}
+
+const DEFINITION = (sink: string): string => `document: {dsl: '1.0.3', namespace: demo, name: called, version: '1.0.0'}
+do:
+  - first: {call: http, with: {method: post, endpoint: '${sink}?run=1&step=1'}}
+  - second: {call: http, with: {method: post, endpoint: '${sink}?run=1&step=2'}}
+`;
+
+describe("starting", () => {
+  test("tells version, URLs, data folder and the setup link, and `ready at` last; the link makes the owner, once", async () => {
+    const DATA_DIR = dataFolder();
+    const first = run({ DATA_DIR });
+    const url = await first.ready();
+    const lines = first.out().trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^Autograph \d+\.\d+\.\d+$/);
+    expect(first.out()).toContain(`${url}/graphql`);
+    expect(first.out()).toContain(DATA_DIR);
+    expect(lines.at(-1)).toBe(`ready at ${url}`);
+    const token = new RegExp(`${url}/#setup=([\\w-]{43})$`, "m").exec(first.out())![1];
+    expect(first.err()).toBe("");
+
+    const SETUP = "mutation($input: SetupInput!) { setup(input: $input) { accessToken refreshToken expiresAt } }";
+    const owner = { organization: "Acme", name: "Ada", email: "ada@example.org", password: "correct horse" };
+    const setup = (input: object) => post(`${url}/graphql`, SETUP, { input: { ...owner, ...input } }, null);
+    expect((await setup({ token: "wrong" })).errors![0]!.extensions.code).toBe("UNAUTHENTICATED");
+    expect((await setup({ token, password: "short" })).errors![0]!.extensions.fields).toMatchObject([
+      { path: "input.password" },
+    ]);
+    const { accessToken } = (await setup({ token })).data.setup;
+    const { data } = await post(
+      `${url}/graphql`,
+      "{ me { name projects { nodes { handle } } } agents { status } }",
+      {},
+      accessToken,
+    );
+    expect(data.me).toEqual({ name: "Ada", projects: { nodes: [{ handle: "demo" }] } });
+    expect(data.agents.length).toBeGreaterThanOrEqual(4);
+    expect((await setup({ token })).errors![0]!.extensions.code).toBe("CONFLICT");
+
+    const postmaster = readPidFile(path.join(DATA_DIR, "postgres"))!.pid;
+    first.kill("SIGTERM");
+    expect(await first.exited).toBe(0);
+    expect(isAlive(postmaster)).toBe(false);
+
+    const second = run({ DATA_DIR });
+    await second.ready();
+    expect(second.out()).not.toContain("#setup=");
+    second.kill("SIGINT");
+    expect(await second.exited).toBe(0);
+  });
+
+  test("with --json it tells the same as one line", async () => {
+    const DATA_DIR = dataFolder();
+    const server = run({ DATA_DIR }, ["--json"]);
+    await eventually(() => server.out().endsWith("\n"), 30_000);
+    const told = JSON.parse(server.out());
+    expect(told).toEqual({
+      version: expect.stringMatching(/^\d/),
+      url: expect.stringMatching(/^http:/),
+      graphql: `${told.url}/graphql`,
+      dataFolder: DATA_DIR,
+      setupLink: expect.stringContaining(`${told.url}/#setup=`),
+    });
+    expect((await fetch(`${told.url}/readyz`)).status).toBe(200);
+  });
+
+  test("ADMIN_EMAIL and ADMIN_PASSWORD make the owner, and no link", async () => {
+    const server = run({ DATA_DIR: dataFolder(), ADMIN_EMAIL: "ada@example.org", ADMIN_PASSWORD: "correct horse" });
+    const url = await server.ready();
+    expect(server.out()).not.toContain("#setup=");
+    const login = 'mutation { login(email: "ada@example.org", password: "correct horse") { accessToken } }';
+    expect((await post(`${url}/graphql`, login, {}, null)).errors).toBeUndefined();
+    expect(server.out() + server.err()).not.toContain("correct horse");
+  });
+});
+
+describe("what cannot start is one helpful line and exit code 1", () => {
+  test.for([
+    ["settings with mistakes", { PORT: "x", LOG_LEVEL: "loud" }, /^PORT must be .*\nLOG_LEVEL must be .*\n$/],
+    ["a data folder that is a file", { DATA_DIR: MAIN }, /^.*main\.ts.*\n$/],
+    [
+      "a database that is not there",
+      { DATABASE_URL: "postgres://user:secret@127.0.0.1:1/autograph" },
+      /^(?!.*secret).*127\.0\.0\.1.*\n$/,
+    ],
+    ["a secret key that is none", { SECRET_KEY: "short", DATA_DIR: "" }, /^SECRET_KEY .*\n$/],
+  ] as [string, Record<string, string>, RegExp][])("%s", async ([, env, expected]) => {
+    const server = run({ ...env, ...(env["DATA_DIR"] ? {} : { DATA_DIR: dataFolder() }) });
+    expect(await server.exited).toBe(1);
+    expect(server.err()).toMatch(expected);
+    expect(server.out()).toBe("");
+  });
+
+  test("a port in use by another program", async () => {
+    const other = net.createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as net.AddressInfo;
+    const server = run({ DATA_DIR: dataFolder(), PORT: String(port) });
+    expect(await server.exited).toBe(1);
+    expect(server.err()).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is in use: .*\\n$`));
+    other.close();
+  });
+
+  test("a second server on the data folder, on its port or another", async () => {
+    const DATA_DIR = dataFolder();
+    const first = run({ DATA_DIR });
+    const url = await first.ready();
+    for (const PORT of ["0", new URL(url).port]) {
+      const second = run({ DATA_DIR, PORT });
+      expect(await second.exited).toBe(1);
+      expect(second.err()).toBe(`already running at ${url} (${first.pid})\n`);
+    }
+  });
+
+  test("of many starts at once one serves, and the others say where", async () => {
+    const DATA_DIR = dataFolder();
+    const PORT = String(await freePort());
+    const servers = Array.from({ length: 6 }, () => run({ DATA_DIR, PORT }));
+    const serving = await Promise.any(servers.map(async (server) => (await server.ready(), server)));
+    const others = servers.filter((server) => server !== serving);
+    expect(await Promise.all(others.map(({ exited }) => exited))).toEqual([1, 1, 1, 1, 1]);
+    expect(others.map((server) => server.err())).toEqual(
+      others.map(() => `already running at http://127.0.0.1:${PORT} (${serving.pid})\n`),
+    );
+  });
+});
+
+describe("stopping", () => {
+  async function withRun(delayMs: number) {
+    const sink = await startSink();
+    const DATA_DIR = dataFolder();
+    const env = {
+      DATA_DIR,
+      OUTBOUND_ALLOW: "127.0.0.1/32",
+      ADMIN_EMAIL: "ada@example.org",
+      ADMIN_PASSWORD: "correct horse",
+      PORT: String(await freePort()),
+    };
+    const server = run(env);
+    const url = await server.ready();
+    const login = 'mutation { login(email: "ada@example.org", password: "correct horse") { accessToken } }';
+    const signIn = async (): Promise<string> => (await post(`${url}/graphql`, login, {}, null)).data.login.accessToken;
+    const token = await signIn();
+    const ask = async (query: string, variables: object = {}) =>
+      (await post(`${url}/graphql`, query, variables as Record<string, unknown>, token)).data;
+    const { projects } = await ask("{ projects { nodes { id } } }");
+    const definition = DEFINITION(`${sink.url}/delay/${delayMs}`);
+    const { publishAgent } = await ask("mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }", {
+      input: { projectId: projects.nodes[0].id, definition },
+    });
+    const { runAgent } = await ask(`mutation { runAgent(input: {agentId: "${publishAgent.id}"}) { id } }`);
+    await eventually(() => sink.count("1", 1));
+    const status = async (): Promise<string> => (await ask(`{ run(id: "${runAgent.id}") { status } }`)).run.status;
+    return { sink, env, server, url, status };
+  }
+
+  test("drains: not ready, no new work, the step under way ends, the rest goes on at the next start", async () => {
+    const { sink, env, server, url, status } = await withRun(2_000);
+    server.kill("SIGTERM");
+    await eventually(async () => (await fetch(`${url}/readyz`)).status === 503);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    const refused = await post(`${url}/graphql`, "{ me { id } }", {}, null);
+    expect(refused).toMatchObject({ status: 503, errors: [{ extensions: { code: "UNAVAILABLE" } }] });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(await server.exited).toBe(0);
+    expect(sink.count("1", 1)).toMatchObject({ requests: 1, answered: 1 });
+    expect(sink.count("1", 2)).toBeUndefined();
+
+    const next = run(env);
+    await next.ready();
+    await eventually(async () => (await status()) === "completed");
+    expect(sink.summary()).toMatchObject({ requests: 2, repeated: 0 });
+    await sink[Symbol.asyncDispose]();
+  });
+
+  test("a second signal ends it at once; what was under way is repeated with the same key", async () => {
+    const { sink, env, server, status } = await withRun(5_000);
+    server.kill("SIGTERM");
+    await sleep(700);
+    const started = performance.now();
+    server.kill("SIGTERM");
+    await server.exited;
+    expect(performance.now() - started).toBeLessThan(1_000);
+    const next = run(env);
+    await next.ready();
+    await eventually(async () => (await status()) === "completed", 20_000);
+    expect(sink.count("1", 1)).toMatchObject({ requests: 2 });
+    expect(sink.summary().keysChanged).toBe(0);
+    await sink[Symbol.asyncDispose]();
+  });
+
+  test("the same signal arriving thrice within some ms is one", async () => {
+    const server = run({ DATA_DIR: dataFolder() });
+    await server.ready();
+    for (let count = 0; count < 3; count++) {
+      server.kill("SIGINT");
+      await sleep(20);
+    }
+    expect(await server.exited).toBe(0);
+  });
+
+  test("with --parent it stops when that process is gone", async () => {
+    const gone = spawn(process.execPath, ["-e", ""]);
+    await once(gone, "exit");
+    const server = run({ DATA_DIR: dataFolder() }, [`--parent=${gone.pid}`]);
+    expect(await server.exited).toBe(0);
+  });
+});

@@ -1,0 +1,99 @@
+/** A PostgreSQL of its own for a test, as an operator would run one: TCP on loopback, a password, an empty database. */
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import pg from "pg";
+import { prepareBinaries } from "../server/src/storage/binaries.ts";
+import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { systemUser } from "../server/src/storage/system-user.ts";
+
+export type TestPostgres = {
+  /** For DATABASE_URL. */
+  url: string;
+  pid: number;
+  dataFolder: string;
+  /** A new empty database on the same server, ten times quicker than another server: its URL. */
+  createDatabase(): Promise<string>;
+  stop(): Promise<void>;
+} & AsyncDisposable;
+
+const run = promisify(execFile);
+
+/** `settings` as in postgresql.conf, by name. */
+export async function startTestPostgres(settings: Record<string, string> = {}): Promise<TestPostgres> {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
+  const cluster = path.join(root, "cluster");
+  const passwordFile = path.join(root, "password");
+  const password = randomBytes(12).toString("hex");
+  const user = systemUser(cluster);
+  const as = user && { uid: user.uid, gid: user.gid };
+  fs.writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (user) for (const owned of [root, passwordFile]) fs.chownSync(owned, user.uid, user.gid);
+
+  const { initdb, postgres } = prepareBinaries(root, user);
+  const env = { LC_ALL: "C" };
+  const made = [
+    "-D",
+    cluster,
+    "-U",
+    "tester",
+    "-A",
+    "scram-sha-256",
+    `--pwfile=${passwordFile}`,
+    "-E",
+    "UTF8",
+    "--locale=C",
+    "--no-sync",
+  ];
+  await run(initdb, made, { ...as, cwd: root, env });
+
+  const port = await freePort();
+  const output = fs.openSync(path.join(root, "log"), "a");
+  const options = {
+    port: String(port),
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    shared_buffers: "32MB",
+    ...settings,
+  };
+  const args = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const child = spawn(postgres, ["-D", cluster, ...args], { ...as, cwd: root, env, stdio: ["ignore", output, output] });
+  fs.closeSync(output);
+  while (readPidFile(cluster)?.status !== "ready") {
+    if (child.exitCode !== null)
+      throw new Error(`the test's PostgreSQL did not start: ${fs.readFileSync(path.join(root, "log"), "utf8")}`);
+    await sleep(5);
+  }
+
+  const stop = async (): Promise<void> => {
+    await stopPostmaster(child.pid!);
+    fs.rmSync(root, { recursive: true, force: true });
+  };
+  const url = `postgres://tester:${password}@127.0.0.1:${port}/postgres`;
+  let databases = 0;
+  const createDatabase = async (): Promise<string> => {
+    const name = `test_${++databases}`;
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query(`create database ${name}`);
+    await client.end();
+    return url.replace(/postgres$/, name);
+  };
+  return { url, pid: child.pid!, dataFolder: cluster, createDatabase, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A port that nothing listened on a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,64 @@
+/** More runs than this process advances at once: accepted without waiting, then done; nobody else is held up. */
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { publish } from "./agents.ts";
+import { eventually, startTestServer, type Data } from "./client.ts";
+import { agentOf } from "./runs.ts";
+
+const RUN_AGENT = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status } }";
+const STARTS = LIMITS.runsInMemory + 100;
+
+/** Answers nobody until the door is opened. */
+async function startDoor(): Promise<{ url: string; calls(): number; open(): void } & AsyncDisposable> {
+  const waiting: ServerResponse[] = [];
+  let isOpen = false;
+  let calls = 0;
+  const server = createServer((_, response) => {
+    calls++;
+    if (isOpen) response.end();
+    else waiting.push(response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls: () => calls,
+    open: () => {
+      isOpen = true;
+      for (const response of waiting) response.end();
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+test("runs beyond the slots are pending, another organization's run goes first, all end", async () => {
+  await using door = await startDoor();
+  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  const agentId = await agentOf(server, `do: [{hold: {call: http, with: {method: post, endpoint: '${door.url}'}}}]`);
+  const started: string[] = [];
+  const client = async (): Promise<void> => {
+    while (started.length < STARTS)
+      started.push((await server.data(RUN_AGENT, { input: { agentId } })).runAgent.status);
+  };
+  await Promise.all(Array.from({ length: 16 }, client));
+  expect(started.filter((status) => status === "pending").length).toBeGreaterThanOrEqual(100);
+  expect(new Set(started)).toEqual(new Set(["pending", "running"]));
+
+  const left = async (status: string): Promise<Data[]> =>
+    (await server.data(`{ runs(filter: {agentId: "${agentId}", status: [${status}]}, first: 1) { nodes { id } } }`))
+      .runs.nodes;
+  const neighbour = await server.organization("neighbour");
+  const input = { agentId: await publish(server, "echo", neighbour), input: { a: 1 }, wait: 30 };
+  expect((await server.data(RUN_AGENT, { input }, neighbour.apiKey)).runAgent.status).toBe("completed");
+  expect(await left("pending")).toHaveLength(1);
+
+  door.open();
+  await eventually(async () => (await left("pending, running")).length === 0, 60_000);
+  expect(await left("failed, cancelled, paused")).toEqual([]);
+  expect(door.calls()).toBe(started.length);
+});

@@ -1,0 +1,149 @@
+/** What subscribers see: every state in order, the last one always, nothing twice, and nothing that the table forbids. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { RUN_TRANSITIONS } from "../server/src/runs/states.ts";
+import { publish, start } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { agentOf, CANCEL, decide, ENDED, readRun } from "./runs.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const UPDATED = "subscription($id: ID!) { runUpdated(runId: $id) { id status currentStep progress revision } }";
+const EVENTS = `subscription($id: ID!, $after: Int) { runEvents(runId: $id, after: $after) {
+  revision run { status revision output progress } step { number name status output attempts { number } } } }`;
+
+async function updatesOf(id: string): Promise<Data[]> {
+  return (await Array.fromAsync(server.watch(UPDATED, { id }))).map(({ data }) => data.runUpdated);
+}
+
+/** Reads until `enough` says so, then leaves; all of them without it. */
+async function eventsOf(id: string, after = 0, enough: (event: Data) => boolean = () => false): Promise<Data[]> {
+  const events: Data[] = [];
+  for await (const { data } of server.watch(EVENTS, { id, after })) {
+    events.push(data.runEvents);
+    if (enough(data.runEvents)) break;
+  }
+  return events;
+}
+
+function expectInOrder(updates: Data[]): void {
+  for (const [index, { status, revision, progress }] of updates.entries()) {
+    if (index === 0) continue;
+    const before = updates[index - 1];
+    expect(revision).toBeGreaterThan(before.revision);
+    expect(progress).toBeGreaterThanOrEqual(before.progress);
+    // What lies between two updates was not sent; a final state is the last.
+    expect(ENDED).not.toContain(before.status);
+    expect(RUN_TRANSITIONS).toHaveProperty(status);
+  }
+  expect(ENDED).toContain(updates.at(-1).status);
+}
+
+test("a hundred subscribers all get the final state, in order, and their streams end", async () => {
+  const agent = await agentOf(
+    server,
+    "do: [{loop: {for: {in: '${ [range(15)] }'}, do: [{pause: {wait: {milliseconds: 40}}}]}}]",
+  );
+  const ids = await Promise.all(Array.from({ length: 4 }, () => start(server, agent)));
+  const all = await Promise.all(Array.from({ length: 100 }, (_, index) => updatesOf(ids[index % 4]!)));
+  for (const updates of all) {
+    expectInOrder(updates);
+    expect(updates.at(-1)).toMatchObject({ status: "completed", progress: 100 });
+  }
+});
+
+test("runEvents has every revision once and in order, each change of state as the table has it", async () => {
+  const id = await start(
+    server,
+    await agentOf(
+      server,
+      `
+do:
+  - one: {set: {a: 1}}
+  - rest: {wait: {milliseconds: 1200}}
+  - ask: {call: approval:1.0.0@default, with: {question: Now?}}
+  - attempt: {try: [{fail: {if: '\${ $task.attempt < 3 }', raise: {error: {type: 'https://example.org/x', status: 500}}}}], catch: {retry: {limit: {attempt: {count: 3}}}}}
+`,
+    ),
+  );
+  const watching = eventsOf(id);
+  await decide(server, id, "approve");
+  const events = await watching;
+  expect(events.map(({ revision }) => revision)).toEqual(events.map((_, index) => index + 1));
+  const states = events.flatMap(({ run }) => (run ? [run.status] : []));
+  for (const [index, state] of states.entries()) {
+    const before = states[index - 1];
+    if (before !== undefined && before !== state)
+      expect(RUN_TRANSITIONS[before as keyof typeof RUN_TRANSITIONS]).toContain(state);
+  }
+  expect(states).toContain("paused");
+  expect(states.at(-1)).toBe("completed");
+  const last = new Map(events.flatMap(({ step }) => (step ? [[step.number, step.status]] : [])));
+  expect(Object.fromEntries(last)).toEqual({
+    1: "completed",
+    2: "completed",
+    3: "completed",
+    4: "completed",
+    5: "skipped",
+  });
+});
+
+test("a client that comes back with `after` misses no final state and sees nothing twice", async () => {
+  const agent = await agentOf(
+    server,
+    "do: [{loop: {for: {in: '${ [range(20)] }'}, do: [{pause: {wait: {milliseconds: 30}}}]}}]",
+  );
+  const id = await start(server, agent);
+  let after = 0;
+  const seen: Data[] = [];
+  for (let visits = 0; visits < 8; visits++) {
+    let count = 0;
+    const events = await eventsOf(id, after, () => ++count === 3);
+    seen.push(...events);
+    after = events.at(-1)?.revision ?? after;
+  }
+  seen.push(...(await eventsOf(id, after)));
+  for (const [index, { revision }] of seen.entries())
+    if (index > 0) expect(revision).toBeGreaterThan(seen[index - 1].revision);
+  expect(seen.at(-1).run).toMatchObject({ status: "completed" });
+  const final = new Map(seen.flatMap(({ step }) => (step ? [[step.number, step.status]] : [])));
+  expect(final.size).toBe(21);
+  expect(new Set(final.values())).toEqual(new Set(["completed"]));
+  const { revision } = await readRun(server, id);
+  expect(await eventsOf(id, revision)).toEqual([]);
+  expect(await eventsOf(id, revision + 1_000)).toEqual([]);
+  // In its present state each, as it was after the end.
+  const whole = await eventsOf(id);
+  expect(whole.map(({ step, run }) => step?.status ?? run.status)).toEqual(Array(22).fill("completed"));
+});
+
+test("over a kill: a client that comes back sees the rest", async () => {
+  const id = await start(
+    server,
+    await agentOf(server, "do: [{one: {wait: {milliseconds: 1500}}}, {two: {set: {a: 1}}}]"),
+  );
+  const before = await eventsOf(id, 0, ({ step }) => step?.status === "running");
+  await server.kill();
+  await server.restart();
+  const rest = await eventsOf(id, before.at(-1)!.revision);
+  expect(rest.flatMap(({ step }) => (step ? [`${step.name} ${step.status}`] : []))).toEqual(
+    expect.arrayContaining(["one completed", "two completed"]),
+  );
+  expect(rest.at(-1)!.run).toMatchObject({ status: "completed", output: { a: 1 } });
+});
+
+test("a cancel reaches every watcher with its steps", async () => {
+  const id = await start(server, await publish(server, "patient"));
+  await eventually(async () => (await readRun(server, id)).steps.length === 1);
+  const watching = [updatesOf(id), eventsOf(id)] as const;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await server.data(CANCEL, { id });
+  const [updates, events] = await Promise.all(watching);
+  expect(updates.at(-1)).toMatchObject({ status: "cancelled" });
+  expect(events.at(-1)!.run.status).toBe("cancelled");
+  expect(events.findLast(({ step }) => step)!.step).toMatchObject({ number: 1, status: "cancelled" });
+  expect(events.map(({ revision }) => revision)).toEqual(events.map((_, index) => index + 1));
+});

@@ -1,0 +1,63 @@
+/** What tests of runs do again and again: publish a few lines of a definition, start it, look at what became of it. */
+import type { Data, TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
+
+type Server = Pick<TestServer, "data" | "graphql" | "world">;
+
+let names = 0;
+
+/** Publishes `do:` (and what else stands beside it) under a name of its own; answers the agent's id. */
+export async function agentOf(server: Server, body: string, name = `agent-${++names}`): Promise<string> {
+  const definition = `document: {dsl: '1.0.3', namespace: test, name: ${name}, version: '1.0.0'}\n${body}`;
+  const { publishAgent } = await server.data(
+    "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
+    { input: { projectId: server.world.projectId, definition } },
+  );
+  return publishAgent.id;
+}
+
+/** Everything that the API shows of a run. */
+export const RUN = `id status version input output error { type status title detail instance step } createdAt startedAt
+  finishedAt cancelledAt currentStep progress revision steps { number name kind status duration startedAt finishedAt input
+  output error { type status detail } attempts { number status error { type status detail } startedAt finishedAt } }
+  approvals { nodes { id status question context form } }`;
+
+const START = `mutation($input: RunAgentInput!) { runAgent(input: $input) { ${RUN} } }`;
+export const DECIDE = "mutation($input: DecideApprovalInput!) { decideApproval(input: $input) { id status } }";
+export const CANCEL = "mutation($id: ID!) { cancelRun(runId: $id) { id status cancelledAt } }";
+
+/** Starts a run and waits up to 30 s until it has ended or pauses. */
+export async function ran(server: Server, agentId: string, input: object = {}, wait = 30): Promise<Data> {
+  return (await server.data(START, { input: { agentId, input, wait } })).runAgent;
+}
+
+/** Publishes, starts and waits. */
+export const runOf = async (server: Server, body: string, input: object = {}): Promise<Data> =>
+  ran(server, await agentOf(server, body), input);
+
+export const readRun = async (server: Server, id: string): Promise<Data> =>
+  (await server.data(`query($id: ID!) { run(id: $id) { ${RUN} } }`, { id })).run;
+
+const STATUS = "query($id: ID!) { run(id: $id) { status } }";
+
+/** The run once it has one of these states. */
+export async function until(server: Server, id: string, ...statuses: string[]): Promise<Data> {
+  const { run } = await eventually(async () => {
+    const data = await server.data(STATUS, { id });
+    return statuses.includes(data.run.status) && data;
+  }, 60_000);
+  return run && readRun(server, id);
+}
+
+export const ENDED = ["completed", "failed", "cancelled"];
+
+/** `one: completed, two: failed`: what became of each step, in order. */
+export const stepsOf = (run: Data): string[] =>
+  run.steps.map(({ name, status }: Data) => `${name} ${status}`) as string[];
+
+/** Decides the run's open approval. */
+export async function decide(server: Server, runId: string, decision: "approve" | "reject", more: object = {}) {
+  const { approvals } = await until(server, runId, "paused");
+  const open = approvals.nodes.find(({ status }: Data) => status === "open");
+  return server.graphql(DECIDE, { input: { approvalId: open.id, decision, ...more } });
+}

@@ -1,0 +1,150 @@
+/**
+ * The server as tests run it: a process of its own that can be killed, whose clock and free space its parent moves by
+ * messages (`Command`), each answered once. Settings come from the environment like the real one's.
+ */
+import { parseArgs } from "node:util";
+import { startApp, type App } from "../server/src/app.ts";
+import { createApiKey } from "../server/src/auth/create-api-key.ts";
+import { createOrganization } from "../server/src/auth/create-organization.ts";
+import { ownerCaller } from "../server/src/auth/caller.ts";
+import { createProject } from "../server/src/auth/projects.ts";
+import { readConfig } from "../server/src/config.ts";
+import type { Clock } from "../server/src/lib/clock.ts";
+import { OperatorError } from "../server/src/lib/errors.ts";
+import { encodeId } from "../server/src/lib/ids.ts";
+import { createLog } from "../server/src/lib/log.ts";
+
+export type Command =
+  /** Moves the clock on and fires what is due. */
+  | { command: "advance"; ms: number }
+  /** Sets the clock, back too. ms since 1970. */
+  | { command: "setNow"; now: number }
+  | { command: "now" }
+  /** What the disk has free from now on; null: what it really has. */
+  | { command: "freeBytes"; bytes: number | null }
+  /** A new organization with an owner, a project and a key. */
+  | { command: "organization"; name: string };
+
+export type World = {
+  organizationId: string;
+  email: string;
+  password: string;
+  apiKey: string;
+  projectId: string;
+};
+
+/** `url`: where it listens. */
+export type Started = { url: string; dataFolder: string; setupLink: string | null };
+
+type MovableClock = Clock & { move(offsetMs: number): void; offset(): number };
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * The real time plus an offset; what is due by a jump is fired at once. A jump back holds nothing up, as with the real
+ * clock: what was armed before keeps the time that it had left.
+ */
+function movableClock(offsetMs: number): MovableClock {
+  let offset = offsetMs;
+  const armed = new Set<{ at: number; fire: () => void; timer: NodeJS.Timeout | undefined }>();
+  const now = (): number => Date.now() + offset;
+  const arm = (entry: { at: number; fire: () => void; timer: NodeJS.Timeout | undefined }): void => {
+    clearTimeout(entry.timer);
+    const left = entry.at - now();
+    entry.timer = setTimeout(
+      () => {
+        // Longer than an hour, or a millisecond early.
+        if (now() < entry.at) return arm(entry);
+        armed.delete(entry);
+        entry.fire();
+      },
+      Math.min(Math.max(0, left), HOUR_MS),
+    );
+    entry.timer.unref();
+  };
+  return {
+    now,
+    at: (at, fire) => {
+      const entry = { at, fire, timer: undefined };
+      armed.add(entry);
+      arm(entry);
+      return {
+        [Symbol.dispose]: () => {
+          clearTimeout(entry.timer);
+          armed.delete(entry);
+        },
+      };
+    },
+    move: (ms) => {
+      offset += ms;
+      if (ms < 0) for (const entry of armed) entry.at += ms;
+      for (const entry of [...armed].toSorted((a, b) => a.at - b.at)) arm(entry);
+    },
+    offset: () => offset,
+  };
+}
+
+const PASSWORD = "correct horse battery";
+
+async function makeOrganization({ auth }: App["handles"], name: string): Promise<World> {
+  const email = `${name}@example.org`;
+  const { organization, owner } = await createOrganization(auth, {
+    name,
+    plan: "enterprise",
+    owner: { email, name, password: PASSWORD },
+  });
+  const caller = ownerCaller(organization.id, owner);
+  const { secret } = await createApiKey(auth, caller, { name: "test" });
+  const project = await createProject(auth, caller, { handle: "test", name: "Test" });
+  return {
+    organizationId: encodeId("organization", organization.id),
+    email,
+    password: PASSWORD,
+    apiKey: secret,
+    projectId: encodeId("project", project.id),
+  };
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { offset: { type: "string", default: "0" } } });
+  const stopped = new Promise((resolve) => process.once("SIGTERM", resolve));
+  const config = readConfig(process.env, process.cwd());
+  const log = createLog(config.logLevel);
+  const clock = movableClock(Number(values.offset));
+  let freeBytes: number | null = null;
+  const readFreeBytes = async (): Promise<number> => freeBytes ?? 2 ** 40;
+  // A test that fills a real disk wants the real figures.
+  const space = process.env["REAL_SPACE"] ? { everyMs: 100 } : { readFreeBytes, everyMs: 100, ballastBytes: 0 };
+  await using app = await startApp({ config, clock, log, random: Math.random, space });
+
+  const obey = async (command: Command): Promise<unknown> => {
+    if (command.command === "advance") clock.move(command.ms);
+    else if (command.command === "setNow") clock.move(command.now - clock.now());
+    else if (command.command === "freeBytes") freeBytes = command.bytes;
+    else if (command.command === "organization") return makeOrganization(app.handles, command.name);
+    return { now: clock.now(), offset: clock.offset() };
+  };
+  process.on("message", ({ id, ...command }: { id: number } & Command) => {
+    obey(command).then(
+      (result) => process.send!({ id, result }),
+      (error: unknown) => process.send!({ id, error: String(error) }),
+    );
+  });
+  // A test that dies takes its server along.
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  process.send!({
+    started: { url: app.localUrl, dataFolder: app.dataFolder, setupLink: app.setupLink ?? null } satisfies Started,
+  });
+  await stopped;
+}
+
+if (import.meta.main) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+  process.exit();
+}

@@ -1,0 +1,342 @@
+/** Subscriptions over WebSocket (graphql-transport-ws) and Server-Sent Events, with the same authentication and limits. */
+import { once } from "node:events";
+import net from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { publish, start, type AgentName } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+
+const UPDATED = "subscription($id: ID!) { runUpdated(runId: $id) { id status currentStep progress } }";
+const EVENTS =
+  "subscription($id: ID!, $after: Int) { runEvents(runId: $id, after: $after) { revision run { status revision } step { number status } } }";
+
+let server: TestServer;
+let agents: Record<"three" | "slow" | "patient" | "approve", string>;
+beforeAll(async () => {
+  server = await startTestServer();
+  const names: AgentName[] = ["three", "slow", "patient", "approve"];
+  agents = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await publish(server, name)])));
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const until = (id: string, status: string): Promise<unknown> =>
+  eventually(async () => (await server.data(`{ run(id: "${id}") { status } }`)).run.status === status);
+
+type Event = { data: Data; errors?: { message: string; extensions: { code: string } }[] };
+
+async function collect(source: AsyncIterable<Event>): Promise<Data[]> {
+  const found: Data[] = [];
+  for await (const { data, errors } of source) {
+    if (errors) throw new Error(JSON.stringify(errors));
+    found.push(data);
+  }
+  return found;
+}
+
+/** Both transports as one: results in order, ended by the server. */
+const TRANSPORTS = {
+  WebSocket: (query: string, variables: object) => server.watch(query, variables as Record<string, unknown>),
+  async *SSE(query: string, variables: object): AsyncGenerator<Event> {
+    let isComplete = false;
+    for await (const { event, data } of server.events(query, variables as Record<string, unknown>)) {
+      if (event === "next") yield data;
+      isComplete = event === "complete";
+    }
+    if (!isComplete) throw new Error("the stream ended without `complete`");
+  },
+};
+
+describe.for(Object.entries(TRANSPORTS))("over %s", ([, subscribe]) => {
+  test("runUpdated sends the present state first, then only newer ones, the final one, and completes", async () => {
+    const id = await start(server, agents.slow);
+    const updates = (await collect(subscribe(UPDATED, { id }))).map(({ runUpdated }) => runUpdated);
+    expect(updates.length).toBeGreaterThan(5);
+    expect(updates[0]).toMatchObject({ id, status: expect.stringMatching(/pending|running/) });
+    expect(updates.at(-1)).toMatchObject({ status: "completed", progress: 100 });
+    const progress = updates.map((update) => update.progress);
+    expect(progress).toEqual(progress.toSorted((a: number, b: number) => a - b));
+    expect(updates.filter(({ status }) => status === "completed")).toHaveLength(1);
+  });
+
+  test("of a run that has ended: its final state, and the end", async () => {
+    const id = await start(server, agents.three, { n: 1 });
+    await until(id, "completed");
+    expect(await collect(subscribe(UPDATED, { id }))).toEqual([
+      { runUpdated: { id, status: "completed", currentStep: 3, progress: 100 } },
+    ]);
+  });
+
+  test("a pause is seen, and the decision", async () => {
+    const id = await start(server, agents.approve);
+    await until(id, "paused");
+    const seen: string[] = [];
+    for await (const { data } of subscribe(UPDATED, { id })) {
+      seen.push(data.runUpdated.status);
+      if (data.runUpdated.status !== "paused" || seen.length > 1) continue;
+      const { approvals } = await server.data(`{ approvals(filter: {runId: "${id}"}) { nodes { id } } }`);
+      await server.data("mutation($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }", {
+        input: { approvalId: approvals.nodes[0].id, decision: "approve", answer: { costCentre: "office" } },
+      });
+    }
+    expect(seen[0]).toBe("paused");
+    expect(seen.at(-1)).toBe("completed");
+  });
+
+  test("a cancel is the end", async () => {
+    const id = await start(server, agents.patient);
+    const seen: string[] = [];
+    for await (const { data } of subscribe(UPDATED, { id })) {
+      seen.push(data.runUpdated.status);
+      if (seen.length === 1) await server.data(`mutation { cancelRun(runId: "${id}") { id } }`);
+    }
+    expect(seen.at(-1)).toBe("cancelled");
+  });
+
+  test("runEvents sends every change in order; reconnecting with `after` misses and repeats nothing", async () => {
+    const id = await start(server, agents.three, { n: 1 });
+    await until(id, "completed");
+    const all = (await collect(subscribe(EVENTS, { id, after: 0 }))).map(({ runEvents }) => runEvents);
+    const revisions = all.map(({ revision }) => revision);
+    expect(revisions).toEqual(revisions.toSorted((a: number, b: number) => a - b));
+    expect(new Set(revisions).size).toBe(revisions.length);
+    expect(all.filter(({ step }) => step).map(({ step }) => step)).toEqual(
+      [1, 2, 3].map((number) => ({ number, status: "completed" })),
+    );
+    expect(all.at(-1)).toMatchObject({ run: { status: "completed" } });
+    for (const after of revisions) {
+      const rest = await collect(subscribe(EVENTS, { id, after }));
+      expect(rest.map(({ runEvents }) => runEvents)).toEqual(all.filter(({ revision }) => revision > after));
+    }
+  });
+
+  test("an unknown run is NOT_FOUND", async () => {
+    const results: Event[] = [];
+    for await (const result of subscribe(UPDATED, { id: "run_01kb3v0000e00000000000000x" })) results.push(result);
+    expect(results).toEqual([
+      {
+        data: null,
+        errors: [expect.objectContaining({ message: "Run not found", extensions: { code: "NOT_FOUND" } })],
+      },
+    ]);
+  });
+});
+
+/** The protocol itself, message by message. */
+async function rawSocket(headers: Record<string, string> = {}, of: TestServer = server) {
+  const socket = new WebSocket(`${of.url.replace("http", "ws")}/graphql`, "graphql-transport-ws", { headers });
+  const messages: Data[] = [];
+  socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+  socket.on("error", () => {});
+  const closed = new Promise<number>((resolve) => socket.once("close", resolve));
+  await once(socket, "open");
+  return {
+    socket,
+    messages,
+    closed,
+    send: (message: object) => socket.send(JSON.stringify(message)),
+    next: (type: string) => eventually(() => messages.find((message) => message.type === type)),
+  };
+}
+
+describe("the WebSocket", () => {
+  test("the credential comes in connection_init or in the upgrade header", async () => {
+    const authorization = `Bearer ${server.world.apiKey}`;
+    for (const [headers, payload] of [
+      [{}, { Authorization: authorization }],
+      [{ authorization }, undefined],
+    ] as const) {
+      const { send, next, socket } = await rawSocket(headers);
+      send({ type: "connection_init", payload });
+      await next("connection_ack");
+      send({ type: "subscribe", id: "1", payload: { query: "{ me { name } }" } });
+      expect(await next("next")).toEqual({ id: "1", type: "next", payload: { data: { me: { name: "first" } } } });
+      await next("complete");
+      socket.close();
+    }
+  });
+
+  test("a bad credential closes with 4403, none leaves what needs none", async () => {
+    const bad = await rawSocket();
+    bad.send({ type: "connection_init", payload: { Authorization: "Bearer ag_live_nonsense" } });
+    expect(await bad.closed).toBe(4403);
+    const none = await rawSocket();
+    none.send({ type: "connection_init" });
+    await none.next("connection_ack");
+    none.send({ type: "subscribe", id: "1", payload: { query: "{ me { name } }" } });
+    expect((await none.next("next")).payload.errors[0].extensions.code).toBe("UNAUTHENTICATED");
+    none.socket.close();
+  });
+
+  test("ping is answered by pong; subscribing before the acknowledgement, twice the same id, or no JSON closes", async () => {
+    const early = await rawSocket();
+    early.send({ type: "subscribe", id: "1", payload: { query: "{ me { name } }" } });
+    expect(await early.closed).toBe(4401);
+    const polite = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
+    polite.send({ type: "connection_init" });
+    await polite.next("connection_ack");
+    polite.send({ type: "ping", payload: { at: 1 } });
+    expect(await polite.next("pong")).toEqual({ type: "pong", payload: { at: 1 } });
+    const id = await start(server, agents.patient);
+    polite.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
+    polite.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
+    expect(await polite.closed).toBe(4409);
+    for (const text of [
+      "{",
+      '{"type":"connection_init","payload":{"__proto__":{}}}',
+      `{"type":"ping","payload":${"[".repeat(100)}${"]".repeat(100)}}`,
+    ]) {
+      const rude = await rawSocket();
+      rude.socket.send(text);
+      expect(await rude.closed, text).toBe(4400);
+    }
+  });
+
+  test("the limits of a query hold, and errors have their codes", async () => {
+    const { send, messages, socket, next } = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
+    send({ type: "connection_init" });
+    await next("connection_ack");
+    const queries = {
+      GRAPHQL_PARSE_FAILED: "{",
+      GRAPHQL_VALIDATION_FAILED: "{ nothing }",
+      QUERY_TOO_COMPLEX: "{ runs(first: 200) { nodes { steps { number } } } }",
+      BAD_USER_INPUT: "query($id: ID!) { run(id: $id) { id } }",
+    };
+    for (const [id, query] of Object.entries(queries)) send({ type: "subscribe", id, payload: { query } });
+    for (const code of Object.keys(queries)) {
+      const error = await eventually(() => messages.find(({ id, type }) => id === code && type === "error"));
+      expect(error.payload[0]).toMatchObject({ message: expect.any(String), extensions: { code } });
+    }
+    socket.close();
+  });
+
+  test(`a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time`, async () => {
+    const id = await start(server, agents.patient);
+    const { send, messages, socket, next } = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
+    send({ type: "connection_init" });
+    await next("connection_ack");
+    const subscribe = (count: number): void =>
+      send({ type: "subscribe", id: `s${count}`, payload: { query: UPDATED, variables: { id } } });
+    for (let count = 1; count <= LIMITS.subscriptionsPerConnection; count++) subscribe(count);
+    await eventually(() => messages.filter(({ type }) => type === "next").length === LIMITS.subscriptionsPerConnection);
+    subscribe(101);
+    expect((await next("error")).payload[0].extensions.code).toBe("BAD_REQUEST");
+    send({ type: "complete", id: "s1" });
+    messages.length = 0;
+    await sleep(50);
+    subscribe(102);
+    expect((await next("next")).id).toBe("s102");
+    socket.close();
+  });
+
+  test("a message over 1 MiB closes the connection", async () => {
+    const { send, closed } = await rawSocket();
+    send({ type: "ping", payload: { text: "x".repeat(LIMITS.bodyBytes) } });
+    expect(await closed).toBe(1009);
+  });
+
+  test("another path is refused, another Host too", async () => {
+    const statusOf = async (url: string, headers = {}): Promise<string> => {
+      const socket = new WebSocket(url, "graphql-transport-ws", { headers });
+      const [error] = (await once(socket, "error")) as [Error];
+      return error.message;
+    };
+    const url = server.url.replace("http", "ws");
+    expect(await statusOf(`${url}/other`)).toContain("404");
+    expect(await statusOf(`${url}/graphql`, { host: "evil.example.org" })).toContain("421");
+  });
+});
+
+describe("the end of a credential", () => {
+  test("revoking a key ends its connections within 10 s: 4403 on WebSockets, a last error on SSE", async () => {
+    const { createApiKey: key } = await server.data('mutation { createApiKey(input: {name: "short"}) { id secret } }');
+    const id = await start(server, agents.patient);
+    const webSocket = await rawSocket({ authorization: `Bearer ${key.secret}` });
+    webSocket.send({ type: "connection_init" });
+    await webSocket.next("connection_ack");
+    webSocket.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
+    await webSocket.next("next");
+    const bystander = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
+    bystander.send({ type: "connection_init" });
+    const events = server.events(UPDATED, { id }, key.secret);
+    await events.next();
+
+    const started = performance.now();
+    await server.data("mutation($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { id } }", {
+      input: { apiKeyId: key.id },
+    });
+    expect(await webSocket.closed).toBe(4403);
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect((await events.next()).value).toMatchObject({
+      event: "next",
+      data: { errors: [{ extensions: { code: "UNAUTHENTICATED" } }] },
+    });
+    expect((await events.next()).value).toMatchObject({ event: "complete" });
+    expect(bystander.socket.readyState).toBe(WebSocket.OPEN);
+    bystander.socket.close();
+  });
+
+  test("an access token that expires ends its connections", async () => {
+    const { email, password } = server.world;
+    const { login } = await server.data(
+      "mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }",
+      { email, password },
+      null,
+    );
+    const { send, next, closed } = await rawSocket({ authorization: `Bearer ${login.accessToken}` });
+    send({ type: "connection_init" });
+    await next("connection_ack");
+    await server.clock.advance(LIMITS.accessTokenMinutes * 60_000 + 5_000);
+    expect(await closed).toBe(4403);
+  });
+});
+
+describe("clients that do not read or go away", () => {
+  test("a slow reader of SSE gets the newest state when it reads on, the final one once", async () => {
+    const id = await start(server, agents.slow);
+    const body = JSON.stringify({ query: UPDATED, variables: { id } });
+    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.pause();
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: text/event-stream\r\nauthorization: Bearer ${server.world.apiKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await until(id, "completed");
+    let text = "";
+    socket.on("data", (chunk) => (text += String(chunk)));
+    socket.resume();
+    await eventually(() => text.includes("event: complete"));
+    expect(text.match(/"status":"completed"/g)).toHaveLength(1);
+    socket.destroy();
+  });
+
+  test("a client that goes away ends its subscription", async () => {
+    const id = await start(server, agents.patient);
+    for (let count = 0; count < 20; count++) {
+      const events = server.events(UPDATED, { id });
+      await events.next();
+      await events.return(undefined);
+      const webSocket = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
+      webSocket.socket.terminate();
+    }
+    expect((await server.data(`mutation { cancelRun(runId: "${id}") { status } }`)).cancelRun.status).toBe("cancelled");
+    expect(server.log()).not.toMatch(/"level":50/);
+  });
+});
+
+test("stopping the server closes WebSockets with 1001 and ends event streams", async () => {
+  await using own = await startTestServer();
+  const patient = await publish(own, "patient");
+  const id = await start(own, patient);
+  const { send, next, closed } = await rawSocket({ authorization: `Bearer ${own.world.apiKey}` }, own);
+  send({ type: "connection_init" });
+  await next("connection_ack");
+  const events = own.events(UPDATED, { id });
+  await events.next();
+  const stopped = own.stop();
+  expect(await closed).toBe(1001);
+  await expect(async () => {
+    for await (const _event of events);
+  }).rejects.toThrow();
+  expect(await stopped).toBe(0);
+});

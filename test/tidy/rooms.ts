@@ -1,0 +1,65 @@
+/** The table of rooms in ARCHITECTURE.md and what may be read from the imports of `server/src`. */
+import type { Source } from "./source.ts";
+
+/** Room (`runs`, or a file at the top such as `main`) → what it may import besides itself. */
+export type Rooms = Map<string, Set<string>>;
+
+const SERVER = "server/src/";
+
+/** `server/src/runs/start-run.ts` → `runs`; `server/src/main.ts` → `main`. */
+export const roomOf = (path: string): string => path.slice(SERVER.length).split("/")[0]!.replace(/\.ts$/, "");
+
+export function readRooms(markdown: string): Rooms {
+  const section = markdown.split(/^## Rooms$/m)[1]?.split(/^## /m)[0] ?? "";
+  const rows = [...section.matchAll(/^\| `([\w-]+)(?:\/|\.ts)` \|[^|]*\| ([^|]+) \|$/gm)];
+  const names = rows.map(([, name]) => name!);
+  return new Map(rows.map(([, name, allowed]) => [name!, allowedRooms(allowed!.trim(), names)]));
+}
+
+function allowedRooms(text: string, names: string[]): Set<string> {
+  if (text === "nothing") return new Set();
+  if (!text.startsWith("all")) return new Set(text.split(" "));
+  const but = text.replace(/^all( but )?/, "").split(" ");
+  return new Set(names.filter((name) => !but.includes(name)));
+}
+
+export const importsAgainst = (rooms: Rooms, sources: Source[]): string[] =>
+  sources.flatMap(({ path, imports }) => {
+    const room = roomOf(path);
+    const allowed = rooms.get(room);
+    if (allowed === undefined) return [`${path}: the room "${room}" is not in the table`];
+    return imports
+      .map(roomOf)
+      .filter((target) => target !== room && !allowed.has(target))
+      .map((target) => `${path}: ${room} may not import ${target}`);
+  });
+
+/** Each cycle once, as `a.ts → b.ts → a.ts`. */
+export function cycles(sources: Source[]): string[] {
+  const edges = new Map(sources.map(({ path, imports }) => [path, imports]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string, trail: string[]): void => {
+    if (trail.includes(path)) {
+      found.push([...trail.slice(trail.indexOf(path)), path].join(" → "));
+    } else if (!done.has(path)) {
+      for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
+      done.add(path);
+    }
+  };
+  for (const { path } of sources) visit(path, []);
+  return found;
+}
+
+/** Files that nothing reaches from the entries; a test does not make a file used. */
+export function unreached(entries: string[], sources: Source[]): string[] {
+  const edges = new Map(sources.map(({ path, imports }) => [path, imports]));
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    edges.get(path)?.forEach(visit);
+  };
+  entries.forEach(visit);
+  return sources.map(({ path }) => path).filter((path) => !reached.has(path));
+}

@@ -1,0 +1,176 @@
+/**
+ * The habits of CONTRIBUTING.md that a program can check. Each rule finds places as `path:line`, carries what to do
+ * about them, and a sample that it must find.
+ */
+import { at, literalsOf, walk, type Source } from "./source.ts";
+
+export type Rule = {
+  name: string;
+  /** What to do about it. */
+  advice: string;
+  find(source: Source): string[];
+  /** Where the rule does not hold, from the root. */
+  except?: string[];
+  bad: string;
+};
+
+/** Words of other people's tables of contents: they say nothing about what the code does. */
+const EMPTY_NAMES = /^(service|helper|util|common|type|manager)s?$/;
+
+const isCallOf = (node: { callee: { type: string } }, object: string, property: string): boolean => {
+  const callee = node.callee as { type: string; object?: { name?: string }; property?: { name?: string } };
+  return callee.type === "MemberExpression" && callee.object?.name === object && callee.property?.name === property;
+};
+
+const callsOf =
+  (...names: [string, string][]) =>
+  (source: Source): string[] => {
+    const found: string[] = [];
+    walk(source, {
+      CallExpression: (node) =>
+        void (
+          names.some(([object, property]) => isCallOf(node, object, property)) && found.push(at(source, node.start))
+        ),
+    });
+    return found;
+  };
+
+const membersOf =
+  (object: string, property: string) =>
+  (source: Source): string[] => {
+    const found: string[] = [];
+    walk(source, {
+      MemberExpression: (node) => {
+        const { object: of, property: name } = node as { object: { name?: string }; property: { name?: string } };
+        if (of.name === object && name.name === property) found.push(at(source, node.start));
+      },
+    });
+    return found;
+  };
+
+const literalsLike =
+  (pattern: RegExp) =>
+  (source: Source): string[] =>
+    literalsOf(source)
+      .filter(({ text }) => pattern.test(text))
+      .map(({ start }) => at(source, start));
+
+const currentDates = (source: Source): string[] => {
+  const found: string[] = [];
+  walk(source, {
+    NewExpression: ({ callee, arguments: given, start }) => {
+      if (callee.type === "Identifier" && callee.name === "Date" && given.length === 0) found.push(at(source, start));
+    },
+  });
+  return found;
+};
+
+/** Statements at the top of a module that do something when it is imported. A worker is not imported but started. */
+const effectsOnImport = (source: Source): string[] =>
+  source.path.endsWith("-worker.ts")
+    ? []
+    : source.program.body
+        .filter((node) => node.type === "ExpressionStatement" && node.directive === null)
+        .map((node) => at(source, node.start));
+
+const linesLike =
+  (pattern: RegExp) =>
+  ({ path, text }: Source): string[] =>
+    text.split("\n").flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : []));
+
+const ENTRIES = ["server/src/main.ts", "server/src/cli/main.ts", "server/src/graphql/print-schema.ts"];
+
+/** For what runs in the server. */
+export const SERVER_RULES: Rule[] = [
+  {
+    name: "only config.ts reads the environment",
+    advice: "add a setting to server/src/config.ts and hand its value in; an entry may pass process.env to it",
+    find: membersOf("process", "env"),
+    except: ["server/src/config.ts", ...ENTRIES],
+    bad: "const quiet = process.env.QUIET;",
+  },
+  {
+    name: "only the entries end the process",
+    advice: "throw an OperatorError, or return and dispose of what is open",
+    find: callsOf(["process", "exit"], ["process", "abort"]),
+    except: ENTRIES,
+    bad: "if (broken) process.exit(1);",
+  },
+  {
+    name: "time comes in from outside",
+    advice: "take a Clock (lib/clock.ts) and call clock.now()",
+    find: (source) => [...callsOf(["Date", "now"])(source), ...currentDates(source)],
+    except: ["server/src/lib/clock.ts"],
+    bad: "const due = at < Date.now() || at < +new Date();",
+  },
+  {
+    name: "randomness comes in from outside",
+    advice: "take a function that answers a number, so that a test can choose it; secrets come from node:crypto",
+    find: callsOf(["Math", "random"]),
+    bad: "const jitter = Math.random() * 100;",
+  },
+  {
+    name: "SQL takes the time as a parameter",
+    advice: "pass new Date(clock.now()) as a parameter instead of the database's clock",
+    find: literalsLike(/\b(now\(\)|current_(timestamp|date|time)\b|(clock|statement|transaction)_timestamp\(\))/i),
+    bad: "const text = `update runs set finished_at = now() where id = $1`;",
+  },
+  {
+    name: "nothing happens on import",
+    advice: "put it into a function that app.ts or an entry calls",
+    find: effectsOnImport,
+    except: ENTRIES,
+    bad: 'registry.add("task");',
+  },
+];
+
+/** For all code here, tests and tools included. */
+export const RULES: Rule[] = [
+  {
+    name: "no module mocks",
+    advice: "hand the part in, or run a small real server on loopback (test/sink.ts)",
+    find: callsOf(["vi", "mock"], ["vi", "doMock"], ["jest", "mock"]),
+    bad: 'vi.mock("../lib/clock.ts");',
+  },
+  {
+    name: "no test is skipped, focused or promised",
+    advice: "run it, or remove it; what a machine may lack (root, a mount) is asked with runIf",
+    find: callsOf(
+      ...["it", "test", "describe"].flatMap((name) =>
+        ["skip", "only", "todo", "fails"].map((way): [string, string] => [name, way]),
+      ),
+    ),
+    bad: 'test.only("x", () => {});',
+  },
+  {
+    name: "no unfinished work by its own words",
+    advice: "do it now, or write it down where work is planned",
+    find: linesLike(/\b(TO(?:DO)|FIX(?:ME)|X(?:XX))\b/),
+    bad: `// ${["TO", "DO"].join("")}: the rest`,
+  },
+  {
+    name: "a file has at most 500 lines",
+    advice: "it has two jobs: give the second a file and a name of its own",
+    find: ({ path, text }) => (text.split("\n").length > 501 ? [path] : []),
+    bad: "\n".repeat(502),
+  },
+  {
+    name: "names of files and folders are kebab-case",
+    advice: "rename it: start-run.ts",
+    find: ({ path }) =>
+      path.split("/").every((name) => /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/.test(name)) ? [] : [path],
+    bad: "startRun.ts",
+  },
+  {
+    name: "a name says what the code does",
+    advice: "name it for the thing of the subject that it is about",
+    find: ({ path }) => (path.split("/").some((name) => EMPTY_NAMES.test(name.replace(/\..*/, ""))) ? [path] : []),
+    bad: "runs/helpers.ts",
+  },
+  {
+    name: "no index.ts but in client/",
+    advice: "import the file that has what you need",
+    find: ({ path }) => (/(^|\/)index\.tsx?$/.test(path) && !path.startsWith("client/") ? [path] : []),
+    bad: "runs/index.ts",
+  },
+];

@@ -1,0 +1,80 @@
+/** The project's own files as the tidy tests see them: text, syntax tree, imports. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { parseSync, Visitor, type ESTree } from "vite";
+
+export const ROOT = join(import.meta.dirname, "..", "..");
+const FOREIGN = new Set(["node_modules", "dist", "peers", ".git", ".cache"]);
+
+export type Source = {
+  /** From the root, with slashes. */
+  path: string;
+  text: string;
+  program: ESTree.Program;
+  /** Paths from the root of what it imports by a relative path, workers named by a URL included. */
+  imports: string[];
+};
+
+/** Tests, suites that several tests run, and what they are given. */
+export const isTest = (path: string): boolean => /\.(test|testsuite|fixture)\.ts$/.test(path);
+
+/** Every file of the project below `folder`, as paths from the root; none when there is no such folder yet. */
+export function filesBelow(folder: string): string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = posix.join(folder, entry.name);
+    if (FOREIGN.has(entry.name) || entry.name.startsWith(".dist")) return [];
+    return entry.isDirectory() ? filesBelow(path) : [path];
+  });
+}
+
+export const textOf = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+export function parse(path: string, text: string): Source {
+  const { program, module } = parseSync(path, text);
+  const specifiers = [
+    ...module.staticImports.map((one) => one.moduleRequest.value),
+    ...module.staticExports.flatMap((one) => one.entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
+    ...module.dynamicImports.map(({ moduleRequest }) => text.slice(moduleRequest.start + 1, moduleRequest.end - 1)),
+    // `new URL(`./worker${path.extname(import.meta.filename)}`, import.meta.url)`: .ts from source, .js when built.
+    ...[...text.matchAll(/new URL\(\s*["`](\.[^"`$]+)(?:\$\{[^}]*\})?["`],\s*import\.meta\.url/g)].map(([, name]) =>
+      /\.\w+$/.test(name!) ? name! : `${name}.ts`,
+    ),
+  ];
+  const local = specifiers.filter((specifier) => /^\..*\.[tj]s$/.test(specifier));
+  return { path, text, program, imports: local.map((specifier) => posix.join(posix.dirname(path), specifier)) };
+}
+
+const read = (path: string): Source => parse(path, textOf(path));
+
+/** What runs in the server: no tests. */
+export const serverSources = (): Source[] =>
+  filesBelow("server/src")
+    .filter((path) => path.endsWith(".ts") && !isTest(path))
+    .map(read);
+
+/** All code that people write here, tests and tools included. */
+export const allSources = (): Source[] =>
+  ["server", "web", "client", "test", "bench", "examples", "tools"]
+    .flatMap(filesBelow)
+    .filter((path) => /\.(ts|tsx|js)$/.test(path))
+    .map(read);
+
+/** Calls `visit` for each node of the types that it names. */
+export const walk = (source: Source, visit: ConstructorParameters<typeof Visitor>[0]): void =>
+  new Visitor(visit).visit(source.program);
+
+export const lineOf = (source: Source, offset: number): number => source.text.slice(0, offset).split("\n").length;
+
+export const at = (source: Source, offset: number): string => `${source.path}:${lineOf(source, offset)}`;
+
+/** Text literals with their place; the holes of a template are left as `${}`. */
+export function literalsOf(source: Source): { start: number; text: string }[] {
+  const found: { start: number; text: string }[] = [];
+  walk(source, {
+    Literal: ({ value, start }) => void (typeof value === "string" && found.push({ start, text: value })),
+    TemplateLiteral: ({ quasis, start }) =>
+      void found.push({ start, text: quasis.map(({ value }) => value.cooked ?? value.raw).join("${}") }),
+  });
+  return found;
+}

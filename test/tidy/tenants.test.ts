@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { filesBelow, parse, serverSources, textOf } from "./source.ts";
+import { tenantTables, withoutTenant } from "./tenants.ts";
+
+const migrations = filesBelow("server/src/storage/migrations").map(textOf).join("\n");
+const tables = tenantTables(migrations);
+
+const EXECUTOR = "one executor advances the runs of all organizations; nothing of it is answered to a caller";
+const JOURNAL = "fenced by the run's epoch, which only its executor has; many runs' writes are one statement";
+
+/** The engine's and the clock's statements, which serve all organizations at once: `path table` and why. */
+const FOR_ALL: Record<string, string> = {
+  "server/src/engine/embedded.ts runs": EXECUTOR,
+  "server/src/runs/claim.ts runs": EXECUTOR,
+  "server/src/runs/claim.ts steps": EXECUTOR,
+  "server/src/runs/write.ts runs": JOURNAL,
+  "server/src/runs/write.ts steps": JOURNAL,
+  "server/src/runs/write.ts attempts": JOURNAL,
+  "server/src/runs/write.ts approvals": JOURNAL,
+};
+
+const found = serverSources()
+  .filter(({ path }) => !path.startsWith("server/src/storage/migrations/"))
+  .flatMap((source) => withoutTenant(source, tables))
+  .map((place) => place.replace(/:\d+ /, " "));
+
+test("the tables of tenants are read from the migrations", () => {
+  expect(tables).toEqual(expect.arrayContaining(["agents", "runs", "steps", "approvals", "api_keys"]));
+  expect(tables).not.toContain("users");
+});
+
+test.each([
+  ["await db.query(`select id from runs where id = $1`, [id])", 1],
+  ["await db.query(`select id from runs where organization_id = $1 and id = $2`, [organization, id])", 0],
+  ["await db.hot(`run_${month}`, `select id from runs_${month} where id = $1`, [id])", 1],
+  [
+    "const read = (db) => { const all = ['organization_id = $1']; return db.query(`select * from runs where ${all}`); };",
+    0,
+  ],
+  ["const read = (db) => { const all = ['id = $1']; return db.query(`select * from runs where ${all}`); };", 1],
+  ["const read = (db) => db.selectFrom('agents').selectAll().execute();", 1],
+  ["const read = (db, id) => db.selectFrom('agents as a').where('a.organization_id', '=', id).execute();", 0],
+  ["const read = (db) => db.selectFrom('users').selectAll().execute();", 0],
+])("%s", (code, count) => {
+  expect(withoutTenant(parse("sample.ts", code), tables)).toHaveLength(count);
+});
+
+test("SQL that touches a tenant's rows names organization_id, or is listed here with its reason", () => {
+  expect(found.filter((place) => !(place in FOR_ALL))).toEqual([]);
+});
+
+test("the list of exceptions holds nothing that is gone", () => {
+  expect(Object.keys(FOR_ALL).filter((place) => !found.includes(place))).toEqual([]);
+});

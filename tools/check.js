@@ -1,0 +1,48 @@
+// The checks that need no database: format, lint, types and unit tests, all at once.
+import { join } from "node:path";
+import { ROOT, environment, run } from "./launch.js";
+
+/** @typedef {{name: string, tool: string, args: string[]}} Check */
+
+/** @type {Check[]} */
+const STATIC = [
+  { name: "format", tool: "oxfmt", args: ["--check"] },
+  { name: "lint", tool: "oxlint", args: ["--type-aware"] },
+  { name: "types", tool: "tsc", args: ["-p", "tsconfig.json"] },
+  // Again as it is built: without the browser's types, which the pages and their tests need.
+  { name: "server", tool: "tsc", args: ["-p", "server/tsconfig.json", "--noEmit", "--incremental", "false"] },
+];
+/** @type {Check} */
+const UNITS = { name: "units", tool: "vitest", args: ["run", "--project", "unit"] };
+
+const bin = (/** @type {string} */ tool) => join(ROOT, "node_modules", ".bin", tool);
+
+/**
+ * One check; its output is kept and shown in one piece, only when it failed. Answers whether it passed.
+ * @param {string} node @param {Check} check
+ */
+async function passes(node, { name, tool, args }) {
+  const started = performance.now();
+  let output = "";
+  const code = await run(node, [bin(tool), ...args], {
+    cwd: ROOT,
+    env: environment(node),
+    stdio: ["ignore", "pipe", "pipe"],
+    onStart: (child) => {
+      for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += chunk));
+    },
+  });
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  process.stdout.write(
+    `${code === 0 ? "" : `${output}\n`}${name.padEnd(7)} ${code === 0 ? "passed" : "FAILED"} ${seconds} s\n`,
+  );
+  return code === 0;
+}
+
+/** Format, lint and types. @param {string} node */
+export const checkStatic = async (node) =>
+  (await Promise.all(STATIC.map((check) => passes(node, check)))).every(Boolean);
+
+/** The same and the unit tests. @param {string} node */
+export const checkAll = async (node) =>
+  (await Promise.all([...STATIC, UNITS].map((check) => passes(node, check)))).every(Boolean);

@@ -1,0 +1,5 @@
+import { watchSetupLink } from "./pages/setup.ts";
+import { showStart } from "./pages/start.ts";
+
+showStart();
+watchSetupLink();
