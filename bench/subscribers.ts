@@ -25,17 +25,21 @@ type Subject = { server: Server; world: World & { agents: Record<"approve", stri
 export async function measureSubscribers(generator: Generator, sinkUrl: string, isQuick = false): Promise<Measured> {
   const effort = isQuick ? QUICK : FULL;
   checkOpenFiles(effort.subscribers);
-  using folder = temporaryFolder();
-  await using server = await startServer({ folder: folder.path });
-  await using stack = new AsyncDisposableStack();
-  const clients = Array.from({ length: PROCESSES }, () => stack.use(startClient()));
-  const subject: Subject = { server, world: (await makeWorld(server, sinkUrl)) as Subject["world"], clients };
-  await generator.run({ ...runToResult(server, subject.world, "three"), connections: 16, requests: 2_000 });
-  // Before anything is measured: what the first sockets load and compile stays.
-  await onManyRuns(subject, { ...effort, subscribers: 200, runs: 10 }, 1);
-  const single = await onManyRuns(subject, effort, 1);
-  const shared = await onManyRuns(subject, effort, PER_SOCKET);
-  const one = await onOneRun(subject, effort.onOne);
+  const withServer = async (work: (subject: Subject) => Promise<Part>): Promise<Part> => {
+    using folder = temporaryFolder();
+    await using server = await startServer({ folder: folder.path });
+    await using stack = new AsyncDisposableStack();
+    const clients = Array.from({ length: PROCESSES }, () => stack.use(startClient()));
+    const subject: Subject = { server, world: (await makeWorld(server, sinkUrl)) as Subject["world"], clients };
+    await generator.run({ ...runToResult(server, subject.world, "three"), connections: 16, requests: 2_000 });
+    // Before anything is measured: what the first sockets load and compile stays.
+    await onManyRuns(subject, { ...effort, subscribers: 200, runs: 10 }, 1);
+    return await work(subject);
+  };
+  // Each on a server of its own: what one has left to the garbage collector would be the next one's memory.
+  const single = await withServer((subject) => onManyRuns(subject, effort, 1));
+  const shared = await withServer((subject) => onManyRuns(subject, effort, PER_SOCKET));
+  const one = await withServer((subject) => onOneRun(subject, effort.onOne));
   return {
     figures: [...single.figures, ...shared.figures, ...one.figures],
     details: { subscribers: { single: single.details, shared: shared.details, one: one.details } },
@@ -56,49 +60,61 @@ const ask = <Name extends keyof Commands>(
 
 type Part = { figures: Figure[]; details: Record<string, unknown> };
 
+type Seen = {
+  all: Subscriber[];
+  firstMs: number[];
+  /** From each decision to the last state of its run. */
+  lateMs: number[];
+  /** Of the server, in MB: without subscribers, with all, when the last event was sent, when all are gone. */
+  memory: Record<"before" | "during" | "atEnd" | "after", number>;
+  cpuMs: number;
+};
+
 /** The runs wait for a person until all have subscribed; then each is approved and ends. */
-async function onManyRuns({ server, world, clients }: Subject, effort: Effort, perSocket: number): Promise<Part> {
-  const { subscribers: count } = effort;
-  const runs = await startPaused(server, world, effort.runs);
-  const sockets = count / perSocket / clients.length;
-  const before = memoryOf([server.child.pid!]).node;
-  await ask(clients, "connect", { url: server.url, apiKey: world.apiKey, sockets });
-  const subscribed = await ask(clients, "subscribe", { runs: runs.map(({ id }) => id), perSocket });
-  const firstMs = subscribed.flatMap((answer) => answer.firstMs);
-  await sleep(SETTLE_MS);
-  const during = memoryOf([server.child.pid!]).node;
-  const cpuBefore = cpuOf([server.child.pid!]).node;
-  const decidedAt = await approveAll(server, world, runs);
-  const finished = await ask(clients, "finish", { timeoutMs: FINISH_TIMEOUT_MS });
-  const cpuMs = cpuOf([server.child.pid!]).node - cpuBefore;
-  const atEnd = memoryOf([server.child.pid!]).node;
-  const all = finished.flatMap((answer) => answer.subscribers);
-  await ask(clients, "close", {});
-  await sleep(SETTLE_MS);
-  const after = memoryOf([server.child.pid!]).node;
-  const kilobytes = (memory: number): number => ((memory - before) * 1024) / count;
-  const lateMs = all.map(({ run, lastAt }) => lastAt - decidedAt.get(run)!);
+async function onManyRuns(subject: Subject, effort: Effort, perSocket: number): Promise<Part> {
+  const seen = await watchMany(subject, effort, perSocket);
+  const { all, firstMs, lateMs, memory, cpuMs } = seen;
+  const { subscribers: count, runs } = effort;
+  const of = `${count.toLocaleString("en")} subscribers on ${runs} runs, ${perSocket === 1 ? "one" : perSocket} a socket`;
+  const kilobytes = (megabytes: number): number => ((megabytes - memory.before) * 1024) / count;
   const events = all.reduce((sum, one) => sum + one.events, 0);
-  const of = `${count.toLocaleString("en")} subscribers on ${effort.runs} runs, ${perSocket === 1 ? "one" : perSocket} a socket`;
   return {
     figures: [
-      { figure: `${of}: final states, in order`, unit: "", ours: ended(all, "completed"), aim: { least: count } },
+      { figure: `${of}: final states, in order`, unit: "", ours: completed(all), aim: { least: count } },
       { figure: `${of}: first event, p50`, unit: "ms", ours: at(firstMs, 0.5), aim: FIRST_EVENT },
       { figure: `${of}: first event, p99`, unit: "ms", ours: at(firstMs, 0.99) },
       { figure: `${of}: final state after the decision, p50`, unit: "ms", ours: at(lateMs, 0.5) },
       { figure: `${of}: final state after the decision, last`, unit: "ms", ours: at(lateMs, 1) },
-      { figure: `${of}: memory of the server a subscriber`, unit: "kB", ours: kilobytes(during), aim: MEMORY },
-      { figure: `${of}: the same after the last event`, unit: "kB", ours: kilobytes(atEnd), aim: MEMORY },
+      { figure: `${of}: memory of the server a subscriber`, unit: "kB", ours: kilobytes(memory.during), aim: MEMORY },
+      { figure: `${of}: the same after the last event`, unit: "kB", ours: kilobytes(memory.atEnd), aim: MEMORY },
     ],
-    details: {
-      before,
-      during,
-      atEnd,
-      after,
-      cpuMs,
-      events,
-      lateMs: [0.5, 0.9, 0.99, 1].map((share) => at(lateMs, share)),
-    },
+    details: { memory, cpuMs, events, lateMs: [0.5, 0.9, 0.99, 1].map((share) => at(lateMs, share)) },
+  };
+}
+
+async function watchMany({ server, world, clients }: Subject, effort: Effort, perSocket: number): Promise<Seen> {
+  const roots = [server.child.pid!];
+  const runs = await startPaused(server, world, effort.runs);
+  const sockets = effort.subscribers / perSocket / clients.length;
+  const before = memoryOf(roots).node;
+  await ask(clients, "connect", { url: server.url, apiKey: world.apiKey, sockets });
+  const subscribed = await ask(clients, "subscribe", { runs: runs.map(({ id }) => id), perSocket });
+  await sleep(SETTLE_MS);
+  const during = memoryOf(roots).node;
+  const cpuBefore = cpuOf(roots).node;
+  const decidedAt = await approveAll(server, world, runs);
+  const finished = await ask(clients, "finish", { timeoutMs: FINISH_TIMEOUT_MS });
+  const cpuMs = cpuOf(roots).node - cpuBefore;
+  const atEnd = memoryOf(roots).node;
+  await ask(clients, "close", {});
+  await sleep(SETTLE_MS);
+  const all = finished.flatMap((answer) => answer.subscribers);
+  return {
+    all,
+    firstMs: subscribed.flatMap((answer) => answer.firstMs),
+    lateMs: all.map(({ run, lastAt }) => lastAt - decidedAt.get(run)!),
+    memory: { before, during, atEnd, after: memoryOf(roots).node },
+    cpuMs,
   };
 }
 
@@ -155,7 +171,7 @@ async function onOneRun({ server, world, clients }: Subject, count: number): Pro
   const of = `${count.toLocaleString("en")} subscribers on one run of 30 steps`;
   return {
     figures: [
-      { figure: `${of}: final states, in order`, unit: "", ours: ended(all, "completed"), aim: { least: count } },
+      { figure: `${of}: final states, in order`, unit: "", ours: completed(all), aim: { least: count } },
       { figure: `${of}: events of each, p50`, unit: "", ours: at(events, 0.5) },
       { figure: `${of}: final state after the run's end, p50`, unit: "ms", ours: at(lateMs, 0.5) },
       { figure: `${of}: final state after the run's end, last`, unit: "ms", ours: at(lateMs, 1) },
@@ -168,8 +184,8 @@ async function onOneRun({ server, world, clients }: Subject, count: number): Pro
   };
 }
 
-const ended = (all: Subscriber[], status: string): number =>
-  all.filter((one) => one.status === status && one.isInOrder && one.isComplete).length;
+const completed = (all: Subscriber[]): number =>
+  all.filter(({ status, isInOrder, isComplete }) => status === "completed" && isInOrder && isComplete).length;
 
 function at(numbers: number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b);
