@@ -53,6 +53,14 @@ const CHECKS: Record<string, string> = {
     select run_id, before || ' -> ' || after as what from audit
      where step is null and before is distinct from after and before is not null
        and (before || ' ' || after in (${ALLOWED})) is not true`,
+  "columns that contradict the state": `
+    select id as run_id, format('%s, finished %s, cancelled %s, owner %s, due %s, %s %%', status, finished_at, cancelled_at,
+                                owner, wake_at, progress) as what
+      from runs
+     where (status in (${FINAL})) <> (finished_at is not null)
+        or (finished_at is not null and (owner is not null or wake_at is not null))
+        or (status = 'cancelled') <> (cancelled_at is not null)
+        or progress not between 0 and 100 or (progress = 100) <> (status = 'completed')`,
   "a change after the final state": `
     select a.run_id, coalesce('step ' || a.step, 'run') || ' ' || coalesce(a.before, 'new') || ' -> ' || a.after as what
       from audit a join audit f on f.run_id = a.run_id and f.step is null and f.after in (${FINAL})

@@ -119,7 +119,7 @@ test("a partition has the keys, checks and indexes of its table", async () => {
   const id = idAt(NOVEMBER);
   await insertRun(id, "runs_2026_11");
   await expect(insertRun(id, "runs_2026_11")).rejects.toMatchObject({ code: "23505" });
-  await expect(database.query("update runs_2026_11 set progress = 100")).rejects.toMatchObject({ code: "23514" });
+  await expect(database.query("update runs_2026_11 set status = 'lost'")).rejects.toMatchObject({ code: "23514" });
   const indexes = (table: string): Promise<unknown[]> =>
     database.query("select count(*) as count from pg_index where indrelid = $1::regclass", [table]);
   expect(await indexes("runs_2026_11")).toEqual(await indexes("runs"));
