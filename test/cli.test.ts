@@ -47,6 +47,14 @@ describe("help", () => {
     }
   });
 
+  test("`npm start` takes what `autograph start` takes, and starts nothing for a word it does not know", async () => {
+    const file = path.join(import.meta.dirname, "../tools/run.js");
+    const start = (option: string) => cli(["start", option], { file, env: { DATA_DIR: "/nowhere" } });
+    expect(await start("--help")).toMatchObject({ code: 0, stdout: expect.stringContaining("Usage: autograph start") });
+    const unknown = { code: 1, stdout: "", stderr: "autograph: unknown option '--bogus'\n" };
+    expect(await start("--bogus")).toEqual(unknown);
+  });
+
   test("settings that are wrong are a line each", async () => {
     const { code, stderr } = await cli(["migrate"], { env: { PORT: "many", LOG_LEVEL: "loud" } });
     expect(code).toBe(1);

@@ -26,8 +26,12 @@ const failed = () => process.exit(failureCode());
 
 /** @typedef {(node: string, args: string[]) => Promise<unknown>} Command */
 
-/** @param {string} node @param {string[]} args */
+/**
+ * The server, in this process's place. What is more than `--json` is the command line's: help, or a mistake.
+ * @param {string} node @param {string[]} args
+ */
 async function start(node, args) {
+  if (args.some((arg) => arg !== "--json")) await commandLine(node, ["start", ...args]);
   await ensureBuilt(["server", "web"], node);
   await become(node, [...serverFlags(node), at("server/dist/main.js"), ...args], { guarded: true });
 }
@@ -35,7 +39,12 @@ async function start(node, args) {
 /** @param {string} node @param {string[]} args */
 async function cli(node, args) {
   const [name, ...rest] = args;
-  if (name === "start" && !rest.some((arg) => arg === "--help" || arg === "-h")) await start(node, rest);
+  if (name === "start") await start(node, rest);
+  await commandLine(node, args);
+}
+
+/** @param {string} node @param {string[]} args */
+async function commandLine(node, args) {
   await ensureBuilt(["server"], node);
   await become(node, [at("server/dist/cli/main.js"), ...args]);
 }
