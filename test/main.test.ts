@@ -14,6 +14,10 @@ import { startSink } from "./sink.ts";
 
 const MAIN = path.join(import.meta.dirname, "../server/src/main.ts");
 
+/** Says that this Node is another: whether the real one gets as far as our own line can't be tried here. */
+const OLDER_NODE =
+  "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.9.0'}})";
+
 const folders: string[] = [];
 const children: ChildProcess[] = [];
 afterEach(async () => {
@@ -156,7 +160,8 @@ describe("what cannot start is one helpful line and exit code 1", () => {
       { DATABASE_URL: "postgres://user:secret@127.0.0.1:1/autograph" },
       /^(?!.*secret).*127\.0\.0\.1.*\n$/,
     ],
-    ["a secret key that is none", { SECRET_KEY: "short", DATA_DIR: "" }, /^SECRET_KEY .*\n$/],
+    ["a secret key that is none", { SECRET_KEY: "short" }, /^SECRET_KEY must be .*\n$/],
+    ["an older Node", { NODE_OPTIONS: `--import=${OLDER_NODE}` }, /^Autograph needs Node.js 24 .* 20\.9\.0: .*\n$/],
   ] as [string, Record<string, string>, RegExp][])("%s", async ([, env, expected]) => {
     const server = run({ ...env, ...(env["DATA_DIR"] ? {} : { DATA_DIR: dataFolder() }) });
     expect(await server.exited).toBe(1);

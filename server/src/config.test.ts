@@ -47,6 +47,7 @@ test("settings are read as what they mean", () => {
       ADMIN_EMAIL: "ada@example.org",
       ADMIN_PASSWORD: "correct horse",
       LOG_LEVEL: "",
+      SECRET_KEY: "09".repeat(32),
     },
     NOWHERE,
   );
@@ -60,6 +61,7 @@ test("settings are read as what they mean", () => {
     outboundAllow: ["127.0.0.1/32"],
     admin: { email: "ada@example.org", password: "correct horse" },
     logLevel: "info",
+    secretKey: Buffer.alloc(32, 9),
   });
 });
 
@@ -75,6 +77,7 @@ test("every mistake is a line of its own that begins with the setting's name", (
     LOG_LEVEL: "verbose",
     ADMIN_EMAIL: "ada@example.org",
     ADMIN_PASSWORD: "short",
+    SECRET_KEY: "short",
   });
   expect(lines.map((line) => line.split(" ")[0])).toEqual([
     "PORT",
@@ -86,6 +89,7 @@ test("every mistake is a line of its own that begins with the setting's name", (
     "OUTBOUND_ALLOW",
     "LOG_LEVEL",
     "ADMIN_PASSWORD",
+    "SECRET_KEY",
   ]);
 });
 

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { messageOf, OperatorError } from "./lib/errors.ts";
 import { LIMITS } from "./lib/limits.ts";
+import { parseSecretKey } from "./lib/secret-key.ts";
 
 export type Environment = Record<string, string | undefined>;
 
@@ -83,6 +84,12 @@ const password: Reader<string> = (value) => {
   return value;
 };
 
+const secretKey: Reader<Buffer> = (value) => {
+  const key = parseSecretKey(value);
+  if (!key) throw new Mistake("must be 32 bytes as 64 hex digits or as base64 (openssl rand -hex 32 makes one)");
+  return key;
+};
+
 export const SETTINGS = {
   PORT: setting("4400", "Port of the server; 0 takes a free one.", port),
   HOST: setting("127.0.0.1", "Address to listen on. Another than a loopback one needs `PUBLIC_URL`.", text),
@@ -120,7 +127,7 @@ export const SETTINGS = {
   ADMIN_PASSWORD: optional("See `ADMIN_EMAIL`.", password),
   SECRET_KEY: optional(
     "32 bytes (64 hex digits or base64) that tokens are signed with. Default: made once, in `DATA_DIR/secret.key`.",
-    text,
+    secretKey,
   ),
 };
 
@@ -142,7 +149,8 @@ export type Config = {
   outboundAllow: string[];
   logLevel: "debug" | "info" | "warn" | "error";
   admin: { email: string; password: string } | undefined;
-  secretKey: string | undefined;
+  /** 32 bytes. */
+  secretKey: Buffer | undefined;
 };
 
 /**

@@ -1,21 +1,18 @@
 /** The server: start, wait for the signal, stop. Facts for people go to stdout, the log to stderr. */
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { startApp, type App } from "./app.ts";
+import type { App } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { realClock } from "./lib/clock.ts";
 import { OperatorError } from "./lib/errors.ts";
 import { createLog } from "./lib/log.ts";
+import { VERSION } from "./lib/version.ts";
 
+const OLDEST_NODE = 24;
 const PARENT_LOOK_EVERY_MS = 500;
 /** One Ctrl-C may arrive up to three times within some ms: from the terminal, through npm, through the launcher. */
 const SAME_SIGNAL_MS = 500;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-
-const version = (): string =>
-  (JSON.parse(readFileSync(path.join(import.meta.dirname, "../package.json"), "utf8")) as { version: string }).version;
 
 /** Resolves at the first signal. A second one ends the process at once; what was committed is resumed at the next start. */
 function untilStopped(parent: number | undefined): Promise<string> {
@@ -42,19 +39,31 @@ function untilStopped(parent: number | undefined): Promise<string> {
 function report(app: App, asJson: boolean): void {
   const { url, dataFolder, setupLink = null } = app;
   const graphql = `${url}/graphql`;
-  if (asJson) return say(JSON.stringify({ version: version(), url, graphql, dataFolder, setupLink }));
-  say(`Autograph ${version()}`);
+  if (asJson) return say(JSON.stringify({ version: VERSION, url, graphql, dataFolder, setupLink }));
+  say(`Autograph ${VERSION}`);
   say(`GraphQL      ${graphql}`);
   say(`Data folder  ${dataFolder}`);
   if (setupLink) say(`Set up       ${setupLink}`);
   say(`ready at ${url}`);
 }
 
+/** `npm start` finds a new enough Node by itself; this is for who runs the built file by hand. */
+function checkNode(): void {
+  const { node } = process.versions;
+  if (Number.parseInt(node, 10) >= OLDEST_NODE) return;
+  throw new OperatorError(
+    `Autograph needs Node.js ${OLDEST_NODE} or newer and this is ${node}: use \`npm start\`, which brings one`,
+  );
+}
+
 async function main(): Promise<void> {
+  checkNode();
   const parent = process.argv.find((argument) => argument.startsWith("--parent="))?.slice("--parent=".length);
   const stopped = untilStopped(parent === undefined ? undefined : Number(parent));
   const config = readConfig(process.env, process.cwd());
   const log = createLog(config.logLevel);
+  // Not at the top: an older Node would fail on it before anything could be said.
+  const { startApp } = await import("./app.ts");
   await using app = await startApp({ config, clock: realClock, log, random: Math.random });
   report(app, process.argv.includes("--json"));
   log.info({ signal: await stopped }, "stopping");

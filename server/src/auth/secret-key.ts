@@ -6,6 +6,7 @@ import { createPrivateKey, createPublicKey, hkdfSync, randomBytes, type KeyObjec
 import { link, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, OperatorError } from "../lib/errors.ts";
+import { parseSecretKey, SECRET_KEY_BYTES } from "../lib/secret-key.ts";
 import type { Database } from "../storage/database.ts";
 
 export type SecretKeys = {
@@ -15,40 +16,29 @@ export type SecretKeys = {
   signing: { private: KeyObject; public: KeyObject };
 };
 
-const KEY_BYTES = 32;
 const FILE = "secret.key";
 /** RFC 8410: a PKCS #8 wrapping of a 32-byte Ed25519 seed. */
 const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** 32 bytes as 64 hex digits, base64 or base64url; undefined when it is anything else. */
-export function parseSecretKey(text: string): Buffer | undefined {
-  const tidy = text.trim();
-  if (/^[0-9a-f]{64}$/i.test(tidy)) return Buffer.from(tidy, "hex");
-  if (!/^[\w+/-]{43}=?$/.test(tidy)) return undefined;
-  const bytes = Buffer.from(tidy, "base64url");
-  return bytes.length === KEY_BYTES ? bytes : undefined;
-}
-
 export function secretKeys(master: Buffer): SecretKeys {
   const derive = (purpose: string): Buffer =>
-    Buffer.from(hkdfSync("sha256", master, "", `autograph ${purpose}`, KEY_BYTES));
+    Buffer.from(hkdfSync("sha256", master, "", `autograph ${purpose}`, SECRET_KEY_BYTES));
   const seed = derive("access tokens ed25519 v1");
   const signing = createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, seed]), format: "der", type: "pkcs8" });
   return { derive, signing: { private: signing, public: createPublicKey(signing) } };
 }
 
 /**
- * Reads or makes the key and holds it against the database's fingerprint. Throws OperatorError when `configured` is no
- * key, the file cannot be read or written, or the database was made with another key.
+ * Reads or makes the key and holds it against the database's fingerprint. Throws OperatorError when the
+ * file cannot be read or written or holds no key, or the database was made with another key.
  */
 export async function openSecretKeys(
   database: Database,
-  options: { configured?: string | undefined; dataFolder: string },
+  options: { configured?: Buffer | undefined; dataFolder: string },
 ): Promise<SecretKeys> {
   const known = await readFingerprint(database);
   const path = join(options.dataFolder, FILE);
-  const master =
-    options.configured === undefined ? await fileKey(path, known === undefined) : configuredKey(options.configured);
+  const master = options.configured ?? (await fileKey(path, known === undefined));
   const keys = secretKeys(master);
   const fingerprint = keys.derive("fingerprint v1").toString("hex", 0, 16);
   if ((known ?? (await writeFingerprint(database, fingerprint))) === fingerprint) return keys;
@@ -56,12 +46,6 @@ export async function openSecretKeys(
   throw new OperatorError(
     `${source} is not the key this database was made with: put the former ${FILE} back, or set SECRET_KEY to its content`,
   );
-}
-
-function configuredKey(text: string): Buffer {
-  const key = parseSecretKey(text);
-  if (key) return key;
-  throw new OperatorError(`SECRET_KEY must be 32 bytes as 64 hex digits or as base64 (openssl rand -hex 32 makes one)`);
 }
 
 async function fileKey(path: string, mayCreate: boolean): Promise<Buffer> {
@@ -88,7 +72,7 @@ async function createKeyFile(path: string): Promise<string | undefined> {
   const aside = `${path}.${randomBytes(6).toString("hex")}`;
   try {
     await using file = await open(aside, "wx", 0o600);
-    await file.writeFile(`${randomBytes(KEY_BYTES).toString("hex")}\n`);
+    await file.writeFile(`${randomBytes(SECRET_KEY_BYTES).toString("hex")}\n`);
     await file.sync();
     await link(aside, path);
   } catch (error) {
