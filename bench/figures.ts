@@ -15,7 +15,7 @@ const COLUMNS = ["figure", "ours", "floor", "ratio", "aim", "met"] as const;
 const ratioOf = ({ ours, floor }: Figure): number | undefined => (floor === undefined ? undefined : ours / floor);
 
 /** Undefined without an aim. */
-export function isMet(figure: Figure): boolean | undefined {
+function isMet(figure: Figure): boolean | undefined {
   const value = ratioOf(figure) ?? figure.ours;
   if (!figure.aim) return undefined;
   return "most" in figure.aim ? value <= figure.aim.most : value >= figure.aim.least;

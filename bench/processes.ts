@@ -29,7 +29,7 @@ function readStat(pid: number): Stat | undefined {
 }
 
 /** The processes of `roots` and all below them. */
-export function treeOf(roots: readonly number[]): Stat[] {
+function treeOf(roots: readonly number[]): Stat[] {
   const all = fs.readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (readStat(Number(name)) ?? []) : []));
   const below = Map.groupBy(all, ({ parent }) => parent);
   const found = new Map<number, Stat>();

@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
-export const OLDEST_NODE = 24;
+const OLDEST_NODE = 24;
 
 /** npm packages that hold a newer Node, locked with integrity as optionalDependencies of the root. */
 const NODE_PACKAGES = {

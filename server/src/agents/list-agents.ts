@@ -10,15 +10,15 @@ import type { Agent, AgentVersion } from "./agent.ts";
 import type { Agents } from "./agents.ts";
 import { listAgentRows, pageOfAgentRows, pageOfVersionRows, readAgentRows, type PageFilter } from "./store.ts";
 
-export type AgentFilter = { projectId?: ProjectId | undefined; includeArchived?: boolean | undefined };
-
-/** By name, at most `LIMITS.agentsListed`; archived ones only when asked for. Throws NOT_FOUND for the project. */
-export async function listAgents(agents: Agents, caller: Caller, filter: AgentFilter = {}): Promise<Agent[]> {
-  const { projectId, includeArchived = false } = filter;
+/** By name, without archived ones, at most `LIMITS.agentsListed`. Throws NOT_FOUND for the project. */
+export async function listAgents(
+  agents: Agents,
+  caller: Caller,
+  { projectId }: { projectId?: ProjectId | undefined } = {},
+): Promise<Agent[]> {
   await checkProject(agents, caller, projectId);
   return listAgentRows(agents.database, caller.organizationId, {
     projectId,
-    includeArchived,
     most: LIMITS.agentsListed,
   });
 }

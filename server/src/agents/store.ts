@@ -70,19 +70,17 @@ export async function findAgentRow(
   return row && agentOf(row);
 }
 
-export type ListFilter = { projectId?: ProjectId | undefined; includeArchived: boolean; most: number };
-
-/** By name. */
+/** By name, without archived ones. */
 export async function listAgentRows(
   database: Database,
   organizationId: OrganizationId,
-  { projectId, includeArchived, most }: ListFilter,
+  { projectId, most }: { projectId?: ProjectId | undefined; most: number },
 ): Promise<Agent[]> {
   const rows = await database.query(
     `select ${COLUMNS} from agents
-      where organization_id = $1 and ($2::uuid is null or project_id = $2) and ($3 or status <> 'archived')
-      order by name, id limit $4`,
-    [organizationId, projectId ?? null, includeArchived, most],
+      where organization_id = $1 and ($2::uuid is null or project_id = $2) and status <> 'archived'
+      order by name, id limit $3`,
+    [organizationId, projectId ?? null, most],
   );
   return rows.map(agentOf);
 }

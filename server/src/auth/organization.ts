@@ -1,5 +1,5 @@
 import type { OrganizationId, UserId } from "../lib/ids.ts";
-import type { Plan, Role } from "../storage/schema.ts";
+import type { Plan } from "../storage/schema.ts";
 
 /** A customer, the tenant: nothing of it is visible to another. */
 export type Organization = {
@@ -12,7 +12,5 @@ export type Organization = {
 };
 
 export type User = { id: UserId; name: string; email: string; createdAt: Date };
-
-export type Membership = { organization: Organization; role: Role };
 
 export const PLANS = ["free", "starter", "pro", "enterprise"] as const satisfies readonly Plan[];

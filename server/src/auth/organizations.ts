@@ -1,16 +1,13 @@
-/** Organizations: read, listed for a user, and given a plan. */
+/** Organizations: read, found by name, and given a plan. */
 import { badInput, notFound } from "../lib/errors.ts";
-import type { OrganizationId, UserId } from "../lib/ids.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 import type { Row } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
 import type { Auth } from "./auth.ts";
-import type { Membership, Organization } from "./organization.ts";
+import type { Organization } from "./organization.ts";
 import { PLANS } from "./organization.ts";
 
 const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.created_at";
-/** A user's organizations are a plain list: this many at most. */
-const MEMBERSHIPS_LISTED = 1_000;
-
 export const organizationOf = (row: Row): Organization => ({
   id: row.id,
   name: row.name,
@@ -31,16 +28,6 @@ export async function findOrganizations(auth: Auth, name: string): Promise<Organ
     [name],
   );
   return rows.map(organizationOf);
-}
-
-/** The first joined first. */
-export async function listMemberships(auth: Auth, userId: UserId): Promise<Membership[]> {
-  const rows = await auth.database.query(
-    `select ${COLUMNS}, m.role from members m join organizations o on o.id = m.organization_id
-      where m.user_id = $1 order by m.created_at, m.organization_id limit $2`,
-    [userId, MEMBERSHIPS_LISTED],
-  );
-  return rows.map((row) => ({ organization: organizationOf(row), role: row.role }));
 }
 
 /** `requestsPerMinute` goes with the Enterprise plan only; absent there: without limit. Throws BAD_USER_INPUT, NOT_FOUND. */

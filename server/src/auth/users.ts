@@ -32,11 +32,6 @@ export async function findUser(auth: Auth, email: string): Promise<User | undefi
   return row && userOf(row);
 }
 
-export async function readUser(auth: Auth, id: UserId): Promise<User | undefined> {
-  const [row] = await auth.database.query(`select ${COLUMNS} from users u where u.id = $1`, [id]);
-  return row && userOf(row);
-}
-
 /** A user and the role in an organization; undefined for who is no member of it. */
 export async function readMember(
   auth: Auth,

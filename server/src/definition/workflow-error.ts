@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 const STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/";
 
 /** The standard's types with their status, and ours (`approval-rejected`, `crashed`). */
-export const ERROR_STATUS = {
+const ERROR_STATUS = {
   configuration: 400,
   validation: 400,
   expression: 400,

@@ -131,29 +131,6 @@ export type ErrorDefinition = {
 
 export type Authentication = JsonObject;
 
-/** `with` of `call: http`. */
-export type HttpCall = {
-  method: string;
-  endpoint: string | { uri: string; authentication?: Authentication | { use: string } };
-  headers?: Record<string, TemplateJson>;
-  query?: Record<string, TemplateJson>;
-  body?: TemplateJson;
-  /** `content` (default): the parsed body; `response`: `{request, statusCode, headers, content}`; `raw`: base64 of the bytes. */
-  output?: "raw" | "content" | "response";
-  /** false (default): a 3xx answer is an error; true: followed. */
-  redirect?: boolean;
-};
-
-/** `with` of `call: approval:1.0.0@default`. */
-export type ApprovalCall = {
-  question: TemplateJson;
-  context?: TemplateJson;
-  assignee?: TemplateJson;
-  form?: JsonObject;
-  timeout?: Duration;
-  onReject?: "fail" | "continue";
-};
-
 /** `with` of `call: each:1.0.0@default`: the tasks of `do` for every item, some at the same time, results in order. */
 export type EachCall = {
   in: ExpressionText;

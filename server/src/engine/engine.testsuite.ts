@@ -297,7 +297,7 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
   });
 }
 
-export const blamedOf = async (world: EngineWorld, id: RunId): Promise<number> =>
+const blamedOf = async (world: EngineWorld, id: RunId): Promise<number> =>
   (await world.database.query("select blamed from runs where id = $1", [id]))[0]!["blamed"];
 
 async function makeWorld(

@@ -5,7 +5,7 @@ import { checkPage, type Page, type PageRequest } from "../lib/page.ts";
 import type { Builder } from "./builder.ts";
 import type { Connection, Edge, Objects } from "./objects.ts";
 
-export const PAGE_SIZE = 50;
+const PAGE_SIZE = 50;
 /** For `extensions.cost` of a field that answers a connection. */
 export const PAGED = { cost: { most: PAGE_SIZE, argument: "first" } };
 

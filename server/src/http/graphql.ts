@@ -6,7 +6,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Answer, Graphql } from "../graphql/graphql.ts";
-import { Refusal, type Code } from "../lib/errors.ts";
+import type { Code } from "../lib/errors.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
 import { corsHeaders, type Cors } from "./cors.ts";
 import { mediaTypeOf, isJson, parseBody, type MediaType } from "./graphql-request.ts";
@@ -93,6 +93,3 @@ function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaT
   const { data, errors } = answer.result;
   return data === null && errors?.every(({ extensions }) => extensions.code === "UNAVAILABLE") ? 503 : 200;
 }
-
-/** While starting and stopping. */
-export const unavailable = (message: string): Refusal => new Refusal("UNAVAILABLE", message);

@@ -5,7 +5,7 @@
 import { randomFillSync } from "node:crypto";
 import { V7Generator } from "uuidv7";
 
-export const PREFIXES = {
+const PREFIXES = {
   organization: "org",
   user: "user",
   project: "project",

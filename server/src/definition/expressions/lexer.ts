@@ -20,7 +20,7 @@ export class SyntaxProblem extends Error {
   }
 }
 
-export const KEYWORDS: ReadonlySet<string> = new Set(
+const KEYWORDS: ReadonlySet<string> = new Set(
   "as def module import include if then else elif reduce foreach end and or try catch label break".split(" "),
 );
 

@@ -48,7 +48,7 @@ function compareObjects(left: JsonObject, right: JsonObject): number {
 }
 
 /** By code point, as UTF-8 bytes compare; JavaScript compares UTF-16 units, where a surrogate is below U+E000. */
-export function compareText(left: string, right: string): number {
+function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const shared = Math.min(left.length, right.length);
   let at = 0;
