@@ -3,7 +3,6 @@ import type { Figure } from "./figures.ts";
 import type { Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { measure, type Sample } from "./measure.ts";
-import type { Worlds } from "./scale.ts";
 import { graphql, type World } from "./world.ts";
 
 const PAGE = 50;
@@ -19,6 +18,9 @@ const QUERY = `query ($filter: RunFilter, $after: String) {
   }
 }`;
 type Answer = { runs: { nodes: object[]; pageInfo: { endCursor: string | null } } };
+
+/** Three organizations of one server: one has most runs, one few of each month, one all of its own in the oldest month. */
+export type Worlds = Record<"big" | "middle" | "small", World>;
 
 /** `nodes`: how many the page must have. */
 type List = { name: string; world: World; filter: object; nodes: number; after?: string };

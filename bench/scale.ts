@@ -9,7 +9,7 @@ import { interleaved, type Target } from "./measure.ts";
 import { connectTo } from "./postgres.ts";
 import { memoryOf } from "./processes.ts";
 import { createMonths, fill, settle, type Fill, type Kind } from "./scale-fill.ts";
-import { measureLists } from "./scale-lists.ts";
+import { measureLists, type Worlds } from "./scale-lists.ts";
 import type { Measured } from "./speed.ts";
 import { graphql, makeWorld, runToResult, type World } from "./world.ts";
 
@@ -35,8 +35,6 @@ const QUICK: Effort = {
 const TOGETHER = 16;
 const CPU = { most: 1.15 };
 
-/** Three organizations of one server: one has most runs, one few of each month, one all of its own in the oldest month. */
-export type Worlds = Record<"big" | "middle" | "small", World>;
 type Filled = { server: Server; worlds: Worlds };
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`);
