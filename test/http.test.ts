@@ -103,7 +103,10 @@ describe("the public URL's path", () => {
     expect((await send("/autographgraphql", asMe(), ME)).status).toBe(404);
   });
   test("without its slash leads to the page with it", async () => {
-    expect(await send("/autograph")).toMatchObject({ status: 308, headers: { location: "/autograph/" } });
+    for (const query of ["", "?a=/b"]) {
+      const location = `/autograph/${query}`;
+      expect(await send(`/autograph${query}`)).toMatchObject({ status: 308, headers: { location } });
+    }
   });
 });
 

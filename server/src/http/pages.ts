@@ -50,8 +50,10 @@ export function createPages({ webFolder, log }: PagesOptions): Pages {
 
   return (exchange) => {
     // The page's own URLs are relative, so its path must end with a slash.
-    if (exchange.path === "")
-      return void exchange.response.writeHead(308, { location: `${exchange.request.url}/` }).end();
+    if (exchange.path === "") {
+      const location = exchange.request.url!.replace(/(?=\?|$)/, "/");
+      return void exchange.response.writeHead(308, { location, "x-request-id": exchange.requestId }).end();
+    }
     const answer = getRequestListener((request) => app.fetch(request, { exchange }), { overrideGlobalObjects: false });
     answer(exchange.request, exchange.response).catch((error: unknown) => {
       log.error({ requestId: exchange.requestId, reason: messageOf(error) }, "a page failed");
