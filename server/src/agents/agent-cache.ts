@@ -3,11 +3,11 @@
  * exact after a change in this process (`invalidate` before the change is answered). A version never changes, so what
  * is compiled of it is kept until room is needed.
  */
-import { createFreshCache } from "../auth/fresh-cache.ts";
 import { parseDefinition } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Database } from "../storage/database.ts";

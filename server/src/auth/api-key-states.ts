@@ -1,11 +1,11 @@
 /** What an API key is worth now: read at most every 5 s and key, so that a revocation anywhere is seen within that. */
 import type { Clock } from "../lib/clock.ts";
+import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { ApiKeyId, OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
 import { hashApiKey } from "./api-key.ts";
 import type { Caller } from "./caller.ts";
-import { createFreshCache } from "./fresh-cache.ts";
 import { scopesOf } from "./scopes.ts";
 import { createKeyUses } from "./api-key-uses.ts";
 import { STATE_TTL_MS } from "./session-states.ts";

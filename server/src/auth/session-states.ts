@@ -1,9 +1,9 @@
 /** What a session is worth now: read at most every 5 s and session, so that a revocation anywhere is seen within that. */
 import type { Clock } from "../lib/clock.ts";
+import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { OrganizationId, SessionId, UserId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import type { Role } from "../storage/schema.ts";
-import { createFreshCache } from "./fresh-cache.ts";
 
 /** Of a session that is neither revoked nor without its membership. */
 export type SessionState = { userId: UserId; userName: string; role: Role };

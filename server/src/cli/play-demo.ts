@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
+import { isFinal } from "../runs/states.ts";
 import { createApi, type Api } from "./api.ts";
 import type { CommandLine } from "./command-line.ts";
 import { createStory, shortJson } from "./show-run.ts";
 import { plainText, tableOf } from "./terminal.ts";
-import { isFinal, RUN_FIELDS, watchRun, type ShownEvent, type ShownRun } from "./watch-run.ts";
+import { RUN_FIELDS, watchRun, type ShownEvent, type ShownRun } from "./watch-run.ts";
 
 export type DemoAccount = { email: string; password: string };
 export type DemoOptions = {

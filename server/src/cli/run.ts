@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import { OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { isFinal } from "../runs/states.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import { addApiOptions, openApi, type Api, type ApiOptions } from "./api.ts";
 import { addCommand, type CommandLine } from "./command-line.ts";
@@ -8,15 +9,7 @@ import { findAgent } from "./find-agent.ts";
 import { readInput } from "./run-input.ts";
 import { createStory, showEnd, showStatus, showStep } from "./show-run.ts";
 import { plainText } from "./terminal.ts";
-import {
-  isFinal,
-  RUN_FIELDS,
-  STEP_FIELDS,
-  watchRun,
-  type ShownEvent,
-  type ShownRun,
-  type ShownStep,
-} from "./watch-run.ts";
+import { RUN_FIELDS, STEP_FIELDS, watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
 
 type Options = ApiOptions & {
   json?: true;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { BlockList, isIPv6 } from "node:net";
+import { isIPv6 } from "node:net";
 import type { Command } from "commander";
 import { publishAgent } from "../agents/publish-agent.ts";
 import { ownerCaller, type Caller } from "../auth/caller.ts";
@@ -8,6 +8,7 @@ import { createOrganization, makePassword } from "../auth/create-organization.ts
 import { createProject } from "../auth/projects.ts";
 import { isEmpty } from "../auth/users.ts";
 import type { Config } from "../config.ts";
+import { addressesIn } from "../lib/address-ranges.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { encodeId } from "../lib/ids.ts";
 import type { Plan } from "../storage/schema.ts";
@@ -85,22 +86,11 @@ function warnOfGuard({ terminal }: CommandLine, config: Config, sink: string): v
   const { hostname } = new URL(sink);
   if (!isLoopbackUrl(sink)) return;
   const address = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
-  if (allows(serversConfig(config).outboundAllow, address)) return;
+  if (addressesIn(serversConfig(config).outboundAllow)(address)) return;
   const range = isIPv6(address) ? `${address}/128` : "127.0.0.1/32";
   terminal.say(
     `autograph: the server is not started with OUTBOUND_ALLOW=${range}, so it refuses calls to ${hostname}, and runs of the agent \`call\` fail`,
   );
-}
-
-function allows(ranges: readonly string[], address: string): boolean {
-  const familyOf = (text: string): "ipv4" | "ipv6" => (isIPv6(text) ? "ipv6" : "ipv4");
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [base = "", bits] = range.split("/");
-    if (bits === undefined) list.addAddress(base, familyOf(base));
-    else list.addSubnet(base, Number(bits), familyOf(base));
-  }
-  return list.check(address, familyOf(address));
 }
 
 type World = { caller: Caller; email: string; password: string; apiKey: string };

@@ -1,8 +1,9 @@
 /** A run and its steps as lines for people. */
 import type { Json } from "../lib/json.ts";
+import { isFinal } from "../runs/states.ts";
 import type { RunStatus, StepStatus } from "../storage/schema.ts";
 import { plainText, prettyJson, type Paint, type Terminal } from "./terminal.ts";
-import { isFinal, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
+import type { ShownEvent, ShownRun, ShownStep } from "./watch-run.ts";
 
 const NAME_WIDTH = 18;
 const KIND_WIDTH = 9;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
 import type { Json } from "../lib/json.ts";
+import { isFinal } from "../runs/states.ts";
 import type { RunStatus, StepStatus } from "../storage/schema.ts";
 import { ApiError, Unreachable, type Api } from "./api.ts";
 
@@ -40,9 +41,6 @@ export const STEP_FIELDS = `number name kind status duration attempts { number s
 const EVENTS = `subscription ($runId: ID!, $after: Int!) {
   runEvents(runId: $runId, after: $after) { revision run { ${RUN_FIELDS} } step { ${STEP_FIELDS} } }
 }`;
-
-const FINAL: readonly RunStatus[] = ["completed", "failed", "cancelled"];
-export const isFinal = (status: RunStatus): boolean => FINAL.includes(status);
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;

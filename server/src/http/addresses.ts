@@ -1,26 +1,14 @@
 /** Whom a request came from, and which host it was meant for. */
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIP } from "node:net";
-
-const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 6 ? "ipv6" : "ipv4");
+import { isIP } from "node:net";
+import { addressesIn } from "../lib/address-ranges.ts";
 
 /** `::ffff:192.0.2.1` is 192.0.2.1. */
 const plain = (address: string): string => (/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address);
 
-function blockListOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = "", bits] = range.split("/");
-    if (bits === undefined) list.addAddress(address, familyOf(address));
-    else list.addSubnet(address, Number(bits), familyOf(address));
-  }
-  return list;
-}
-
 /** The nearest address that is no trusted proxy's. Without trusted proxies `X-Forwarded-For` is not looked at. */
 export function clientAddresses(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
-  const trusted = blockListOf(trustedProxies);
-  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address));
+  const isTrusted = addressesIn(trustedProxies);
   return ({ socket, headers }) => {
     let client = plain(socket.remoteAddress ?? "");
     if (trustedProxies.length === 0) return client;

@@ -3,7 +3,7 @@
  * `forget`; another process's within `ttlMs`. Many askers of one key share one load. `undefined` is never kept, so what
  * did not exist a moment ago is found as soon as it does.
  */
-import type { Clock } from "../lib/clock.ts";
+import type { Clock } from "./clock.ts";
 
 export type FreshCache<Key, Value> = {
   get(key: Key): Promise<Value | undefined>;
