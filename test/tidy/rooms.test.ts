@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cycles, importsAgainst, readRooms, unreached } from "./rooms.ts";
+import { cycles, importsAgainst, readRooms, roomOf, unreached } from "./rooms.ts";
 import { parse, serverSources, textOf } from "./source.ts";
 
 const rooms = readRooms(textOf("ARCHITECTURE.md"));
@@ -13,6 +13,7 @@ const sample = (path: string, text: string) => parse(`server/src/${path}`, text)
 test("the table of rooms in ARCHITECTURE.md names every room and nothing that is not one", () => {
   const named = [...rooms.values()].flatMap((allowed) => [...allowed]);
   expect(named.filter((name) => !rooms.has(name))).toEqual([]);
+  expect([...rooms.keys()].filter((room) => !sources.some(({ path }) => roomOf(path) === room))).toEqual([]);
   expect(rooms.get("lib")).toEqual(new Set());
   expect(rooms.get("realtime")).toEqual(new Set(["lib", "storage"]));
   expect(rooms.get("cli")).toContain("app");
