@@ -65,7 +65,7 @@ test("refusals never suggest names of the schema", () => {
   expect(message + field).not.toMatch(/did you mean/i);
 });
 
-test("a hostile query is refused within 100 ms", () => {
+test("a hostile query is refused within 100 ms of the processor", () => {
   const hostile = [
     `{ ${"me { id } ".repeat(660)} }`,
     `{ me { ${Array.from({ length: 900 }, (_, index) => `f${index}`).join(" ")} } }`,
@@ -76,13 +76,14 @@ test("a hostile query is refused within 100 ms", () => {
     `{ me(a: "${'\\"{'.repeat(300_000)}") { id } }`,
   ];
   for (const text of hostile) {
-    const started = performance.now();
+    const before = process.threadCpuUsage();
     try {
       operation(text);
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof GraphqlRefusal)) throw error;
     }
-    expect(performance.now() - started, text.slice(0, 60)).toBeLessThan(100);
+    const { user, system } = process.threadCpuUsage(before);
+    expect((user + system) / 1_000, text.slice(0, 60)).toBeLessThan(100);
   }
 });
 
