@@ -28,7 +28,7 @@ export function addKeys(program: Command, line: CommandLine): void {
     .addOption(new Option("--first <count>", `how many at most, up to ${most}`).argParser(countOf).default(50))
     .action((options: Options & { first: number }) => list(line, options));
   addApiOptions(addCommand(keys, "create <name>", "Make an API key and print it: it is never shown again."))
-    .option("--expires-at <time>", "when it ends by itself, like 2027-01-01T00:00:00Z")
+    .option("--expires-at <time>", "when it ends by itself, like 2027-01-01T00:00:00Z", timeOf)
     .action((name: string, options: Options & { expiresAt?: string }) => create(line, name, options));
   addApiOptions(addCommand(keys, "revoke <id>", "End an API key for good.")).action((id: string, options: Options) =>
     revoke(line, id, options),
@@ -39,6 +39,12 @@ function countOf(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= LIMITS.pageSize) return count;
   throw new OperatorError(`--first must be a whole number from 1 to ${LIMITS.pageSize}`);
+}
+
+/** The server says what else is wrong with it; its sentence for this one is about GraphQL's types. */
+function timeOf(text: string): string {
+  if (/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/i.test(text)) return text;
+  throw new OperatorError("--expires-at must be a time with a zone, like 2027-01-01T00:00:00Z");
 }
 
 async function list(line: CommandLine, { first, ...options }: Options & { first: number }): Promise<void> {
