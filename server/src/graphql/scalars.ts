@@ -1,13 +1,12 @@
 import { valueFromASTUntyped } from "graphql";
+import { isDateTime } from "../definition/calendar.ts";
 import { badInput } from "../lib/errors.ts";
 import { checkJson, type Json } from "../lib/json.ts";
 import type { Builder } from "./builder.ts";
 
-/** RFC 3339 with a zone. */
-const DATE_TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
-
+/** RFC 3339 with a zone. `Date` alone would take 30 February for 2 March. */
 function parseDateTime(value: unknown): Date {
-  const date = typeof value === "string" && DATE_TIME.test(value) ? new Date(value.toUpperCase()) : undefined;
+  const date = typeof value === "string" && isDateTime(value) ? new Date(value.toUpperCase()) : undefined;
   if (date && !Number.isNaN(date.getTime())) return date;
   throw badInput("a DateTime must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z");
 }

@@ -9,6 +9,7 @@ import {
   isIntrospectionType,
   isNonNullType,
   isObjectType,
+  isScalarType,
   type GraphQLArgument,
   type GraphQLNamedType,
   type GraphQLObjectType,
@@ -51,6 +52,21 @@ test("the specification's shapes stand verbatim", () => {
   expect(signatureOf(type("Run"), "cancelledAt")).toBe("cancelledAt: DateTime");
   expect(signatureOf(type("Step"), "duration")).toBe("duration: Int");
   expect(signatureOf(type("LoginResult"), "expiresAt")).toBe("expiresAt: DateTime!");
+});
+
+test("a DateTime is a time of the calendar with a zone", () => {
+  const type = schema.getType("DateTime");
+  const parse = (text: string): unknown => isScalarType(type) && type.coerceInputValue(text);
+  expect(parse("2028-02-29t08:30:00.5+01:00")).toEqual(new Date("2028-02-29T07:30:00.500Z"));
+  for (const text of [
+    "2026-02-30T00:00:00Z",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T00:00:00",
+    "2026-01-01",
+    "tomorrow",
+  ]) {
+    expect(() => parse(text), text).toThrow("RFC 3339");
+  }
 });
 
 const argumentsOf = (field: { args?: readonly GraphQLArgument[] }): readonly GraphQLArgument[] => field.args ?? [];
