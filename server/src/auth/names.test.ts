@@ -70,10 +70,10 @@ test.each([
 });
 
 test("a hostile address is judged at once", () => {
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   isEmail(`a@${"b.".repeat(120)}!`);
   isEmail(`${"a".repeat(1_000_000)}@`);
-  expect(performance.now() - start).toBeLessThan(50);
+  expect(process.threadCpuUsage(start).user / 1_000).toBeLessThan(50);
 });
 
 describe("passwords", () => {

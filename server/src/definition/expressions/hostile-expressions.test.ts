@@ -52,11 +52,11 @@ test("they end, and this thread stays free", async () => {
 
 test("a program that was late does not take the others' threads again, and a stop is not its author's mistake", async () => {
   const expressions = createExpressions({ log });
-  const endless = Array.from({ length: 20 }, () => errorOf(expressions, "last(repeat(.))"));
+  const endless = Array.from({ length: 80 }, () => errorOf(expressions, "last(repeat(.))"));
   const started = performance.now();
   await evaluate(expressions, "[3] | @csv");
-  // 20 of them at 250 ms on two threads would be 2,500 ms.
-  expect(performance.now() - started).toBeLessThan(1_500);
+  // 80 of them at 250 ms on two threads would be 10,000 ms; a busy machine takes twice the time of an idle one.
+  expect(performance.now() - started).toBeLessThan(5_000);
   await expressions[Symbol.asyncDispose]();
   for (const error of await Promise.all(endless)) {
     expect(error).toBeInstanceOf(Error);
