@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import { createProject } from "../auth/projects.ts";
@@ -6,10 +8,10 @@ import type { Agents } from "./agents.ts";
 import { publishAgent } from "./publish-agent.ts";
 
 /** A definition's text with the name of its file, for messages. */
-export type DemoDefinition = { name: string; text: string };
+type DemoDefinition = { name: string; text: string };
 
 /** The project `demo` with the examples as its agents: what a new installation begins with. */
-export async function publishDemo(auth: Auth, agents: Agents, caller: Caller, demo: DemoDefinition[]): Promise<void> {
+export async function publishDemo(auth: Auth, agents: Agents, caller: Caller, demo = examples()): Promise<void> {
   const { id: projectId } = await createProject(auth, caller, { handle: "demo", name: "Demo" });
   for (const { name, text } of demo) {
     await publishAgent(agents, caller, { projectId, definition: text }).catch((error: unknown) => {
@@ -17,3 +19,8 @@ export async function publishDemo(auth: Auth, agents: Agents, caller: Caller, de
     });
   }
 }
+
+const EXAMPLES = path.join(import.meta.dirname, "../../../examples/agents");
+
+const examples = (): DemoDefinition[] =>
+  readdirSync(EXAMPLES).map((name) => ({ name, text: readFileSync(path.join(EXAMPLES, name), "utf8") }));

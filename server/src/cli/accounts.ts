@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto";
 import { createAgents, type Agents } from "../agents/agents.ts";
 import { publishDemo } from "../agents/publish-demo.ts";
-import { demoDefinitions } from "../app.ts";
 import { createAuth, type Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import { secretKeys } from "../auth/secret-key.ts";
@@ -25,7 +24,7 @@ export async function openAccounts(line: CommandLine, config: Config): Promise<A
   const { database } = stack.use(await openBeside(line, config));
   const expressions = stack.use(createExpressions({ log }));
   const agents = createAgents({ database, clock, log, check: expressions.check, compile: compileWorkflow });
-  const demo = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner, demoDefinitions());
+  const demo = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
   // Tokens are neither made nor read here, so the installation's own key is not needed, nor the right to read it.
   const keys = secretKeys(randomBytes(32));
   const auth: Auth = stack.use(

@@ -1,0 +1,129 @@
+/** The rooms' handles, each made of what it is given: read while PostgreSQL starts (app.ts). */
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createAgents } from "./agents/agents.ts";
+import { publishDemo } from "./agents/publish-demo.ts";
+import { createAuth, type Auth } from "./auth/auth.ts";
+import type { Caller } from "./auth/caller.ts";
+import { openSecretKeys } from "./auth/secret-key.ts";
+import { createAdmin } from "./auth/setup.ts";
+import { isEmpty } from "./auth/users.ts";
+import type { Config } from "./config.ts";
+import { createExpressions } from "./definition/expressions/expressions.ts";
+import { compileWorkflow } from "./definition/plan.ts";
+import { EmbeddedEngine } from "./engine/embedded.ts";
+import { createGraphql } from "./graphql/graphql.ts";
+import type { Handles } from "./graphql/rooms.ts";
+import { createEdge } from "./http/edge.ts";
+import type { Edge, Listener } from "./http/listen.ts";
+import type { Clock } from "./lib/clock.ts";
+import { newId } from "./lib/ids.ts";
+import { LIMITS } from "./lib/limits.ts";
+import type { Log } from "./lib/log.ts";
+import { createOutbound } from "./outbound/outbound.ts";
+import { openNotices } from "./realtime/notices.ts";
+import { advanceRun } from "./runs/advance-run.ts";
+import { forgetKeys } from "./runs/forget-keys.ts";
+import { lookAgain } from "./runs/look-again.ts";
+import { createRuns, receive, type Runs } from "./runs/runs.ts";
+import { sweepRuns } from "./runs/sweep-runs.ts";
+import type { Storage } from "./storage/open-storage.ts";
+import { isUnavailable } from "./storage/pg-errors.ts";
+import { createCalls } from "./tasks/calls.ts";
+
+export type JoinOptions = {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  /** From 0 to 1, for jitter. */
+  random: () => number;
+};
+
+const WEB_FOLDER = path.join(import.meta.dirname, "../../web/dist");
+
+/** What is opened ends with `stack`. */
+export async function joinRooms(
+  options: JoinOptions,
+  { database, dataFolder, space }: Storage,
+  listener: Listener,
+  stack: AsyncDisposableStack,
+): Promise<{ handles: Handles; edge: Edge }> {
+  const { config, clock, log, random } = options;
+  const base = { database, clock, log };
+  const secretKeys = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
+  const expressions = stack.use(createExpressions({ log }));
+  const outbound = stack.use(createOutbound({ allow: config.outboundAllow, log }));
+  const agents = createAgents({ ...base, check: expressions.check, compile: compileWorkflow });
+  const afterSetup = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
+  const auth: Auth = stack.use(createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup }));
+  const instanceId = newId<"instance">();
+  const engine = new EmbeddedEngine({ ...base, instanceId });
+  const calls = createCalls(outbound);
+  const { hasSpace } = space;
+  // Word from another process may come before the rest is joined.
+  const joined: { runs?: Runs } = {};
+  const notices = stack.use(
+    await openNotices({
+      ...base,
+      instanceId,
+      receive: (notice) => joined.runs && receive(joined.runs, notice),
+      missed: () => joined.runs && void lookAgain(joined.runs),
+    }),
+  );
+  const runs = (joined.runs = createRuns({
+    ...base,
+    agents,
+    engine,
+    expressions,
+    calls,
+    random,
+    instanceId,
+    notices,
+    hasSpace,
+  }));
+  stack.use(forgetKeys(runs));
+  const handles = { auth, agents, runs, clock, log };
+  const graphql = createGraphql({ handles, isUnavailable });
+  const isReady = async (): Promise<boolean> => !runs.draining && hasSpace() && (await answers(database));
+  const edge = createEdge({
+    ...config,
+    graphql,
+    auth,
+    log,
+    webFolder: WEB_FOLDER,
+    isReady,
+    isDraining: () => runs.draining,
+  });
+  // Closed here, before what it needs; the outer one is for a start that fails. It waits for the edge's WebSockets.
+  stack.defer(() => listener[Symbol.asyncDispose]());
+  stack.use(edge);
+  stack.defer(() => drain(runs, engine));
+  await engine.start(advanceRun(runs));
+  stack.use(sweepRuns(runs));
+  return { handles, edge };
+}
+
+const DATABASE_ANSWER_MS = 1_000;
+
+async function answers({ query }: Storage["database"]): Promise<boolean> {
+  const asked = query("select 1").then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([asked, sleep(DATABASE_ANSWER_MS, false, { ref: false })]);
+}
+
+/** No new work; steps under way get 10 s, what is then left is resumed at the next start. */
+async function drain(runs: { draining: boolean }, engine: AsyncDisposable & { interruptAll(): void }): Promise<void> {
+  runs.draining = true;
+  const late = setTimeout(() => engine.interruptAll(), LIMITS.drainSeconds * 1000);
+  await engine[Symbol.asyncDispose]();
+  clearTimeout(late);
+}
+
+/** ADMIN_EMAIL makes the first owner, else a link is issued for whoever reads the server's output. */
+export async function prepareOwner({ admin }: Config, auth: Auth, url: string): Promise<string | undefined> {
+  if (admin) await createAdmin(auth, admin);
+  if (!(await isEmpty(auth))) return undefined;
+  return `${url}/#setup=${auth.setupLink.issue().token}`;
+}
