@@ -79,6 +79,19 @@ test(`connections cut ${CUTS} times before, within and after a batch: each run i
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 }, 120_000);
 
+test("wires that are cut without a word: within a minute everything goes on over new ones", async () => {
+  await using world = await openWorld();
+  const { proxy, server } = world;
+  const workload = await world.startWorkload("wires cut", CLIENTS);
+  await sleep(1_500);
+  expect(proxy.freeze()).toBeGreaterThan(4);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  await eventually(async () => (await fetch(`${server.url}/readyz`)).status === 200, 60_000);
+  await sleep(2_000);
+  await workload.finish();
+  expect(await world.expectWhole(workload.asked)).toBeLessThanOrEqual(CLIENTS * CALLS_AT_ONCE);
+}, 120_000);
+
 test(`a database that answers after ${SLOW_MS} ms: starts are late or UNAVAILABLE, none is lost or doubled`, async () => {
   await using world = await openWorld();
   const { proxy, server } = world;

@@ -16,21 +16,30 @@ export type Proxy = {
   url: string;
   /** Every answer comes so much later, ms. */
   delay(ms: number): void;
+  /**
+   * From now on nothing passes on the connections that are open, and neither side hears of it: a wire that is cut, a
+   * firewall that forgot them. With `text` only on those on which it was sent. Answers how many there are.
+   */
+  freeze(text?: string): number;
   /** Cuts the connection of the next journal's write (runs/write.ts); resolves when it is cut. */
   cut(when: Cut): Promise<void>;
 } & AsyncDisposable;
 
 /** The statements of runs/write.ts are named so in each message that binds their values. */
 const WRITE = Buffer.from("write_2");
+/** What is remembered of each connection. */
+const KEPT_CHARACTERS = 10_000;
 
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<net.Socket>();
+  const wires = new Set<{ sent: (text: string) => boolean; freeze: () => void }>();
   let delayMs = 0;
   let pending: { when: Cut; done: () => void } | undefined;
 
   const server = net.createServer((client) => {
     const backend = net.connect(Number(target.port), target.hostname);
+    let isFrozen = false;
     const end = (): void => {
       client.destroy();
       backend.destroy();
@@ -40,11 +49,17 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);
-        end();
+        if (!isFrozen) end();
       });
     }
     let losesAnswer = false;
+    let sent = "";
+    const wire = { sent: (text: string) => sent.includes(text), freeze: () => void (isFrozen = true) };
+    wires.add(wire);
+    client.on("close", () => wires.delete(wire));
     const forward = (chunk: Buffer): void => {
+      if (isFrozen) return;
+      if (sent.length < KEPT_CHARACTERS) sent += chunk.toString("latin1");
       if (!pending || !chunk.includes(WRITE)) return void backend.write(chunk);
       const { when, done } = pending;
       pending = undefined;
@@ -58,6 +73,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
     client.on("data", forward);
     let answering = Promise.resolve();
     backend.on("data", (chunk: Buffer) => {
+      if (isFrozen) return;
       if (losesAnswer) return end();
       const wait = delayMs;
       const due = wait > 0 ? sleep(wait) : undefined;
@@ -70,6 +86,11 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   return {
     url: url.href,
     delay: (ms) => void (delayMs = ms),
+    freeze: (text = "") => {
+      const found = [...wires].filter((wire) => wire.sent(text));
+      for (const wire of found) wire.freeze();
+      return found.length;
+    },
     cut: (when) => new Promise((done) => (pending = { when, done })),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -14,6 +14,8 @@ const LOCK = "hashtextextended('autograph executor', 0)";
 const HEARTBEAT_MS = 1_000;
 /** Looks at the row a heartbeat apart. Counted, not timed: a clock that is set forward must not end a living process. */
 const DEAD_AFTER_LOOKS = 4;
+/** A heartbeat over a network that is not answered for so long: by then another process may execute. */
+const SILENT_MS = 10_000;
 /** So long is waited for the holder's database session to end. */
 const ENDING_MS = 1_000;
 
@@ -95,7 +97,8 @@ export class Election implements AsyncDisposable {
   }
 
   async #connect(): Promise<Client> {
-    const client = await this.#options.database.dedicated();
+    const { database } = this.#options;
+    const client = await database.dedicated(database.isEmbedded ? undefined : SILENT_MS);
     client.once("end", () => {
       if (this.#client === client) this.#drop();
     });

@@ -27,6 +27,7 @@ export type NoticesOptions = {
 export type Notices = { send(notice: Notice): void } & AsyncDisposable;
 
 const CHANNEL = "autograph";
+const LISTEN = `listen ${CHANNEL}`;
 const GATHER_MS = 5;
 const REGISTER_MS = 5_000;
 /**
@@ -34,6 +35,8 @@ const REGISTER_MS = 5_000;
  * hours apart.
  */
 const GONE_AFTER_LOOKS = 3;
+/** The connection that listens is ended when a look gets no answer for so long. */
+const SILENT_MS = 10_000;
 /** A message that could not be sent is sent again after this. */
 const AGAIN_MS = 1_000;
 /** Beyond it nothing is kept for a database that is away: the others look for themselves when it is back. */
@@ -68,7 +71,11 @@ class DatabaseNotices implements Notices {
 
   async open(): Promise<void> {
     await this.#register();
-    this.#registering = every(this.#options.clock, REGISTER_MS, () => this.#register());
+    let looking: Promise<void> | undefined;
+    this.#registering = every(this.#options.clock, REGISTER_MS, async () => {
+      // One that waits for a slow database is not overtaken.
+      await (looking ??= this.#register().finally(() => (looking = undefined)));
+    });
   }
 
   send({ kind, organizationId, id }: Notice): void {
@@ -134,16 +141,23 @@ class DatabaseNotices implements Notices {
   }
 
   async #listen(): Promise<void> {
-    if (this.#client || this.#isClosed) return;
-    const client = await this.#options.database.dedicated();
-    client.once("end", () => {
-      this.#client = undefined;
-    });
-    client.on("notification", ({ payload }) => this.#receive(payload ?? ""));
-    await client.query(`listen ${CHANNEL}`);
-    this.#client = client;
+    if ((await this.#isHeard()) || this.#isClosed) return;
+    this.#client = await this.#options.database.dedicated(SILENT_MS);
+    this.#client.on("notification", ({ payload }) => this.#receive(payload ?? ""));
+    if (!(await this.#isHeard())) return;
     if (this.#hasListened) this.#options.missed();
     this.#hasListened = true;
+  }
+
+  /** Said again at each look: a connection that only waits for word would not notice that the other side is gone. */
+  async #isHeard(): Promise<boolean> {
+    try {
+      await this.#client?.query(LISTEN);
+      return this.#client !== undefined;
+    } catch {
+      void this.#client?.end().catch(() => {});
+      return false;
+    }
   }
 
   #receive(message: string): void {

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startProxy } from "../../../test/faults/proxy.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "./database.ts";
@@ -120,6 +121,25 @@ test("a dedicated connection that dies says so by its events and does not crash"
   const client = await database.dedicated();
   const ended = new Promise((resolve) => client.once("end", resolve));
   await endSessions();
+  await ended;
+});
+
+test("a wire that is cut without a word ends its connection under a statement, however long it was idle, and only then", async () => {
+  await using proxy = await startProxy(server.url);
+  await using behind = openDatabase({
+    connection: { connectionString: proxy.url },
+    isEmbedded: false,
+    log: createLog("silent"),
+  });
+  const patient = await behind.dedicated();
+  const client = await behind.dedicated(200);
+  const ended = new Promise((resolve) => client.once("end", resolve));
+  // Twice the time in which nothing moves: under a statement on the one, idle on the other.
+  await patient.query("select pg_sleep(0.5)");
+  expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  expect(proxy.freeze()).toBe(2);
+  const unanswered = await client.query("select 1").catch((error: unknown) => error);
+  expect(isUnavailable(unanswered)).toBe(true);
   await ended;
 });
 

@@ -8,6 +8,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { codeOf } from "./pg-errors.ts";
 import type { Tables } from "./schema.ts";
+import { endWhenSilent } from "./silence.ts";
 
 /** Where PostgreSQL is: node-postgres' own settings (a socket folder as `host`, or a `connectionString`). */
 export type Connection = Pick<
@@ -28,8 +29,11 @@ export type Database = {
   query: Query;
   /** One short transaction on the list pool; rolled back when `work` throws. */
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>;
-  /** A connected client outside the pools (locks, LISTEN). Its errors and its end come as its events; the caller ends it. */
-  dedicated(): Promise<pg.Client>;
+  /**
+   * A connected client outside the pools (locks, LISTEN). Its errors and its end come as its events; the caller ends it.
+   * With `silentMs` it ends by itself when a statement gets no answer for so long.
+   */
+  dedicated(silentMs?: number): Promise<pg.Client>;
   /** True on the PostgreSQL that this process started for itself. */
   isEmbedded: boolean;
   /** Months whose partitions are known to exist, as `2026_11`; kept by `partitions.ts`. */
@@ -48,6 +52,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Idle backends cost about 5 MB each: all but one of a pool are closed after this. */
 const IDLE_TIMEOUT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 5_000;
+/** A connection of a pool without an answer for so long is ended: longer than any statement may take (statement_timeout). */
+const SILENT_MS = 35_000;
 
 /** Sent as SET, not as startup options: a pooler in session mode would refuse those. */
 const SESSION = `
@@ -81,7 +87,10 @@ function createPool(options: DatabaseOptions, max: number, session: string): pg.
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     // The pool waits for what this returns, although its types say void.
-    onConnect: (client) => client.query(session) as unknown as void,
+    onConnect: (client) => {
+      endWhenSilent(client, SILENT_MS);
+      return client.query(session) as unknown as void;
+    },
   });
   // A connection that dies is replaced by the pool. Without these listeners it would end the process: idle, and in use.
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -129,12 +138,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   const listPool = createPool(options, options.listConnections ?? 4, LIST_SESSION);
   const clients = new Set<pg.Client>();
 
-  const dedicated = async (): Promise<pg.Client> => {
+  const dedicated = async (silentMs?: number): Promise<pg.Client> => {
     const client = new pg.Client({ ...options.connection, types, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
     client.on("error", (error) => options.log.warn({ reason: messageOf(error) }, "a database connection was lost"));
     client.once("end", () => clients.delete(client));
     await client.connect();
     clients.add(client);
+    if (silentMs !== undefined) endWhenSilent(client, silentMs);
     await client.query(SESSION);
     return client;
   };
