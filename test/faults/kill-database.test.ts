@@ -1,45 +1,22 @@
 /** `kill -9` of PostgreSQL, whole and in part, while runs of every shape are under way; the server stays. */
-import fs from "node:fs";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readPidFile } from "../../server/src/storage/postmaster.ts";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
-import { childrenOf } from "./processes.ts";
-import { seeded, type Random } from "./random.ts";
+import { killBackend, killPostmaster } from "./kills.ts";
+import { seeded } from "./random.ts";
 import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
-const KILLS = 8;
+const KILLS = 20;
 const CLIENTS = 20;
 
-const cluster = (server: TestServer): string => path.join(server.dataFolder, "postgres");
-const postmasterOf = (server: TestServer): number => readPidFile(cluster(server))!.pid;
 const isReady = async (server: TestServer): Promise<boolean> => (await fetch(`${server.url}/readyz`)).status === 200;
+const KILLED = { postmaster: killPostmaster, "one backend": killBackend };
 
-/** All of PostgreSQL's own processes serve no client. */
-const isBackend = (pid: number): boolean => {
-  const title = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  return / (\[local\]|\d+\.\d+\.\d+\.\d+)/.test(title);
-};
-
-const KILLED: Record<string, (server: TestServer, random: Random) => Promise<void>> = {
-  postmaster: async (server) => {
-    const before = postmasterOf(server);
-    process.kill(before, "SIGKILL");
-    await eventually(() => ![undefined, before].includes(readPidFile(cluster(server))?.pid), 30_000);
-  },
-  // PostgreSQL ends every other session too, as memory that they share may be torn.
-  "one backend": async (server, random) => {
-    process.kill(random.pick(childrenOf(postmasterOf(server)).filter(isBackend)), "SIGKILL");
-    await sleep(50);
-  },
-};
-
-test.each(Object.keys(KILLED))(
+test.each(Object.keys(KILLED) as (keyof typeof KILLED)[])(
   `${KILLS} times kill -9 of PostgreSQL's %s: every acknowledged run ends as it should`,
   async (what) => {
     const random = seeded(`kill -9 of the ${what}`);
@@ -62,8 +39,8 @@ test.each(Object.keys(KILLED))(
     const workload = startWorkload({ servers: [server], random, shapes, agents, clients: CLIENTS, explain });
     const { pid } = server;
     for (let kill = 0; kill < KILLS; kill++) {
-      await sleep(random.between(300, 1_500));
-      await KILLED[what]!(server, random);
+      await sleep(random.between(100, 1_000));
+      await KILLED[what](server, random);
       await eventually(() => isReady(server), 30_000);
     }
     await workload.finish();

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { journalOf, violations } from "./audit.ts";
-import { executorOf, startPair, untilExecuting } from "./pair.ts";
+import { rolesOf, startPair, untilExecuting } from "./pair.ts";
 import { seeded } from "./random.ts";
 import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
@@ -28,11 +28,11 @@ test(`${KILLS} times kill -9 of the executor of two: the other goes on within 5 
   });
   for (let kill = 0; kill < KILLS; kill++) {
     await sleep(random.between(500, 2_000));
-    const [killed, other] = (await executorOf(client)) === "a" ? ([a, "b"] as const) : ([b, "a"] as const);
-    await killed.kill();
-    expect(await untilExecuting(client, other)).toBeLessThan(5_000);
+    const { executor, standby } = await rolesOf(pair);
+    await executor.server.kill();
+    expect(await untilExecuting(client, standby.name)).toBeLessThan(5_000);
     await sleep(random.between(0, 500));
-    await killed.restart();
+    await executor.server.restart();
   }
   await workload.finish();
   const { asked } = workload;

@@ -1,12 +1,14 @@
-/** Two server processes on one `DATABASE_URL`: the first executes, the second serves and stands by. */
+/** Two server processes on one `DATABASE_URL`: one executes, the other serves and stands by. */
 import type pg from "pg";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
 import { startTestPostgres } from "../postgres.ts";
 import { startSink, type Sink } from "../sink.ts";
+import { askedAs } from "./asked-as.ts";
 import { connectTo, installAudit } from "./audit.ts";
+import { startProxy, type Proxy } from "./proxy.ts";
 
 export type Pair = {
-  /** Executes until something happens to it; made the world. */
+  /** Executes until something happens to it; made the world; reaches the database through the proxy. */
   a: TestServer;
   b: TestServer;
   /** The world's API key, which both know. */
@@ -14,7 +16,7 @@ export type Pair = {
   sink: Sink;
   /** Of the test itself; the audit is installed. */
   client: pg.Client;
-  databaseUrl: string;
+  proxy: Proxy;
 } & AsyncDisposable;
 
 /** Whatever a server writes is written down under its name, `a` or `b`. */
@@ -22,17 +24,18 @@ export async function startPair(env: Record<string, string> = {}): Promise<Pair>
   await using stack = new AsyncDisposableStack();
   const sink = stack.use(await startSink());
   const postgres = stack.use(await startTestPostgres());
-  const settings = (name: string): Record<string, string> => ({
-    DATABASE_URL: `${postgres.url}?application_name=${name}`,
+  const proxy = stack.use(await startProxy(postgres.url));
+  const settings = (name: string, url: string): Record<string, string> => ({
+    DATABASE_URL: `${url}?application_name=${name}`,
     SECRET_KEY: SECRET_KEY,
     OUTBOUND_ALLOW: "127.0.0.1/32",
     ...env,
   });
-  const a = stack.use(await startTestServer({ env: settings("a") }));
+  const a = stack.use(await startTestServer({ env: settings("a", proxy.url) }));
   const client = await connectTo(a, postgres.url);
   stack.defer(() => client.end());
   await installAudit(client);
-  const b = stack.use(await startTestServer({ env: settings("b"), fresh: true }));
+  const b = stack.use(await startTestServer({ env: settings("b", postgres.url), fresh: true }));
   const opened = stack.move();
   return {
     a,
@@ -40,15 +43,28 @@ export async function startPair(env: Record<string, string> = {}): Promise<Pair>
     token: a.world.apiKey,
     sink,
     client,
-    databaseUrl: postgres.url,
+    proxy,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
 const SECRET_KEY = Buffer.alloc(32, 7).toString("base64");
 
-/** The name under which the executor's connection runs. */
-export async function executorOf(client: pg.Client): Promise<string | undefined> {
+/** One of the two; asked with the key that both know. */
+export type Named = ReturnType<typeof askedAs> & { name: "a" | "b"; server: TestServer };
+
+/** Who executes, by the name of the connection that holds the lock, and who stands by. */
+export async function rolesOf({ a, b, client }: Pair): Promise<{ executor: Named; standby: Named }> {
+  const name = await eventually(() => executorOf(client), 20_000);
+  const both: [Named, Named] = [
+    { ...askedAs(a, a.world), name: "a", server: a },
+    { ...askedAs(b, a.world), name: "b", server: b },
+  ];
+  const [executor, standby] = name === "a" ? both : (both.toReversed() as [Named, Named]);
+  return { executor, standby };
+}
+
+async function executorOf(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query(
     "select application_name as name from executor join pg_stat_activity on pid = backend_pid",
   );
@@ -61,3 +77,13 @@ export async function untilExecuting(client: pg.Client, name: string, timeoutMs 
   await eventually(async () => (await executorOf(client)) === name, timeoutMs);
   return performance.now() - since;
 }
+
+export const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+
+/** Starts a run at this one of the two; answers its id. */
+export const startAt = async (at: Pick<Named, "data">, agentId: string, more: object = {}): Promise<string> =>
+  (await at.data(START, { input: { agentId, ...more } })).runAgent.id;
+
+/** A task that posts to the sink, as YAML for a list of tasks. */
+export const callTask = (sink: Sink, behaviour: string, name = "post"): string =>
+  `{${name}: {call: http, with: {method: post, endpoint: '${sink.url}${behaviour}', query: {run: '\${ $workflow.id }', step: ${name}}}}}`;

@@ -4,13 +4,14 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { isAlive, readPidFile } from "../../server/src/storage/postmaster.ts";
+import { isAlive } from "../../server/src/storage/postmaster.ts";
 import { publish } from "../agents.ts";
 import { eventually, startTestServer } from "../client.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
+import { clusterOf, postgresProcesses } from "./kills.ts";
 import { copyPages, cutPower } from "./power-loss.ts";
-import { childrenOf, killAll } from "./processes.ts";
+import { killAll } from "./processes.ts";
 import { seeded } from "./random.ts";
 import { publishShapes, shapesOf } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
@@ -26,7 +27,7 @@ test.each([0, 0.5])(
     await using sink = await startSink();
     await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
     if (!server.isEmbedded) return;
-    const cluster = path.join(server.dataFolder, "postgres");
+    const cluster = clusterOf(server);
     const installing = await connectTo(server);
     await installAudit(installing);
     await installing.end();
@@ -63,8 +64,7 @@ test.each([0, 0.5])(
     // Nothing is acknowledged any more, while PostgreSQL is in the middle of its work.
     process.kill(server.pid, "SIGSTOP");
     const { flushed } = (await client.query("select pg_current_wal_flush_lsn()::text as flushed")).rows[0];
-    const { pid } = readPidFile(cluster)!;
-    const processes = [pid, ...childrenOf(pid)];
+    const processes = postgresProcesses(server);
     expect(await checkpoints()).toBe(before);
     const acknowledged = workload.asked.length;
     await server.kill();

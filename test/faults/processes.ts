@@ -1,14 +1,21 @@
 /** Other processes as the kernel sees them. Linux only, as the faults are. */
 import fs from "node:fs";
 
-/** The fields of `/proc/<pid>/stat` behind the name (proc_pid_stat(5)), from the third one. */
-function statOf(pid: number): string[] | undefined {
+function readOf(pid: number, name: string): string | undefined {
   try {
-    const text = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return fs.readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch {
     return undefined;
   }
+}
+
+/** What it shows as its command line; empty when it has ended. */
+export const titleOf = (pid: number): string => readOf(pid, "cmdline") ?? "";
+
+/** The fields of `/proc/<pid>/stat` behind the name (proc_pid_stat(5)), from the third one. */
+function statOf(pid: number): string[] | undefined {
+  const text = readOf(pid, "stat");
+  return text?.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
 const PARENT = 4 - 3;

@@ -32,7 +32,8 @@ export function randomDefinition(random: Random, sink: string, child: string): o
   const kinds: ((depth: number) => Task)[] = [
     () => ({ set: expression() }),
     () => ({ set: { list: "${ [range(3)] }", deep: { value: "${ . }" } }, export: { as: "${ $output }" } }),
-    () => ({ wait: ms(1, 1_500) }),
+    // Longer than a second: the run is unloaded.
+    (depth) => ({ wait: depth === 1 ? ms(1_000, 1_500) : ms(1, 60) }),
     () => ({ wait: ms(1, 60) }),
     call,
     () => retried(call()),
@@ -53,7 +54,7 @@ export function randomDefinition(random: Random, sink: string, child: string): o
       },
     }),
     (depth) => ({ do: list(depth), ...(random.next() < 0.3 && { timeout: { after: ms(10, 500) } }) }),
-    (depth) => ({ for: { in: `\${ [range(${random.between(0, 4)})] }` }, do: list(depth) }),
+    (depth) => ({ for: { in: `\${ [range(${random.between(0, 3)})] }` }, do: list(depth) }),
     (depth) => ({
       fork: {
         compete: random.next() < 0.4,

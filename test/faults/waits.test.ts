@@ -1,14 +1,13 @@
 /** Runs that wait cost nothing, outlive everything, and end when their time has come, whatever the clock does meanwhile. */
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readPidFile } from "../../server/src/storage/postmaster.ts";
 import { publish, start } from "../agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
 import { agentOf, ENDED, readRun, stepsOf, until } from "../runs.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, statusesOf, violations } from "./audit.ts";
-import { childrenOf, cpuMsOf } from "./processes.ts";
+import { postgresProcesses } from "./kills.ts";
+import { cpuMsOf } from "./processes.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -17,10 +16,7 @@ const CLIENTS = 50;
 const MEASURED_MS = 5_000;
 
 /** The server and all of PostgreSQL. */
-function processesOf(server: TestServer): number[] {
-  const { pid } = readPidFile(path.join(server.dataFolder, "postgres"))!;
-  return [server.pid, pid, ...childrenOf(pid)];
-}
+const processesOf = (server: TestServer): number[] => [server.pid, ...postgresProcesses(server)];
 
 /** What they compute of a second, in ms, over some seconds. */
 async function cpuMsASecond(server: TestServer): Promise<number> {

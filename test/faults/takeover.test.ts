@@ -1,0 +1,118 @@
+/** Two processes on one database, and the one that executes dies or stops: the other goes on, the first does no harm. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodeId } from "../../server/src/lib/ids.ts";
+import { publish } from "../agents.ts";
+import { eventually } from "../client.ts";
+import { agentOf, ENDED, stepsOf, until } from "../runs.ts";
+import { violations } from "./audit.ts";
+import { callTask, rolesOf, START, startAt, startPair, untilExecuting, type Pair } from "./pair.ts";
+import { insisted } from "./workload.ts";
+
+let pair: Pair;
+beforeAll(async () => {
+  pair = await startPair();
+});
+afterAll(() => pair[Symbol.asyncDispose]());
+
+test("kill -9: the other executes within 5 s; the first stands by when it is back", async () => {
+  const { sink } = pair;
+  const { executor, standby } = await rolesOf(pair);
+  const agentId = await agentOf(executor, `do: [${callTask(sink, "/hang/1")}, {after: {set: {n: 1}}}]`);
+  const id = await startAt(executor, agentId);
+  await eventually(() => sink.count(id, "post")?.requests === 1);
+  const since = performance.now();
+  await executor.server.kill();
+  await eventually(() => sink.count(id, "post")!.requests === 2, 15_000);
+  expect(performance.now() - since).toBeLessThan(5_000);
+  expect(sink.count(id, "post")!.keys).toHaveLength(1);
+  await executor.server.restart();
+  const run = await until(executor, id, ...ENDED);
+  expect([run.status, ...stepsOf(run)]).toEqual(["completed", "post completed", "after completed"]);
+  expect((await rolesOf(pair)).executor.name).toBe(standby.name);
+  // It serves.
+  const three = await publish(executor, "three");
+  await insisted(executor, START, { input: { agentId: three, input: { n: 1 } } });
+});
+
+test("SIGSTOP for 30 s: the other takes over, and the first writes and calls nothing after SIGCONT", async () => {
+  const { sink, client } = pair;
+  const { executor, standby } = await rolesOf(pair);
+  const ROUNDS = 40;
+  const body = `
+do:
+  - loop:
+      for: {in: '\${ [range(${ROUNDS})] }'}
+      do:
+        - pause: {wait: {milliseconds: 700}}
+        - post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/150', query: {run: '\${ $workflow.id }', step: '\${ "\\($index)" }'}}}`;
+  const agentId = await agentOf(executor, body);
+  const ids: string[] = [];
+  for (let count = 0; count < 20; count++) ids.push(await startAt(executor, agentId));
+  await eventually(() => sink.count(ids.at(-1)!, "2"));
+  const { pid } = executor.server;
+  const stopped = sleep(30_000);
+  process.kill(pid, "SIGSTOP");
+  // Four looks a second apart, and the one that takes the lock.
+  expect(await untilExecuting(client, standby.name)).toBeLessThan(8_000);
+  await eventually(() => sink.count(ids.at(-1)!, "12"), 30_000);
+  const lastWrite = async (): Promise<number> =>
+    (await client.query("select coalesce(max(seq), 0)::int as seq from audit where program = $1", [executor.name]))
+      .rows[0].seq;
+  const before = await lastWrite();
+  await stopped;
+  process.kill(pid, "SIGCONT");
+  await sleep(3_000);
+  expect(await lastWrite()).toBe(before);
+  expect((await rolesOf(pair)).executor.name).toBe(standby.name);
+  for (const id of ids) expect((await until(standby, id, ...ENDED)).status).toBe("completed");
+  expect(await lastWrite()).toBe(before);
+  // What was under way when it stopped was repeated by the other, and nothing else was called twice.
+  for (const id of ids) {
+    const counts = Array.from({ length: ROUNDS }, (_, index) => sink.count(id, String(index))!);
+    expect(counts.filter(({ requests }) => requests > 2)).toEqual([]);
+    expect(counts.filter(({ requests }) => requests === 2).length).toBeLessThanOrEqual(1);
+    expect(counts.filter(({ keys }) => keys.length !== 1)).toEqual([]);
+  }
+  // It serves on, and stands by.
+  const id = await startAt(executor, await publish(standby, "three"), { input: { n: 1 } });
+  expect((await until(standby, id, ...ENDED)).output).toEqual({ n: 4 });
+  expect(await violations(client)).toEqual([]);
+}, 90_000);
+
+test("a wire that is cut without a word: the other takes over, and what the first still writes changes nothing", async () => {
+  // A pair of its own: whoever executes must be behind the proxy.
+  await using own = await startPair();
+  const { sink, client, proxy } = own;
+  const { executor } = await rolesOf(own);
+  expect(executor.name).toBe("a");
+  const ROUNDS = 60;
+  const body = `do: [{loop: {for: {in: '\${ [range(${ROUNDS})] }'}, do: [{post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/100', query: {run: '\${ $workflow.id }', step: '\${ "\\($index)" }'}}}}]}}]`;
+  const agentId = await agentOf(executor, body);
+  const ids: string[] = [];
+  for (let count = 0; count < 10; count++) ids.push(await startAt(executor, agentId));
+  await eventually(() => sink.count(ids.at(-1)!, "2"));
+  // Its other connections live: it goes on in good faith until the database refuses it, or its heartbeat fails.
+  expect(proxy.freeze("update executor set heartbeat_at")).toBe(1);
+  expect(await untilExecuting(client, "b")).toBeLessThan(8_000);
+  for (const id of ids) expect((await until(executor, id, ...ENDED)).status).toBe("completed");
+  // Nobody wrote a run again that the other had claimed.
+  const { rows } = await client.query(
+    `select a.run_id, a.seq from audit a join (select run_id, min(seq) as seq from audit where program = 'b' group by 1) b using (run_id)
+      where a.program = 'a' and a.seq > b.seq`,
+  );
+  expect(rows).toEqual([]);
+  const repeated = [...sink.requests.values()].filter(({ requests }) => requests > 1);
+  expect(repeated.length).toBeLessThanOrEqual(ids.length);
+  expect(repeated.filter(({ requests, keys }) => requests > 2 || keys.length > 1)).toEqual([]);
+  // It has noticed: what is started at it is executed by the other, once.
+  await eventually(() => /heartbeat|connection failed/.test(executor.server.log()), 20_000);
+  const id = await startAt(executor, agentId);
+  expect((await until(executor, id, ...ENDED)).status).toBe("completed");
+  const { rows: writers } = await client.query(
+    "select distinct program from audit where run_id = $1 and step is not null",
+    [decodeId("run", id)],
+  );
+  expect(writers).toEqual([{ program: "b" }]);
+  expect(await violations(client)).toEqual([]);
+}, 90_000);
