@@ -54,5 +54,5 @@ test.each(Object.keys(KILLED) as (keyof typeof KILLED)[])(
     expect(await violations(client)).toEqual([]);
     await client.end();
   },
-  180_000,
+  300_000,
 );

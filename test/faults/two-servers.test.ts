@@ -107,7 +107,7 @@ test("idempotency keys sent twice at once, to either: one run each", async () =>
   await eventually(async () => (await done()) === KEYS, 30_000);
   const other = await executor.graphql(START, { input: { agentId, input: { key: -1 }, idempotencyKey: "twice-0" } });
   expect(other.errors![0]!.extensions.code).toBe("CONFLICT");
-}, 120_000);
+}, 240_000);
 
 test("a clock that is an hour ahead of the other's: nobody takes over, and each is told what the other does", async () => {
   const { executor, standby } = await rolesOf(pair);

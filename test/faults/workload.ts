@@ -14,8 +14,8 @@ export type Asking = Pick<TestServer, "graphql">;
 
 const AGAIN_MS = 25;
 const POLL_MS = 100;
-/** Longer than any outage here. */
-const PATIENCE_MS = 60_000;
+/** Longer than any outage here, and than twenty that follow each other. */
+const PATIENCE_MS = 120_000;
 
 /** Asks until there is an answer: a server that is away or says UNAVAILABLE is asked again. */
 export async function insist(server: Asking, query: string, variables: Variables, token?: string): Promise<Answer> {
