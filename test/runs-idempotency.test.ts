@@ -1,8 +1,8 @@
 /** Idempotency keys over the wire: one run a key, organization and agent, for a day. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
-import { agentOf, until, ENDED } from "./runs.ts";
+import { post, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { agentOf, ran, until, ENDED } from "./runs.ts";
 
 let server: TestServer;
 let echo: string;
@@ -105,4 +105,76 @@ test("after 24 hours a key is free, not before", async () => {
   expect(next).not.toContain(id);
   const { data }: Data = await server.graphql(`{ run(id: "${[...next][0]}") { input } }`);
   expect(data.run.input).toEqual({ a: 2 });
+});
+
+describe("of runs that repeat others", () => {
+  const RERUN = "mutation($input: RerunRunInput!) { rerunRun(input: $input) { id input } }";
+  const RETRY = "mutation($input: RetryRunInput!) { retryRun(input: $input) { id input } }";
+  const again = (mutation: string, input: object) => server.graphql(mutation, { input });
+  const idIn = ({ data, errors }: Answer): string => {
+    expect(errors).toBeUndefined();
+    return (data.rerunRun ?? data.retryRun).id;
+  };
+
+  test.each([
+    ["rerunRun", RERUN],
+    ["retryRun", RETRY],
+  ])("%s with the same key fifty times at once is one run", async (_, mutation) => {
+    const agent = await agentOf(server, "do: [{a: {set: {a: 1}}}]");
+    const { id: runId } = await ran(server, agent, { a: 1 });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => again(mutation, { runId, idempotencyKey: "fifty" })),
+    );
+    const ids = new Set(answers.map(idIn));
+    expect(ids.size).toBe(1);
+    expect(ids).not.toContain(runId);
+    expect(await countRuns(agent)).toBe(2);
+    await until(server, [...ids][0]!, "completed");
+  });
+
+  test("another run, step, version or mutation is another body: CONFLICT", async () => {
+    const agent = await agentOf(server, "do: [{a: {set: {a: 1}}}, {b: {set: {b: 1}}}]");
+    const [first, second] = [await ran(server, agent, { a: 1 }), await ran(server, agent, { a: 1 })];
+    const idempotencyKey = "body of a retry";
+    const retried = idIn(await again(RETRY, { runId: first.id, fromStep: 2, idempotencyKey }));
+    expect(idIn(await again(RETRY, { runId: first.id, fromStep: 2, idempotencyKey }))).toBe(retried);
+    for (const [mutation, input] of [
+      [RETRY, { runId: second.id, fromStep: 2 }],
+      [RETRY, { runId: first.id, fromStep: 1 }],
+      [RETRY, { runId: first.id }],
+      [RETRY, { runId: first.id, fromStep: 2, version: "1.0.0" }],
+      [RERUN, { runId: first.id }],
+    ] as const) {
+      expect(codeOf(await again(mutation, { ...input, idempotencyKey }))).toBe("CONFLICT");
+    }
+    expect(codeOf(await run(idempotencyKey, {}, agent))).toBe("CONFLICT");
+    idIn(await again(RERUN, { runId: first.id, idempotencyKey: "body of a rerun" }));
+    expect(codeOf(await again(RERUN, { runId: second.id, idempotencyKey: "body of a rerun" }))).toBe("CONFLICT");
+  });
+
+  test("the known run is answered also when the agent takes no more; a refused one leaves its key free", async () => {
+    const agent = await agentOf(server, "do: [{a: {set: {a: 1}}}]");
+    const { id: runId } = await ran(server, agent, { a: 1 });
+    const rerun = idIn(await again(RERUN, { runId, idempotencyKey: "rerun" }));
+    const retried = idIn(await again(RETRY, { runId, idempotencyKey: "retry" }));
+    expect(codeOf(await again(RETRY, { runId, fromStep: 9, idempotencyKey: "free" }))).toBe("BAD_USER_INPUT");
+    idIn(await again(RETRY, { runId, idempotencyKey: "free" }));
+    await server.data("mutation($input: SetAgentStatusInput!) { setAgentStatus(input: $input) { id } }", {
+      input: { agentId: agent, status: "archived" },
+    });
+    expect(idIn(await again(RERUN, { runId, idempotencyKey: "rerun" }))).toBe(rerun);
+    expect(idIn(await again(RETRY, { runId, idempotencyKey: "retry" }))).toBe(retried);
+    expect(codeOf(await again(RERUN, { runId, idempotencyKey: "unknown" }))).toBe("CONFLICT");
+  });
+
+  test("the header is the key too; both and different are refused", async () => {
+    const { id: runId } = await ran(server, echo, { a: 1 });
+    const send = (input: object) =>
+      post(`${server.url}/graphql`, RERUN, { input: { runId, ...input } }, server.world.apiKey, {
+        "Idempotency-Key": "header of a rerun",
+      });
+    const id = idIn(await send({}));
+    expect(idIn(await send({ idempotencyKey: "header of a rerun" }))).toBe(id);
+    expect(codeOf(await send({ idempotencyKey: "another" }))).toBe("BAD_USER_INPUT");
+  });
 });

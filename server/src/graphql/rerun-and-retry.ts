@@ -4,6 +4,7 @@ import { retryRun } from "../runs/retry-run.ts";
 import { idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { callerOf } from "./context.ts";
+import { IDEMPOTENCY_KEY, keyOf } from "./idempotency-key.ts";
 
 export function addRerunAndRetry(builder: Builder): void {
   addRerun(builder);
@@ -13,7 +14,7 @@ export function addRerunAndRetry(builder: Builder): void {
 function addRerun(builder: Builder): void {
   const input = builder.inputType("RerunRunInput", {
     description: "Which run to do again.",
-    fields: (t) => ({ runId: t.id({ description: "The run." }) }),
+    fields: (t) => ({ runId: t.id({ description: "The run." }), idempotencyKey: t.string(IDEMPOTENCY_KEY) }),
   });
   builder.mutationField("rerunRun", (t) =>
     t.field({
@@ -21,8 +22,8 @@ function addRerun(builder: Builder): void {
       description:
         "Starts a new run with the input of another, from the beginning and on the agent's published version.",
       args: { input: t.arg({ type: input, description: "Which run to do again." }) },
-      resolve: (_, { input: { runId } }, context) =>
-        rerunRun(context.runs, callerOf(context), { runId: idOf("run", runId) }),
+      resolve: (_, { input: { runId, idempotencyKey } }, context) =>
+        rerunRun(context.runs, callerOf(context), { runId: idOf("run", runId), ...keyOf(context, idempotencyKey) }),
     }),
   );
 }
@@ -41,6 +42,7 @@ function addRetry(builder: Builder): void {
         description:
           "Another version than the run's: CONFLICT, naming the step, when it has other tasks before that one.",
       }),
+      idempotencyKey: t.string(IDEMPOTENCY_KEY),
     }),
   });
   builder.mutationField("retryRun", (t) =>
@@ -50,11 +52,12 @@ function addRetry(builder: Builder): void {
         "Starts a new run that keeps the results and approvals another one had before a step, and goes on from there. " +
         "Its `retryOf` is the old one. CONFLICT while that is open.",
       args: { input: t.arg({ type: input, description: "Which run to go on with, and from where." }) },
-      resolve: (_, { input: { runId, fromStep, version } }, context) =>
+      resolve: (_, { input: { runId, fromStep, version, idempotencyKey } }, context) =>
         retryRun(context.runs, callerOf(context), {
           runId: idOf("run", runId),
           ...(fromStep != null && { fromStep }),
           ...(version != null && { version }),
+          ...keyOf(context, idempotencyKey),
         }),
     }),
   );

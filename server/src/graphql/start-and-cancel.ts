@@ -8,6 +8,7 @@ import { idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { callerOf, type Context } from "./context.ts";
 import { checkedFilter, type RunFilterInput } from "./run-filter.ts";
+import { IDEMPOTENCY_KEY, keyOf } from "./idempotency-key.ts";
 import { keepSteps } from "./steps.ts";
 
 export function addStartAndCancel(builder: Builder, filter: RunFilterInput): void {
@@ -26,10 +27,7 @@ function addStart(builder: Builder): void {
         required: false,
         description: "An object whose keys are the agent's input fields; an empty one without it.",
       }),
-      idempotencyKey: t.string({
-        required: false,
-        description: `At most ${LIMITS.idempotencyKeyCharacters} characters; also the Idempotency-Key header. The same key with the same body answers the same run for ${LIMITS.idempotencyHours} hours, with another body CONFLICT.`,
-      }),
+      idempotencyKey: t.string(IDEMPOTENCY_KEY),
       version: t.string({ required: false, description: "Run this version instead of the published one." }),
       runAt: t.field({
         type: "DateTime",
@@ -47,12 +45,11 @@ function addStart(builder: Builder): void {
       type: "Run",
       description: "Starts a run. Answered when the run is on disk.",
       args: { input: t.arg({ type: input, description: "What to run, with what." }) },
-      resolve: async (_, { input: { agentId, input: value, idempotencyKey, version, runAt, wait } }, context) => {
-        const key = keyOf(idempotencyKey ?? undefined, context.origin.idempotencyKey);
+      resolve: async (_, { input: { agentId, input: value, idempotencyKey: key, version, runAt, wait } }, context) => {
         const started = await startRun(context.runs, callerOf(context), {
           agentId: idOf("agent", agentId),
           input: value ?? {},
-          ...(key !== undefined && { idempotencyKey: key }),
+          ...keyOf(context, key),
           ...(version != null && { version }),
           ...(runAt != null && { runAt }),
           ...(wait != null && { waitSeconds: waitOf(wait, context) }),
@@ -61,21 +58,6 @@ function addStart(builder: Builder): void {
       },
     }),
   );
-}
-
-/** What an HTTP header can carry, too. */
-const IDEMPOTENCY_KEY = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.idempotencyKeyCharacters}}$`);
-
-function keyOf(argument: string | undefined, header: string | undefined): string | undefined {
-  if (argument !== undefined && header !== undefined && argument !== header) {
-    throw badInput("the Idempotency-Key header and input.idempotencyKey differ", [
-      { path: "input.idempotencyKey", code: "differs", message: "differs from the Idempotency-Key header" },
-    ]);
-  }
-  const key = argument ?? header;
-  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
-  const message = `must have 1 to ${LIMITS.idempotencyKeyCharacters} printable characters of ASCII`;
-  throw badInput(`the idempotency key ${message}`, [{ path: "input.idempotencyKey", code: "invalid", message }]);
 }
 
 function waitOf(seconds: number, context: Context): number {

@@ -6,10 +6,14 @@ import type { Run } from "./run.ts";
 import type { Runs } from "./runs.ts";
 import { startRun } from "./start-run.ts";
 
+export type RerunRequest = { runId: RunId; idempotencyKey?: string };
+
 /** A new run with the same input, on the agent's published version. Throws NOT_FOUND and what a start throws. */
-export async function rerunRun(runs: Runs, caller: Caller, { runId }: { runId: RunId }): Promise<Run> {
+export async function rerunRun(runs: Runs, caller: Caller, request: RerunRequest): Promise<Run> {
+  const { runId, ...key } = request;
   const before = await readRun(runs, caller.organizationId, runId);
   if (!before) throw notFound("Run");
-  const { run } = await startRun(runs, caller, { agentId: before.agentId, input: before.input });
+  const { agentId, input } = before;
+  const { run } = await startRun(runs, caller, { agentId, input, ...key, body: ["rerunRun", runId] });
   return run;
 }

@@ -9,8 +9,9 @@ import type { RunId } from "../lib/ids.ts";
 import { wakeNew } from "./admit-runs.ts";
 import { readJournalSteps } from "./claim.ts";
 import { dueAt } from "./due.ts";
+import { keyColumns, startOnce, type IdempotencyKey } from "./idempotency-key.ts";
 import { Journal } from "./journal.ts";
-import { runOf, type JournalStep } from "./loaded-run.ts";
+import { runOf, type JournalStep, type RunState } from "./loaded-run.ts";
 import { newHead, prepareRun } from "./new-run.ts";
 import { kindAt } from "./plan-path.ts";
 import { readRunState } from "./read.ts";
@@ -25,13 +26,31 @@ export type RetryRequest = {
   fromStep?: number;
   /** Another version than the old run's. */
   version?: string;
+  /** As for `startRun`. */
+  idempotencyKey?: string;
 };
 
 /** Throws NOT_FOUND; CONFLICT while the run is open, or naming the step that the version has no more; BAD_USER_INPUT. */
 export async function retryRun(runs: Runs, caller: Caller, request: RetryRequest): Promise<Run> {
   const old = await readRunState(runs, caller.organizationId, request.runId);
   if (!old) throw notFound("Run");
-  const { run, state } = old;
+  const key = keyOf(old.run, request);
+  return startOnce(runs, key, { start: () => startAgain(runs, caller, request, old, key), known: (run) => run });
+}
+
+function keyOf({ organizationId, agentId }: Run, request: RetryRequest): IdempotencyKey | undefined {
+  const { idempotencyKey: text, runId, fromStep, version } = request;
+  if (text === undefined) return undefined;
+  return { organizationId, agentId, text, body: ["retryRun", runId, fromStep ?? null, version ?? null] };
+}
+
+async function startAgain(
+  runs: Runs,
+  caller: Caller,
+  request: RetryRequest,
+  { run, state }: { run: Run; state: RunState },
+  key: IdempotencyKey | undefined,
+): Promise<Run> {
   if (!isFinal(run.status)) throw conflict(`the run is ${run.status}: cancel it first`);
   const prepared = await prepareRun(runs, caller.organizationId, {
     agentId: run.agentId,
@@ -41,19 +60,19 @@ export async function retryRun(runs: Runs, caller: Caller, request: RetryRequest
   const steps = await readJournalSteps(runs.database, run);
   const kept = keep(steps, firstStep(steps, request.fromStep), runs.clock.now());
   checkFit(prepared.version.plan, prepared.version.version, kept);
-  const { deadline: _deadline, ...kepState } = state;
+  const { deadline: _deadline, ...keptState } = state;
   const head = newHead(runs, prepared, {
     organizationId: caller.organizationId,
     startedBy: starterOf(caller),
     retryOf: run.id,
-    state: kepState,
+    state: keptState,
   });
   const journal = new Journal({
     head,
     writer: runs.writer,
     published: (change) => publish(runs, change),
     steps: kept,
-    start: { input: prepared.inputText, owner: null, wake_at: dueAt(head), key: null, body_hash: null },
+    start: { input: prepared.inputText, owner: null, wake_at: dueAt(head), ...keyColumns(key) },
   });
   for (const step of kept) journal.touch(step);
   await journal.commit(runs.clock.now());

@@ -2,22 +2,19 @@
  * Accepts a run: answered only after its commit. When a slot is free the start takes its claim in the same statement
  * and the run goes on in this process at once, so its first effect's step is committed with it.
  */
-import { createHash } from "node:crypto";
 import type { Published } from "../agents/published.ts";
 import type { Caller } from "../auth/caller.ts";
-import { conflict, notFound } from "../lib/errors.ts";
-import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { AgentId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import { wakeNew } from "./admit-runs.ts";
 import { executionParts } from "./advance-run.ts";
 import { dueAt } from "./due.ts";
 import { Execution } from "./execution.ts";
-import { forgetKey } from "./forget-keys.ts";
+import { keyColumns, startOnce, type IdempotencyKey } from "./idempotency-key.ts";
 import { execute } from "./interpreter.ts";
-import { DuplicateStart, Journal } from "./journal.ts";
+import { Journal } from "./journal.ts";
 import { runOf, type Head } from "./loaded-run.ts";
 import { newHead, prepareRun, type NewRun, type Starter } from "./new-run.ts";
-import { readRun } from "./read.ts";
 import type { Run, Step } from "./run.ts";
 import { publish, type Runs } from "./runs.ts";
 import { isFinal } from "./states.ts";
@@ -28,6 +25,8 @@ export type StartRequest = {
   input: Json;
   /** Good for 24 h per organization and agent: the same key with the same body is the same run. */
   idempotencyKey?: string;
+  /** What the key stands for when it is not this request itself. */
+  body?: Json;
   version?: string;
   /** When it is to begin; a time that has passed is now. */
   runAt?: Date;
@@ -35,13 +34,34 @@ export type StartRequest = {
   waitSeconds?: number;
 };
 
-export async function startRun(
+type Started = { run: Run; steps?: Step[] };
+
+export async function startRun(runs: Runs, caller: Caller, request: StartRequest): Promise<Started> {
+  const key = keyOf(caller, request);
+  return startOnce(runs, key, {
+    start: () => startNew(runs, caller, request, key),
+    known: async (run) => {
+      if (request.waitSeconds === undefined) return { run };
+      using settled = untilSettled(runs, run, request.waitSeconds);
+      return await settled.result();
+    },
+  });
+}
+
+function keyOf({ organizationId }: Caller, request: StartRequest): IdempotencyKey | undefined {
+  const { agentId, idempotencyKey: text, version, input, runAt } = request;
+  if (text === undefined) return undefined;
+  const body = request.body ?? [version ?? null, input, runAt?.toJSON() ?? null];
+  return { organizationId, agentId, text, body };
+}
+
+async function startNew(
   runs: Runs,
   caller: Caller,
   request: StartRequest,
-): Promise<{ run: Run; steps?: Step[] }> {
-  const prepared = await prepareOrKnown(runs, caller, request);
-  if ("run" in prepared) return prepared;
+  key: IdempotencyKey | undefined,
+): Promise<Started> {
+  const prepared = await prepareRun(runs, caller.organizationId, request);
   const later = request.runAt && request.runAt.getTime() > runs.clock.now() ? request.runAt.getTime() : null;
   const waits = request.waitSeconds !== undefined;
   const head = newHead(runs, prepared, {
@@ -50,29 +70,8 @@ export async function startRun(
     runAt: later,
   });
   using settled = waits ? untilSettled(runs, head, request.waitSeconds!) : undefined;
-  try {
-    const committed = await accept(runs, head, prepared, request, waits);
-    return settled ? await settled.result() : { run: runOf(committed) };
-  } catch (error) {
-    if (!(error instanceof DuplicateStart)) throw error;
-    // The key's day may end between the two statements; it is free then.
-    return (await known(runs, caller, request)) ?? (await startRun(runs, caller, request));
-  }
-}
-
-/** The run of the request's idempotency key is answered also when the agent would take no new one by now. */
-async function prepareOrKnown(
-  runs: Runs,
-  caller: Caller,
-  request: StartRequest,
-): Promise<NewRun | { run: Run; steps?: Step[] }> {
-  try {
-    return await prepareRun(runs, caller.organizationId, request);
-  } catch (refusal) {
-    const run = await known(runs, caller, request);
-    if (!run) throw refusal;
-    return run;
-  }
+  const committed = await accept(runs, head, prepared, key, waits);
+  return settled ? await settled.result() : { run: runOf(committed) };
 }
 
 export const starterOf = ({ credential, user }: Caller): Starter =>
@@ -85,7 +84,7 @@ async function accept(
   runs: Runs,
   head: Head,
   { version, inputText }: NewRun,
-  request: StartRequest,
+  key: IdempotencyKey | undefined,
   waits: boolean,
 ): Promise<Head> {
   const claims = isDueNow(head) && runs.engine.executing && runs.slots.tryTake(head.organizationId);
@@ -98,8 +97,7 @@ async function accept(
       input: inputText,
       owner: claims ? runs.instanceId : null,
       wake_at: claims ? null : dueAt(head),
-      key: request.idempotencyKey ?? null,
-      body_hash: request.idempotencyKey === undefined ? null : bodyHash(request),
+      ...keyColumns(key),
     },
   });
   if (claims) await begin(runs, journal, version, waits);
@@ -149,52 +147,4 @@ async function begin(runs: Runs, journal: Journal, version: Published, waits: bo
     // Failed, or another process executes by now; then its next commit would be refused anyway.
     else if (runs.begun.delete(head.id) && !isOver) controller.abort(new Error("nobody follows"));
   }
-}
-
-/** The run that the request's idempotency key stands for, also when the agent would take no new one by now. */
-async function known(
-  runs: Runs,
-  caller: Caller,
-  request: StartRequest,
-): Promise<{ run: Run; steps?: Step[] } | undefined> {
-  const key = request.idempotencyKey === undefined ? undefined : await readKey(runs, caller.organizationId, request);
-  if (!key) return undefined;
-  if (key.body_hash !== bodyHash(request)) throw conflict("the idempotency key was used with another body");
-  const run = await readRun(runs, caller.organizationId, key.run_id);
-  if (!run) throw notFound("Run");
-  if (request.waitSeconds === undefined) return { run };
-  using settled = untilSettled(runs, run, request.waitSeconds);
-  return await settled.result();
-}
-
-/** Undefined when the key's day is over: it is forgotten, and free again. */
-async function readKey(
-  runs: Runs,
-  organizationId: OrganizationId,
-  request: StartRequest,
-): Promise<{ run_id: RunId; body_hash: string } | undefined> {
-  const { agentId, idempotencyKey } = request;
-  await forgetKey(runs, organizationId, agentId, idempotencyKey!);
-  const [row] = await runs.database.query(
-    `select run_id, encode(body_hash, 'hex') as body_hash from idempotency_keys
-      where organization_id = $1 and agent_id = $2 and key = $3`,
-    [organizationId, agentId, idempotencyKey],
-  );
-  return row as { run_id: RunId; body_hash: string } | undefined;
-}
-
-const bodyHash = (request: StartRequest): string =>
-  createHash("sha256")
-    .update(JSON.stringify([request.version ?? null, canonical(request.input), request.runAt ?? null]))
-    .digest("hex");
-
-/** The same whatever the order of keys. */
-function canonical(value: Json): Json {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .toSorted()
-      .map((key) => [key, canonical(value[key]!)]),
-  );
 }
