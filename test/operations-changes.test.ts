@@ -1,6 +1,9 @@
 /** `runsChanged` and `approvalsChanged`: what changes in an organization, a project or an agent, as it changes. */
+import { once } from "node:events";
+import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { decide, until } from "./runs.ts";
@@ -95,6 +98,60 @@ describe("runsChanged", () => {
     expect(agentsIn(ofProject.seen)).toEqual(new Set([agents.three, agents.echo]));
     expect(agentsIn(ofOther.seen)).toEqual(new Set([foreignAgent]));
   });
+});
+
+describe("a reader that stalls", () => {
+  /** Reads the beginning of the answer, and then nothing until `resume`. */
+  async function stalled(query: string, apiKey: string) {
+    const body = JSON.stringify({ query });
+    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: text/event-stream\r\nauthorization: Bearer ${apiKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await once(socket, "readable");
+    let text = "";
+    return {
+      async rest(): Promise<string[]> {
+        socket.on("data", (chunk) => (text += String(chunk)));
+        await eventually(() => text.includes("event: complete"), 30_000);
+        socket.destroy();
+        return text.split("\n").filter((line) => line.startsWith("data: {"));
+      },
+    };
+  }
+
+  /** They begin in an hour: nothing of them changes. */
+  async function startPending(world: World, agentId: string, count: number, input: object): Promise<void> {
+    const runAt = new Date((await server.clock.now()) + 3_600_000).toISOString();
+    const variables = { input: { agentId, input, runAt } };
+    let left = count;
+    const line = async (): Promise<void> => {
+      while (left > 0) {
+        const some = Math.min(left, LIMITS.queryAliases);
+        left -= some;
+        const fields = Array.from({ length: some }, (_, at) => `r${at}: runAgent(input: $input) { id }`).join(" ");
+        await server.data(`mutation($input: RunAgentInput!) { ${fields} }`, variables, world.apiKey);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, line));
+  }
+
+  test(`is told so when more than ${LIMITS.changesWaiting} runs wait, and what it had is gone`, async () => {
+    const world = await server.organization("busy");
+    const agentId = await publish(server, "echo", world);
+    const reader = await stalled("subscription { runsChanged { id input } }", world.apiKey);
+    // More than the sockets' buffers take.
+    await startPending(world, agentId, 40, { text: "x".repeat(LIMITS.inputBytes - 100) });
+    await startPending(world, agentId, LIMITS.changesWaiting, { small: true });
+    const lines = await reader.rest();
+    expect(lines.length).toBeLessThan(45);
+    expect(JSON.parse(lines.at(-1)!.slice("data: ".length)).errors).toEqual([
+      expect.objectContaining({
+        message: `more than ${LIMITS.changesWaiting} changes wait to be read: subscribe again, then read the list`,
+        extensions: { code: "UNAVAILABLE", retryAfter: 1 },
+      }),
+    ]);
+  }, 60_000);
 });
 
 describe("approvalsChanged", () => {

@@ -11,7 +11,7 @@ export function addChanges(builder: Builder): void {
     t.field({
       type: "Run",
       description:
-        "Runs as they start and change, each in its newest state and at most once in 250 ms. Sends nothing at the start and never completes: read `runs` when it is open.",
+        "Runs as they start and change, each in its newest state and at most once in 250 ms. Sends nothing at the start and never completes: read `runs` when it is open. Ends with UNAVAILABLE when too many changes wait to be read.",
       args: changeArguments(builder),
       subscribe: async (_, which, context) =>
         watchRuns(context.runs, callerOf(context).organizationId, await filterOf(context, which), context.signal),
@@ -22,7 +22,7 @@ export function addChanges(builder: Builder): void {
     t.field({
       type: "Approval",
       description:
-        "Approvals as they are asked for, decided, expire or are withdrawn, each in its newest state and at most once in 250 ms. Sends nothing at the start and never completes: read `approvals` when it is open.",
+        "Approvals as they are asked for, decided, expire or are withdrawn, each in its newest state and at most once in 250 ms. Sends nothing at the start and never completes: read `approvals` when it is open. Ends with UNAVAILABLE when too many changes wait to be read.",
       args: changeArguments(builder),
       subscribe: async (_, which, context) =>
         watchApprovals(context.runs, callerOf(context).organizationId, await filterOf(context, which), context.signal),

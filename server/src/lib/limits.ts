@@ -34,6 +34,7 @@ export const LIMITS = {
   agentsListed: 1_000,
   stepsListed: 1_000,
   subscriptionsPerConnection: 100,
+  changesWaiting: 10_000,
   queryTokens: 2_000,
   queryDepth: 12,
   queryAliases: 30,

@@ -43,8 +43,11 @@ export type Runs = RunsOptions & {
   slots: Slots;
   /** By run id. */
   hub: Hub<Notice>;
-  /** Changed runs and approvals, by organization; without `head` it must be read. */
-  changes: Hub<{ runId: RunId; head?: Head }>;
+  /**
+   * Changed runs and approvals, by organization; without `head` it must be read. What waits for a slow reader does not
+   * hold inputs and outputs in memory.
+   */
+  changes: Hub<{ runId: RunId; head?: WeakRef<Head> }>;
   approvals: Hub<ApprovalId>;
   /** Runs that their start has claimed and begun already. */
   begun: Map<RunId, Begun>;
@@ -76,7 +79,9 @@ type Telling = Pick<Runs, "hub" | "changes" | "approvals" | "notices">;
 export function publish(runs: Telling, change: Change): void {
   const { id, organizationId } = change.head;
   runs.hub.publish(id, change);
-  runs.changes.publish(organizationId, { runId: id, head: change.head });
+  if (runs.changes.hasListeners(organizationId)) {
+    runs.changes.publish(organizationId, { runId: id, head: new WeakRef(change.head) });
+  }
   runs.notices.send({ kind: "changed", organizationId, id });
   for (const approvalId of change.approvals) tellApproval(runs, organizationId, approvalId);
 }
