@@ -98,7 +98,7 @@ describe("publishing", () => {
   test("every problem of the text is told with its place, by publish and by validate alike", async () => {
     const { caller, project } = await makeWorld(auth);
     const definition = definitionOf({ version: "one" }).replace("set:", "sett:");
-    const { valid, problems } = await validateDefinition(agents, { definition });
+    const { valid, problems } = await validateDefinition(agents, caller.organizationId, { definition });
     expect(valid).toBe(false);
     expect(problems.length).toBeGreaterThanOrEqual(2);
     expect(problems[0]).toMatchObject({ path: "/document/version", line: 5, column: 12 });
@@ -115,7 +115,10 @@ describe("publishing", () => {
         })),
       },
     });
-    expect(await validateDefinition(agents, { definition: definitionOf() })).toEqual({ valid: true, problems: [] });
+    expect(await validateDefinition(agents, caller.organizationId, { definition: definitionOf() })).toEqual({
+      valid: true,
+      problems: [],
+    });
   });
 
   test("an expression that jq refuses is a problem", async () => {

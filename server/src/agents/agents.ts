@@ -1,5 +1,5 @@
 /** The room's handle. Every operation of the room takes it first. */
-import type { ExpressionCheck } from "../definition/check-definition.ts";
+import type { Expressions } from "../definition/expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -11,8 +11,8 @@ export type Agents = {
   database: Database;
   clock: Clock;
   log: Log;
-  /** Whether jq takes an expression. */
-  check: ExpressionCheck;
+  /** Whether jq takes an expression, in the organization's turn. */
+  check: Expressions["check"];
   cache: AgentCache;
 };
 

@@ -4,7 +4,7 @@ import { checkDefinition } from "../definition/check-definition.ts";
 import type { Problem } from "../definition/problem.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
-import { newId, type ProjectId } from "../lib/ids.ts";
+import { newId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
 import { archived, shownOf, type Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
@@ -21,7 +21,7 @@ export type PublishRequest = { projectId: ProjectId; /** YAML or JSON text. */ d
 export async function publishAgent(agents: Agents, caller: Caller, request: PublishRequest): Promise<Agent> {
   const project = await readProject(agents, caller.organizationId, request.projectId);
   if (!project) throw notFound("Project");
-  const workflow = await checkedWorkflow(agents, request.definition);
+  const workflow = await checkedWorkflow(agents, caller.organizationId, request.definition);
   checkNamespace(workflow.document, project);
   return publishWorkflow(agents, caller, { ...request, workflow });
 }
@@ -37,8 +37,8 @@ export async function publishWorkflow(
   return agent;
 }
 
-async function checkedWorkflow(agents: Agents, definition: string): Promise<Workflow> {
-  const { workflow, problems } = await checkDefinition(definition, agents.check);
+async function checkedWorkflow(agents: Agents, organizationId: OrganizationId, definition: string): Promise<Workflow> {
+  const { workflow, problems } = await checkDefinition(definition, (text) => agents.check(text, organizationId));
   if (workflow) return workflow;
   const fields = problems.map(fieldProblem);
   const count = fields.length === 1 ? "a problem" : `${fields.length} problems`;

@@ -3,6 +3,7 @@ import { validate } from "@serverlessworkflow/sdk";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Json } from "../lib/json.ts";
+import { newId } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
 import { checkDefinition } from "./check-definition.ts";
 import { documented, examples, EVERYTHING } from "./definitions.fixture.ts";
@@ -50,7 +51,7 @@ describe("what the profile takes, the standard takes too", () => {
   afterAll(() => expressions[Symbol.asyncDispose]());
 
   test.each(GOOD)("%s", async (_, text) => {
-    const { problems } = await checkDefinition(text, (expression) => expressions.check(expression));
+    const { problems } = await checkDefinition(text, (expression) => expressions.check(expression, newId()));
     expect(problems).toEqual([]);
     expect(acceptedByTheSdk(parse(text))).toBe(true);
   });

@@ -1,6 +1,7 @@
 /** Checking a definition without publishing it. */
 import { validateDefinition } from "../agents/validate-definition.ts";
 import type { Builder } from "./builder.ts";
+import { callerOf } from "./context.ts";
 
 export function addDefinitions(builder: Builder): void {
   builder.objectType("DefinitionProblem", {
@@ -31,7 +32,8 @@ export function addDefinitions(builder: Builder): void {
       type: "DefinitionCheck",
       description: "Finds the mistakes of a definition; changes nothing.",
       args: { input: t.arg({ type: input, description: "A definition to check." }) },
-      resolve: (_, { input: { definition } }, { agents }) => validateDefinition(agents, { definition }),
+      resolve: (_, { input: { definition } }, context) =>
+        validateDefinition(context.agents, callerOf(context).organizationId, { definition }),
     }),
   );
 }

@@ -101,7 +101,8 @@ export class Execution {
   }
 
   evaluate(template: Template, data: Json, variables: () => Variables): Json | Promise<Json> {
-    return this.parts.expressions.evaluate(template, data, template.variables.size === 0 ? {} : variables());
+    const used = template.variables.size === 0 ? {} : variables();
+    return this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId);
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { ApprovalId, InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
+import { Slots } from "../lib/slots.ts";
 import { Hub } from "../realtime/hub.ts";
 import type { Notice as RunNotice, Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
@@ -13,7 +14,6 @@ import type { Calls } from "../tasks/task.ts";
 import { createClaimer, type Claimer } from "./claim.ts";
 import type { Execution } from "./execution.ts";
 import type { Change, Head } from "./loaded-run.ts";
-import { Slots } from "./slots.ts";
 import { createWriter, type Writer } from "./write.ts";
 
 export type RunsOptions = {
@@ -59,11 +59,14 @@ export type Runs = RunsOptions & {
   mended: boolean;
 };
 
+/** What one organization may have of the runs in memory. */
+const MOST_SHARE = 0.9;
+
 export const createRuns = (options: RunsOptions): Runs => ({
   ...options,
   writer: createWriter(options.database),
   claimer: createClaimer(options.database, options.instanceId, options.clock),
-  slots: new Slots(LIMITS.runsInMemory),
+  slots: new Slots(LIMITS.runsInMemory, MOST_SHARE),
   hub: new Hub(),
   changes: new Hub(),
   approvals: new Hub(),

@@ -3,6 +3,7 @@
  * alike. The seed is fixed, so that a red test is red again; change it to look further.
  */
 import { afterAll, expect, test } from "vitest";
+import { newId } from "../../lib/ids.ts";
 import { createLog } from "../../lib/log.ts";
 import type { Json } from "../../lib/json.ts";
 import { ExpressionError } from "./expression-error.ts";
@@ -13,6 +14,7 @@ import { EMPTY, LEFT_TO_JQ, Raised, startCounting } from "./signals.ts";
 import type { Variables } from "./streams.ts";
 import { compileExpression } from "./template.ts";
 
+const ORGANIZATION = newId<"organization">();
 const SEED = 20_261_121;
 const EXPRESSIONS = 2_000;
 const IN_ONE_PROGRAM = 100;
@@ -59,7 +61,10 @@ async function jqResults(cases: Asked[]): Promise<Result[]> {
       | if length == 0 then ["none"] elif length == 1 then ["value", .[0]] else ["many"] end) catch ["error", .])`,
   );
   const input = JSON.stringify(cases.map(({ data, variables }) => ({ d: data, v: variables })));
-  const { stdout, stderr } = await pool.run({ program: `. as $all | [${each.join(",\n")}] | tojson`, input });
+  const { stdout, stderr } = await pool.run(
+    { program: `. as $all | [${each.join(",\n")}] | tojson`, input },
+    ORGANIZATION,
+  );
   expect(stderr).toBe("");
   return JSON.parse(stdout) as Result[];
 }
@@ -124,7 +129,7 @@ const CORNERS: [string, Json][] = [
 
 async function result({ text, data, variables }: Asked): Promise<Result> {
   try {
-    return ["value", await expressions.evaluate(compileExpression(text), data, variables)];
+    return ["value", await expressions.evaluate(compileExpression(text), data, variables, ORGANIZATION)];
   } catch (error) {
     return ["error", error instanceof ExpressionError ? error.reason : String(error)];
   }

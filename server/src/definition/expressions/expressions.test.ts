@@ -1,10 +1,12 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { newId } from "../../lib/ids.ts";
 import { createLog } from "../../lib/log.ts";
 import type { Json } from "../../lib/json.ts";
 import { ExpressionError } from "./expression-error.ts";
 import { createExpressions } from "./expressions.ts";
 import { compileExpression, compileTemplate, type Template } from "./template.ts";
 
+const ORGANIZATION = newId<"organization">();
 const expressions = createExpressions({ log: createLog("silent") });
 afterAll(() => expressions[Symbol.asyncDispose]());
 
@@ -12,7 +14,12 @@ const DATA: Json = { a: 1, n: 4, list: [3, 1, 2], text: "x", deep: { b: { c: "z"
 const VARIABLES = { context: { k: 10 }, input: null };
 
 const evaluate = (template: string | Template, data: Json = DATA): Json | Promise<Json> =>
-  expressions.evaluate(typeof template === "string" ? compileExpression(template) : template, data, VARIABLES);
+  expressions.evaluate(
+    typeof template === "string" ? compileExpression(template) : template,
+    data,
+    VARIABLES,
+    ORGANIZATION,
+  );
 
 async function caught(run: () => unknown): Promise<unknown> {
   try {
@@ -150,6 +157,6 @@ describe("check", () => {
     ["now", "now is not available: use $runtime.now, which stays the same when a run is resumed", 0],
     ['1e9 * "x" | @csv', "needs more than 64 MiB of memory, or too much stack", 0],
   ])("%s", async (text, message, offset) => {
-    expect(await expressions.check(text)).toEqual(message && { message, offset });
+    expect(await expressions.check(text, ORGANIZATION)).toEqual(message && { message, offset });
   });
 });

@@ -2,12 +2,21 @@
  * Evaluates templates: in this process what can be (about 1 µs), the rest by jq in a worker thread (about 1 ms),
  * all that one template needs of it as one program. An expression has one result; none is null, more is an error.
  */
+import type { OrganizationId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log.ts";
 import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
 import { JqFailure, JqPool } from "./jq-pool.ts";
-import { checkProgramOf, jobOf, messageOfError, problemOf, resultsOf } from "./jq-program.ts";
+import {
+  checkProgramOf,
+  jobOf,
+  messageOfError,
+  problemOf,
+  resultsOf,
+  type ProgramJob,
+  type Reply,
+} from "./jq-program.ts";
 import type { Variables } from "./streams.ts";
 import { EMPTY, LEFT_TO_JQ, Raised, startCounting } from "./signals.ts";
 import { compileExpression, type CompiledExpression, type Template } from "./template.ts";
@@ -20,38 +29,44 @@ export type Expressions = {
    * The template's JSON with each expression's result in its place: at once when all of it is native, else a promise.
    * The result may share parts with the template and the data: none of them is ever changed.
    * Throws or rejects with ExpressionError, which is the author's mistake and comes again; any other error means that
-   * jq could not be started or was stopped with the process.
+   * jq could not be started or was stopped with the process. Organizations take turns at jq.
    */
-  evaluate(template: Template, data: Json, variables: Variables): Json | Promise<Json>;
+  evaluate(template: Template, data: Json, variables: Variables, organizationId: OrganizationId): Json | Promise<Json>;
   /** What is wrong with an expression (with or without `${ }`; `offset` counts in the text without), for the linter. */
-  check(text: string): Promise<ExpressionProblem | undefined>;
+  check(text: string, organizationId: OrganizationId): Promise<ExpressionProblem | undefined>;
 } & AsyncDisposable;
 
 /** No thread is started before the first expression that needs jq. */
 export function createExpressions({ log }: { log: Log }): Expressions {
   const pool = new JqPool(log);
   return {
-    evaluate(template, data, variables) {
+    evaluate(template, data, variables, organizationId) {
       const results: Json[] = [];
       const forJq = evaluateNative(template, data, variables, results);
       if (forJq.length === 0) return assembled(template, results);
-      return evaluateByJq(pool, forJq, data, variables).then((values) => {
+      const run = (job: ProgramJob): Promise<Reply> => pool.run(job, organizationId);
+      return evaluateByJq(run, forJq, data, variables).then((values) => {
         for (const [at, expression] of forJq.entries()) results[template.expressions.indexOf(expression)] = values[at]!;
         return assembled(template, results);
       });
     },
-    async check(text) {
+    async check(text, organizationId) {
       const expression = compileExpression(text).expressions[0]!;
       if (expression.problem || expression.native) return expression.problem;
-      return checkByJq(pool, expression);
+      return checkByJq(pool, expression, organizationId);
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   };
 }
 
-async function checkByJq(pool: JqPool, expression: CompiledExpression): Promise<ExpressionProblem | undefined> {
+async function checkByJq(
+  pool: JqPool,
+  expression: CompiledExpression,
+  organizationId: OrganizationId,
+): Promise<ExpressionProblem | undefined> {
+  const job = { program: checkProgramOf(expression), input: "null" };
   try {
-    return problemOf(await pool.run({ program: checkProgramOf(expression), input: "null" }), expression.text);
+    return problemOf(await pool.run(job, organizationId), expression.text);
   } catch (error) {
     // Compiling alone can take too much: jq computes what is constant.
     if (error instanceof JqFailure) return { message: error.message, offset: 0 };
@@ -93,14 +108,14 @@ function nativeValue(expression: CompiledExpression, data: Json, variables: Vari
 }
 
 async function evaluateByJq(
-  pool: JqPool,
+  run: (job: ProgramJob) => Promise<Reply>,
   expressions: readonly CompiledExpression[],
   data: Json,
   variables: Variables,
 ): Promise<Json[]> {
   const job = jobOf(expressions, data, variables);
   try {
-    return resultsOf(await pool.run(job), job, expressions);
+    return resultsOf(await run(job), job, expressions);
   } catch (error) {
     if (!(error instanceof JqFailure)) throw error;
     throw new ExpressionError(error.message, expressions.map(({ text }) => text).join("\n"));

@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, test } from "vitest";
+import { newId, type OrganizationId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json.ts";
 import { createLog } from "../../lib/log.ts";
 import { ExpressionError } from "./expression-error.ts";
@@ -9,8 +10,9 @@ import { createExpressions, type Expressions } from "./expressions.ts";
 import { compileExpression } from "./template.ts";
 
 const log = createLog("silent");
-const evaluate = async (expressions: Expressions, text: string): Promise<Json> =>
-  expressions.evaluate(compileExpression(text), null, {});
+const [OURS, THEIRS] = [newId<"organization">(), newId<"organization">()];
+const evaluate = async (expressions: Expressions, text: string, organizationId = OURS): Promise<Json> =>
+  expressions.evaluate(compileExpression(text), null, {}, organizationId);
 
 async function errorOf(expressions: Expressions, text: string): Promise<unknown> {
   try {
@@ -64,11 +66,28 @@ test("a program that was late does not take the others' threads again, and a sto
   }
 });
 
+test.each([
+  ["evaluates", evaluate],
+  ["checks", (expressions: Expressions, text: string, of: OrganizationId) => expressions.check(text, of)],
+])("what another organization %s waits for those under way, not for all that are queued", async (_, ask) => {
+  await using expressions = createExpressions({ log });
+  let settled = 0;
+  const hostile = Array.from({ length: 35 }, (__, n) =>
+    ask(expressions, `"x" * 1e9 + "${n}" | @csv`, THEIRS)
+      .catch(() => {})
+      .then(() => settled++),
+  );
+  await ask(expressions, "[3] | @csv", OURS);
+  // The two under way, the one whose turn was next, and what ended meanwhile.
+  expect(settled).toBeLessThan(8);
+  await Promise.all(hostile);
+});
+
 test("an idle jq does not keep the process", () => {
   const script = `
     import { createExpressions } from ${JSON.stringify(import.meta.resolve("./expressions.ts"))};
     import { compileExpression } from ${JSON.stringify(import.meta.resolve("./template.ts"))};
-    console.log(await createExpressions({ log: console }).evaluate(compileExpression("[1] | @csv"), null, {}));`;
+    console.log(await createExpressions({ log: console }).evaluate(compileExpression("[1] | @csv"), null, {}, "one"));`;
   const { stdout, status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
     timeout: 15_000,
     encoding: "utf8",

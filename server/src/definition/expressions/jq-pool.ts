@@ -1,9 +1,12 @@
 /**
- * Two jq threads for all, first come, first served. What takes longer than its time is run once more, alone with
- * more time, on a thread that is there for that: one heavy program after the other, out of the way of the rest.
+ * Two jq threads for all; organizations take turns, whatever each has queued. What takes longer than its time is run once
+ * more, alone with more time, on a thread that is there for that: one heavy program after the other, out of the way of
+ * the rest. So one organization's programs keep another's waiting for those under way at most.
  */
+import type { OrganizationId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { Slots } from "../../lib/slots.ts";
 import { JqThread, type Outcome } from "./jq-thread.ts";
 import type { Job } from "./jq-worker.ts";
 import type { Reply } from "./jq-program.ts";
@@ -29,11 +32,11 @@ export class JqPool implements AsyncDisposable {
   }
 
   /** jq's answer, whatever it was. Throws JqFailure when the program is to blame that there is none, else Error. */
-  async run({ program, input }: Job): Promise<Reply> {
-    let outcome = await this.#quick.run({ program, input }, () => this.#heavy.has(program));
+  async run({ program, input }: Job, organizationId: OrganizationId): Promise<Reply> {
+    let outcome = await this.#quick.run({ program, input }, organizationId, () => this.#heavy.has(program));
     if (outcome.is === "late") {
       this.#remember(program);
-      outcome = await this.#alone.run({ program, input }, () => false);
+      outcome = await this.#alone.run({ program, input }, organizationId, () => false);
     }
     if (outcome.is === "reply") return outcome.reply;
     if (outcome.is === "late") throw new JqFailure(TOO_LONG);
@@ -52,39 +55,32 @@ export class JqPool implements AsyncDisposable {
   }
 }
 
-type Waiting = { job: Job; isElsewhere: () => boolean; settle: (outcome: Outcome) => void };
-
 /** Some threads and the queue before them. */
 class Lane implements AsyncDisposable {
   readonly #limitMs: number;
   readonly #threads: readonly JqThread[];
   readonly #idle: JqThread[];
-  readonly #queue: Waiting[] = [];
+  readonly #slots: Slots;
   #isClosed = false;
 
   constructor(threads: number, limitMs: number) {
     this.#limitMs = limitMs;
     this.#threads = Array.from({ length: threads }, () => new JqThread());
     this.#idle = [...this.#threads];
+    this.#slots = new Slots(threads);
   }
 
   /** `isElsewhere` is asked when the job's turn comes: if so, it counts as late without having run. */
-  run(job: Job, isElsewhere: () => boolean): Promise<Outcome> {
-    return new Promise((settle) => {
-      this.#queue.push({ job, isElsewhere, settle });
-      void this.#work();
-    });
-  }
-
-  async #work(): Promise<void> {
-    const thread = this.#idle.pop();
-    if (!thread) return;
-    for (let next = this.#queue.shift(); next; next = this.#queue.shift())
-      next.settle(await this.#outcomeOf(next, thread));
+  async run(job: Job, organizationId: OrganizationId, isElsewhere: () => boolean): Promise<Outcome> {
+    await this.#slots.take(organizationId);
+    const thread = this.#idle.pop()!;
+    const outcome = await this.#outcomeOf(job, isElsewhere, thread);
     this.#idle.push(thread);
+    this.#slots.release(organizationId);
+    return outcome;
   }
 
-  async #outcomeOf({ job, isElsewhere }: Waiting, thread: JqThread): Promise<Outcome> {
+  async #outcomeOf(job: Job, isElsewhere: () => boolean, thread: JqThread): Promise<Outcome> {
     if (this.#isClosed) return { is: "gone", message: "jq was stopped" };
     return isElsewhere() ? { is: "late" } : thread.run(job, this.#limitMs);
   }

@@ -1,5 +1,6 @@
 /** Native expressions are bounded too: what grows is left to jq, or refused, before it holds this thread up. */
 import { expect, test } from "vitest";
+import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json.ts";
 import { createLog } from "../../lib/log.ts";
 import { ExpressionError } from "./expression-error.ts";
@@ -7,6 +8,7 @@ import { createExpressions } from "./expressions.ts";
 import { LEFT_TO_JQ, startCounting } from "./signals.ts";
 import { compileExpression, compileTemplate } from "./template.ts";
 
+const ORGANIZATION = newId<"organization">();
 const LONG = 1_000_000;
 const doubled = (step: string, times: number): string => Array(times).fill(step).join(" | ");
 
@@ -46,15 +48,19 @@ test.each<[string, Json]>([
 test("a value that shares its parts is weighed as it would be written", async () => {
   await using expressions = createExpressions({ log: createLog("silent") });
   const growing = compileExpression(doubled("[., .]", 40));
-  expect(() => expressions.evaluate(growing, "xxxx", {})).toThrow(/nested|larger than 1048576 bytes/);
+  expect(() => expressions.evaluate(growing, "xxxx", {}, ORGANIZATION)).toThrow(/nested|larger than 1048576 bytes/);
   const wide = compileTemplate(Array.from({ length: 40 }, () => "${ . }"));
-  expect(() => expressions.evaluate(wide, "x".repeat(50_000), {})).toThrow("the result is larger than 1048576 bytes");
-  const deep = compileTemplate(nested(40, "${ . }"));
-  expect(() => expressions.evaluate(deep, nested(40, 1), {})).toThrow("the result is nested deeper than 64 levels");
-  expect(() => expressions.evaluate(deep, 1, {})).not.toThrow();
-  await expect(async () => expressions.evaluate(compileExpression("[range(300000)]"), 1, {})).rejects.toThrow(
-    ExpressionError,
+  expect(() => expressions.evaluate(wide, "x".repeat(50_000), {}, ORGANIZATION)).toThrow(
+    "the result is larger than 1048576 bytes",
   );
+  const deep = compileTemplate(nested(40, "${ . }"));
+  expect(() => expressions.evaluate(deep, nested(40, 1), {}, ORGANIZATION)).toThrow(
+    "the result is nested deeper than 64 levels",
+  );
+  expect(() => expressions.evaluate(deep, 1, {}, ORGANIZATION)).not.toThrow();
+  await expect(async () =>
+    expressions.evaluate(compileExpression("[range(300000)]"), 1, {}, ORGANIZATION),
+  ).rejects.toThrow(ExpressionError);
 });
 
 const nested = (depth: number, value: Json): Json => (depth === 0 ? value : [nested(depth - 1, value)]);

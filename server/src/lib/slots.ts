@@ -1,13 +1,10 @@
 /**
- * How many runs this process advances at once, and who is next: organizations take turns, whatever each has queued, and
- * none has all slots, so that another's run does not wait for long calls to end.
+ * How much of something is done at once, and whose turn is next: organizations take turns, whatever each has queued, and
+ * none has more than its share of all slots, so that another's work does not wait for long work to end.
  */
-import type { OrganizationId } from "../lib/ids.ts";
+import type { OrganizationId } from "./ids.ts";
 
 type Organization = OrganizationId | undefined;
-
-/** What one organization may have of all slots. */
-const MOST_SHARE = 0.9;
 
 export class Slots {
   #free: number;
@@ -16,9 +13,10 @@ export class Slots {
   /** In the order in which organizations have their turn. */
   readonly #queues = new Map<Organization, (() => void)[]>();
 
-  constructor(slots: number) {
+  /** `mostShare`: what one organization may have of all. */
+  constructor(slots: number, mostShare = 1) {
     this.#free = slots;
-    this.#most = Math.ceil(slots * MOST_SHARE);
+    this.#most = Math.ceil(slots * mostShare);
   }
 
   /** Whether somebody waits for a slot. */
@@ -34,14 +32,14 @@ export class Slots {
   }
 
   /** Resolves with a slot; without one when `signal` aborts first. */
-  take(organizationId: Organization, signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return Promise.resolve(false);
+  take(organizationId: Organization, signal?: AbortSignal): Promise<boolean> {
+    if (signal?.aborted) return Promise.resolve(false);
     if (this.tryTake(organizationId)) return Promise.resolve(true);
     return new Promise((resolve) => {
       const queue = this.#queues.get(organizationId) ?? [];
       if (queue.length === 0) this.#queues.set(organizationId, queue);
       const granted = (): void => {
-        signal.removeEventListener("abort", aborted);
+        signal?.removeEventListener("abort", aborted);
         resolve(true);
       };
       const aborted = (): void => {
@@ -51,7 +49,7 @@ export class Slots {
         resolve(false);
       };
       queue.push(granted);
-      signal.addEventListener("abort", aborted, { once: true });
+      signal?.addEventListener("abort", aborted, { once: true });
     });
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newId, type OrganizationId } from "../lib/ids.ts";
+import { newId, type OrganizationId } from "./ids.ts";
 import { Slots } from "./slots.ts";
 
 const [one, two, three] = [newId(), newId(), newId()] as unknown as [OrganizationId, OrganizationId, OrganizationId];
@@ -20,7 +20,7 @@ const settle = (): Promise<void> => new Promise(setImmediate);
 
 describe("slots", () => {
   test("no more than there are, and none of an organization beyond its share", () => {
-    const slots = new Slots(10);
+    const slots = new Slots(10, 0.9);
     expect(Array.from({ length: 12 }, () => slots.tryTake(one))).toEqual([...Array(9).fill(true), false, false, false]);
     expect([slots.tryTake(two), slots.tryTake(three)]).toEqual([true, false]);
   });
@@ -60,7 +60,7 @@ describe("slots", () => {
   });
 
   test("a slot that is free is not taken past those who wait for one", async () => {
-    const slots = new Slots(10);
+    const slots = new Slots(10, 0.9);
     for (let count = 0; count < 9; count++) slots.tryTake(one);
     const { granted, take } = queueing(slots);
     take(one, "waits");
