@@ -11,6 +11,8 @@ import { ROOT, Stop, become, environment, failureCode, findNode, run, say } from
  * 15 MB and costs 15 % more CPU a run (bench/README.md).
  */
 const SERVER_FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=60"];
+/** Threads for files, hashes and look-ups of names, which have half of them (server/src/outbound/connect.ts). */
+const POOL_THREADS = "8";
 /** The second flag is V8's own and may go with a V8; these majors were tried, others are asked (40 ms). */
 const TRIED_MAJORS = new Set([24, 25, 26]);
 
@@ -33,6 +35,7 @@ const failed = () => process.exit(failureCode());
 async function start(node, args) {
   if (args.some((arg) => arg !== "--json")) await commandLine(node, ["start", ...args]);
   await ensureBuilt(["server", "web"], node);
+  process.env.UV_THREADPOOL_SIZE ??= POOL_THREADS;
   await become(node, [...serverFlags(node), at("server/dist/main.js"), ...args], { guarded: true });
 }
 

@@ -7,7 +7,9 @@ import { lookup as systemLookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 import type { buildConnector } from "undici";
+import type { OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { Slots } from "../lib/slots.ts";
 import { OutboundRefused } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 
@@ -16,6 +18,26 @@ export type Lookup = (name: string) => Promise<string[]>;
 
 export const lookupBySystem: Lookup = async (name) =>
   (await systemLookup(name, { all: true })).map(({ address }) => address);
+
+/** Half of the threads of Node's pool: as many as the system's look-ups may have (tools/commands.js sets the number). */
+const LOOKUPS = 4;
+/** What one organization may have of them: its slow names leave some to others. */
+const MOST_SHARE = 0.5;
+
+/** The same look-up, for which organizations take turns. */
+export function inTurns(lookup: Lookup, timeoutMs: number): (organizationId: OrganizationId) => Lookup {
+  const slots = new Slots(LOOKUPS, MOST_SHARE);
+  return (organizationId) => async (name) => {
+    // After that time nobody waits for its answer.
+    const hasSlot = slots.tryTake(organizationId) || (await slots.take(organizationId, AbortSignal.timeout(timeoutMs)));
+    if (!hasSlot) throw Object.assign(new Error("not looked up in time"), { code: "ETIMEDOUT" });
+    try {
+      return await lookup(name);
+    } finally {
+      slots.release(organizationId);
+    }
+  };
+}
 
 export type ConnectOptions = {
   guard: Guard;

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { expect } from "vitest";
+import { newId } from "../lib/ids.ts";
 import { OutboundError } from "./errors.ts";
 import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
 
+export const ORGANIZATION = newId<"organization">();
 export const SECRET = "s3cret-Planted";
 export const LOOPBACK = ["127.0.0.1/32"];
 
@@ -42,6 +44,7 @@ export const outboundTo = (allow: string[], options: Partial<OutboundOptions> = 
   createOutbound({ allow, ...options });
 
 export const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({
+  organizationId: ORGANIZATION,
   method: "GET",
   url,
   headers: { authorization: `Bearer ${SECRET}`, "x-api-key": SECRET },

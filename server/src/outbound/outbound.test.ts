@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { failureOf, get, LOOPBACK, outboundTo, serve, serveRaw, textOf, type Loopback } from "./loopback.testsuite.ts";
 import type { Outbound } from "./outbound.ts";
@@ -318,5 +319,61 @@ describe("what is opened", () => {
     const open = (): number => servers.reduce((sum, server) => sum + server.open(), 0);
     await vi.waitFor(() => expect(open()).toBeLessThanOrEqual(LIMITS.outboundKeptSockets));
     expect(open()).toBeGreaterThan(LIMITS.outboundKeptSockets - 10);
+  });
+});
+
+describe("what another organization calls", () => {
+  const theirs = { organizationId: newId<"organization">() };
+
+  it("is not held up by names that are slow: no more than two of one organization are looked up at once", async () => {
+    await using server = await serve((_request, response) => response.end("x"));
+    const slow: (() => void)[] = [];
+    const lookup = (name: string): Promise<string[]> =>
+      name === "quick.invalid"
+        ? Promise.resolve(["127.0.0.1"])
+        : new Promise((resolve) => slow.push(() => resolve(["127.0.0.1"])));
+    await using own = outboundTo(LOOPBACK, { lookup });
+    const calls = Array.from({ length: 6 }, (_, n) =>
+      own.request(get(`http://slow${n}.invalid:${server.port}/`, theirs)),
+    );
+    const quick = get(`http://quick.invalid:${server.port}/`);
+    expect((await own.request(quick)).status).toBe(200);
+    expect(slow).toHaveLength(2);
+    // Of the same organization it waits for its turn.
+    const behind = own.request({ ...quick, ...theirs });
+    for (let answered = 0; answered < 6; answered++) {
+      await vi.waitFor(() => expect(slow.length).toBeGreaterThan(answered));
+      slow[answered]!();
+    }
+    for (const { status } of await Promise.all([...calls, behind])) expect(status).toBe(200);
+  });
+
+  it("or the same: a name whose time is over before its turn is not looked up", async () => {
+    const asked: string[] = [];
+    const lookup = (name: string): Promise<string[]> => {
+      asked.push(name);
+      return new Promise(() => {});
+    };
+    await using own = outboundTo([], { lookup, connectTimeoutMs: 100 });
+    const calls = Array.from({ length: 4 }, (_, n) => failureOf(own.request(get(`http://slow${n}.invalid/`, theirs))));
+    for (const { kind } of await Promise.all(calls)) expect(kind).toBe("timeout");
+    expect(asked).toEqual(["slow0.invalid", "slow1.invalid"]);
+  });
+
+  it("goes to a server to which one has as many connections as it may", async () => {
+    const hanging: (() => void)[] = [];
+    await using server = await serve(({ url }, response) => {
+      if (url === "/hang") hanging.push(() => response.end("x"));
+      else response.end("x");
+    });
+    const calls = Array.from({ length: LIMITS.outboundConnectionsPerOrigin + 1 }, () =>
+      outbound.request(get(`${server.url}/hang`, theirs)),
+    );
+    await vi.waitFor(() => expect(hanging).toHaveLength(LIMITS.outboundConnectionsPerOrigin), 5_000);
+    expect((await outbound.request(get(server.url))).status).toBe(200);
+    for (const answer of hanging) answer();
+    await vi.waitFor(() => expect(hanging).toHaveLength(LIMITS.outboundConnectionsPerOrigin + 1));
+    hanging.at(-1)!();
+    await Promise.all(calls);
   });
 });

@@ -1,8 +1,9 @@
 /** Outgoing HTTP for what users write: every socket passes the guard, everything has a limit (docs/outbound-http.md). */
 import type { Agent } from "undici";
+import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
-import { guardedConnector, lookupBySystem, type Lookup } from "./connect.ts";
+import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
 import { OutboundError } from "./errors.ts";
 import { exchange, type Answer } from "./exchange.ts";
@@ -58,13 +59,13 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
 }
 
 async function call(sockets: Sockets, first: CheckedRequest, options: OutboundRequest): Promise<OutboundResponse> {
-  const { signal, timeoutMs, redirect } = options;
+  const { organizationId, signal, timeoutMs, redirect } = options;
   const timedOut = (): Error =>
     new OutboundError("timeout", `${next.url.origin} did not answer in full within ${timeoutMs} ms`);
   let next = first;
   using interruption = new Interruption(signal, timeoutMs, timedOut);
   for (let redirects = 0; ; redirects++) {
-    const answer = await exchange(sockets.agent(), next, interruption);
+    const answer = await exchange(sockets.agent(organizationId), next, interruption);
     const target = redirect ? redirected(next, answer) : undefined;
     if (!target) return await finish(answer, next, interruption);
     if (redirects === LIMITS.outboundRedirects) {
@@ -84,10 +85,14 @@ async function finish(answer: Answer, { url }: CheckedRequest, interruption: Int
   return { ...decoded, url: url.href };
 }
 
-type Sockets = { agent(): Agent } & AsyncDisposable;
+type Sockets = { agent(organizationId: OrganizationId): Agent } & AsyncDisposable;
+
+/** What an organization's calls go over; 3 kB without connections. */
+type Agents = { keeping: Agent; closing: Agent };
 
 /**
- * Connections are kept for 4 s (at most 10 s when the other side asks for it), until so many sockets are open that an
+ * Each organization has connections of its own: another's calls to the same server do not use up what one server may
+ * have, nor do another's slow names hold up the look-up. Connections are kept for 4 s (at most 10 s when the other side asks for it), until so many sockets are open that an
  * author who calls a thousand hosts could use up the process's file descriptors: from there on each is closed after use.
  */
 function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: OutboundOptions): () => Promise<Sockets> {
@@ -96,23 +101,32 @@ function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: Outbo
   return async () => {
     // 60 ms and 26 MB, for those who make calls.
     const { Agent, buildConnector } = await import("undici");
+    const lookupFor = inTurns(lookup, timeoutMs);
     let open = 0;
     const count = (change: 1 | -1): void => void (open += change);
-    const shared = {
-      connect: guardedConnector(buildConnector, { guard, lookup, timeoutMs, log, count }),
-      connections: LIMITS.outboundConnectionsPerOrigin,
-      maxHeaderSize: LIMITS.outboundHeaderBytes,
-      keepAliveTimeout: 4_000,
-      keepAliveMaxTimeout: 10_000,
-      allowH2: false,
-      useMilo: false,
+    const create = (organizationId: OrganizationId): Agents => {
+      const own = { guard, lookup: lookupFor(organizationId), timeoutMs, log, count };
+      const shared = {
+        connect: guardedConnector(buildConnector, own),
+        connections: LIMITS.outboundConnectionsPerOrigin,
+        maxHeaderSize: LIMITS.outboundHeaderBytes,
+        keepAliveTimeout: 4_000,
+        keepAliveMaxTimeout: 10_000,
+        allowH2: false,
+        useMilo: false,
+      };
+      return { keeping: new Agent(shared), closing: new Agent({ ...shared, pipelining: 0 }) };
     };
-    const keeping = new Agent(shared);
-    const closing = new Agent({ ...shared, pipelining: 0 });
+    const organizations = new Map<OrganizationId, Agents>();
     return {
-      agent: () => (open < LIMITS.outboundKeptSockets ? keeping : closing),
+      agent(organizationId) {
+        let agents = organizations.get(organizationId);
+        if (!agents) organizations.set(organizationId, (agents = create(organizationId)));
+        return open < LIMITS.outboundKeptSockets ? agents.keeping : agents.closing;
+      },
       async [Symbol.asyncDispose]() {
-        await Promise.all([keeping.destroy(), closing.destroy()]);
+        const agents = [...organizations.values()].flatMap(({ keeping, closing }) => [keeping, closing]);
+        await Promise.all(agents.map((agent) => agent.destroy()));
       },
     };
   };

@@ -1,7 +1,10 @@
 /** What a caller asks for, and the checks before anything is resolved or sent. */
+import type { OrganizationId } from "../lib/ids.ts";
 import { OutboundError, OutboundRefused } from "./errors.ts";
 
 export type OutboundRequest = {
+  /** Whose call it is: connections are shared, and look-ups of names queue, within an organization only. */
+  organizationId: OrganizationId;
   /** Any HTTP method but CONNECT, TRACE and TRACK; case does not matter. */
   method: string;
   /** Absolute, http or https, without user name and password. */

@@ -31,6 +31,7 @@ export async function runCall(frame: Frame, body: Extract<Body, { is: "call" }>)
   const authentication = body.authentication && (await evaluated(execution, body.authentication, input, variables));
   scope.signal.throwIfAborted();
   const output = await call.perform(step.input as JsonObject, {
+    organizationId: journal.head.organizationId,
     idempotencyKey: idempotencyKeyOf(journal.head.id, step.key),
     signal: scope.signal,
     authentication,

@@ -65,6 +65,7 @@ async function send(outbound: Outbound, request: JsonObject, context: CallContex
   authenticate(headers, context.authentication);
   try {
     return await outbound.request({
+      organizationId: context.organizationId,
       method,
       url: request["endpoint"] as string,
       headers,

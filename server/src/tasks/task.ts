@@ -1,7 +1,9 @@
 /** What a kind of call is to the interpreter. One file a kind; `calls.ts` lists them. */
+import type { OrganizationId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 
 export type CallContext = {
+  organizationId: OrganizationId;
   /** A hash of (run, step): the same for every attempt, new for every visit. */
   idempotencyKey: string;
   /** Aborts when the run is cancelled or a timeout ends the task. */
