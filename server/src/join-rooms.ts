@@ -17,15 +17,16 @@ import type { Handles } from "./graphql/rooms.ts";
 import { createEdge } from "./http/edge.ts";
 import type { Edge, Listener } from "./http/listen.ts";
 import type { Clock } from "./lib/clock.ts";
-import { newId } from "./lib/ids.ts";
+import type { TellChange } from "./lib/fresh-cache.ts";
+import { newId, type AgentId, type ApiKeyId, type SessionId } from "./lib/ids.ts";
 import { LIMITS } from "./lib/limits.ts";
 import type { Log } from "./lib/log.ts";
 import { createOutbound } from "./outbound/outbound.ts";
-import { openNotices } from "./realtime/notices.ts";
+import { openNotices, type Notice } from "./realtime/notices.ts";
 import { advanceRun } from "./runs/advance-run.ts";
 import { forgetKeys } from "./runs/forget-keys.ts";
 import { lookAgain } from "./runs/look-again.ts";
-import { createRuns, receive, type Runs } from "./runs/runs.ts";
+import { createRuns, receive } from "./runs/runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
 import type { Storage } from "./storage/open-storage.ts";
 import { isUnavailable } from "./storage/pg-errors.ts";
@@ -53,24 +54,25 @@ export async function joinRooms(
   const secretKeys = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
   const expressions = stack.use(createExpressions({ log }));
   const outbound = stack.use(createOutbound({ allow: config.outboundAllow, log }));
-  const agents = createAgents({ ...base, check: expressions.check, compile: compileWorkflow });
-  const afterSetup = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
-  const auth: Auth = stack.use(createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup }));
   const instanceId = newId<"instance">();
-  const engine = new EmbeddedEngine({ ...base, instanceId });
-  const calls = createCalls(outbound);
-  const { hasSpace } = space;
-  // Word from another process may come before the rest is joined.
-  const joined: { runs?: Runs } = {};
+  // Word from another process may come before the rest is joined: nothing is remembered then.
+  const joined: { handles?: Handles } = {};
   const notices = stack.use(
     await openNotices({
       ...base,
       instanceId,
-      receive: (notice) => joined.runs && receive(joined.runs, notice),
-      missed: () => joined.runs && void lookAgain(joined.runs),
+      receive: (notice) => joined.handles && hear(joined.handles, notice),
+      missed: () => joined.handles && void lookAgain(joined.handles.runs),
     }),
   );
-  const runs = (joined.runs = createRuns({
+  const tell: TellChange = (kind, organizationId, id) => notices.send({ kind, organizationId, id });
+  const agents = createAgents({ ...base, check: expressions.check, compile: compileWorkflow, tell });
+  const afterSetup = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
+  const auth: Auth = stack.use(createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, tell }));
+  const engine = new EmbeddedEngine({ ...base, instanceId });
+  const calls = createCalls(outbound);
+  const { hasSpace } = space;
+  const runs = createRuns({
     ...base,
     agents,
     engine,
@@ -80,9 +82,9 @@ export async function joinRooms(
     instanceId,
     notices,
     hasSpace,
-  }));
+  });
   stack.use(forgetKeys(runs));
-  const handles = { auth, agents, runs, clock, log };
+  const handles = (joined.handles = { auth, agents, runs, clock, log });
   const graphql = createGraphql({ handles, isUnavailable });
   const isReady = async (): Promise<boolean> => !runs.draining && hasSpace() && (await answers(database));
   const edge = createEdge({
@@ -101,6 +103,15 @@ export async function joinRooms(
   await engine.start(advanceRun(runs));
   stack.use(sweepRuns(runs));
   return { handles, edge };
+}
+
+/** Word from another process. */
+function hear({ auth, agents, runs }: Handles, notice: Notice): void {
+  const { kind, organizationId, id } = notice;
+  if (kind === "agent") agents.cache.forget(organizationId, id as AgentId);
+  else if (kind === "apiKey") auth.keys.forget(organizationId, id as ApiKeyId);
+  else if (kind === "session") auth.sessions.forget(organizationId, id as SessionId);
+  else receive(runs, notice);
 }
 
 const DATABASE_ANSWER_MS = 1_000;

@@ -1,13 +1,13 @@
 /**
- * Agents and their compiled versions in memory, so that a start costs no query. An agent's row is at most 5 s old, and
- * exact after a change in this process (`invalidate` before the change is answered). A version never changes, so what
- * is compiled of it is kept until room is needed.
+ * Agents and their compiled versions in memory, so that a start costs no query. An agent's row is at most 5 s old, exact
+ * after a change in this process (`invalidate` before the change is answered), and forgotten a moment after a change in
+ * another. A version never changes, so what is compiled of it is kept until room is needed.
  */
 import { parseDefinition } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
-import { createFreshCache } from "../lib/fresh-cache.ts";
+import { createFreshCache, type TellChange } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Database } from "../storage/database.ts";
@@ -27,7 +27,8 @@ export type AgentCache = {
   agent(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>;
   /** The agent must be known to be the organization's. */
   compiled(organizationId: OrganizationId, id: AgentId, version: string): Promise<Compiled | undefined>;
-  /** After a change to the agent's row, here or (told by realtime) in another process. */
+  forget(organizationId: OrganizationId, id: AgentId): void;
+  /** After a change to the agent's row in this process: forgotten here and in others. */
   invalidate(organizationId: OrganizationId, id: AgentId): void;
 };
 
@@ -36,7 +37,12 @@ const ROWS_MOST = 5_000;
 /** Of definition text; compiled it takes about ten times as much. */
 const SOURCE_CHARACTERS_MOST = 4_000_000;
 
-export function createAgentCache(database: Database, clock: Clock, compile: (workflow: Workflow) => Plan): AgentCache {
+export function createAgentCache(
+  database: Database,
+  clock: Clock,
+  compile: (workflow: Workflow) => Plan,
+  tell: TellChange,
+): AgentCache {
   const rows = createFreshCache<string, Agent>({
     clock,
     ttlMs: ROW_TTL_MS,
@@ -50,11 +56,17 @@ export function createAgentCache(database: Database, clock: Clock, compile: (wor
     return source === undefined ? undefined : compileSource(version, source, compile);
   };
 
+  const forget = (organizationId: OrganizationId, id: AgentId): void => rows.forget(`${organizationId} ${id}`);
+
   return {
     agent: (organizationId, id) => rows.get(`${organizationId} ${id}`),
     compiled: (organizationId, id, version) =>
       versions.get(`${organizationId} ${id} ${version}`, () => load(organizationId, id, version)),
-    invalidate: (organizationId, id) => rows.forget(`${organizationId} ${id}`),
+    forget,
+    invalidate(organizationId, id) {
+      forget(organizationId, id);
+      tell("agent", organizationId, id);
+    },
   };
 }
 

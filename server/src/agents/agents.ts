@@ -1,4 +1,5 @@
 /** The room's handle. Every operation of the room takes it first. */
+import type { TellChange } from "../lib/fresh-cache.ts";
 import type { Expressions } from "../definition/expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
@@ -16,9 +17,9 @@ export type Agents = {
   cache: AgentCache;
 };
 
-export type AgentsOptions = Omit<Agents, "cache"> & { compile: (workflow: Workflow) => Plan };
+export type AgentsOptions = Omit<Agents, "cache"> & { compile: (workflow: Workflow) => Plan; tell?: TellChange };
 
-export const createAgents = ({ compile, ...rest }: AgentsOptions): Agents => ({
+export const createAgents = ({ compile, tell = () => {}, ...rest }: AgentsOptions): Agents => ({
   ...rest,
-  cache: createAgentCache(rest.database, rest.clock, compile),
+  cache: createAgentCache(rest.database, rest.clock, compile, tell),
 });

@@ -1,6 +1,6 @@
-/** What an API key is worth now: read at most every 5 s and key, so that a revocation anywhere is seen within that. */
+/** What an API key is worth now, as session-states.ts has it for sessions. */
 import type { Clock } from "../lib/clock.ts";
-import { createFreshCache } from "../lib/fresh-cache.ts";
+import { createFreshCache, type TellChange } from "../lib/fresh-cache.ts";
 import type { ApiKeyId, OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
@@ -15,6 +15,8 @@ export type KeyStates = {
   bySecret(secret: string): Promise<Caller | undefined>;
   byId(organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined>;
   forget(organizationId: OrganizationId, keyId: ApiKeyId): void;
+  /** After a change in this process: forgotten here and in others. */
+  invalidate(organizationId: OrganizationId, keyId: ApiKeyId): void;
   noteUse(organizationId: OrganizationId, keyId: ApiKeyId): void;
 } & AsyncDisposable;
 
@@ -22,7 +24,7 @@ type Id = { organizationId: OrganizationId; keyId: ApiKeyId };
 
 const REMEMBERED = 5_000;
 
-export function createKeyStates(database: Database, clock: Clock, log: Log): KeyStates {
+export function createKeyStates(database: Database, clock: Clock, log: Log, tell: TellChange): KeyStates {
   const idsByHash = new Map<string, Id>();
   const states = createFreshCache<string, Caller>({
     clock,
@@ -51,13 +53,19 @@ export function createKeyStates(database: Database, clock: Clock, log: Log): Key
     return caller && !isExpired(caller, clock.now()) ? caller : undefined;
   };
 
+  const forget = (organizationId: OrganizationId, keyId: ApiKeyId): void => states.forget(`${organizationId} ${keyId}`);
+
   return {
     byId,
     bySecret: async (secret) => {
       const id = await idOf(secret);
       return id && byId(id.organizationId, id.keyId);
     },
-    forget: (organizationId, keyId) => states.forget(`${organizationId} ${keyId}`),
+    forget,
+    invalidate(organizationId, keyId) {
+      forget(organizationId, keyId);
+      tell("apiKey", organizationId, keyId);
+    },
     noteUse: uses.note,
     [Symbol.asyncDispose]: uses[Symbol.asyncDispose],
   };

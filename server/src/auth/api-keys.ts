@@ -14,10 +14,10 @@ export const listApiKeys = (auth: Auth, caller: Caller, request: PageRequest): P
 export const readApiKey = (auth: Auth, organizationId: OrganizationId, id: ApiKeyId): Promise<ApiKey | undefined> =>
   readApiKeyRow(auth.database, organizationId, id);
 
-/** Refused from the answer on in this process, within 5 s in others. Again: the same answer. Throws NOT_FOUND. */
+/** Refused from the answer on in this process, a moment later in others. Again: the same answer. Throws NOT_FOUND. */
 export async function revokeApiKey(auth: Auth, caller: Caller, id: ApiKeyId): Promise<ApiKey> {
   const key = await revokeApiKeyRow(auth.database, caller.organizationId, id, auth.clock.now());
   if (!key) throw notFound("API key");
-  auth.keys.forget(caller.organizationId, id);
+  auth.keys.invalidate(caller.organizationId, id);
   return key;
 }

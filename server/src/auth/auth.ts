@@ -6,6 +6,7 @@ import type { Plan } from "../storage/schema.ts";
 import { createAccessTokens, type AccessTokens } from "./access-token.ts";
 import { createKeyStates, type KeyStates } from "./api-key-states.ts";
 import type { Caller } from "./caller.ts";
+import type { TellChange } from "../lib/fresh-cache.ts";
 import { createLoginThrottle, type LoginThrottle } from "./login-throttle.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
 import type { SecretKeys } from "./secret-key.ts";
@@ -37,11 +38,12 @@ export type AuthOptions = {
   secretKeys: SecretKeys;
   defaultPlan: Plan;
   afterSetup?: (owner: Caller) => Promise<void>;
+  tell?: TellChange;
 };
 
 export function createAuth(options: AuthOptions): Auth {
-  const { database, clock, log, secretKeys, defaultPlan } = options;
-  const keys = createKeyStates(database, clock, log);
+  const { database, clock, log, secretKeys, defaultPlan, tell = () => {} } = options;
+  const keys = createKeyStates(database, clock, log, tell);
   return {
     database,
     clock,
@@ -51,7 +53,7 @@ export function createAuth(options: AuthOptions): Auth {
     throttle: createLoginThrottle(clock),
     accessTokens: createAccessTokens(clock, secretKeys.signing),
     refreshKey: secretKeys.derive("refresh tokens v1"),
-    sessions: createSessionStates(database, clock),
+    sessions: createSessionStates(database, clock, tell),
     keys,
     setupLink: createSetupLink(clock),
     afterSetup: options.afterSetup ?? (async () => {}),

@@ -27,8 +27,8 @@ export async function refreshSession(auth: Auth, request: RefreshRequest): Promi
     now: auth.clock.now(),
   });
   if (!rotated) throw await reasonOf(auth, token, request.organizationId !== undefined);
-  auth.sessions.forget(rotated.formerOrganizationId, token.sessionId);
-  auth.sessions.forget(rotated.organizationId, token.sessionId);
+  auth.sessions.invalidate(rotated.formerOrganizationId, token.sessionId);
+  auth.sessions.invalidate(rotated.organizationId, token.sessionId);
   return signedInAs(auth, { id: token.sessionId, ...rotated }, next);
 }
 
@@ -38,7 +38,7 @@ async function reasonOf(auth: Auth, token: RefreshToken, isMove: boolean): Promi
   if (!session?.isLive) return refused();
   if (session.generation === token.generation) return isMove ? notFound("Organization") : refused();
   await revokeSession(auth.database, session.organizationId, token.sessionId, now);
-  auth.sessions.forget(session.organizationId, token.sessionId);
+  auth.sessions.invalidate(session.organizationId, token.sessionId);
   auth.log.warn({ session: token.sessionId }, "a refresh token was used twice: its session was ended");
   return new Refusal("UNAUTHENTICATED", "this refresh token was used before: the session is ended, sign in again");
 }

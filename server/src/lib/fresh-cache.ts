@@ -1,9 +1,13 @@
 /**
  * Answers from memory what a database row said at most `ttlMs` ago. One process's own changes are seen at once through
- * `forget`; another process's within `ttlMs`. Many askers of one key share one load. `undefined` is never kept, so what
- * did not exist a moment ago is found as soon as it does.
+ * `forget`; another process's when it tells, and within `ttlMs`. Many askers of one key share one load. `undefined` is
+ * never kept, so what did not exist a moment ago is found as soon as it does.
  */
 import type { Clock } from "./clock.ts";
+import type { OrganizationId } from "./ids.ts";
+
+/** Tells other processes to forget what they remember of it. */
+export type TellChange = (kind: "agent" | "apiKey" | "session", organizationId: OrganizationId, id: string) => void;
 
 export type FreshCache<Key, Value> = {
   get(key: Key): Promise<Value | undefined>;

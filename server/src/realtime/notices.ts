@@ -10,8 +10,11 @@ import type { InstanceId, OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database, Row } from "../storage/database.ts";
 
-/** `changed`: read it again; `wake`: it is due; `cancelled`: stop what is in flight; `approval`: one was asked or decided. */
-export type NoticeKind = "changed" | "wake" | "cancelled" | "approval";
+/**
+ * `changed`: read the run again; `wake`: it is due; `cancelled`: stop what is in flight; `approval`: one was asked or decided.
+ * `agent`, `apiKey`, `session`: forget what is remembered of it.
+ */
+export type NoticeKind = "changed" | "wake" | "cancelled" | "approval" | "agent" | "apiKey" | "session";
 export type Notice = { kind: NoticeKind; organizationId: OrganizationId; id: string };
 
 export type NoticesOptions = {

@@ -1,0 +1,92 @@
+/** What one process revokes, another refuses a moment later: it is told, and does not wait until what it remembers is old. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { publish } from "../agents.ts";
+import { eventually, type Data } from "../client.ts";
+import { startPair, type Pair } from "./pair.ts";
+
+/** What is remembered is good for 5 s from its first use, which is just before each change here. */
+const SOON_MS = 2_000;
+
+let pair: Pair;
+beforeAll(async () => {
+  pair = await startPair();
+});
+afterAll(() => pair[Symbol.asyncDispose]());
+
+const ME = "{ me { name } }";
+const refusedBy = async (server: Pair["b"], token: string): Promise<boolean> =>
+  (await server.graphql(ME, {}, token)).errors?.[0]?.extensions.code === "UNAUTHENTICATED";
+
+/** Each revokes at the one what the other has just answered to. */
+const bothWays = (): [Pair["a"], Pair["b"]][] => [
+  [pair.a, pair.b],
+  [pair.b, pair.a],
+];
+
+test("an API key", async () => {
+  for (const [here, there] of bothWays()) {
+    const { createApiKey: key } = await here.data(
+      'mutation { createApiKey(input: {name: "short"}) { id secret } }',
+      {},
+      pair.token,
+    );
+    expect(await refusedBy(there, key.secret)).toBe(false);
+    const revoke = "mutation($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { id } }";
+    await here.data(revoke, { input: { apiKeyId: key.id } }, pair.token);
+    expect(await refusedBy(here, key.secret)).toBe(true);
+    await eventually(() => refusedBy(there, key.secret), SOON_MS);
+  }
+});
+
+test("a session that is signed out, or whose refresh token was used twice", async () => {
+  const { email, password } = pair.a.world;
+  const signIn = async (server: Pair["a"]): Promise<Data> => {
+    const login = `mutation($email: String!, $password: String!) {
+      login(email: $email, password: $password) { accessToken refreshToken } }`;
+    return (await server.data(login, { email, password }, null)).login;
+  };
+  for (const [here, there] of bothWays()) {
+    const { accessToken } = await signIn(here);
+    expect(await refusedBy(there, accessToken)).toBe(false);
+    await here.data("mutation { logout { name } }", {}, accessToken);
+    await eventually(() => refusedBy(there, accessToken), SOON_MS);
+
+    const stolen = await signIn(here);
+    const refresh = () =>
+      here.graphql(
+        "mutation($input: RefreshTokenInput!) { refreshToken(input: $input) { accessToken } }",
+        { input: { refreshToken: stolen.refreshToken } },
+        null,
+      );
+    const { accessToken: second } = (await refresh()).data.refreshToken;
+    expect(await refusedBy(there, second)).toBe(false);
+    expect((await refresh()).errors![0]!.extensions.code).toBe("UNAUTHENTICATED");
+    await eventually(() => refusedBy(there, second), SOON_MS);
+  }
+});
+
+test("an agent that is paused, and one that is active again", async () => {
+  const agentId = await publish(pair.a, "echo");
+  const start = async (server: Pair["a"]): Promise<string> => {
+    const { errors } = await server.graphql(
+      "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }",
+      { input: { agentId } },
+      pair.token,
+    );
+    return errors?.[0]!.extensions.code ?? "started";
+  };
+  const set = (server: Pair["a"], status: string) =>
+    server.data(
+      "mutation($input: SetAgentStatusInput!) { setAgentStatus(input: $input) { id } }",
+      { input: { agentId, status } },
+      pair.token,
+    );
+  for (const [here, there] of bothWays()) {
+    expect(await start(there)).toBe("started");
+    await set(here, "paused");
+    expect(await start(here)).toBe("CONFLICT");
+    await eventually(async () => (await start(there)) === "CONFLICT", SOON_MS);
+    await set(here, "active");
+    await eventually(async () => (await start(there)) === "started", SOON_MS);
+  }
+});
