@@ -6,8 +6,8 @@ import { startChild } from "./children.ts";
 import type { Claimed } from "./claim.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
 import { execute } from "./interpreter.ts";
-import { afterEnd } from "./families.ts";
-import { Journal, LostRun } from "./journal.ts";
+import { afterEnd, cancelLeft } from "./families.ts";
+import { Journal, LostRun, type JournalOptions } from "./journal.ts";
 import { readApproval, readRun } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
 
@@ -51,7 +51,7 @@ async function advanceClaimed(runs: Runs, runId: RunId, signal: AbortSignal): Pr
     return { kind: "lost" };
   }
   publish(runs, { head: { ...claimed.head }, steps: [], approvals: [] });
-  const journal = new Journal({ ...claimed, writer: runs.writer, published: (change) => publish(runs, change) });
+  const journal = new Journal({ ...claimed, writer: runs.writer, published: committed(runs) });
   const { head } = journal;
   const version = await runs.agents.cache.compiled(head.organizationId, head.agentId, head.version);
   if (!version) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
@@ -68,6 +68,14 @@ async function advanceClaimed(runs: Runs, runId: RunId, signal: AbortSignal): Pr
   }
 }
 
+/** After each commit of a run that is advanced here. */
+export const committed =
+  (runs: Runs): JournalOptions["published"] =>
+  (change, left) => {
+    publish(runs, change);
+    if (left.length > 0) void cancelLeft(runs, change.head.organizationId, left);
+  };
+
 const crashed = (claimed: Claimed): WorkflowError =>
   WorkflowError.of("crashed", `the process ended ${claimed.blamed} times while it advanced this run`);
 
@@ -79,9 +87,9 @@ export const executionParts = (runs: Runs): ExecutionParts => ({
   contended: () => runs.slots.contended,
   draining: () => runs.draining,
   readApproval: (organizationId, id) => readApproval(runs, organizationId, id),
-  startChild: (request) => startChild(runs, request),
+  startChild: (request, signal) => startChild(runs, request, signal),
   readRun: (organizationId, id) => readRun(runs, organizationId, id),
-  ended: ({ head, hasChildren }) => {
-    if (head.parent || hasChildren || head.limited) void afterEnd(runs, { ...head, hasChildren });
+  ended: ({ head }) => {
+    if (head.parent || head.limited) void afterEnd(runs, head);
   },
 });

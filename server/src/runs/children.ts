@@ -12,13 +12,18 @@ import { readRun } from "./read.ts";
 import type { Run } from "./run.ts";
 import { publish, type Runs } from "./runs.ts";
 
-/** Starts the child unless it is there already. What refuses it is an error of the workflow. */
-export async function startChild(runs: Runs, request: ChildRequest): Promise<Run> {
+/**
+ * Starts the child unless it is there already. What refuses it is an error of the workflow. `signal`: the parent's; who
+ * cancelled it in this moment may not have seen the child.
+ */
+export async function startChild(runs: Runs, request: ChildRequest, signal: AbortSignal): Promise<Run> {
   const { parent, id } = request;
   const existing = await readRun(runs, parent.organizationId, id);
   if (existing) return existing;
   try {
-    return await insertChild(runs, request);
+    const child = await insertChild(runs, request);
+    if (signal.aborted) runs.mended = false;
+    return child;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "UNAVAILABLE") throw error;
     const fields =

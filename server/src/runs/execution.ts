@@ -31,7 +31,7 @@ export type ExecutionParts = {
   draining: () => boolean;
   readApproval: (organizationId: OrganizationId, id: ApprovalId) => Promise<Approval | undefined>;
   /** Starts a child unless it is there already. Throws WorkflowError. */
-  startChild: (request: ChildRequest) => Promise<Run>;
+  startChild: (request: ChildRequest, signal: AbortSignal) => Promise<Run>;
   readRun: (organizationId: OrganizationId, id: RunId) => Promise<Run | undefined>;
   /** Called after the commit of the run's end. */
   ended: (journal: Journal) => void;
@@ -118,7 +118,7 @@ export class Execution {
     signal.throwIfAborted();
     if (this.journal.isFull)
       throw WorkflowError.of("runtime", `a run keeps at most ${LIMITS.runBytes} bytes of its steps`);
-    if (this.journal.keptBytes > LIMITS.batchBytes) await this.commit();
+    if (this.journal.isDue) await this.commit();
     const leaves = this.parts.draining() || (now - this.#since > TURN_MS && this.parts.contended());
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
   }

@@ -10,20 +10,30 @@ import type { Runs } from "./runs.ts";
 import { OPEN_STATUSES_SQL } from "./states.ts";
 
 /**
- * After the commit of a run's end: its parent looks at it, the children that it waited for are cancelled when it did not
- * complete, and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by `mendFamilies`.
+ * After the commit of a run's end: its parent looks at it, the children that it waited for are cancelled when it was
+ * cancelled, and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by `mendFamilies`.
  */
 export async function afterEnd(
   runs: Runs,
-  run: Pick<Head, "id" | "organizationId" | "agentId" | "parent" | "status" | "limited"> & { hasChildren: boolean },
+  run: Pick<Head, "id" | "organizationId" | "agentId" | "parent" | "status" | "limited">,
 ): Promise<void> {
   try {
     if (run.parent?.awaits) await wakeParent(runs, run.organizationId, run.parent.runId);
-    if (run.hasChildren && run.status !== "completed") await cancelChildren(runs, run.organizationId, run.id);
+    if (run.status === "cancelled") await cancelChildren(runs, run.organizationId, run.id);
     if (run.limited) await admitRuns(runs, run.organizationId, run.agentId);
   } catch (error) {
     runs.mended = false;
     runs.log.warn({ run: run.id, reason: messageOf(error) }, "a run's end was not told to its relatives");
+  }
+}
+
+/** After the commit that closed the steps that waited for them, early or with the run. One that ends meanwhile has ended. */
+export async function cancelLeft(runs: Runs, organizationId: OrganizationId, ids: readonly RunId[]): Promise<void> {
+  try {
+    for (const id of ids) await cancelRelative(runs, organizationId, id);
+  } catch (error) {
+    runs.mended = false;
+    runs.log.warn({ runs: ids, reason: messageOf(error) }, "children that nobody waits for were not cancelled");
   }
 }
 
@@ -46,19 +56,19 @@ async function cancelChildren(runs: Runs, organizationId: OrganizationId, id: Ru
   for (const row of rows) await cancelRelative(runs, organizationId, row["id"] as RunId);
 }
 
-/** It may have ended meanwhile. */
+/** It may have ended meanwhile, or never begun. Its parent waits for it no more. */
 async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
   try {
     const { run, changed } = await commitCancel(runs, organizationId, id);
-    if (changed) await afterEnd(runs, { ...run, limited: true, hasChildren: true });
+    if (changed) await afterEnd(runs, { ...run, parent: null, limited: true });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
   }
 }
 
 /**
- * What a crash between a run's end and `afterEnd` left undone: parents of children that have ended since then, and
- * children whose parents did not complete.
+ * What a crash after a commit left undone: parents look at children that have ended since then, and children are cancelled
+ * whose step is not open any more (`afterEnd`, `cancelLeft`).
  */
 export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
   const parents = await runs.database.query(
@@ -68,9 +78,18 @@ export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
     [new Date(runs.clock.now()), since],
   );
   for (const row of parents) await wakeParent(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
-  const orphans = await runs.database.query(
-    `select c.id, c.organization_id from runs c join runs p on p.id = c.parent_run_id
-      where c.parent_awaits and c.status in (${OPEN_STATUSES_SQL}) and p.status in ('failed', 'cancelled')`,
-  );
+  const orphans = await runs.database.query(ORPHANS);
   for (const row of orphans) await cancelRelative(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
 }
+
+/** Open steps are read once a parent: it may have 10,000 of them, and a hundred children at a time. */
+const ORPHANS = `
+  with children as materialized (
+    select id, organization_id, parent_run_id from runs where parent_awaits and status in (${OPEN_STATUSES_SQL})),
+  awaited as materialized (
+    select (s.state ->> 'childId')::uuid as id
+      from (select distinct parent_run_id from children) p
+     cross join lateral (
+       select state from steps
+        where run_id = p.parent_run_id and status in (${OPEN_STATUSES_SQL}) and state is not null offset 0) s)
+  select id, organization_id from children c where not exists (select 1 from awaited a where a.id = c.id)`;

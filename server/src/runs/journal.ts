@@ -3,7 +3,7 @@
  * which writes all of it in one statement behind the fence. The truth is the rows; this is thrown away at each unload.
  */
 import { WorkflowError, type ErrorFields } from "../definition/workflow-error.ts";
-import type { ApprovalId } from "../lib/ids.ts";
+import type { ApprovalId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../storage/schema.ts";
@@ -21,8 +21,8 @@ export class DuplicateStart extends Error {}
 export type JournalOptions = {
   head: Head;
   writer: Writer;
-  /** Called after each commit, never before. */
-  published: (change: Change) => void;
+  /** Called after each commit, never before; `left`: children that no step awaits any more. */
+  published: (change: Change, left: readonly RunId[]) => void;
   steps?: JournalStep[];
   /** The row of a run that is not in the database yet: it goes with the first commit. */
   start?: Pick<StartRow, "input" | "owner" | "wake_at" | "key" | "body_hash">;
@@ -31,7 +31,7 @@ export type JournalOptions = {
 export class Journal {
   readonly head: Head;
   readonly #writer: Writer;
-  readonly #published: (change: Change) => void;
+  readonly #published: JournalOptions["published"];
   readonly #steps = new Map<string, JournalStep>();
   readonly #open = new Set<JournalStep>();
   #committedStatus: RunStatus;
@@ -43,6 +43,7 @@ export class Journal {
   #attempts: AttemptRow[] = [];
   #newApprovals: ApprovalRow[] = [];
   #approvalChanges: ApprovalChange[] = [];
+  #left: RunId[] = [];
   #woken = false;
   #bytes = 0;
   /** What was kept since the last commit, about. */
@@ -84,9 +85,9 @@ export class Journal {
     return this.#bytes + this.keptBytes > LIMITS.runBytes;
   }
 
-  /** Whether a step has started a run. */
-  get hasChildren(): boolean {
-    return [...this.#steps.values()].some(({ state }) => state.childId !== undefined);
+  /** Enough has gathered, or a child is to be cancelled that no step awaits any more. */
+  get isDue(): boolean {
+    return this.keptBytes > LIMITS.batchBytes || this.#left.length > 0;
   }
 
   get steps(): Iterable<JournalStep> {
@@ -149,12 +150,13 @@ export class Journal {
   }
 
   close(step: JournalStep, status: StepStatus, now: number): void {
+    if (step.state.awaits) this.#left.push(step.state.childId!);
     step.status = status;
     step.finishedAt = now;
     this.touch(step);
   }
 
-  /** Closes what is open below a step that is left early; its open approvals are withdrawn. */
+  /** Closes what is open below a step that is left early; its open approvals are withdrawn, its children cancelled. */
   closeBelow(key: string, status: StepStatus, now: number): void {
     const below = key === "" ? "" : `${key}/`;
     for (const step of this.#open) {
@@ -218,12 +220,14 @@ export class Journal {
   }
 
   async #writeTaken(now: number, release: { wakeAt: number | null } | undefined): Promise<void> {
+    const left = this.#left;
+    this.#left = [];
     const write = this.#take(now, release);
     const head = { ...this.head };
     this.#check(await this.#writer.add(write));
     this.#committed = head;
     const approvals = [...write.approvals, ...write.approvalChanges].map(({ id }) => id);
-    this.#published({ head, steps: write.steps, approvals });
+    this.#published({ head, steps: write.steps, approvals }, left);
   }
 
   #check(written: Written): void {

@@ -59,7 +59,7 @@ export type StepState = {
   /** A wait's or a retry delay's end, ms. */
   until?: number;
   approvalId?: ApprovalId;
-  /** The run that this step has started, and whether it waits for it. */
+  /** The run that this step has started, and whether it waits for it and has not seen its end. */
   childId?: RunId;
   awaits?: boolean;
   items?: Json[];

@@ -11,7 +11,8 @@ import { isFinal } from "./states.ts";
 
 /**
  * The child's id is committed with this step before the child is started, so that a repeat starts no second one. Its
- * output is the task's; its failure is the task's error. With `await: false` the task goes on with its own input.
+ * output is the task's; its failure is the task's error. With `await: false` the task goes on with its own input. A
+ * child that is still awaited when the step is closed is cancelled (journal.ts, families.ts).
  */
 export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>): Promise<Json> {
   const { execution, input, step, scope, variables } = frame;
@@ -22,17 +23,19 @@ export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>)
     }
     step.input = await evaluated(execution, body.input, input, variables);
     step.state.childId = newId();
-    step.state.awaits = body.awaits;
+    if (body.awaits) step.state.awaits = true;
     journal.touch(step);
   }
   await execution.commit();
   const id = step.state.childId;
-  let child = await parts.startChild({ ...body, id, parent: journal.head, input: step.input! });
+  const request = { ...body, id, parent: journal.head, input: step.input! };
+  let child = await parts.startChild(request, execution.signal);
   if (!body.awaits) return input;
   while (!isFinal(child.status)) {
     await execution.waitForSignal(scope);
     child = (await parts.readRun(journal.head.organizationId, id))!;
   }
+  delete step.state.awaits;
   return outcomeOf(child);
 }
 

@@ -7,7 +7,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { AgentId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import { wakeNew } from "./admit-runs.ts";
-import { executionParts } from "./advance-run.ts";
+import { committed, executionParts } from "./advance-run.ts";
 import { dueAt } from "./due.ts";
 import { Execution } from "./execution.ts";
 import { keyColumns, startOnce, type IdempotencyKey } from "./idempotency-key.ts";
@@ -16,7 +16,7 @@ import { Journal } from "./journal.ts";
 import { runOf, type Head } from "./loaded-run.ts";
 import { newHead, prepareRun, type NewRun, type Starter } from "./new-run.ts";
 import type { Run, Step } from "./run.ts";
-import { publish, type Runs } from "./runs.ts";
+import type { Runs } from "./runs.ts";
 import { isFinal } from "./states.ts";
 import { untilSettled } from "./wait-for-run.ts";
 
@@ -92,7 +92,7 @@ async function accept(
   const journal = new Journal({
     head,
     writer: runs.writer,
-    published: (change) => publish(runs, change),
+    published: committed(runs),
     start: {
       input: inputText,
       owner: claims ? runs.instanceId : null,
