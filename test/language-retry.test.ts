@@ -165,12 +165,43 @@ do:
   expect(run.steps[0].attempts[0].error.detail).toMatch(/attempt took longer/);
 });
 
-test("a step has at most 1,000 attempts", async () => {
-  const run = await runOf(server, flaky("limit: {attempt: {count: 1000}}"), { failures: 9_999 });
-  expect(run.error).toMatchObject({
-    type: expect.stringMatching(/\/runtime$/),
-    detail: expect.stringMatching(/1000 attempts/),
+test.each([
+  ["with the most that may be written", "limit: {attempt: {count: 1000}}"],
+  ["without a count", "delay: {milliseconds: 1}"],
+])("a step has at most 1,000 attempts, %s: the retry is used up then", async (_, policy) => {
+  const run = await runOf(server, flaky(policy), { failures: 9_999 });
+  expect(run).toMatchObject({ status: "failed", error: { status: 418, step: 3 } });
+  expect(run.steps[0].attempts).toHaveLength(1_000);
+  const caught = await runOf(server, flaky(policy, ", do: [{mend: {set: {mended: '${ $error.status }'}}}]"), {
+    failures: 9_999,
   });
+  expect(caught.output).toEqual({ mended: 418 });
+});
+
+test.each([
+  ["they are shared out", 1, "as it should"],
+  ["and the one too many fails", 2, "a step has at most 1000 attempts"],
+])("within another retry a step has 1,000 attempts in all: %s", async (_, count, problem) => {
+  const run = await runOf(
+    server,
+    `
+do:
+- outer:
+    try:
+      - inner:
+          try: [{fail: {${RAISE()}}}]
+          catch: {retry: {limit: {attempt: {count: 600}}}}
+    catch: {retry: {limit: {attempt: {count: ${count}}}}, do: [{mend: {set: {problem: '\${ $error.detail }'}}}]}
+`,
+  );
+  expect(run.output).toEqual({ problem });
+  expect(run.steps[2].attempts).toHaveLength(1_000);
+});
+
+test("a larger count is refused at publish", async () => {
+  await expect(runOf(server, flaky("limit: {attempt: {count: 1001}}"))).rejects.toThrow(
+    /count\\*" must be at most 1000; write a whole number from 1 to 1000/,
+  );
 });
 
 test("tries within tries; a long pause survives a restart", async () => {

@@ -3,6 +3,7 @@ import type { Variables } from "../definition/expressions/expressions.ts";
 import type { Block, Body, Catch, PlanTask, Retry } from "../definition/plan.ts";
 import { lastSegment, WorkflowError, type ErrorFields } from "../definition/workflow-error.ts";
 import { isObject, type Json } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { runCall } from "./call-task.ts";
 import type { Execution } from "./execution.ts";
 import type { Frame } from "./frame.ts";
@@ -136,7 +137,7 @@ async function allowed(
   return !(rule.exceptWhen && truthy(await evaluated(execution, rule.exceptWhen, data, variables)));
 }
 
-/** The delay before the next try in ms, or undefined when the policy allows none. */
+/** The delay before the next try in ms, or undefined when the policy, or the limit of attempts, allows none. */
 async function retryDelay(
   execution: Execution,
   retry: Retry,
@@ -146,7 +147,7 @@ async function retryDelay(
 ): Promise<number | undefined> {
   const { state } = step;
   const again = state.try!;
-  if (retry.attempts !== undefined && again > retry.attempts) return undefined;
+  if (again > (retry.attempts ?? Infinity) || step.attempt >= LIMITS.attemptsPerStep) return undefined;
   if (!(await allowed(execution, retry, error, variables))) return undefined;
   const span = async (template: Retry["delay"]): Promise<number> =>
     template ? asDuration(await evaluated(execution, template, error, variables)) : 0;
