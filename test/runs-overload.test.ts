@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
 import { agentOf } from "./runs.ts";
 
 const RUN_AGENT = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status } }";
@@ -41,11 +42,11 @@ test("runs beyond the slots are pending, another organization's run goes first, 
   await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
   const agentId = await agentOf(server, `do: [{hold: {call: http, with: {method: post, endpoint: '${door.url}'}}}]`);
   const started: string[] = [];
-  const client = async (): Promise<void> => {
+  const starter = async (): Promise<void> => {
     while (started.length < STARTS)
       started.push((await server.data(RUN_AGENT, { input: { agentId } })).runAgent.status);
   };
-  await Promise.all(Array.from({ length: 16 }, client));
+  await Promise.all(Array.from({ length: 16 }, starter));
   expect(started.filter((status) => status === "pending").length).toBeGreaterThanOrEqual(100);
   expect(new Set(started)).toEqual(new Set(["pending", "running"]));
 
@@ -55,6 +56,13 @@ test("runs beyond the slots are pending, another organization's run goes first, 
   const neighbour = await server.organization("neighbour");
   const input = { agentId: await publish(server, "echo", neighbour), input: { a: 1 }, wait: 30 };
   expect((await server.data(RUN_AGENT, { input }, neighbour.apiKey)).runAgent.status).toBe("completed");
+  // Waits of 100 ms: a claim for each would be 31.
+  const slow = { agentId: await publish(server, "slow", neighbour), wait: 30 };
+  expect((await server.data(RUN_AGENT, { input: slow }, neighbour.apiKey)).runAgent.status).toBe("completed");
+  const client = await connectTo(server);
+  const { rows } = await client.query("select epoch from runs order by id desc limit 1");
+  await client.end();
+  expect(rows[0].epoch).toBeLessThan(20);
   expect(await left("pending")).toHaveLength(1);
 
   door.open();
