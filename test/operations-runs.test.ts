@@ -221,6 +221,20 @@ describe("relatives", () => {
     expect(child.steps).toEqual([{ name: "greet", position: "greet#1", child: null }]);
   });
 
+  test("runs start runs 16 deep, one that starts itself too", async () => {
+    const agentId = await agentOf(
+      server,
+      "do: [{again: {run: {workflow: {namespace: test, name: itself, version: latest}}}}]",
+      "itself",
+    );
+    const run = await ran(server, agentId);
+    expect(run).toMatchObject({ status: "failed", error: { detail: "runs start runs at most 16 deep" } });
+    const { runs } = await server.data("query($filter: RunFilter!) { runs(filter: $filter) { nodes { status } } }", {
+      filter: { agentId },
+    });
+    expect(runs.nodes).toEqual(Array.from({ length: 17 }, () => ({ status: "failed" })));
+  });
+
   test("a step whose run was never started has none", async () => {
     const run = await ran(
       server,

@@ -50,6 +50,8 @@ export function startRow(
     started_by_kind: head.startedBy.kind,
     started_by_id: head.startedBy.id,
     ...payload,
+    // Nothing of it is committed yet, whatever the journal takes for changed.
+    state: Object.keys(head.state).length > 0 ? JSON.stringify(head.state) : null,
     created_at: head.createdAt,
     started_at: head.startedAt,
     finished_at: head.finishedAt,
