@@ -74,6 +74,22 @@ do:
   expect(run.steps[0].duration).toBeLessThan(10_000);
 });
 
+test("between two items of an each: none is left out in silence", async () => {
+  const slow = "{sum: (reduce range(600000) as $n (0; . + $n))}";
+  const run = await runOf(
+    server,
+    `
+do:
+- all:
+    timeout: {after: {milliseconds: 30}}
+    call: each:1.0.0@default
+    with: {in: '\${ [range(3)] }', concurrency: 1, do: [{add: {set: '\${ ${slow} }'}}]}
+- after: {set: {a: 1}}
+`,
+  );
+  expect(run.error).toMatchObject({ detail: "all took longer than its timeout" });
+});
+
 test("of the run: in memory, and after it was unloaded", async () => {
   for (const [after, least] of [
     ["{milliseconds: 200}", 200],

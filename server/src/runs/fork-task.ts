@@ -105,6 +105,8 @@ async function together(frame: Frame, count: number, most: number, branch: Branc
   if (lines > 0) branches.fork(lines);
   await Promise.all(Array.from({ length: lines }, line));
   if (thrown) throw thrown.reason;
+  // A timeout or a cancel between two items leaves the rest undone without anything being thrown.
+  if (next < count) frame.scope.signal.throwIfAborted();
   const ends = results.some(({ then }) => then === "end");
   return { output: results.map(({ output }) => output), then: ends ? "end" : "continue" };
 }
