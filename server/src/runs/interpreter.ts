@@ -155,7 +155,7 @@ async function runOpen(
   const { output, context } = await outputOf(execution, task, raw, all);
   // From here to `close` nothing else may come between: a commit has the row and the context of a task, or neither.
   execution.journal.keep(step, output, sized(output));
-  if (context !== undefined) execution.journal.head.state.context = context;
+  if (context !== undefined) step.state.context = execution.journal.head.state.context = context;
   if (then === task.then) delete step.state.then;
   else step.state.then = then;
   delete step.state.items;

@@ -67,8 +67,12 @@ export type StepState = {
   try?: number;
   tryStartedAt?: number;
   firstTryAt?: number;
+  /** The try from which the retry policy counts, where that is not the first: in a run that tries another again. */
+  firstTry?: number;
   /** The error that is being caught by `catch.do`. */
   caught?: ErrorFields;
+  /** `$context` as this step has exported it: what a run that keeps the step begins with. */
+  context?: Json;
   /** The task's input after `input.from`, where `input` shows a call's arguments instead. */
   taskInput?: Json;
 };

@@ -2,6 +2,15 @@
 import type { Block, Plan, PlanTask } from "../definition/plan.ts";
 import { singleCall } from "./try-task.ts";
 
+/** The key of the step around a key (`loop#1` of `loop#1/2/greet#1`); empty: there is none. */
+export function enclosing(key: string): string {
+  let end = key.lastIndexOf("/");
+  // The number of an item, or the way into a catch.
+  while (end > 0 && !key.slice(key.lastIndexOf("/", end - 1) + 1, end).includes("#"))
+    end = key.lastIndexOf("/", end - 1);
+  return key.slice(0, Math.max(0, end));
+}
+
 /** The kind of the task that a key (`fetch#1`, `loop#1/2/greet#1`, `try#1/catch/tell#1`) names; undefined: there is none. */
 export function kindAt(plan: Plan, key: string): string | undefined {
   let blocks: Block[] = [plan.block];

@@ -3,17 +3,17 @@
  * the same version or another that has the same tasks up to it.
  */
 import type { Caller } from "../auth/caller.ts";
-import type { Plan } from "../definition/plan.ts";
-import { badInput, conflict, notFound } from "../lib/errors.ts";
+import { conflict, notFound } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
 import { wakeNew } from "./admit-runs.ts";
+import { checkFit } from "./check-fit.ts";
 import { readJournalSteps } from "./claim.ts";
 import { dueAt } from "./due.ts";
 import { keyColumns, startOnce, type IdempotencyKey } from "./idempotency-key.ts";
 import { Journal } from "./journal.ts";
-import { runOf, type JournalStep, type RunState } from "./loaded-run.ts";
+import { contextOf, firstStep, keep } from "./kept-steps.ts";
+import { runOf, type RunState } from "./loaded-run.ts";
 import { newHead, prepareRun } from "./new-run.ts";
-import { kindAt } from "./plan-path.ts";
 import { readRunState } from "./read.ts";
 import type { Run } from "./run.ts";
 import { publish, type Runs } from "./runs.ts";
@@ -58,14 +58,15 @@ async function startAgain(
     version: request.version ?? run.version,
   });
   const steps = await readJournalSteps(runs.database, run);
-  const kept = keep(steps, firstStep(steps, request.fromStep), runs.clock.now());
+  const old = { steps, failed: steps.find(({ number }) => number === run.error?.step) };
+  const kept = keep(old, firstStep(old, request.fromStep), runs.clock.now());
   checkFit(prepared.version.plan, prepared.version.version, kept);
-  const { deadline: _deadline, ...keptState } = state;
+  const { deadline: _deadline, context: _context, ...keptState } = state;
   const head = newHead(runs, prepared, {
     organizationId: caller.organizationId,
     startedBy: starterOf(caller),
     retryOf: run.id,
-    state: keptState,
+    state: { ...keptState, ...contextOf(kept) },
   });
   const journal = new Journal({
     head,
@@ -78,50 +79,4 @@ async function startAgain(
   await journal.commit(runs.clock.now());
   await wakeNew(runs, head);
   return runOf(journal.committed);
-}
-
-function firstStep(steps: JournalStep[], wanted: number | undefined): JournalStep {
-  const found =
-    wanted === undefined
-      ? (deepest(steps.filter(({ status }) => status === "failed" || status === "cancelled")) ?? steps[0])
-      : steps.find(({ number }) => number === wanted);
-  if (!found) {
-    const message = wanted === undefined ? "the run has no steps: start it anew" : `the run has no step ${wanted}`;
-    throw badInput(message, [{ path: "input.fromStep", code: "unknown_step", message }]);
-  }
-  return found;
-}
-
-/** The first of them that encloses none of the others: composite tasks fail with what is in them. */
-const deepest = (steps: JournalStep[]): JournalStep | undefined =>
-  steps.find(({ key }) => !steps.some((other) => other.key.startsWith(`${key}/`)));
-
-/** The steps before it, as copies; those that enclose it are open again. */
-function keep(steps: JournalStep[], from: JournalStep, now: number): JournalStep[] {
-  return steps
-    .filter(({ number }) => number < from.number)
-    .map((step) => {
-      const copy = { ...step, state: { ...step.state } };
-      if (!from.key.startsWith(`${step.key}/`)) return copy;
-      const { deadline: _deadline, caught, ...state } = copy.state;
-      const catching = from.key.startsWith(`${step.key}/catch/`);
-      return {
-        ...copy,
-        status: "running" as const,
-        state: catching && caught ? { ...state, caught } : state,
-        output: undefined,
-        error: null,
-        startedAt: now,
-        finishedAt: null,
-      };
-    });
-}
-
-function checkFit(plan: Plan, version: string, kept: JournalStep[]): void {
-  for (const step of kept) {
-    const kind = kindAt(plan, step.key);
-    if (kind === step.kind) continue;
-    const differs = kind === undefined ? "has no such task" : `has a task of kind ${kind} there`;
-    throw conflict(`step ${step.number} (${step.name}, ${step.kind}) does not fit: version ${version} ${differs}`);
-  }
 }

@@ -71,7 +71,7 @@ async function tryCall(frame: Frame, task: PlanTask, scope: Scope): Promise<Resu
   step.kind = task.kind;
   const raw = await runCall({ ...frame, task, scope, variables }, task.body as Extract<Body, { is: "call" }>);
   const { output, context } = await outputOf(execution, task, raw, variables);
-  if (context !== undefined) execution.journal.head.state.context = context;
+  if (context !== undefined) step.state.context = execution.journal.head.state.context = context;
   return { output, then: task.then === "end" ? "end" : "continue" };
 }
 
@@ -146,7 +146,7 @@ async function retryDelay(
   variables: () => Variables,
 ): Promise<number | undefined> {
   const { state } = step;
-  const again = state.try!;
+  const again = state.try! - (state.firstTry ?? 1) + 1;
   if (again > (retry.attempts ?? Infinity) || step.attempt >= LIMITS.attemptsPerStep) return undefined;
   if (!(await allowed(execution, retry, error, variables))) return undefined;
   const span = async (template: Retry["delay"]): Promise<number> =>

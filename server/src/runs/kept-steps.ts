@@ -1,0 +1,96 @@
+/** What a run that tries another again keeps of that one's journal. */
+import { badInput } from "../lib/errors.ts";
+import type { Json } from "../lib/json.ts";
+import type { JournalStep, StepState } from "./loaded-run.ts";
+import { enclosing } from "./plan-path.ts";
+
+/** `failed`: the step that raised the error which ended the old run. */
+export type OldSteps = { steps: JournalStep[]; failed: JournalStep | undefined };
+
+/** The step that is done again first: the one that failed or was stopped by default. Throws BAD_USER_INPUT. */
+export function firstStep({ steps, failed }: OldSteps, wanted: number | undefined): JournalStep {
+  const found =
+    wanted === undefined
+      ? (firstStopped(steps, failed?.key ?? "") ?? failed ?? steps[0])
+      : steps.find(({ number }) => number === wanted);
+  if (!found) {
+    const message = wanted === undefined ? "the run has no steps: start it anew" : `the run has no step ${wanted}`;
+    throw badInput(message, [{ path: "input.fromStep", code: "unknown_step", message }]);
+  }
+  return found;
+}
+
+/** The first that was cancelled in the middle of its work, with all around it up to `within`; none of those around it. */
+function firstStopped(steps: JournalStep[], within: string): JournalStep | undefined {
+  const reached = new Set([within]);
+  const stopped = steps.filter(({ key, status }) => {
+    const isStopped = status === "cancelled" && reached.has(enclosing(key));
+    if (isStopped) reached.add(key);
+    return isStopped;
+  });
+  return stopped.find((step) => !stopped.some((other) => encloses(step, other)));
+}
+
+const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.startsWith(`${step.key}/`);
+
+/**
+ * The steps before `from`, as copies. Open again are those around it, and of the rest those that have no result to keep:
+ * what was cancelled in another branch, and what failed with the old run.
+ */
+export function keep({ steps, failed }: OldSteps, from: JournalStep, now: number): JournalStep[] {
+  const before = steps.filter(({ number }) => number < from.number);
+  const open = new Map<string, JournalStep>();
+  return before.map((step) => {
+    const copy = { ...step, state: { ...step.state } };
+    const hasResult = step.status !== "cancelled" && step !== failed && !(failed && encloses(step, failed));
+    if (!isReached(step, open) || (hasResult && !encloses(step, from))) return copy;
+    const isBegun = encloses(step, from) || before.some((other) => encloses(step, other));
+    const reopened: JournalStep = {
+      ...copy,
+      status: "running",
+      state: isBegun ? begunState(step, from) : {},
+      input: isBegun ? copy.input : undefined,
+      output: undefined,
+      error: null,
+      startedAt: now,
+      finishedAt: null,
+    };
+    open.set(step.key, reopened);
+    return reopened;
+  });
+}
+
+/** Whether the run comes to this row again: not to that of an earlier try, nor into a `try` whose error was caught. */
+function isReached({ key, round }: JournalStep, open: ReadonlyMap<string, JournalStep>): boolean {
+  const around = enclosing(key);
+  if (around === "") return true;
+  const parent = open.get(around);
+  if (!parent) return false;
+  const { try: number, caught } = parent.state;
+  if (number === undefined) return round === parent.round;
+  if (key.startsWith(`${around}/catch/`)) return caught !== undefined;
+  return caught === undefined && round === `${parent.round}${number}.`;
+}
+
+/** What the steps inside are kept for. Times and tries are counted anew. */
+function begunState(step: JournalStep, from: JournalStep): StepState {
+  const { items, taskInput, try: number, caught } = step.state;
+  const isCaught = caught !== undefined && (!encloses(step, from) || from.key.startsWith(`${step.key}/catch/`));
+  return {
+    ...(items && { items }),
+    ...(taskInput !== undefined && { taskInput }),
+    ...(number !== undefined && { try: number, firstTry: number }),
+    ...(isCaught && { caught }),
+  };
+}
+
+/** `$context` as the kept steps left it. A step ends after those inside it. */
+export function contextOf(kept: JournalStep[]): { context?: Json } {
+  const last = kept
+    .filter(({ state }) => state.context !== undefined)
+    .toSorted(
+      (a, b) => a.finishedAt! - b.finishedAt! || (encloses(a, b) ? 1 : encloses(b, a) ? -1 : a.number - b.number),
+    )
+    .at(-1);
+  return last ? { context: last.state.context! } : {};
+}

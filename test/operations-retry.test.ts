@@ -1,0 +1,197 @@
+/** `retryRun` from every kind of place: what is kept, what is done again, and when the journal fits a version no more. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { agentOf, decide, ENDED, ran, stepsOf, until } from "./runs.ts";
+import { startSink, type Sink } from "./sink.ts";
+
+let server: TestServer;
+let sink: Sink;
+beforeAll(async () => {
+  [server, sink] = await Promise.all([startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.0/8" } }), startSink()]);
+});
+afterAll(async () => {
+  await Promise.all([server[Symbol.asyncDispose](), sink[Symbol.asyncDispose]()]);
+});
+
+const RETRY = "mutation($input: RetryRunInput!) { retryRun(input: $input) { id } }";
+const retry = (input: object) => server.graphql(RETRY, { input });
+/** Waits until it has ended. */
+async function retried(input: object): Promise<Data> {
+  const { data } = await retry(input);
+  return until(server, data.retryRun.id, ...ENDED);
+}
+
+let names = 0;
+/** A run of `body`, and `mended` published as version 2.0.0 beside it. */
+async function failedRun(body: string, mended?: string, input: object = {}): Promise<Data> {
+  const name = `retried-${++names}`;
+  const run = await ran(server, await agentOf(server, `do:\n${body}`, name), input);
+  if (mended) {
+    const definition = `document: {dsl: '1.0.3', namespace: test, name: ${name}, version: '2.0.0'}\ndo:\n${mended}`;
+    const { projectId } = server.world;
+    await server.data("mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }", {
+      input: { projectId, definition },
+    });
+  }
+  return run;
+}
+
+const step = (run: Data, name: string): Data => run.steps.find((one: Data) => one.name === name);
+const broken = (name: string, condition = "true"): string =>
+  `{${name}: {if: '\${ ${condition} }', raise: {error: {type: 'https://example.org/errors/broken', status: 500}}}}`;
+
+test("goes on at the step that failed the run, not at one whose error was caught", async () => {
+  const first = await failedRun(`
+  - attempt: {try: [${broken("caught")}], catch: {do: [{mended: {set: {a: 1}}}]}}
+  - middle: {set: {b: 1}}
+  - ${broken("last")}
+`);
+  await server.clock.advance(1_000);
+  const again = await retried({ runId: first.id });
+  expect(stepsOf(again)).toEqual(stepsOf(first));
+  expect(step(again, "middle").finishedAt).toBe(step(first, "middle").finishedAt);
+  expect(step(again, "last").finishedAt).not.toBe(step(first, "last").finishedAt);
+});
+
+const branches = (condition: string): string => `
+  - both:
+      fork:
+        branches:
+          - ask: {call: 'approval:1.0.0@default', with: {question: Really?}}
+          - call: {call: http, with: {method: GET, endpoint: '${sink.url}/hang/1?run=branches&step=1'}}
+          - work: {do: [{pause: {wait: {milliseconds: 50}}}, ${broken("last", condition)}]}
+`;
+
+test("in a branch: what the others had begun is done again, with a question and a call of its own", async () => {
+  const first = await failedRun(branches("true"), branches("false"));
+  expect(stepsOf(first)).toEqual([
+    "both failed",
+    "ask cancelled",
+    "call cancelled",
+    "work failed",
+    "pause completed",
+    "last failed",
+  ]);
+  const { data } = await retry({ runId: first.id, version: "2.0.0" });
+  expect((await decide(server, data.retryRun.id, "approve")).errors).toBeUndefined();
+  const again = await until(server, data.retryRun.id, ...ENDED);
+  expect(again).toMatchObject({ status: "completed", output: [{ approved: true }, { received: 2 }, {}] });
+  expect(step(again, "call").attempts).toHaveLength(1);
+  expect(step(again, "pause").finishedAt).toBe(step(first, "pause").finishedAt);
+});
+
+test("from a step behind the failed one in another branch: the failed one is done again, too", async () => {
+  const body = (condition: string): string =>
+    `  - both: {fork: {branches: [${broken("bad", condition)}, {other: {wait: {milliseconds: 200}}}]}}\n`;
+  const first = await failedRun(body("true"), body("false"));
+  expect(stepsOf(first)).toEqual(["both failed", "bad failed", "other cancelled"]);
+  const again = await retried({ runId: first.id, fromStep: 3, version: "2.0.0" });
+  expect(stepsOf(again)).toEqual(["both completed", "bad skipped", "other completed"]);
+});
+
+test("a task that took too long goes on in the middle, with a new time", async () => {
+  const first = await failedRun(
+    "  - work: {timeout: {after: PT1.5S}, do: [{one: {set: {a: 1}}}, {two: {wait: '${ $workflow.input.pause }'}}]}\n",
+    "  - work: {timeout: {after: PT1.5S}, do: [{one: {set: {a: 1}}}, {two: {wait: PT0.1S}}]}\n",
+    { pause: "PT1H" },
+  );
+  expect(stepsOf(first)).toEqual(["work failed", "one completed", "two cancelled"]);
+  await server.clock.advance(10_000);
+  const again = await retried({ runId: first.id, version: "2.0.0" });
+  expect(again).toMatchObject({ status: "completed", output: { a: 1 } });
+  expect(step(again, "one").finishedAt).toBe(step(first, "one").finishedAt);
+});
+
+test("in a try whose tries were used up: they are counted anew, and so are their times", async () => {
+  const first = await failedRun(`
+  - attempt:
+      try:
+        - one: {set: {a: 1}}
+        - call: {call: http, with: {method: GET, endpoint: '${sink.url}/refuse/3?run=try&step=1'}}
+      catch: {retry: {limit: {attempt: {count: 1, duration: PT5S}, duration: PT10S}}}
+`);
+  expect(first.status).toBe("failed");
+  await server.clock.advance(20_000);
+  const again = await retried({ runId: first.id });
+  expect(again).toMatchObject({ status: "completed", output: { received: 4 } });
+});
+
+test.each([true, false])(
+  "$context is what the kept steps had made of it; the run's end was awaited: %s",
+  async (waits) => {
+    const add = (what: string): string => `export: {as: '\${ ($context // []) + ["${what}"] }'}`;
+    const agentId = await agentOf(
+      server,
+      `
+do:
+  - one: {set: {n: 1}, ${add("one")}}
+  - group:
+      do:
+        - two: {set: {n: 2}, ${add("two")}}
+        - three: {try: [{inner: {set: {n: 3}}}], catch: {}, ${add("three")}}
+      ${add("group")}
+  - four: {set: {n: 4}, ${add("four")}}
+  - last: {set: {context: '\${ $context }'}}
+`,
+    );
+    const whole = ["one", "two", "three", "group", "four"];
+    const started = await server.data("mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
+      input: { agentId, ...(waits && { wait: 30 }) },
+    });
+    const first = await until(server, started.runAgent.id, "completed");
+    expect(first.output).toEqual({ context: whole });
+    for (const { number } of first.steps) {
+      const again = await retried({ runId: first.id, fromStep: number });
+      expect(again, `from ${number}`).toMatchObject({ status: "completed", output: { context: whole } });
+    }
+  },
+);
+
+const ONE = "{one: {set: {n: 1}}}";
+const TWO = "{two: {set: {n: 2}}}";
+const NEW = "{new: {set: {n: 9}}}";
+const BAD = broken("bad");
+const list = (...tasks: string[]): string => tasks.map((task) => `  - ${task}\n`).join("");
+const loop = (...tasks: string[]): string => `  - loop: {for: {in: '\${ [1] }'}, do: [${tasks.join(", ")}]}\n`;
+const attempt = (...tasks: string[]): string => `  - attempt: {try: [${BAD}], catch: {do: [${tasks.join(", ")}]}}\n`;
+const jump = (then: string): string => `{jump: {switch: [{to: {then: ${then}}}]}}`;
+
+test.each([
+  [
+    "a task before a kept one",
+    list(ONE, TWO, BAD),
+    list(ONE, NEW, TWO, BAD),
+    "step 2 (two, set)",
+    "comes to new before it",
+  ],
+  ["another order", list(ONE, TWO, BAD), list(TWO, ONE, BAD), "step 1 (one, set)", "comes to two before it"],
+  ["a first task", list(ONE, BAD), list(NEW, ONE, BAD), "step 1 (one, set)", "comes to new before it"],
+  ["in a loop", loop(ONE, TWO, BAD), loop(ONE, NEW, TWO, BAD), "step 3 (two, set)", "comes to new before it"],
+  ["in a catch", attempt(ONE, TWO, BAD), attempt(NEW, ONE, TWO, BAD), "step 3 (one, set)", "comes to new before it"],
+  [
+    "no place to go on at",
+    list(jump("bad"), ONE, BAD),
+    list("{jump: {switch: [{to: {then: one}}]}}", ONE, broken("worse")),
+    "step 1 (jump, switch)",
+    "has no task bad to go on at",
+  ],
+  [
+    "an end before it",
+    list(ONE, TWO, BAD),
+    list("{one: {set: {n: 1}, then: exit}}", TWO, BAD),
+    "step 2 (two, set)",
+    "does not come to it",
+  ],
+])("a version with %s does not fit, and the step is named", async (_, body, mended, named, why) => {
+  const first = await failedRun(body, mended);
+  const { errors } = await retry({ runId: first.id, version: "2.0.0" });
+  const message = `${named} does not fit: version 2.0.0 ${why}`;
+  expect(errors?.[0]).toMatchObject({ message, extensions: { code: "CONFLICT" } });
+});
+
+test("a version with a task before the failed one fits", async () => {
+  const first = await failedRun(list(ONE, BAD), list(ONE, NEW, broken("bad", "false")));
+  const again = await retried({ runId: first.id, version: "2.0.0" });
+  expect(stepsOf(again)).toEqual(["one completed", "new completed", "bad skipped"]);
+  expect(step(again, "one").finishedAt).toBe(step(first, "one").finishedAt);
+});
