@@ -46,8 +46,16 @@ describe("runAt", () => {
     await server.data(`mutation { cancelRun(runId: "${runAgent.id}") { id } }`);
     await server.clock.advance(HOUR_MS);
     expect(await until(server, runAgent.id, ...ENDED)).toMatchObject({ status: "cancelled", startedAt: null });
-    const { errors } = await server.graphql(START, { input: { agentId, runAt: "tomorrow" } });
-    expect(errors![0]!.extensions.code).toBe("BAD_USER_INPUT");
+    for (const no of [
+      "tomorrow",
+      "2027-02-30T00:00:00Z",
+      "2027-01-01T24:00:00Z",
+      "2027-01-01T00:00:60Z",
+      "2027-01-01",
+    ]) {
+      const { errors } = await server.graphql(START, { input: { agentId, runAt: no } });
+      expect(errors?.[0]?.extensions.code, no).toBe("BAD_USER_INPUT");
+    }
   });
 });
 
