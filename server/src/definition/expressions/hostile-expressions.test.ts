@@ -69,7 +69,7 @@ test("a program that was late does not take the others' threads again, and a sto
 test.each([
   ["evaluates", evaluate],
   ["checks", (expressions: Expressions, text: string, of: OrganizationId) => expressions.check(text, of)],
-])("what another organization %s waits for those under way, not for all that are queued", async (_, ask) => {
+])("what another organization %s does not wait for those that are queued", async (_, ask) => {
   await using expressions = createExpressions({ log });
   let settled = 0;
   const hostile = Array.from({ length: 35 }, (__, n) =>
@@ -78,7 +78,7 @@ test.each([
       .then(() => settled++),
   );
   await ask(expressions, "[3] | @csv", OURS);
-  // The two under way, the one whose turn was next, and what ended meanwhile.
+  // What ended while its own thread was started.
   expect(settled).toBeLessThan(8);
   await Promise.all(hostile);
 });

@@ -1,7 +1,7 @@
 /**
- * Two jq threads for all; organizations take turns, whatever each has queued. What takes longer than its time is run once
- * more, alone with more time, on a thread that is there for that: one heavy program after the other, out of the way of
- * the rest. So one organization's programs keep another's waiting for those under way at most.
+ * A few jq threads for all, of which one organization has two at most; organizations take turns, whatever each has queued.
+ * What takes longer than its time is run once more, alone with more time, on a thread that is there for that: one heavy
+ * program after the other, out of the way of the rest.
  */
 import type { OrganizationId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,7 +11,9 @@ import { JqThread, type Outcome } from "./jq-thread.ts";
 import type { Job } from "./jq-worker.ts";
 import type { Reply } from "./jq-program.ts";
 
-const THREADS = 2;
+const THREADS = 3;
+/** The third is for the others: it is started when two organizations need jq at the same time. */
+const MOST_SHARE = 2 / 3;
 /** Programs that were late are remembered, so that a workflow of them takes the others' threads once only. */
 const HEAVY_REMEMBERED = 1_000;
 
@@ -67,7 +69,7 @@ class Lane implements AsyncDisposable {
     this.#limitMs = limitMs;
     this.#threads = Array.from({ length: threads }, () => new JqThread());
     this.#idle = [...this.#threads];
-    this.#slots = new Slots(threads);
+    this.#slots = new Slots(threads, MOST_SHARE);
   }
 
   /** `isElsewhere` is asked when the job's turn comes: if so, it counts as late without having run. */
