@@ -3,7 +3,7 @@
 #   AUTOGRAPH_API_KEY=ag_live_… sh examples/clients/curl.sh agent_… '{"n": 1}'
 set -eu
 url=${AUTOGRAPH_URL:-http://127.0.0.1:4400}/graphql
-agent=$1
+agent=${1:?"say which agent: agent_…"}
 input=${2:-}
 [ -n "$input" ] || input='{}'
 ask() { # ask ACCEPT QUERY VARIABLES

@@ -1,7 +1,9 @@
 /**
  * Runs an agent and shows its steps as they happen: fetch for the operations, graphql-ws for the subscription.
  *
- *     AUTOGRAPH_API_KEY=ag_live_… node examples/clients/run-and-watch.ts order-intake '{"customer": "Ada", …}'
+ *     AUTOGRAPH_API_KEY=ag_live_… npx node examples/clients/run-and-watch.ts order-intake '{"customer": "Ada", …}'
+ *
+ * `npx node` is the Node that came with `npm ci`; one of your own runs it from 24 on.
  */
 import { createClient } from "graphql-ws";
 
@@ -23,8 +25,10 @@ async function graphql<Data>(query: string, variables: object = {}): Promise<Dat
 type Agents = { agents: { id: string; handle: string }[] };
 const { agents } = await graphql<Agents>("query { agents { id handle } }");
 const agentId = agents.find((agent) => agent.handle === handle)?.id;
-if (agentId === undefined)
-  throw new Error(`no agent ${handle}; there are ${agents.map((agent) => agent.handle).join(", ")}`);
+if (agentId === undefined) {
+  console.error(`say which agent: one of ${agents.map((agent) => agent.handle).join(", ")}`);
+  process.exit(1);
+}
 
 type Started = { runAgent: { id: string } };
 const start = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
