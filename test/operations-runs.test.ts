@@ -330,6 +330,54 @@ describe("setAgentLimit", () => {
     await eventually(async () => (await begun(agentId)).length === 3);
   });
 
+  /** From when it was to begin until it did, ms. */
+  const lateness = async (id: string): Promise<number> => {
+    const { runAt, startedAt } = (await server.data(`{ run(id: "${id}") { runAt startedAt } }`)).run;
+    return Date.parse(startedAt) - Date.parse(runAt);
+  };
+
+  test("runs of a limited agent begin at their time, not at the next sweep", async () => {
+    const agentId = await publish(server, "echo");
+    await limit(agentId, 1);
+    const ids: string[] = [];
+    const startAt = async (time: number): Promise<void> => {
+      const input = { agentId, runAt: new Date(time).toISOString() };
+      ids.push(
+        (await server.data("mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }", { input })).runAgent
+          .id,
+      );
+    };
+    const now = await server.clock.now();
+    for (const ms of [600, 1_600, 2_600, 3_600]) await startAt(now + HOUR_MS + ms);
+    await server.clock.advance(HOUR_MS);
+    for (const ms of [1_100, 2_100, 3_100]) await startAt(now + HOUR_MS + ms);
+    for (const id of ids) {
+      await until(server, id, "completed");
+      expect(await lateness(id)).toBeGreaterThanOrEqual(0);
+      expect(await lateness(id)).toBeLessThan(500);
+    }
+  });
+
+  test("holds for runs in memory: the end of one makes room at once", async () => {
+    const agentId = await agentOf(server, "do:\n  - nap: {wait: {milliseconds: 900}}\n");
+    const first = await start(server, agentId);
+    await limit(agentId, 1);
+    const next = await start(server, agentId);
+    const third = await start(server, agentId);
+    const finished = async (id: string): Promise<number> =>
+      Date.parse((await until(server, id, "completed")).finishedAt);
+    const began = async (id: string): Promise<number> => Date.parse((await until(server, id, "completed")).startedAt);
+    expect((await begun(agentId)).length).toBeLessThanOrEqual(1);
+    for (const [before, after] of [
+      [first, next],
+      [next, third],
+    ] as const) {
+      const pause = (await began(after)) - (await finished(before));
+      expect(pause).toBeGreaterThanOrEqual(0);
+      expect(pause).toBeLessThan(500);
+    }
+  });
+
   test("a run that pauses counts, and its end makes room", async () => {
     const agentId = await agentOf(server, "do:\n  - ask: {call: 'approval:1.0.0@default', with: {question: Go?}}\n");
     await limit(agentId, 1);

@@ -10,20 +10,33 @@ import type { Head } from "./loaded-run.ts";
 import type { Runs } from "./runs.ts";
 import { OPEN_STATUSES_SQL } from "./states.ts";
 
-type Admitting = Pick<Runs, "database" | "clock" | "engine" | "log" | "notices">;
+type Admitting = Pick<Runs, "database" | "clock" | "engine" | "log" | "notices" | "draining">;
+
+/** Parked runs whose time comes within this are admitted by a timer, later ones are found by a sweep before. */
+const AHEAD_MS = 6_000;
 
 /** After the commit of a start that was not begun by it. */
 export async function wakeNew(
   runs: Admitting,
   head: Pick<Head, "id" | "organizationId" | "agentId" | "limited" | "runAt">,
 ): Promise<void> {
-  if (head.limited) return admitRuns(runs, head.organizationId, head.agentId);
+  if (head.limited) {
+    if (head.runAt === null) return admitRuns(runs, head.organizationId, head.agentId);
+    return admitAt(runs, head.organizationId, head.agentId, head.runAt);
+  }
   wake(runs, head.organizationId, head.id, head.runAt);
 }
 
 function wake(runs: Admitting, organizationId: OrganizationId, id: RunId, at: number | null = null): void {
   runs.engine.wake(id, { organizationId, ...(at !== null && { at: new Date(at) }) });
   runs.notices.send({ kind: "wake", organizationId, id });
+}
+
+function admitAt(runs: Admitting, organizationId: OrganizationId, agentId: AgentId, at: number): void {
+  if (at > runs.clock.now() + AHEAD_MS) return;
+  runs.clock.at(at, () => {
+    if (!runs.draining) void admitRuns(runs, organizationId, agentId);
+  });
 }
 
 /** Makes as many parked runs of the agent due as its limit leaves room for. Never throws: a sweep admits what was missed. */
@@ -59,8 +72,7 @@ const ADMIT = `
 
 /**
  * Within the transaction that gives an agent a limit: its open runs count from now on, those that nobody has begun are
- * parked. Locked in the order in which the journals' writes lock them. A run that is in memory tells nobody of its end;
- * the sweep admits the next one then.
+ * parked. Locked in the order in which the journals' writes lock them.
  */
 export async function limitRuns(query: Query, organizationId: OrganizationId, agentId: AgentId): Promise<void> {
   const open = `organization_id = $1 and agent_id = $2 and status in (${OPEN_STATUSES_SQL}) and not limited`;
@@ -74,11 +86,29 @@ export async function limitRuns(query: Query, organizationId: OrganizationId, ag
   );
 }
 
-/** Every agent with parked runs, of all organizations. */
+/**
+ * After its commit: runs in the memory of this process tell of their end from now on; in another's memory they don't, and
+ * the sweep admits the next one then.
+ */
+export function limitLoaded(runs: Pick<Runs, "loaded">, agentId: AgentId): void {
+  for (const { journal } of runs.loaded.values()) if (journal.head.agentId === agentId) journal.head.limited = true;
+}
+
+/** Every agent with parked runs, of all organizations: those whose time has come, and a timer for each that is near. */
 export async function admitAll(runs: Admitting): Promise<void> {
+  const now = runs.clock.now();
   const agents = await runs.database.query(
-    `select distinct organization_id, agent_id from runs
-      where limited and status in ('pending', 'running', 'paused') and status = 'pending' and wake_at is null and owner is null`,
+    `select organization_id, agent_id, bool_or(run_at is null or run_at <= $1) as has_due,
+        array_agg(distinct run_at) filter (where run_at > $1) as times
+       from runs
+      where limited and status in ('pending', 'running', 'paused') and status = 'pending' and wake_at is null and owner is null
+        and (run_at is null or run_at <= $2)
+      group by organization_id, agent_id`,
+    [new Date(now), new Date(now + AHEAD_MS)],
   );
-  for (const row of agents) await admitRuns(runs, row["organization_id"] as OrganizationId, row["agent_id"] as AgentId);
+  for (const row of agents) {
+    const [organizationId, agentId] = [row["organization_id"] as OrganizationId, row["agent_id"] as AgentId];
+    for (const time of (row["times"] as Date[] | null) ?? []) admitAt(runs, organizationId, agentId, time.getTime());
+    if (row["has_due"]) await admitRuns(runs, organizationId, agentId);
+  }
 }

@@ -3,7 +3,7 @@ import { updateLimit } from "../agents/store.ts";
 import type { Caller } from "../auth/caller.ts";
 import { badInput, notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
-import { admitRuns, limitRuns } from "./admit-runs.ts";
+import { admitRuns, limitLoaded, limitRuns } from "./admit-runs.ts";
 import type { Runs } from "./runs.ts";
 
 /** `concurrency`: how many of the agent's runs may have begun and not ended at the same time; null: any number. */
@@ -27,6 +27,7 @@ export async function setAgentLimit(
     return changed;
   });
   runs.agents.cache.invalidate(organizationId, agentId);
+  if (concurrency !== null) limitLoaded(runs, agentId);
   await admitRuns(runs, organizationId, agentId);
   return agent;
 }
