@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEFINITIONS, publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
-import { agentOf, decide, ENDED, ran, stepsOf, until } from "./runs.ts";
+import { agentOf, decide, ENDED, ran, readRun, stepsOf, until } from "./runs.ts";
 
 const HOUR_MS = 3_600_000;
 /** Queued runs are looked after this often. */
@@ -133,6 +133,58 @@ describe("retryRun", () => {
     const run = await until(server, data.retryRun.id, ...ENDED);
     expect(run).toMatchObject({ status: "completed", output: { said: "yes", n: 0 }, approvals: { nodes: [] } });
     expect(run.steps[0].finishedAt).toBe(failed.steps[0].finishedAt);
+  });
+
+  test("what was cancelled beside the failed step is done again: a child, a question, a wait, a try", async () => {
+    await agentOf(server, "do: [{pause: {wait: {hours: 1}}}]", "patient-child");
+    const branches = (last: string): string => `  - all:
+      fork:
+        branches:
+          - child: {run: {workflow: {namespace: test, name: patient-child, version: latest, input: {}}}}
+          - ask: {call: 'approval:1.0.0@default', with: {question: Really?}}
+          - list: {do: [{done: {set: {a: 1}}}, {nap: {wait: {hours: 1}, timeout: {after: {hours: 2}}}}]}
+          - attempt: {try: [{nap: {wait: {hours: 1}}}], catch: {retry: {limit: {attempt: {count: 1, duration: {hours: 2}}}}}}
+          - last: {do: [{pause: {wait: {milliseconds: 300}}}, {mend: ${last}}]}
+`;
+    const broken = "{raise: {error: {type: 'https://example.org/errors/broken', status: 500}}}";
+    const agentId = await agentOf(server, `do:\n${branches(broken)}`, "branches");
+    const first = await start(server, agentId);
+    const failed = await until(server, first, "failed");
+    const from = failed.steps.find(({ name }: Data) => name === "mend").number;
+    await publishText(version("branches", "1.1.0", branches("{set: {b: 1}}")));
+    await server.clock.advance(3 * HOUR_MS);
+    const { data } = await retry({ runId: first, fromStep: from, version: "1.1.0" });
+    const { id } = data.retryRun;
+    await decide(server, id, "approve");
+    await until(server, id, "running");
+    const kept = (await readRun(server, id)).steps.find(({ name }: Data) => name === "done");
+    expect(kept).toEqual(failed.steps.find(({ name }: Data) => name === "done"));
+    const { children } = (await server.data(`{ run(id: "${id}") { children(first: 5) { nodes { status } } } }`)).run;
+    expect(children.nodes).toEqual([{ status: "running" }]);
+    await server.clock.advance(HOUR_MS + 1_000);
+    const run = await until(server, id, ...ENDED);
+    expect(run).toMatchObject({ status: "completed", error: null });
+    for (const name of ["child", "list", "attempt"]) {
+      const { duration, attempts } = run.steps.find((step: Data) => step.name === name);
+      expect([name, duration >= HOUR_MS, attempts.length]).toEqual([name, true, 1]);
+    }
+  });
+
+  test("a timeout and a try around the step begin anew", async () => {
+    const body = (last: string): string => `  - list:
+      do:
+        - attempt:
+            try: [{last: ${last}}]
+            catch: {retry: {when: '\${ false }', limit: {attempt: {count: 1, duration: PT1M}, duration: PT2M}}}
+      timeout: {after: PT3M}
+`;
+    const broken = "{raise: {error: {type: 'https://example.org/errors/broken', status: 500}}}";
+    const failed = await ran(server, await agentOf(server, `do:\n${body(broken)}`, "times"));
+    expect(stepsOf(failed)).toEqual(["list failed", "attempt failed", "last failed"]);
+    await publishText(version("times", "1.1.0", body("{set: {n: 1}}")));
+    await server.clock.advance(HOUR_MS);
+    const { data } = await retry({ runId: failed.id, version: "1.1.0" });
+    expect(await until(server, data.retryRun.id, ...ENDED)).toMatchObject({ status: "completed", output: { n: 1 } });
   });
 
   test("from a step that is named; unknown steps, open runs and unknown versions are refused", async () => {
