@@ -113,7 +113,7 @@ export class Election implements AsyncDisposable {
        values ($1, pg_backend_pid(), $2, false, 0)
        on conflict (singleton) do update set
          instance_id = excluded.instance_id, backend_pid = excluded.backend_pid, heartbeat_at = excluded.heartbeat_at,
-         stopped_cleanly = false, predecessor_heartbeat_at = executor.heartbeat_at,
+         stopped_cleanly = false,
          unclean_stops = case when executor.stopped_cleanly then 0
            when executor.instance_id = excluded.instance_id then executor.unclean_stops
            else executor.unclean_stops + 1 end

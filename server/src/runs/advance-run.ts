@@ -19,13 +19,15 @@ export const advanceRun =
   async (runId, signal, organizationId) => {
     const begun = runs.begun.get(runId);
     runs.begun.delete(runId);
+    let outcome: Outcome | undefined;
     try {
-      if (begun) return await begun.follow(signal);
-      return await withSlot(runs, organizationId, signal, () => advanceClaimed(runs, runId, signal));
-    } catch (error) {
+      outcome = begun
+        ? await begun.follow(signal)
+        : await withSlot(runs, organizationId, signal, () => advanceClaimed(runs, runId, signal));
+      return outcome;
+    } finally {
       // Its end may be committed although the answer was lost; its relatives don't know then.
-      runs.mended = false;
-      throw error;
+      if (!outcome || outcome.kind === "lost") runs.mended = false;
     }
   };
 

@@ -2,11 +2,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import type { RunId } from "../lib/ids.ts";
+import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { mendFamilies } from "./families.ts";
 import { readRun } from "./read.ts";
 import { openRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
+import { sweepRuns } from "./sweep-runs.ts";
+
+const HOUR_MS = 3_600_000;
 
 let databases: Databases;
 beforeAll(async () => {
@@ -14,34 +19,49 @@ beforeAll(async () => {
 });
 afterAll(() => databases[Symbol.asyncDispose]());
 
-test("a parent whose child has ended goes on; a child whose parent was cancelled is cancelled", async () => {
-  await using database = await databases.open();
-  await using opened = await openRuns(database);
+type Family = { parent: RunId; child: RunId };
+
+async function openFamilies(database: Database) {
+  const opened = await openRuns(database);
   const { runs, caller } = opened;
   await opened.agentOf("do: [{pause: {wait: PT1H}}]");
   const agentId = await opened.agentOf(
     "do: [{child: {run: {workflow: {namespace: shop, name: agent-1, version: '1.0.0'}}}}]",
   );
-  const family = async () => {
-    const { run } = await startRun(runs, caller, { agentId, input: {} });
-    // Both have begun and wait.
-    const waiting = "owner is null and current_step is not null";
-    const child = await eventually(
-      async () => (await database.query(`select id from runs where parent_run_id = $1 and ${waiting}`, [run.id]))[0],
-    );
-    await eventually(
-      async () => (await database.query(`select id from runs where id = $1 and ${waiting}`, [run.id])).length === 1,
-    );
-    return { parent: run.id, child: child["id"] };
+  return {
+    runs,
+    caller,
+    /** Both have begun and wait. */
+    async family(): Promise<Family> {
+      const { run } = await startRun(runs, caller, { agentId, input: {} });
+      const waiting = "owner is null and current_step is not null";
+      const child = await eventually(
+        async () => (await database.query(`select id from runs where parent_run_id = $1 and ${waiting}`, [run.id]))[0],
+      );
+      await eventually(
+        async () => (await database.query(`select id from runs where id = $1 and ${waiting}`, [run.id])).length === 1,
+      );
+      return { parent: run.id, child: child["id"] };
+    },
+    /** Without a word to its parent. */
+    async endChild({ child }: Family, at: number): Promise<void> {
+      await database.query(
+        "update runs set status = 'completed', output = '{}', finished_at = $2, wake_at = null where id = $1",
+        [child, new Date(at)],
+      );
+    },
+    statusOf: async (id: RunId): Promise<string | undefined> =>
+      (await readRun(runs, caller.organizationId, id))?.status,
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
-  const statusOf = async (id: typeof ended.parent): Promise<string | undefined> =>
-    (await readRun(runs, caller.organizationId, id))?.status;
+}
 
+test("a parent whose child has ended goes on; a child whose parent was cancelled is cancelled", async () => {
+  await using database = await databases.open();
+  await using opened = await openFamilies(database);
+  const { runs, caller, family, statusOf } = opened;
   const ended = await family();
-  await database.query(
-    "update runs set status = 'completed', output = '{}', finished_at = now(), wake_at = null where id = $1",
-    [ended.child],
-  );
+  await opened.endChild(ended, Date.now());
   const left = await family();
   await database.query(
     `update runs set status = 'cancelled', cancelled_at = now(), finished_at = now(), wake_at = null, epoch = epoch + 1
@@ -56,4 +76,18 @@ test("a parent whose child has ended goes on; a child whose parent was cancelled
   const whole = await family();
   await cancelRun(runs, caller.organizationId, whole.parent);
   expect(await statusOf(whole.child)).toBe("cancelled");
+});
+
+test("also when it ended long ago, and no process since has lived long enough to say so", async () => {
+  await using database = await databases.open();
+  await using opened = await openFamilies(database);
+  const { runs } = opened;
+  const now = runs.clock.now();
+  const ended = await opened.family();
+  await opened.endChild(ended, now - 3 * HOUR_MS);
+  await database.query("update executor set mended_at = $1", [new Date(now - 4 * HOUR_MS)]);
+  await using _sweep = sweepRuns(runs);
+  await eventually(async () => (await opened.statusOf(ended.parent)) === "completed");
+  const [executor] = await database.query("select mended_at >= $1 as moved from executor", [new Date(now)]);
+  expect(executor).toEqual({ moved: true });
 });

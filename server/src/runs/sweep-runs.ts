@@ -7,22 +7,25 @@ import type { Runs } from "./runs.ts";
 const SWEEP_MS = 5_000;
 /** Another process that cancelled a run may have died before it came to the children: nobody tells this one. */
 const MEND_MS = 60_000;
+/** A run's end is committed up to so long after the time that it bears, which may be another process's. */
+const SLACK_MS = 60_000;
 
 /**
  * Beside the engine's own sweep: queued runs of limited agents, and, at the beginning of a term, after an error and once a
  * minute, what was left undone between a run's end and its relatives.
  */
 export function sweepRuns(runs: Runs): AsyncDisposable {
-  let last: { mendedAt: number; termSince: number } | undefined;
+  let last = 0;
   const mend = async (): Promise<void> => {
     const now = runs.clock.now();
-    const termSince = await lastHeartbeatBefore(runs);
-    const isNew = termSince !== last?.termSince;
-    if (runs.mended && last && !isNew && Math.abs(now - last.mendedAt) < MEND_MS) return;
-    const from = last && !isNew ? last.mendedAt : termSince;
+    if (runs.mended && Math.abs(now - last) < MEND_MS) return;
     runs.mended = true;
-    await mendFamilies(runs, new Date(Math.min(from, now) - MEND_MS));
-    last = { mendedAt: now, termSince };
+    await mendFamilies(runs, new Date(Math.min(await mendedAt(runs), now) - SLACK_MS));
+    await runs.database.query("update executor set mended_at = $2 where instance_id = $1", [
+      runs.instanceId,
+      new Date(now),
+    ]);
+    last = now;
   };
   const sweep = async (): Promise<void> => {
     if (!runs.engine.executing) {
@@ -47,10 +50,8 @@ export function sweepRuns(runs: Runs): AsyncDisposable {
   };
 }
 
-/** When the executor before this term gave its last sign of life, ms: what ended before was told. */
-async function lastHeartbeatBefore({ database, instanceId }: Runs): Promise<number> {
-  const [row] = await database.query("select predecessor_heartbeat_at as at from executor where instance_id = $1", [
-    instanceId,
-  ]);
+/** Up to when every end was told, ms: by whichever process, however often they have crashed since. */
+async function mendedAt({ database }: Runs): Promise<number> {
+  const [row] = await database.query("select mended_at as at from executor");
   return (row?.["at"] as Date | null | undefined)?.getTime() ?? 0;
 }

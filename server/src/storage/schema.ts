@@ -187,7 +187,7 @@ export interface Tables {
     heartbeat_at: Time;
     stopped_cleanly: boolean;
     unclean_stops: number;
-    /** The last sign of life before this term; null in the first one. */
-    predecessor_heartbeat_at: Time | null;
+    /** Up to then the relatives of every ended run were told; null: never yet. */
+    mended_at: Time | null;
   };
 }
