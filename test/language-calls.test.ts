@@ -169,6 +169,18 @@ do:
   expect(own!.keys).toEqual(["mine"]);
 });
 
+test("alone in a try, a call has its input checked and goes on where it says", async () => {
+  const send = (step: string, more: string): string =>
+    `{send: {call: http, with: {method: get, endpoint: '${sink.url}?run=alone&step=${step}'}, ${more}}}`;
+  const schema = "{schema: {document: {type: object, required: [id]}}}";
+  const checked = await runOf(server, `do: [{attempt: {try: [${send("checked", `input: ${schema}`)}], catch: {}}}]`);
+  expect(checked).toMatchObject({ status: "completed", output: {}, steps: [{}, { error: { status: 400 } }] });
+  expect(sink.count("alone", "checked")).toBeUndefined();
+  const loop = `{attempt: {timeout: {after: {milliseconds: 500}}, try: [${send("loop", "then: send")}], catch: {}}}`;
+  expect((await runOf(server, `do: [${loop}]`)).error).toMatchObject({ status: 408 });
+  expect(sink.count("alone", "loop")!.requests).toBeGreaterThan(1);
+});
+
 test("a refused, a cut and an unanswered call, retried, show as attempts with their errors", async () => {
   const body = (path: string): string => `
 do:

@@ -58,11 +58,13 @@ async function oneTry(frame: Frame, body: TryBody): Promise<Result> {
   return withDeadline(execution.parts.clock, round, began + ms, work, late);
 }
 
-/** A call without a condition or a timeout of its own needs no step beside the `try`'s. */
+/** A call that is only made, and goes on at no task (itself), needs no step beside the `try`'s. */
 export function singleCall(block: Block): PlanTask | undefined {
   const [task] = block.tasks;
   if (block.tasks.length !== 1 || task!.body.is !== "call" || task!.body.call === "approval") return undefined;
-  return task!.condition || task!.timeout || task!.inputFrom ? undefined : task;
+  const isMore =
+    task!.condition || task!.timeout || task!.inputFrom || task!.inputCheck || block.position.has(task!.then);
+  return isMore ? undefined : task;
 }
 
 async function tryCall(frame: Frame, task: PlanTask, scope: Scope): Promise<Result> {
