@@ -302,6 +302,10 @@ output: {as: '\${ $context }'}
       type: expect.stringMatching(/\/runtime$/),
       detail: expect.stringMatching(/10000 steps/),
     });
+    const caught = await failed(
+      `do: [{all: {call: 'each:1.0.0@default', with: {in: '\${ [range(10001)] }', concurrency: 100, onError: collect, do: [{one: {set: {n: 1}}}]}}}]`,
+    );
+    expect(caught.error.detail).toMatch(/10000 steps/);
     const bytes = await failed(
       `do: [{loop: {for: {in: '\${ [range(1000)] }'}, do: [{big: {set: {text: '\${ $workflow.input.text }'}}}]}}]`,
       { text: "x".repeat(500_000) },

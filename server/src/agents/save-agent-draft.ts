@@ -20,9 +20,8 @@ export type SaveDraftRequest = {
 
 /**
  * Keeps a text as its agent's draft, in place of the one before; what is published stays. The published text itself is
- * no draft: with it there is none any more. Throws NOT_FOUND for the
- * project and the agent, BAD_USER_INPUT when the text does not say whose it is or names another, CONFLICT for an
- * archived agent.
+ * no draft: with it there is none any more. Throws NOT_FOUND for the project and the agent, BAD_USER_INPUT when the text
+ * does not say whose it is or names another, CONFLICT for an archived agent.
  */
 export async function saveAgentDraft(agents: Agents, caller: Caller, request: SaveDraftRequest): Promise<Agent> {
   const project = await readProject(agents, caller.organizationId, request.projectId);

@@ -32,16 +32,24 @@ export type ErrorFields = {
 
 export class WorkflowError extends Error {
   readonly fields: ErrorFields;
+  /** No `catch` sees it. */
+  readonly endsRun: boolean;
 
-  constructor(fields: ErrorFields) {
+  constructor(fields: ErrorFields, endsRun = false) {
     super(fields.detail ?? fields.title ?? fields.type);
     this.name = "WorkflowError";
     this.fields = fields;
+    this.endsRun = endsRun;
   }
 
   /** An error of a standard kind; `status` replaces the kind's own (an HTTP answer's, say). */
   static of(kind: ErrorKind, detail: string, status: number = ERROR_STATUS[kind]): WorkflowError {
     return new WorkflowError({ type: STANDARD + kind, status, title: kind, detail, instance: null });
+  }
+
+  /** The run as a whole is over one of its limits. */
+  static overLimit(detail: string): WorkflowError {
+    return new WorkflowError(WorkflowError.of("runtime", detail).fields, true);
   }
 
   static fromJson(json: Json): WorkflowError {
@@ -58,7 +66,7 @@ export class WorkflowError extends Error {
 
   /** The same error with its place, unless it has one. */
   at(instance: string): WorkflowError {
-    return this.fields.instance === null ? new WorkflowError({ ...this.fields, instance }) : this;
+    return this.fields.instance === null ? new WorkflowError({ ...this.fields, instance }, this.endsRun) : this;
   }
 }
 

@@ -28,7 +28,8 @@ export async function startChild(runs: Runs, request: ChildRequest, signal: Abor
     if (!(error instanceof Refusal) || error.code === "UNAVAILABLE") throw error;
     const fields =
       error.details.fields?.map(({ path, message }) => `${path.replace(/^input\./, "")}: ${message}`) ?? [];
-    throw WorkflowError.of("configuration", [error.message, ...fields].join("; "));
+    const why = [error.message, ...fields].join("; ");
+    throw WorkflowError.of("configuration", `${request.namespace}/${request.name} could not be started: ${why}`);
   }
 }
 

@@ -122,8 +122,7 @@ export class Execution {
       this.#breath = this.now();
     }
     signal.throwIfAborted();
-    if (this.journal.isFull)
-      throw WorkflowError.of("runtime", `a run keeps at most ${LIMITS.runBytes} bytes of its steps`);
+    if (this.journal.isFull) throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`);
     if (this.journal.isDue) await this.commit();
     const leaves = this.parts.draining() || (now - this.#since > TURN_MS && this.parts.contended());
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);

@@ -58,7 +58,7 @@ const collecting =
       const { output, then } = await branch(index, scope);
       return { output: { output }, then };
     } catch (error) {
-      if (!(error instanceof WorkflowError)) throw error;
+      if (!(error instanceof WorkflowError) || error.endsRun) throw error;
       return { output: { error: error.fields as unknown as Json }, then: "continue" };
     }
   };

@@ -108,7 +108,7 @@ export class Journal {
       return this.#opened(before);
     }
     if (this.#steps.size >= LIMITS.stepsPerRun)
-      throw WorkflowError.of("runtime", `a run has at most ${LIMITS.stepsPerRun} steps`);
+      throw WorkflowError.overLimit(`a run has at most ${LIMITS.stepsPerRun} steps`);
     const number = this.#steps.size + 1;
     const step: JournalStep = {
       number,

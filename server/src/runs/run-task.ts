@@ -33,7 +33,9 @@ export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>)
   if (!body.awaits) return input;
   while (!isFinal(child.status)) {
     await execution.waitForSignal(scope);
-    child = (await parts.readRun(journal.head.organizationId, id))!;
+    const read = await parts.readRun(journal.head.organizationId, id);
+    if (!read) throw WorkflowError.of("runtime", `the run ${encodeId("run", id)} is not there any more`);
+    child = read;
   }
   delete step.state.awaits;
   return outcomeOf(child);

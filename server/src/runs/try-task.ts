@@ -23,7 +23,7 @@ export async function runTry(frame: Frame, body: TryBody): Promise<Result> {
     try {
       return await oneTry(frame, body);
     } catch (error) {
-      if (!(error instanceof WorkflowError)) throw error;
+      if (!(error instanceof WorkflowError) || error.endsRun) throw error;
       await caught(frame, body.catch, error);
     }
   }

@@ -56,13 +56,24 @@ export function prepareDataFolder(wanted: string, rootFolders = ROOT_FOLDERS): D
 /** Creates the folder when it is missing. Throws OperatorError when we can't write in it, or not on what a start as root left. */
 export function makeFolder(folder: string, mode = 0o700): void {
   try {
-    fs.mkdirSync(folder, { recursive: true, mode });
+    makeLevels(folder, mode);
     fs.accessSync(folder, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
     for (const name of fs.readdirSync(folder)) {
       if (name.startsWith("instance.")) fs.accessSync(path.join(folder, name), fs.constants.R_OK | fs.constants.W_OK);
     }
   } catch (error) {
     throw new OperatorError(sentenceFor(folder, error as NodeJS.ErrnoException));
+  }
+}
+
+/** Not by `recursive`: that never comes back where a file system says ENOENT to every new folder (/proc, /sys). */
+function makeLevels(folder: string, mode: number): void {
+  if (fs.existsSync(folder)) return;
+  makeLevels(path.dirname(folder), mode);
+  try {
+    fs.mkdirSync(folder, { mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
