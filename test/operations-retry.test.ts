@@ -53,6 +53,24 @@ test("goes on at the step that failed the run, not at one whose error was caught
   expect(step(again, "last").finishedAt).not.toBe(step(first, "last").finishedAt);
 });
 
+test("of a run that failed with its output: every step is kept", async () => {
+  const output = (text: string): string => `  - one: {set: {a: 1}}\noutput: {as: '\${ ${text} }'}\n`;
+  const first = await failedRun(output(`.a | error(\"none\")`), output(".a"));
+  expect(first.status).toBe("failed");
+  await server.clock.advance(1_000);
+  const again = await retried({ runId: first.id, version: "2.0.0" });
+  expect(again).toMatchObject({ status: "completed", output: 1 });
+  expect(again.steps).toEqual(first.steps);
+});
+
+test("of a run that completed: from its first step", async () => {
+  const first = await failedRun("  - one: {set: {a: 1}}\n  - two: {set: {a: 2}}");
+  await server.clock.advance(1_000);
+  const again = await retried({ runId: first.id });
+  expect(stepsOf(again)).toEqual(stepsOf(first));
+  expect(step(again, "one").finishedAt).not.toBe(step(first, "one").finishedAt);
+});
+
 const branches = (condition: string): string => `
   - both:
       fork:

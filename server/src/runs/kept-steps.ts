@@ -4,15 +4,17 @@ import type { Json } from "../lib/json.ts";
 import type { JournalStep, StepState } from "./loaded-run.ts";
 import { enclosing } from "./plan-path.ts";
 
-/** `failed`: the step that raised the error which ended the old run. */
-export type OldSteps = { steps: JournalStep[]; failed: JournalStep | undefined };
+/** `failed`: the step that raised the error which ended the old run; none: the error was the run's own, of its output. */
+export type OldSteps = { steps: JournalStep[]; hasFailed: boolean; failed: JournalStep | undefined };
 
-/** The step that is done again first: the one that failed or was stopped by default. Throws BAD_USER_INPUT. */
-export function firstStep({ steps, failed }: OldSteps, wanted: number | undefined): JournalStep {
-  const found =
-    wanted === undefined
-      ? (firstStopped(steps, failed?.key ?? "") ?? failed ?? steps[0])
-      : steps.find(({ number }) => number === wanted);
+/**
+ * The step that is done again first: by default the one that failed or was stopped, in a run that completed the first.
+ * Undefined when all have their results and only the run's output is made again. Throws BAD_USER_INPUT.
+ */
+export function firstStep({ steps, hasFailed, failed }: OldSteps, wanted: number | undefined): JournalStep | undefined {
+  if (wanted === undefined && steps.length > 0)
+    return firstStopped(steps, failed?.key ?? "") ?? (hasFailed ? failed : steps[0]);
+  const found = steps.find(({ number }) => number === wanted);
   if (!found) {
     const message = wanted === undefined ? "the run has no steps: start it anew" : `the run has no step ${wanted}`;
     throw badInput(message, [{ path: "input.fromStep", code: "unknown_step", message }]);
@@ -37,14 +39,15 @@ const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.s
  * The steps before `from`, as copies. Open again are those around it, and of the rest those that have no result to keep:
  * what was cancelled in another branch, and what failed with the old run.
  */
-export function keep({ steps, failed }: OldSteps, from: JournalStep, now: number): JournalStep[] {
-  const before = steps.filter(({ number }) => number < from.number);
+export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined, now: number): JournalStep[] {
+  const before = steps.filter(({ number }) => !from || number < from.number);
+  const isAroundFrom = (step: JournalStep): boolean => from !== undefined && encloses(step, from);
   const open = new Map<string, JournalStep>();
   return before.map((step) => {
     const copy = { ...step, state: { ...step.state } };
     const hasResult = step.status !== "cancelled" && step !== failed && !(failed && encloses(step, failed));
-    if (!isReached(step, open) || (hasResult && !encloses(step, from))) return copy;
-    const isBegun = encloses(step, from) || before.some((other) => encloses(step, other));
+    if (!isReached(step, open) || (hasResult && !isAroundFrom(step))) return copy;
+    const isBegun = isAroundFrom(step) || before.some((other) => encloses(step, other));
     const reopened: JournalStep = {
       ...copy,
       status: "running",
@@ -73,9 +76,10 @@ function isReached({ key, round }: JournalStep, open: ReadonlyMap<string, Journa
 }
 
 /** What the steps inside are kept for. Times and tries are counted anew. */
-function begunState(step: JournalStep, from: JournalStep): StepState {
+function begunState(step: JournalStep, from: JournalStep | undefined): StepState {
   const { items, taskInput, try: number, caught } = step.state;
-  const isCaught = caught !== undefined && (!encloses(step, from) || from.key.startsWith(`${step.key}/catch/`));
+  const isCaught =
+    caught !== undefined && (!from || !encloses(step, from) || from.key.startsWith(`${step.key}/catch/`));
   return {
     ...(items && { items }),
     ...(taskInput !== undefined && { taskInput }),

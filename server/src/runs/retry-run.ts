@@ -58,7 +58,8 @@ async function startAgain(
     version: request.version ?? run.version,
   });
   const steps = await readJournalSteps(runs.database, run);
-  const old = { steps, failed: steps.find(({ number }) => number === run.error?.step) };
+  const { error } = run;
+  const old = { steps, hasFailed: error !== null, failed: steps.find(({ number }) => number === error?.step) };
   const kept = keep(old, firstStep(old, request.fromStep), runs.clock.now());
   checkFit(prepared.version.plan, prepared.version.version, kept);
   const { deadline: _deadline, context: _context, ...keptState } = state;
