@@ -103,16 +103,19 @@ function createPool(options: DatabaseOptions, max: number, session: string): pg.
 /** The schema changed under a prepared statement, or a pooler dropped it: the statement did not run. */
 const isStalePlan = (error: unknown): boolean => ["0A000", "26000"].includes(codeOf(error) ?? "");
 
+/**
+ * By a callback: with the promise that node-postgres makes a quarter of what a statement allocates outlives two
+ * collections of the young generation, and is left to the costly one.
+ */
 async function runNamed(pool: pg.Pool, name: string, text: string, values: unknown[]): Promise<Row[]> {
   const client = await pool.connect();
-  try {
-    const { rows } = await client.query<Row>({ name, text, values });
-    client.release();
-    return rows;
-  } catch (error) {
-    client.release(isStalePlan(error));
-    throw error;
-  }
+  const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
+  client.query<Row>({ name, text, values }, (error: Error | null, result: pg.QueryResult<Row>) => {
+    client.release(error !== null && isStalePlan(error));
+    if (error) reject(error);
+    else resolve(result.rows);
+  });
+  return promise;
 }
 
 async function inTransaction<Result>(pool: pg.Pool, work: (query: Query) => Promise<Result>): Promise<Result> {
