@@ -1,5 +1,6 @@
 /** One worker thread with one jq in it, started when a job comes and there is none. */
 import path from "node:path";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { messageOf } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -18,16 +19,22 @@ const WORKER = new URL(`./jq-worker${path.extname(import.meta.filename)}`, impor
 const START_LIMIT_MS = 30_000;
 /** A thread takes some 30 MB. */
 const IDLE_MS = 60_000;
+/** A thread cannot be asked for its processor time before Node 24.6: there, the clock counts. */
+const TELLS_CPU = "cpuUsage" in Worker.prototype;
+/** A program that gets less than a tenth of a processor is late by the clock. */
+const CLOCK_PER_CPU = TELLS_CPU ? 10 : 1;
 
 export class JqThread implements AsyncDisposable {
-  #worker: Promise<Worker> | undefined;
+  #worker: Worker | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
-  readonly #startedAt = new BigInt64Array(new SharedArrayBuffer(8));
+  /** What the worker had used when it answered last. */
+  #cpuMs = 0;
 
-  /** One job at a time. `limitMs` counts from its start in the worker. Never rejects. */
+  /** One job at a time. `limitMs` is processor time, so that nobody is late because others are busy. Never rejects. */
   async run(job: Job, limitMs: number): Promise<Outcome> {
     clearTimeout(this.#idle);
-    const outcome = await this.#run(job, limitMs);
+    const outcome = await this.#outcomeOf(job, limitMs);
     if (outcome.is === "reply") this.#idle = setTimeout(() => void this[Symbol.asyncDispose](), IDLE_MS).unref();
     else await this[Symbol.asyncDispose]();
     return outcome;
@@ -38,27 +45,28 @@ export class JqThread implements AsyncDisposable {
     clearTimeout(this.#idle);
     const worker = this.#worker;
     this.#worker = undefined;
-    await worker?.then(
-      (started) => started.terminate(),
-      () => undefined,
-    );
+    this.#ended = Promise.all([this.#ended, worker?.terminate()]);
+    await this.#ended;
   }
 
-  async #run(job: Job, limitMs: number): Promise<Outcome> {
+  async #outcomeOf(job: Job, limitMs: number): Promise<Outcome> {
     try {
-      const worker = await (this.#worker ??= this.#start());
+      const worker = this.#worker ?? (await this.#start());
       worker.ref();
-      const outcome = await this.#answerOf(worker, job, limitMs);
+      worker.postMessage(job);
+      const answer = await next(worker, (signal) => this.#late(worker, limitMs, signal));
       worker.unref();
-      return outcome;
+      if (!answer) return { is: "late" };
+      this.#cpuMs = answer.cpuMs;
+      return answer.reply ? { is: "reply", reply: answer.reply } : { is: "broke", message: answer.broke! };
     } catch (error) {
-      return { is: "gone", message: messageOf(error) };
+      const isTooLarge = (error as { code?: string }).code === "ERR_WORKER_OUT_OF_MEMORY";
+      return { is: isTooLarge ? "broke" : "gone", message: messageOf(error) };
     }
   }
 
-  #start(): Promise<Worker> {
-    const startedAt = this.#startedAt.buffer;
-    const settings: WorkerSettings = { memoryBytes: LIMITS.expressionMemoryBytes, startedAt };
+  async #start(): Promise<Worker> {
+    const settings: WorkerSettings = { memoryBytes: LIMITS.expressionMemoryBytes };
     const worker = new Worker(WORKER, {
       workerData: settings,
       env: {},
@@ -68,46 +76,52 @@ export class JqThread implements AsyncDisposable {
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
     });
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => void worker.terminate(), START_LIMIT_MS);
-      worker.once("exit", () => reject(new Error("jq did not start")));
-      worker.once("error", reject);
-      worker.once("message", () => {
-        clearTimeout(timer);
-        // One that ends while it is idle is replaced when the next job comes.
-        worker.on("exit", () => (this.#worker = undefined)).on("error", () => (this.#worker = undefined));
-        resolve(worker);
-      });
+    this.#worker = worker;
+    worker.on("error", () => {});
+    worker.on("exit", () => {
+      // It ended while it was idle: the next job starts another. One that was stopped may have its successor here.
+      if (this.#worker === worker) this.#worker = undefined;
     });
+    const ready = await next(worker, (signal) => sleep(START_LIMIT_MS, undefined, { signal }));
+    if (!ready) throw new Error("jq did not start");
+    this.#cpuMs = ready.cpuMs;
+    return worker;
   }
 
-  #answerOf(worker: Worker, job: Job, limitMs: number): Promise<Outcome> {
-    Atomics.store(this.#startedAt, 0, 0n);
-    return new Promise((resolve) => {
-      const settle = (outcome: Outcome): void => {
-        clearTimeout(timer);
-        worker.off("message", onAnswer).off("error", onError).off("exit", onExit);
-        resolve(outcome);
-      };
-      const onAnswer = (answer: Exclude<Answer, "ready">): void =>
-        settle("reply" in answer ? { is: "reply", reply: answer.reply } : { is: "broke", message: answer.broke });
-      const onError = (error: Error & { code?: string }): void =>
-        settle({ is: error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "broke" : "gone", message: error.message });
-      const onExit = (): void => settle({ is: "gone", message: "jq was stopped" });
-      const check = (): void => {
-        const leftMs = this.#leftMs(limitMs);
-        if (leftMs > 0) timer = setTimeout(check, leftMs);
-        // This thread may have been busy while the answer came: what waits here already is read first.
-        else setImmediate(() => setImmediate(() => settle({ is: "late" })));
-      };
-      let timer = setTimeout(check, limitMs);
-      worker.on("message", onAnswer).on("error", onError).on("exit", onExit);
-      worker.postMessage(job);
-    });
+  /** Resolves when the program has had its time. */
+  async #late(worker: Worker, limitMs: number, signal: AbortSignal): Promise<undefined> {
+    const startedAt = performance.now();
+    for (let leftMs = limitMs; leftMs > 0;) {
+      await sleep(leftMs, undefined, { signal });
+      const cpuMs = (await cpuMsOf(worker)) - this.#cpuMs;
+      leftMs = limitMs - Math.max(cpuMs, (performance.now() - startedAt) / CLOCK_PER_CPU);
+    }
   }
+}
 
-  #leftMs(limitMs: number): number {
-    const startedAt = Atomics.load(this.#startedAt, 0);
-    return startedAt === 0n ? limitMs : limitMs - Number(process.hrtime.bigint() - startedAt) / 1e6;
+/** The worker's next message, undefined when `limit` comes first. Rejects when the worker ends before. */
+async function next(worker: Worker, limit: (signal: AbortSignal) => Promise<undefined>): Promise<Answer | undefined> {
+  const over = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>();
+  const onExit = (): void => reject(new Error("jq was stopped"));
+  worker.on("message", resolve).on("error", reject).on("exit", onExit);
+  limit(over.signal).then(resolve, reject);
+  try {
+    return await promise;
+  } finally {
+    over.abort();
+    worker.off("message", resolve).off("error", reject).off("exit", onExit);
+  }
+}
+
+async function cpuMsOf(worker: Worker): Promise<number> {
+  // This thread may have been busy while the answer came: what waits here already is read first.
+  if (!TELLS_CPU) return setImmediate(0);
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / 1_000;
+  } catch {
+    // It has ended, and tells so itself.
+    return 0;
   }
 }

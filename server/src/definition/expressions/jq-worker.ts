@@ -5,18 +5,23 @@ import { parentPort, workerData } from "node:worker_threads";
 import { loadJq, type Jq, type JqLoadOptions } from "jq-wasm";
 import type { Reply } from "./jq-program.ts";
 
-/** `startedAt` holds one BigInt64: when the job began, in ns of `process.hrtime`, for the other end to read. */
-export type WorkerSettings = { memoryBytes: number; startedAt: SharedArrayBuffer };
+export type WorkerSettings = { memoryBytes: number };
 export type Job = { program: string; input: string };
-/** `broke`: jq ran out of memory or of stack; this instance is of no more use. */
-export type Answer = "ready" | { reply: Reply } | { broke: string };
+/**
+ * `broke`: jq ran out of memory or of stack; this instance is of no more use. The first answer says only that jq is there.
+ * `cpuMs`: processor time of this thread until now.
+ */
+export type Answer = { cpuMs: number; reply?: Reply; broke?: string };
 
 /** The programs write JSON text themselves: as it is, not quoted once more. */
 const FLAGS = ["-r"];
 
-const { memoryBytes, startedAt } = workerData as WorkerSettings;
-const clock = new BigInt64Array(startedAt);
-const answer = (message: Answer): void => parentPort!.postMessage(message);
+const { memoryBytes } = workerData as WorkerSettings;
+
+function answer(what: Omit<Answer, "cpuMs">): void {
+  const { user, system } = process.threadCpuUsage();
+  parentPort!.postMessage({ ...what, cpuMs: (user + system) / 1_000 } satisfies Answer);
+}
 
 type Instantiate = NonNullable<JqLoadOptions["instantiateWasm"]>;
 type Done = Parameters<Instantiate>[1];
@@ -42,11 +47,10 @@ async function loadLimited(): Promise<Jq> {
 
 const jq = await loadLimited();
 parentPort!.on("message", ({ program, input }: Job) => {
-  Atomics.store(clock, 0, process.hrtime.bigint());
   try {
     answer({ reply: jq.raw(input, program, FLAGS) });
   } catch (error) {
     answer({ broke: (error as Error).message });
   }
 });
-answer("ready");
+answer({});

@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
+import { JqThread } from "./jq-thread.ts";
+import type { Reply } from "./jq-program.ts";
+import { watchWorkers } from "./watch-workers.testsuite.ts";
+
+const EASY = { program: "1", input: "null" };
+const ENDLESS = { program: "last(repeat(.))", input: "null" };
+const LIMIT_MS = 10_000;
+const ONE: { is: "reply"; reply: Reply } = { is: "reply", reply: { stdout: "1", stderr: "", exitCode: 0 } };
+
+test("a job that comes while the worker before ends has one of its own, and all end", async () => {
+  using workers = watchWorkers();
+  const thread = new JqThread();
+  expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
+  // As after a minute without a job: nobody awaits it.
+  const ended = thread[Symbol.asyncDispose]();
+  expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
+  await ended;
+  expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
+  expect(workers.all).toHaveLength(2);
+  void thread[Symbol.asyncDispose]();
+  await thread[Symbol.asyncDispose]();
+  expect(workers.running()).toBe(0);
+});
+
+test("a worker that ended by itself is replaced", async () => {
+  using workers = watchWorkers();
+  await using thread = new JqThread();
+  await thread.run(EASY, LIMIT_MS);
+  await workers.all[0]!.terminate();
+  expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
+});
+
+test.each([
+  ["starts", "online"],
+  ["works", "message"],
+])("a stop while it %s ends it at once, and it can start again", async (_, event) => {
+  using workers = watchWorkers();
+  await using thread = new JqThread();
+  const outcome = thread.run(ENDLESS, LIMIT_MS);
+  const [worker] = (await once(process, "worker")) as [Worker];
+  await once(worker, event);
+  await setImmediate();
+  await thread[Symbol.asyncDispose]();
+  expect(workers.running()).toBe(0);
+  expect(await outcome).toEqual({ is: "gone", message: "jq was stopped" });
+  expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
+});
+
+test("what takes its time ends with its worker", async () => {
+  using workers = watchWorkers();
+  const thread = new JqThread();
+  expect(await thread.run(ENDLESS, 20)).toEqual({ is: "late" });
+  expect(workers.running()).toBe(0);
+});
+
+// Before Node 24.6 it is the clock's.
+test.runIf("cpuUsage" in Worker.prototype)("its time is the processor's: one that had none is not late", async () => {
+  const limitMs = 1_000;
+  const script = `
+    import { JqThread } from ${JSON.stringify(import.meta.resolve("./jq-thread.ts"))};
+    await using thread = new JqThread();
+    await thread.run(${JSON.stringify(EASY)}, ${limitMs});
+    const outcome = thread.run({ program: "reduce range(200000) as $i (0; . + $i)", input: "null" }, ${limitMs});
+    console.log("working");
+    console.log((await outcome).is);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const [working] = (await once(child.stdout, "data")) as [Buffer];
+    expect(String(working)).toBe("working\n");
+    child.kill("SIGSTOP");
+    await sleep(limitMs * 1.5);
+    child.kill("SIGCONT");
+    expect(await text(child.stdout)).toBe("reply\n");
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
