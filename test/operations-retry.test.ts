@@ -55,7 +55,7 @@ test("goes on at the step that failed the run, not at one whose error was caught
 
 test("of a run that failed with its output: every step is kept", async () => {
   const output = (text: string): string => `  - one: {set: {a: 1}}\noutput: {as: '\${ ${text} }'}\n`;
-  const first = await failedRun(output(`.a | error(\"none\")`), output(".a"));
+  const first = await failedRun(output(`.a | error("none")`), output(".a"));
   expect(first.status).toBe("failed");
   await server.clock.advance(1_000);
   const again = await retried({ runId: first.id, version: "2.0.0" });
