@@ -6,7 +6,7 @@
 import type { Client } from "pg";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { InstanceId } from "../lib/ids.ts";
+import type { InstanceId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
 
@@ -22,7 +22,10 @@ const ENDING_MS = 1_000;
 /** How the executor before this one ended. */
 export type Predecessor = {
   instanceId: InstanceId | undefined;
-  /** Unclean stops in a row, this one's predecessor included: 0 after a clean stop. A lost connection is none. */
+  /**
+   * Unclean stops in a row, this one's predecessor included: 0 after a clean stop. A lost connection is none, nor is one
+   * that a suspect is blamed for.
+   */
   uncleanStops: number;
 };
 
@@ -63,6 +66,16 @@ export class Election implements AsyncDisposable {
     await this.#client?.query("update executor set unclean_stops = 0 where instance_id = $1", [
       this.#options.instanceId,
     ]);
+  }
+
+  /** The run that is advanced alone from now on, and blamed if the process ends; the one before it is cleared. */
+  async suspect(runId: RunId | undefined): Promise<void> {
+    await this.#client?.query(
+      `with cleared as (
+         update runs r set blamed = 0 from executor e where e.instance_id = $1 and r.id = e.suspect and r.blamed > 0)
+       update executor set suspect = $2 where instance_id = $1`,
+      [this.#options.instanceId, runId ?? null],
+    );
   }
 
   async #beat(): Promise<void> {
@@ -108,15 +121,18 @@ export class Election implements AsyncDisposable {
   async #enter(client: Client): Promise<Predecessor> {
     const { instanceId, clock } = this.#options;
     const { rows } = await client.query<{ before: InstanceId | null; unclean_stops: number }>(
-      `with before as (select * from executor)
+      `with before as (select * from executor), blame as (
+         update runs r set blamed = blamed + 1 from before b
+           where r.id = b.suspect and r.owner = b.instance_id and b.instance_id <> $1)
        insert into executor (instance_id, backend_pid, heartbeat_at, stopped_cleanly, unclean_stops)
        values ($1, pg_backend_pid(), $2, false, 0)
        on conflict (singleton) do update set
          instance_id = excluded.instance_id, backend_pid = excluded.backend_pid, heartbeat_at = excluded.heartbeat_at,
          stopped_cleanly = false,
          unclean_stops = case when executor.stopped_cleanly then 0
-           when executor.instance_id = excluded.instance_id then executor.unclean_stops
-           else executor.unclean_stops + 1 end
+           when executor.instance_id = excluded.instance_id or executor.suspect is not null then executor.unclean_stops
+           else executor.unclean_stops + 1 end,
+         suspect = null
        returning (select instance_id from before) as before, unclean_stops`,
       [instanceId, new Date(clock.now())],
     );
@@ -160,9 +176,10 @@ export class Election implements AsyncDisposable {
     await this.#beating;
     if (this.#holds) {
       await this.#client
-        ?.query("update executor set stopped_cleanly = true, unclean_stops = 0 where instance_id = $1", [
-          this.#options.instanceId,
-        ])
+        ?.query(
+          "update executor set stopped_cleanly = true, unclean_stops = 0, suspect = null where instance_id = $1",
+          [this.#options.instanceId],
+        )
         .catch(() => {});
     }
     const client = this.#client;

@@ -12,7 +12,7 @@ import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { EmbeddedEngine } from "./embedded.ts";
-import { describeEngine, insertRun } from "./engine.testsuite.ts";
+import { describeEngine, insertRun, Process } from "./engine.testsuite.ts";
 
 const log = createLog("silent");
 
@@ -37,13 +37,17 @@ describe("after unclean stops", () => {
   const before = newId<"instance">();
   const died = newId<"instance">();
   /** As the last executor left it. */
-  const leave = (uncleanStops: number, instanceId = died): Promise<unknown> =>
-    database.query("insert into executor values (true, $1, 0, now(), false, $2)", [instanceId, uncleanStops]);
+  const leave = (uncleanStops: number, suspect?: RunId): Promise<unknown> =>
+    database.query("insert into executor values (true, $1, 0, now(), false, $2, null, $3)", [
+      died,
+      uncleanStops,
+      suspect ?? null,
+    ]);
   const held = (count: number, owner: InstanceId, clock: TestClock): Promise<RunId[]> =>
     Promise.all(Array.from({ length: count }, () => insertRun(database, clock, { owner })));
 
   /** An engine whose advances never end; what it has begun. */
-  async function begun(clock: TestClock): Promise<{ begun: RunId[] } & AsyncDisposable> {
+  async function begun(clock: TestClock): Promise<{ begun: RunId[]; isRecovered: () => boolean } & AsyncDisposable> {
     const ids: RunId[] = [];
     const engine = new EmbeddedEngine({ database, clock, log, instanceId: newId() });
     await engine.start((id, signal) => {
@@ -52,6 +56,7 @@ describe("after unclean stops", () => {
     });
     return {
       begun: ids,
+      isRecovered: () => engine.executing,
       async [Symbol.asyncDispose]() {
         engine.interruptAll();
         await engine[Symbol.asyncDispose]();
@@ -61,13 +66,13 @@ describe("after unclean stops", () => {
   const blamed = async (): Promise<RunId[]> =>
     (await database.query("select id from runs where blamed > 0 order by id")).map(({ id }) => id as RunId);
 
-  test("runs are taken up four at first, then twice as many each time", async () => {
+  test("runs are taken up four at first, then as many as before each time", async () => {
     const clock = testClock();
     await leave(0);
     await held(100, died, clock);
     await using engine = await begun(clock);
     await eventually(() => engine.begun.length === 4);
-    for (const most of [12, 28, 60, 100]) {
+    for (const most of [8, 16, 32, 64, 100]) {
       clock.pass(100);
       await eventually(() => engine.begun.length === most);
     }
@@ -83,40 +88,113 @@ describe("after unclean stops", () => {
     await eventually(() => engine.begun.length === 100);
   });
 
-  test("a run is blamed when at most four were held by the process that died twice; those come first, alone", async () => {
+  test("a run is blamed when it was advanced alone; it comes first, alone again, and is cleared when it is outlived", async () => {
     const clock = testClock();
-    await leave(1);
+    const suspect = await insertRun(database, clock, { owner: died });
+    const beside = await held(3, died, clock);
     const older = await held(10, before, clock);
-    const suspects = await held(3, died, clock);
     const due = await insertRun(database, clock);
+    await leave(2, suspect);
     await using engine = await begun(clock);
-    await eventually(() => engine.begun.length === 4);
-    expect(await blamed()).toEqual(suspects.toSorted());
-    expect(engine.begun.slice(0, 3).toSorted()).toEqual(suspects.toSorted());
-    // Time enough for a sweep, and too little for the next ones to be taken up.
-    clock.pass(50);
+    await eventually(() => engine.begun.length === 1);
+    expect(engine.begun).toEqual([suspect]);
+    expect(await blamed()).toEqual([suspect]);
+    // Time enough for a sweep, and too little for the next one to be taken up.
+    clock.pass(150);
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(engine.begun).toHaveLength(4);
-    expect(engine.begun).not.toContain(due);
+    expect(engine.begun).toHaveLength(1);
+    clock.pass(50);
+    await eventually(() => engine.begun.length === 2);
+    expect(await blamed()).toEqual([]);
     for (let round = 0; round < 20; round++) {
       clock.pass(1_000);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    await eventually(() => engine.begun.length === 14);
-    expect(engine.begun.toSorted()).toEqual([...older, ...suspects, due].toSorted());
+    await eventually(() => engine.begun.length === 15);
+    expect(engine.begun.slice(1, 4).toSorted()).toEqual(beside.toSorted());
+    expect(engine.begun.toSorted()).toEqual([...older, ...beside, suspect, due].toSorted());
+  });
+
+  test.each([1, 2])("nobody is blamed when no suspect was alone after %i unclean stops", async (uncleanStops) => {
+    const clock = testClock();
+    await leave(uncleanStops);
+    await held(1, died, clock);
+    await using engine = await begun(clock);
+    await eventually(() => engine.begun.length === 1);
+    expect(await blamed()).toEqual([]);
+  });
+
+  test("nobody is blamed for the end of a process that had begun the suspect no more", async () => {
+    const clock = testClock();
+    const [suspect] = await held(1, before, clock);
+    await leave(2, suspect);
+    await using engine = await begun(clock);
+    await eventually(() => engine.begun.length === 1);
+    expect(await blamed()).toEqual([]);
   });
 
   test.each([
-    { uncleanStops: 0, count: 3, why: "the process died once only" },
-    { uncleanStops: 1, count: 5, why: "too many were held to tell" },
-  ])("nobody is blamed when $why", async ({ uncleanStops, count }) => {
-    const clock = testClock();
-    await leave(uncleanStops);
-    await held(count, died, clock);
-    await using engine = await begun(clock);
-    await eventually(() => engine.begun.length === 4 || engine.begun.length === count);
-    expect(await blamed()).toEqual([]);
-  });
+    { others: 0, afterMs: 0, first: 0 },
+    { others: 3, afterMs: 0, first: 1 },
+    { others: 20, afterMs: 0, first: 10 },
+    { others: 20, afterMs: 0, first: 20 },
+    { others: 20, afterMs: 1_000, first: 7 },
+    { others: 3, afterMs: 5_000, first: 3 },
+  ])(
+    "of $others others that never end none is blamed instead of number $first, which ends each process after $afterMs ms",
+    async ({ others, afterMs, first }) => {
+      const clock = testClock();
+      const ids: RunId[] = [];
+      for (let count = 0; count <= others; count++) ids.push(await insertRun(database, clock, { owner: died }));
+      const bad = ids[first]!;
+      await leave(0);
+      let deaths = 0;
+      for (let ended = false; !ended; deaths += ended ? 0 : 1) {
+        expect(deaths).toBeLessThan(25);
+        ended = await life(clock, bad, afterMs);
+        expect((await blamed()).filter((id) => id !== bad)).toEqual([]);
+      }
+      // The second in a row, and five of it alone.
+      expect(deaths).toBeGreaterThanOrEqual(6);
+    },
+  );
+
+  /** One process until `bad` ends it; answers whether it had been blamed five times instead. */
+  async function life(clock: TestClock, bad: RunId, afterMs: number): Promise<boolean> {
+    const over = Promise.withResolvers<boolean>();
+    let entered = 0;
+    const one = new Process(
+      url,
+      clock,
+      {
+        clock,
+        advance: async ({ id, signal }) => {
+          const [run] = await database.query("select blamed from runs where id = $1", [id]);
+          if (run!["blamed"] === 5) over.resolve(true);
+          else if (id === bad) clock.at(clock.now() + afterMs, () => over.resolve(false));
+          signal.throwIfAborted();
+          entered++;
+          return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+        },
+      },
+      (options) => new EmbeddedEngine({ ...options, log }),
+    );
+    await one.start();
+    // No time passes while one that is begun is not claimed yet.
+    const engine = one.engine as EmbeddedEngine;
+    const passing = setInterval(() => entered === engine.advancing && clock.pass(100), 5);
+    await over.promise;
+    clearInterval(passing);
+    // It is killed: what its clean stop writes is undone.
+    const [left] = await database.query("select * from executor");
+    engine.interruptAll();
+    await one[Symbol.asyncDispose]();
+    await database.query("update executor set stopped_cleanly = false, unclean_stops = $1, suspect = $2", [
+      left!["unclean_stops"],
+      left!["suspect"],
+    ]);
+    return over.promise;
+  }
 
   test("a process that has lived a minute has not died in a row", async () => {
     const clock = testClock();
@@ -125,6 +203,7 @@ describe("after unclean stops", () => {
     const stops = async (): Promise<number> =>
       (await database.query("select unclean_stops from executor"))[0]!["unclean_stops"];
     expect(await stops()).toBe(4);
+    await eventually(engine.isRecovered);
     clock.pass(59_000);
     expect(await stops()).toBe(4);
     clock.pass(2_000);

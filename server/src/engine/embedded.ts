@@ -22,10 +22,10 @@ const MOST_ADVANCING = 10_000;
 const HOUR_MS = 3_600_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 30_000;
-/** After an unclean stop runs are taken up a few at a time: four, then twice as many after each pause. */
-const CAREFUL_RUNS = 4;
-const CAREFUL_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+/** After an unclean stop runs are taken up a few at a time: four, then as many as before after each pause. */
+const FIRST_RUNS = 4;
+const FIRST_PAUSE_MS = 100;
+/** A process that lives so long after it has taken up all of them has not died in a row. */
 const CAREFUL_TIME_MS = 60_000;
 type Due = { id: RunId; organization_id: OrganizationId };
 type Advancing = { controller: AbortController; again: boolean; ended: Promise<void> };
@@ -42,7 +42,7 @@ export class EmbeddedEngine implements Engine {
   /** What the last executor held is taken up, so that whatever is held and not advanced is an orphan. */
   #recovered = false;
   #recovering: Promise<void> = Promise.resolve();
-  /** The process ended twice in short time: nothing else is begun beside the suspects. */
+  /** The process ended twice in short time: the suspects are taken up, the first one alone, and nothing else is begun. */
   #careful = false;
   #timer: { at: number; timer: Disposable } | undefined;
   #sweeping: Promise<void> | undefined;
@@ -212,18 +212,17 @@ export class EmbeddedEngine implements Engine {
   }
 
   /** Takes up what other processes held when they ended. */
-  async #recover({ instanceId, uncleanStops }: Predecessor, term: AbortSignal): Promise<void> {
-    if (uncleanStops > 0) this.#surviveCarefulTime();
-    const pause = Math.min(LONGEST_PAUSE_MS, CAREFUL_PAUSE_MS * 2 ** Math.max(0, uncleanStops - 1));
-    let blames = uncleanStops > 1;
-    for (let most = uncleanStops > 0 ? CAREFUL_RUNS : MOST_ADVANCING; this.#goesOnRecovering(term);) {
+  async #recover(predecessor: Predecessor, term: AbortSignal): Promise<void> {
+    const { uncleanStops } = predecessor;
+    const pause = Math.min(CAREFUL_TIME_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, uncleanStops - 1));
+    let most = uncleanStops === 0 ? MOST_ADVANCING : uncleanStops === 1 ? FIRST_RUNS : 1;
+    for (let begun = 0; this.#goesOnRecovering(term); most = Math.max(most, begun)) {
       try {
-        if (blames) await this.#blame(instanceId!);
-        blames = false;
-        const rows = await this.#heldByOthers(Math.min(most, MOST_ADVANCING));
-        if (rows.length === 0) this.#endRecovery(term);
+        const rows = await this.#heldByOthers(Math.min(most, MOST_ADVANCING), predecessor);
+        if (this.#careful) await this.#suspect(rows);
+        if (rows.length === 0) this.#endRecovery(uncleanStops, term);
         else await this.#takeUp(rows, pause, term);
-        most *= 2;
+        begun += rows.length;
       } catch (error) {
         this.#options.log.warn({ reason: messageOf(error) }, "taking up the open runs failed; trying again");
         await this.#pause(FIRST_BACKOFF_MS * 10, term);
@@ -235,8 +234,9 @@ export class EmbeddedEngine implements Engine {
     return !term.aborted && !this.#closing.signal.aborted && !this.#recovered;
   }
 
-  #endRecovery(term: AbortSignal): void {
+  #endRecovery(uncleanStops: number, term: AbortSignal): void {
     if (term.aborted) return;
+    if (uncleanStops > 0) this.#surviveCarefulTime();
     this.#recovered = true;
     this.#careful = false;
     this.#arm(this.#options.clock.now());
@@ -251,27 +251,24 @@ export class EmbeddedEngine implements Engine {
     over.abort();
   }
 
-  /** The prime suspects first: what was blamed before, then what the last executor held. */
-  async #heldByOthers(most: number): Promise<Due[]> {
+  /**
+   * The prime suspects first: what was blamed before, then what the last executor held. The one that ended it was among
+   * those it had taken up last, the later half: in the opposite order this process comes to it within the first half, so
+   * each unclean stop halves the suspects until the one is alone.
+   */
+  async #heldByOthers(most: number, { instanceId, uncleanStops }: Predecessor): Promise<Due[]> {
     const rows = await this.#options.database.query(
       `select id, organization_id from runs
         where owner is not null and owner <> $1 and not (id = any ($2::uuid[]))
-        order by blamed desc, owner desc, id limit ${most}`,
-      [this.#options.instanceId, [...this.#advancing.keys()]],
+        order by blamed desc, owner = $3 desc, owner desc, id ${uncleanStops % 2 === 0 ? "desc" : "asc"} limit ${most}`,
+      [this.#options.instanceId, [...this.#advancing.keys()], instanceId],
     );
     return rows as Due[];
   }
 
-  /**
-   * Whether a run killed the process can only be told when few were being advanced: those that the last executor held
-   * while it was careful itself, if they were four at most.
-   */
-  async #blame(last: InstanceId): Promise<void> {
-    await this.#options.database.query(
-      `update runs set blamed = blamed + 1
-        where owner = $1 and (select count(*) from runs where owner = $1) <= ${CAREFUL_RUNS}`,
-      [last],
-    );
+  /** Only a run that is advanced alone can be blamed. */
+  #suspect(rows: Due[]): Promise<void> {
+    return this.#election.suspect(rows.length === 1 && this.#advancing.size === 0 ? rows[0]!.id : undefined);
   }
 
   #surviveCarefulTime(): void {

@@ -4,12 +4,12 @@ import { Migrator, type Migration } from "kysely/migration";
 import { OperatorError } from "../lib/errors.ts";
 import type { Database } from "./database.ts";
 import * as start from "./migrations/0001-start.ts";
-import * as lighterCommits from "./migrations/0002-lighter-commits.ts";
+import * as afterCrashes from "./migrations/0002-after-crashes.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-start": start,
-  "0002-lighter-commits": lighterCommits,
+  "0002-after-crashes": afterCrashes,
 };
 
 /** Names of the migrations that this database has seen, in order. */

@@ -189,5 +189,7 @@ export interface Tables {
     unclean_stops: number;
     /** Up to then the relatives of every ended run were told; null: never yet. */
     mended_at: Time | null;
+    /** The run that is advanced alone, to see whether the process outlives it. */
+    suspect: RunId | null;
   };
 }
