@@ -68,14 +68,17 @@ export function makeFolder(folder: string, mode = 0o700): void {
 
 /** Not by `recursive`: that never comes back where a file system says ENOENT to every new folder (/proc, /sys). */
 function makeLevels(folder: string, mode: number): void {
-  if (fs.existsSync(folder)) return;
+  if (isFolder(folder)) return;
   makeLevels(path.dirname(folder), mode);
   try {
     fs.mkdirSync(folder, { mode });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    // Another process may have been quicker.
+    if (!isFolder(folder)) throw error;
   }
 }
+
+const isFolder = (name: string): boolean => fs.statSync(name, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 function sentenceFor(folder: string, error: NodeJS.ErrnoException): string {
   if (error.code === "ENOSPC")
