@@ -25,7 +25,7 @@ type Entry<Item, Result> = {
 
 const IN_FLIGHT = 2;
 /** A further write is begun only for so many: one that starts for the first item that comes along leaves the rest behind it. */
-const WORTH_A_WRITE = 6;
+const WORTH_A_WRITE = 4;
 const DEADLOCK_REPEATS = 3;
 
 export class Batch<Item, Result> {
