@@ -24,6 +24,18 @@ do:
     catch: {retry: {${policy}}${more}}
 `;
 
+/** After so many attempts the error goes on, or `catch.do` runs. */
+async function usesUp(policy: string, attempts: number): Promise<void> {
+  const failures = 9_999;
+  const run = await runOf(server, flaky(policy), { failures });
+  expect(run).toMatchObject({ status: "failed", error: { status: 418, step: 3 } });
+  expect(run.steps[0].attempts).toHaveLength(attempts);
+  const caught = await runOf(server, flaky(policy, ", do: [{mend: {set: {mended: '${ $error.status }'}}}]"), {
+    failures,
+  });
+  expect(caught.output).toEqual({ mended: 418 });
+}
+
 test("tries again until it goes well; each try is an attempt of every step in it", async () => {
   const run = await runOf(server, flaky("delay: {milliseconds: 1}, limit: {attempt: {count: 5}}"), { failures: 2 });
   expect(run.output).toEqual({ tries: 3 });
@@ -57,14 +69,7 @@ do:
 });
 
 test("limit.attempt.count is how often it is tried again; then the error goes on, or catch.do runs", async () => {
-  const policy = "delay: {milliseconds: 1}, limit: {attempt: {count: 2}}";
-  const run = await runOf(server, flaky(policy), { failures: 9 });
-  expect(run).toMatchObject({ status: "failed", error: { status: 418, step: 3 } });
-  expect(run.steps[0].attempts).toHaveLength(3);
-  const caught = await runOf(server, flaky(policy, ", do: [{mend: {set: {mended: '${ $error.status }'}}}]"), {
-    failures: 9,
-  });
-  expect(caught.output).toEqual({ mended: 418 });
+  await usesUp("delay: {milliseconds: 1}, limit: {attempt: {count: 2}}", 3);
 });
 
 test("the failing step of the run's error is the one that raised it, not a later one of an earlier try", async () => {
@@ -169,13 +174,7 @@ test.each([
   ["with the most that may be written", "limit: {attempt: {count: 1000}}"],
   ["without a count", "delay: {milliseconds: 1}"],
 ])("a step has at most 1,000 attempts, %s: the retry is used up then", async (_, policy) => {
-  const run = await runOf(server, flaky(policy), { failures: 9_999 });
-  expect(run).toMatchObject({ status: "failed", error: { status: 418, step: 3 } });
-  expect(run.steps[0].attempts).toHaveLength(1_000);
-  const caught = await runOf(server, flaky(policy, ", do: [{mend: {set: {mended: '${ $error.status }'}}}]"), {
-    failures: 9_999,
-  });
-  expect(caught.output).toEqual({ mended: 418 });
+  await usesUp(policy, 1_000);
 });
 
 test.each([

@@ -92,8 +92,9 @@ type Agents = { keeping: Agent; closing: Agent };
 
 /**
  * Each organization has connections of its own: another's calls to the same server do not use up what one server may
- * have, nor do another's slow names hold up the look-up. Connections are kept for 4 s (at most 10 s when the other side asks for it), until so many sockets are open that an
- * author who calls a thousand hosts could use up the process's file descriptors: from there on each is closed after use.
+ * have, nor do another's slow names hold up the look-up. Connections are kept for 4 s (at most 10 s when the other side
+ * asks for it), until so many sockets are open that an author who calls a thousand hosts could use up the process's file
+ * descriptors: from there on each is closed after use.
  */
 function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: OutboundOptions): () => Promise<Sockets> {
   const guard = createGuard(allow);

@@ -128,7 +128,10 @@ export class Execution {
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
   }
 
-  /** Returns at `time`. A short wait is sat out in memory unless others need the slot, a very short one early in a turn also then. */
+  /**
+   * Returns at `time`. A short wait is sat out in memory unless others need the slot; a very short one early in a turn
+   * also then.
+   */
   async waitUntil(time: number, scope: Scope): Promise<void> {
     const now = this.now();
     const left = time - now;

@@ -11,7 +11,8 @@ import { OPEN_STATUSES_SQL } from "./states.ts";
 
 /**
  * After the commit of a run's end: its parent looks at it, the children that it waited for are cancelled when it was
- * cancelled, and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by `mendFamilies`.
+ * cancelled, and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by
+ * `mendFamilies`.
  */
 export async function afterEnd(
   runs: Runs,

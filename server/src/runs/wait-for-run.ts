@@ -1,6 +1,6 @@
 /** `wait`: answers when a run ends or pauses, from the commits of this process, without asking the database. */
 import { LIMITS } from "../lib/limits.ts";
-import { isFinal as isFinalStatus } from "./states.ts";
+import { isFinal } from "./states.ts";
 import { runOf, type Change, type Head } from "./loaded-run.ts";
 import { listSteps, readRun } from "./read.ts";
 import { stepFromWrite } from "./read-rows.ts";
@@ -76,7 +76,7 @@ class Seen {
   }
 }
 
-const isSettled = ({ status }: Pick<Run, "status">): boolean => isFinalStatus(status) || status === "paused";
+const isSettled = ({ status }: Pick<Run, "status">): boolean => isFinal(status) || status === "paused";
 
 async function read(runs: Runs, { organizationId, id }: Which): Promise<Settled> {
   const [run, steps] = await Promise.all([
