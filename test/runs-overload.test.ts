@@ -70,3 +70,19 @@ test("runs beyond the slots are pending, another organization's run goes first, 
   expect(await left("failed, cancelled, paused")).toEqual([]);
   expect(door.calls()).toBe(started.length);
 });
+
+test("10,000 runs of one organization delay another's single run by less than a second", async () => {
+  await using door = await startDoor();
+  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  const agentId = await agentOf(server, `do: [{hold: {call: http, with: {method: post, endpoint: '${door.url}'}}}]`);
+  const neighbour = await server.organization("neighbour");
+  const input = { agentId: await publish(server, "echo", neighbour), input: { a: 1 }, wait: 30 };
+  let left = 10_000;
+  const starter = async (): Promise<void> => {
+    while (left-- > 0) await server.data(RUN_AGENT, { input: { agentId } });
+  };
+  await Promise.all(Array.from({ length: 16 }, starter));
+  const since = performance.now();
+  expect((await server.data(RUN_AGENT, { input }, neighbour.apiKey)).runAgent.status).toBe("completed");
+  expect(performance.now() - since).toBeLessThan(10 * 1_000);
+}, 120_000);
