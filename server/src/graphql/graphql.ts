@@ -23,7 +23,7 @@ export type GraphqlRequest = {
 
 export type Result = { data?: unknown; errors?: ShownError[] };
 export type Answer =
-  | { kind: "result"; operation: Operation; result: Result }
+  | { kind: "result"; operation: Operation; caller: Caller | undefined; result: Result }
   /** Nothing was executed. */
   | { kind: "refused"; code: Code; result: Result }
   | { kind: "stream"; operation: Operation; caller: Caller | undefined; results: AsyncGenerator<Result, void, void> };
@@ -80,12 +80,17 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     const operation = documents.operation(query, operationName, variables);
     const caller = operation.ignoresCredential ? undefined : await request.caller();
     if (operation.introspects && !caller)
-      return { kind: "result", operation, result: { data: null, errors: mask.show(notSignedIn(), origin.requestId) } };
+      return {
+        kind: "result",
+        operation,
+        caller,
+        result: { data: null, errors: mask.show(notSignedIn(), origin.requestId) },
+      };
     if (operation.type === "subscription") return subscribe(request, operation, caller);
     const result = await execute(request, operation, contextOf(request, caller, NO_SIGNAL));
     if (isIterable(result)) throw new Error("an operation other than a subscription answered a stream");
     if (result.errors && !("data" in result)) throw variableRefusal(result.errors);
-    return { kind: "result", operation, result: shown(result, origin.requestId) };
+    return { kind: "result", operation, caller, result: shown(result, origin.requestId) };
   };
 
   const subscribe = async (
@@ -100,7 +105,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     const { requestId } = request.origin;
     if (!isIterable(results)) {
       if (results.errors?.some(({ path }) => path === undefined)) throw variableRefusal(results.errors);
-      return { kind: "result", operation, result: shown(results, requestId) };
+      return { kind: "result", operation, caller, result: shown(results, requestId) };
     }
     return {
       kind: "stream",

@@ -9,14 +9,17 @@ const LINGER_BYTES = 16 * 1024 * 1024;
 export type Exchange = { request: IncomingMessage; response: ServerResponse; requestId: string; path: string };
 
 /** `headers` replace the usual ones of the same name. */
-export function sendJson(
+export const sendJson = (exchange: Exchange, status: number, value: unknown, headers?: OutgoingHttpHeaders): void =>
+  sendText(exchange, status, JSON.stringify(value), headers);
+
+/** JSON as text. */
+export function sendText(
   { request, response, requestId }: Exchange,
   status: number,
-  value: unknown,
+  body: string,
   headers?: OutgoingHttpHeaders,
 ): void {
   if (response.headersSent) return;
-  const body = JSON.stringify(value);
   const usual: OutgoingHttpHeaders = {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),

@@ -1,6 +1,8 @@
 /** Which part of the HTTP room a request belongs to. */
 import type { Auth } from "../auth/auth.ts";
 import type { Graphql } from "../graphql/graphql.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { clientAddresses } from "./addresses.ts";
 import { sendError } from "./answer.ts";
@@ -32,7 +34,14 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const streams = stack.use(createEventStreams(credentials));
   const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, log }));
   const pages = createPages({ webFolder: options.webFolder, log });
-  const graphqlEdge: GraphqlEdge = { graphql, auth, streams, clientAddress, cors: new Set(options.corsOrigins) };
+  const graphqlEdge: GraphqlEdge = {
+    graphql,
+    auth,
+    streams,
+    clientAddress,
+    cors: new Set(options.corsOrigins),
+    unread: new ByteBudget(LIMITS.unreadBytes),
+  };
 
   return {
     isReady,

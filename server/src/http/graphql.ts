@@ -6,8 +6,9 @@ import type { OutgoingHttpHeaders } from "node:http";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Answer, Graphql } from "../graphql/graphql.ts";
-import type { Code } from "../lib/errors.ts";
-import { sendError, sendJson, type Exchange } from "./answer.ts";
+import type { ByteBudget } from "../lib/byte-budget.ts";
+import { Refusal, type Code } from "../lib/errors.ts";
+import { sendError, sendText, type Exchange } from "./answer.ts";
 import { corsHeaders, type Cors } from "./cors.ts";
 import { mediaTypeOf, isJson, parseBody, type MediaType } from "./graphql-request.ts";
 import { readBody } from "./request.ts";
@@ -19,6 +20,8 @@ export type GraphqlEdge = {
   cors: Cors;
   streams: EventStreams;
   clientAddress: (request: Exchange["request"]) => string;
+  /** What answers hold until their readers have taken them. */
+  unread: ByteBudget;
 };
 
 /** Refusals of a request as a whole. What stands in none of these is about the operation: see `statusOf`. */
@@ -47,7 +50,7 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Prom
   if (answer.kind === "stream") return edge.streams.send(exchange, answer, headers);
   if (mediaType === "text/event-stream" && answer.kind === "result")
     return edge.streams.sendOne(exchange, answer.result, headers);
-  sendAnswer(exchange, answer, mediaType, headers);
+  sendAnswer(edge, exchange, answer, mediaType, headers);
 }
 
 async function answerOf(edge: GraphqlEdge, { request, requestId }: Exchange, mediaType: MediaType): Promise<Answer> {
@@ -73,20 +76,40 @@ async function answerOf(edge: GraphqlEdge, { request, requestId }: Exchange, med
 }
 
 function sendAnswer(
+  edge: GraphqlEdge,
   exchange: Exchange,
   answer: Exclude<Answer, { kind: "stream" }>,
   mediaType: MediaType,
   cors?: OutgoingHttpHeaders,
 ): void {
+  const text = JSON.stringify(answer.result);
+  if (answer.kind === "result" && !hold(edge, exchange, answer, text))
+    return sendAnswer(edge, exchange, edge.graphql.refused(tooMuchUnread(), exchange.requestId), mediaType, cors);
   const status = statusOf(answer, mediaType);
-  if (status === 200 && mediaType === "application/json") return sendJson(exchange, status, answer.result, cors);
+  if (status === 200 && mediaType === "application/json") return sendText(exchange, status, text, cors);
   const headers: OutgoingHttpHeaders = { ...cors };
   if (mediaType === "application/graphql-response+json") headers["content-type"] = `${mediaType}; charset=utf-8`;
   if (status === 401) headers["www-authenticate"] = "Bearer";
   if (status === 503 || status === 429)
     headers["retry-after"] = String(answer.result.errors?.[0]?.extensions["retryAfter"] ?? 1);
-  sendJson(exchange, status, answer.result, headers);
+  sendText(exchange, status, text, headers);
 }
+
+/** Until the answer is with the kernel. False when there is no room for it. */
+function hold(
+  { unread }: GraphqlEdge,
+  { response }: Exchange,
+  answer: Answer & { kind: "result" },
+  text: string,
+): boolean {
+  const organizationId = answer.caller?.organizationId;
+  if (!unread.tryTake(organizationId, text.length)) return false;
+  response.once("close", () => unread.give(organizationId, text.length));
+  return true;
+}
+
+const tooMuchUnread = (): Refusal =>
+  new Refusal("UNAVAILABLE", "too many answers wait to be read by their clients: read those first", { retryAfter: 1 });
 
 function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaType): number {
   if (answer.kind === "refused") return STATUS[answer.code] ?? (mediaType === "application/json" ? 200 : 400);

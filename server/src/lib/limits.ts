@@ -35,6 +35,7 @@ export const LIMITS = {
   stepsListed: 1_000,
   subscriptionsPerConnection: 100,
   changesWaiting: 10_000,
+  unreadBytes: 64 * 1024 * 1024,
   queryTokens: 2_000,
   queryDepth: 12,
   queryAliases: 30,

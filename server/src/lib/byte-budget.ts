@@ -1,0 +1,47 @@
+/**
+ * How many bytes may be held at once, by whom. An organization may have as much as stays free beside it: one alone half
+ * of all, n of them an equal n+1th each. So whatever the others hold, the next one finds a part of the same size free,
+ * for any number of organizations and with no share to set (Choudhury and Hahne's dynamic threshold for switches).
+ */
+import type { OrganizationId } from "./ids.ts";
+
+/** Undefined: of strangers, who are one together. */
+type Organization = OrganizationId | undefined;
+
+export class ByteBudget {
+  #free: number;
+  readonly #taken = new Map<Organization, number>();
+
+  constructor(bytes: number) {
+    this.#free = bytes;
+  }
+
+  /** Bytes taken by one organization. */
+  takenBy(organizationId: Organization): number {
+    return this.#taken.get(organizationId) ?? 0;
+  }
+
+  /** Whether the organization may have so many bytes more. */
+  has(organizationId: Organization, bytes: number): boolean {
+    return this.takenBy(organizationId) + bytes <= this.#free - bytes;
+  }
+
+  tryTake(organizationId: Organization, bytes: number): boolean {
+    const has = this.has(organizationId, bytes);
+    if (has) this.take(organizationId, bytes);
+    return has;
+  }
+
+  /** For what is held already: over the budget it counts too, and others wait for it. */
+  take(organizationId: Organization, bytes: number): void {
+    this.#free -= bytes;
+    this.#taken.set(organizationId, this.takenBy(organizationId) + bytes);
+  }
+
+  give(organizationId: Organization, bytes: number): void {
+    this.#free += bytes;
+    const left = this.takenBy(organizationId) - bytes;
+    if (left > 0) this.#taken.set(organizationId, left);
+    else this.#taken.delete(organizationId);
+  }
+}
