@@ -3,10 +3,11 @@
  * Types are compared by their last path segment: the standard moved its host without a version.
  */
 import type { Json, JsonObject } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
 
 const STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/";
 
-/** The standard's types with their status, and ours (`approval-rejected`, `crashed`). */
+/** The standard's types with their status, and ours (`approval-rejected`, `crashed`, `internal`). */
 const ERROR_STATUS = {
   configuration: 400,
   validation: 400,
@@ -18,6 +19,7 @@ const ERROR_STATUS = {
   runtime: 500,
   "approval-rejected": 403,
   crashed: 500,
+  internal: 500,
 } as const;
 export type ErrorKind = keyof typeof ERROR_STATUS;
 
@@ -36,9 +38,22 @@ export class WorkflowError extends Error {
   readonly endsRun: boolean;
 
   constructor(fields: ErrorFields, endsRun = false) {
-    super(fields.detail ?? fields.title ?? fields.type);
+    const { type, title, detail, instance } = fields;
+    super(cut(detail ?? title ?? type));
     this.name = "WorkflowError";
-    this.fields = fields;
+    // Each task around, each attempt and the run keep a copy.
+    const isLong = [type, title, detail, instance].some(
+      (text) => text !== null && text.length > LIMITS.errorCharacters,
+    );
+    this.fields = isLong
+      ? {
+          ...fields,
+          type: cut(type),
+          title: title && cut(title),
+          detail: detail && cut(detail),
+          instance: instance && cut(instance),
+        }
+      : fields;
     this.endsRun = endsRun;
   }
 
@@ -69,6 +84,9 @@ export class WorkflowError extends Error {
     return this.fields.instance === null ? new WorkflowError({ ...this.fields, instance }, this.endsRun) : this;
   }
 }
+
+const cut = (text: string): string =>
+  text.length > LIMITS.errorCharacters ? `${text.slice(0, LIMITS.errorCharacters - 1)}…` : text;
 
 /** What is no HTTP status would be none in the API either. */
 function statusOf(value: Json | undefined): number {

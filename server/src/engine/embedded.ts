@@ -8,7 +8,7 @@ import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
 import { Election, type Predecessor } from "./election.ts";
-import type { Advance, Engine, Outcome } from "./engine.ts";
+import { isOutage, type Advance, type Engine, type Outcome } from "./engine.ts";
 
 export type EmbeddedOptions = { database: Database; clock: Clock; log: Log; instanceId: InstanceId };
 
@@ -110,16 +110,21 @@ export class EmbeddedEngine implements Engine {
   /** Advances the run until it waits or ends, again after a throw. */
   async #drive(runId: RunId, organizationId: OrganizationId | undefined, entry: Advancing): Promise<void> {
     const { signal } = entry.controller;
+    // In a row; `throws` of them are no outage.
     let failures = 0;
+    let throws = 0;
     try {
       while (this.#executing && !this.#closing.signal.aborted && !signal.aborted) {
         entry.again = false;
         try {
-          const outcome = await this.#advance!(runId, signal, organizationId);
-          failures = 0;
+          const outcome = await this.#advance!(runId, signal, organizationId, throws);
+          failures = throws = 0;
           if (!this.#goesOn(outcome, entry)) return;
         } catch (error) {
-          if (!signal.aborted) await this.#backOff(runId, failures++, error, signal);
+          if (signal.aborted) continue;
+          if (failures === 0 || (throws === 0 && !isOutage(error))) this.#logFailure(runId, error);
+          if (!isOutage(error)) throws++;
+          await this.#pause(Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures++), signal);
         }
       }
     } finally {
@@ -128,10 +133,13 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  async #backOff(runId: RunId, failures: number, error: unknown, signal: AbortSignal): Promise<void> {
-    const pauseMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures);
-    this.#options.log.error({ run: runId, reason: messageOf(error), pauseMs }, "a run could not be advanced");
-    await this.#pause(pauseMs, signal);
+  /** The first of a row; the stack of what is nobody's fault but ours. */
+  #logFailure(runId: RunId, error: unknown): void {
+    const stack = isOutage(error) || !(error instanceof Error) ? {} : { stack: error.stack };
+    this.#options.log.error(
+      { run: runId, reason: messageOf(error), ...stack },
+      "a run could not be advanced; trying again",
+    );
   }
 
   #goesOn(outcome: Outcome, entry: Advancing): boolean {

@@ -8,6 +8,7 @@ import { eventually } from "../../../test/client.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
 import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database, type Row } from "../storage/database.ts";
@@ -41,7 +42,7 @@ export class Process implements AsyncDisposable {
 
   calledFor = (id: RunId): number => this.calls.filter((one) => one === id).length;
 
-  #advance: Advance = async (id, signal) => {
+  #advance: Advance = async (id, signal, _organizationId, throws = 0) => {
     const [row] = await this.database.query(
       `update runs set epoch = epoch + 1, owner = $1, wake_at = null
         where id = $2 and status = 'running' and (owner is not null or wake_at <= $3)
@@ -50,7 +51,7 @@ export class Process implements AsyncDisposable {
     );
     if (!row) return { kind: "lost" };
     this.calls.push(id);
-    const outcome = await this.#script.advance({ id, signal, call: this.calledFor(id) });
+    const outcome = await this.#script.advance({ id, signal, call: this.calledFor(id), throws });
     return (await this.#write(id, row, outcome)) ? outcome : { kind: "lost" };
   };
 
@@ -76,8 +77,8 @@ export class Process implements AsyncDisposable {
   }
 }
 
-/** `call` counts from 1, of this process. */
-type Call = { id: RunId; signal: AbortSignal; call: number };
+/** `call` counts from 1, of this process; `throws` as the engine counts them. */
+type Call = { id: RunId; signal: AbortSignal; call: number; throws: number };
 type Script = { clock: Clock; advance: (call: Call) => Promise<Outcome> | Outcome };
 
 const done: Outcome = { kind: "done" };
@@ -205,6 +206,24 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
       const pauses = at.slice(1).map((time, index) => time - at[index]!);
       for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(100 * 2 ** index);
       expect(process.calledFor(broken)).toBe(6);
+    });
+
+    test("says how many throws in a row came before; an outage is none of them, and what is between two rows ends one", async () => {
+      const outage = Object.assign(new Error("as it should"), { code: "ECONNREFUSED" });
+      const full = new Refusal("UNAVAILABLE", "as it should");
+      const bug = new Error("as it should");
+      const answers = [bug, outage, bug, full, bug, "yield", bug, done] as const;
+      const counted: number[] = [];
+      const process = await started(({ call, throws }) => {
+        counted.push(throws);
+        const answer = answers[call - 1]!;
+        if (answer instanceof Error) throw answer;
+        return answer === "yield" ? { kind: "yield" } : answer;
+      });
+      const id = await world.insert();
+      process.engine.wake(id);
+      await world.until(async () => (await world.statusOf(id)) === "completed");
+      expect(counted).toEqual([0, 1, 1, 2, 2, 3, 0, 1]);
     });
 
     test("interrupt aborts the run's signal, and no other's", async () => {

@@ -3,7 +3,9 @@
  * is due, by one process at a time, again after a crash, until it says that the run waits or ended. The journal,
  * branches, retries, waits, slots and fairness are the same above every engine. `engine.testsuite.ts` holds each to this.
  */
+import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
+import { isUnavailable } from "../storage/pg-errors.ts";
 
 export type Outcome =
   /** The run ended. */
@@ -15,8 +17,19 @@ export type Outcome =
   /** The claim was refused or the run was fenced; never taken for done. */
   | { kind: "lost" };
 
-/** A throw means: again, with back-off. `organizationId` is a hint for fairness. */
-export type Advance = (runId: RunId, signal: AbortSignal, organizationId?: OrganizationId) => Promise<Outcome>;
+/**
+ * A throw means: again, with back-off. `organizationId` is a hint for fairness; `throws` counts those in a row before, in
+ * this process, but for those that say that the database, or what else is not the run's, can't serve for now (`isOutage`).
+ */
+export type Advance = (
+  runId: RunId,
+  signal: AbortSignal,
+  organizationId?: OrganizationId,
+  throws?: number,
+) => Promise<Outcome>;
+
+export const isOutage = (error: unknown): boolean =>
+  isUnavailable(error) || (error instanceof Refusal && error.code === "UNAVAILABLE");
 
 export interface Engine extends AsyncDisposable {
   start(advance: Advance): Promise<void>;

@@ -2,12 +2,15 @@
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Outcome } from "../engine/engine.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { startChild } from "./children.ts";
 import type { Claimed } from "./claim.ts";
+import { commitFailure } from "./commit-cancel.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
 import { execute } from "./interpreter.ts";
 import { afterEnd, cancelLeft } from "./families.ts";
 import { Journal, LostRun, type JournalOptions } from "./journal.ts";
+import { asRunError } from "./loaded-run.ts";
 import { readApproval, readRun } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
 
@@ -16,20 +19,36 @@ const MOST_BLAMED = 5;
 
 export const advanceRun =
   (runs: Runs): Advance =>
-  async (runId, signal, organizationId) => {
+  async (runId, signal, organizationId, throws = 0) => {
     const begun = runs.begun.get(runId);
     runs.begun.delete(runId);
     let outcome: Outcome | undefined;
     try {
-      outcome = begun
-        ? await begun.follow(signal)
-        : await withSlot(runs, organizationId, signal, () => advanceClaimed(runs, runId, signal));
+      if (begun) outcome = await begun.follow(signal);
+      else if (throws >= LIMITS.internalTries) outcome = await failInternally(runs, runId);
+      else outcome = await withSlot(runs, organizationId, signal, () => advanceClaimed(runs, runId, signal));
       return outcome;
     } finally {
       // Its end may be committed although the answer was lost; its relatives don't know then.
       if (!outcome || outcome.kind === "lost") runs.mended = false;
     }
   };
+
+/** What it throws is nobody's error and comes again: whatever its journal holds, it is not looked at any more. */
+async function failInternally(runs: Runs, id: RunId): Promise<Outcome> {
+  const [row] = await runs.database.query("select organization_id from runs where id = $1", [id]);
+  if (!row) return { kind: "lost" };
+  const why = "the server could not advance this run: its log names the run's id and the reason";
+  return failRun(runs, row["organization_id"] as OrganizationId, id, WorkflowError.of("internal", why));
+}
+
+/** Ends a run whose journal is not in memory. */
+async function failRun(runs: Runs, organizationId: OrganizationId, id: RunId, error: WorkflowError): Promise<Outcome> {
+  const { run, changed } = await commitFailure(runs, organizationId, id, asRunError(error, null));
+  if (!changed) return { kind: "lost" };
+  await afterEnd(runs, { ...run, limited: true });
+  return { kind: "done" };
+}
 
 async function withSlot(
   runs: Runs,

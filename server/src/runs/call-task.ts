@@ -13,13 +13,13 @@ const INTERRUPTED = WorkflowError.of(
 
 /** A call with an effect outside: its step is committed as `running` first, so that a repeat is known as one. */
 export async function runCall(frame: Frame, body: Extract<Body, { is: "call" }>): Promise<Json> {
-  const { execution, input, step, scope, variables } = frame;
+  const { execution, task, input, step, scope, variables } = frame;
   const call = execution.parts.calls[body.call];
   if (!call) throw new Error(`no task runs call: ${body.call}`);
   const { journal } = execution;
   if (step.state.sent) {
     const now = execution.now();
-    journal.recordAttempt(step, INTERRUPTED.fields, step.state.tryStartedAt ?? step.startedAt, now);
+    journal.recordAttempt(step, INTERRUPTED.at(task.reference).fields, step.state.tryStartedAt ?? step.startedAt, now);
     if (step.state.tryStartedAt !== undefined) step.state.tryStartedAt = now;
   } else {
     const values = (await evaluated(execution, body.arguments, input, variables)) as JsonObject;

@@ -1,35 +1,49 @@
-/** Commits `cancelled` at once, whoever advances the run, and aborts what is in flight here. */
+/** Ends a run at once without its journal, whoever advances it, and aborts what is in flight here. */
 import { conflict, notFound } from "../lib/errors.ts";
-import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { ApprovalId, InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { RUN_COLUMNS, runFromRow } from "./read-rows.ts";
-import type { Run } from "./run.ts";
+import type { Run, RunError } from "./run.ts";
 import { tellApproval, tellChanged, type Runs } from "./runs.ts";
 import { isFinal, OPEN_STATUSES_SQL } from "./states.ts";
 
+type Ended = { run: Run; changed: boolean };
+type Ending = { status: "cancelled"; error: null } | { status: "failed"; error: RunError };
+
 /** `changed` is false when it was cancelled already. Throws NOT_FOUND; CONFLICT on a run that completed or failed. */
-export async function commitCancel(
-  runs: Runs,
-  organizationId: OrganizationId,
-  id: RunId,
-): Promise<{ run: Run; changed: boolean }> {
+export async function commitCancel(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<Ended> {
+  const cancelled = await commitEnd(runs, organizationId, id, { status: "cancelled", error: null });
+  const { status } = cancelled.run;
+  if (!cancelled.changed && status !== "cancelled") throw conflict(`the run is ${status} already`);
+  return cancelled;
+}
+
+/** Fails a run that can't be advanced, as the executor only; `changed` is false when it had ended. Throws NOT_FOUND. */
+export const commitFailure = (runs: Runs, organizationId: OrganizationId, id: RunId, error: RunError): Promise<Ended> =>
+  commitEnd(runs, organizationId, id, { status: "failed", error });
+
+async function commitEnd(runs: Runs, organizationId: OrganizationId, id: RunId, ending: Ending): Promise<Ended> {
   const month = partitionOf(runs.database, id);
   const now = new Date(runs.clock.now());
-  const cancelled = await runs.database.transaction(async (query) => {
+  const ended = await runs.database.transaction(async (query) => {
     const before = await lock(query, month, organizationId, id);
-    if (before.status === "cancelled") return { run: before, changed: false, withdrawn: [] };
-    if (isFinal(before.status)) throw conflict(`the run is ${before.status} already`);
-    return { ...(await cancel(query, month, organizationId, id, now)), changed: true };
+    if (isFinal(before.status)) return { run: before, changed: false, withdrawn: [] };
+    if (ending.status === "failed" && !(await isExecutor(query, runs.instanceId)))
+      return { run: before, changed: false, withdrawn: [] };
+    return { ...(await end(query, month, organizationId, id, now, ending)), changed: true };
   });
-  if (cancelled.changed) {
+  if (ended.changed) {
     runs.engine.interrupt(id);
     tellChanged(runs, organizationId, id);
     runs.notices.send({ kind: "cancelled", organizationId, id });
-    for (const approvalId of cancelled.withdrawn) tellApproval(runs, organizationId, approvalId);
+    for (const approvalId of ended.withdrawn) tellApproval(runs, organizationId, approvalId);
   }
-  return cancelled;
+  return ended;
 }
+
+const isExecutor = async (query: Query, instanceId: InstanceId): Promise<boolean> =>
+  (await query("select 1 from executor where instance_id = $1", [instanceId])).length > 0;
 
 /** The second statement must see the steps of a checkpoint that was committed meanwhile, so the row is locked first. */
 async function lock(query: Query, month: string, organizationId: OrganizationId, id: RunId): Promise<Run> {
@@ -42,19 +56,21 @@ async function lock(query: Query, month: string, organizationId: OrganizationId,
 }
 
 /** Fences the run (`epoch`), cancels its open steps, each with a revision of its own, and withdraws its open approvals. */
-async function cancel(
+async function end(
   query: Query,
   month: string,
   organizationId: OrganizationId,
   id: RunId,
   now: Date,
+  { status, error }: Ending,
 ): Promise<{ run: Run; withdrawn: ApprovalId[] }> {
   const [row] = await query(
     `with open as (
        select number, row_number() over (order by number) as place from steps_${month}
         where run_id = $1 and status in ('pending', 'running', 'paused')),
      r as (
-       update runs_${month} set status = 'cancelled', cancelled_at = $3, finished_at = $3, owner = null, wake_at = null,
+       update runs_${month} set status = $4::text, cancelled_at = case when $4::text = 'cancelled' then $3::timestamptz end,
+         error = $5::json, finished_at = $3, owner = null, wake_at = null,
          epoch = epoch + 1, revision = revision + 1 + (select count(*) from open),
          current_step = (select max(number) from steps_${month} where run_id = $1)
         where id = $1 and organization_id = $2 and status in (${OPEN_STATUSES_SQL})
@@ -68,7 +84,7 @@ async function cancel(
         where run_id = $1 and organization_id = $2 and status = 'open' and exists (select 1 from r)
        returning id)
      select ${RUN_COLUMNS}, array(select id from a) as withdrawn from r`,
-    [id, organizationId, now],
+    [id, organizationId, now, status, error && JSON.stringify(error)],
   );
   return { run: runFromRow(row!), withdrawn: row!["withdrawn"] as ApprovalId[] };
 }

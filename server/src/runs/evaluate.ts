@@ -1,6 +1,8 @@
 /** Expressions of a task with the variables that they see, and what is checked of the results. */
+import { ExpressionError } from "../definition/expressions/expression-error.ts";
 import type { Variables } from "../definition/expressions/expressions.ts";
 import type { Template } from "../definition/expressions/template.ts";
+import { weigh } from "../definition/expressions/weigh.ts";
 import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../lib/durations.ts";
@@ -37,6 +39,13 @@ export const evaluated = (
   variables: () => Variables,
 ): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables));
 
+/** What a `catch` may see; anything else (a lost fence, an unload, a bug) is not the workflow's. */
+export function asWorkflowError(reason: unknown): WorkflowError | undefined {
+  if (reason instanceof WorkflowError) return reason;
+  if (reason instanceof ExpressionError) return WorkflowError.of("expression", reason.message);
+  return undefined;
+}
+
 export function asDuration(value: Json): number {
   const ms = durationMs(value);
   if (ms === undefined) throw WorkflowError.of("expression", `${JSON.stringify(value)} is not a duration`);
@@ -61,7 +70,8 @@ export function sized(value: Json): number {
     if (typeof value !== "string") return 8;
     if (value.length < LIMITS.outputBytes / 6) return value.length;
   }
-  const { length } = JSON.stringify(value);
+  // Results of many items share parts, or are a thousand times the limit: counted without writing it out first.
+  const length = weigh(value, LIMITS.outputBytes, Infinity) ? Infinity : JSON.stringify(value).length;
   if (length > LIMITS.outputBytes) {
     throw WorkflowError.of("runtime", `an output has at most ${LIMITS.outputBytes} bytes`);
   }

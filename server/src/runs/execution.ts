@@ -108,21 +108,28 @@ export class Execution {
 
   evaluate(template: Template, data: Json, variables: () => Variables): Json | Promise<Json> {
     const used = template.variables.size === 0 ? {} : variables();
-    return this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId);
+    try {
+      return this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId);
+    } catch (error) {
+      // A text longer than there can be, or a value too deep to go into: the data's doing.
+      throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
+    }
   }
 
   /**
    * Between two steps: lets others have the thread, and the slot when this run has had its turn; ends what a timeout has
-   * ended; writes down what has gathered.
+   * ended; writes down what has gathered. `reference`: the step that comes next.
    */
-  async breathe(signal: AbortSignal): Promise<void> {
+  async breathe(signal: AbortSignal, reference: string): Promise<void> {
     const now = this.now();
     if (Math.abs(now - this.#breath) >= BREATH_MS) {
       await new Promise(setImmediate);
       this.#breath = this.now();
     }
     signal.throwIfAborted();
-    if (this.journal.isFull) throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`);
+    if (this.journal.isFull) {
+      throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);
+    }
     if (this.journal.isDue) await this.commit();
     const leaves = this.parts.draining() || (now - this.#since > TURN_MS && this.parts.contended());
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);

@@ -91,3 +91,19 @@ test("also when it ended long ago, and no process since has lived long enough to
   const moved = "select mended_at >= $1 as moved from executor";
   await eventually(async () => (await database.query(moved, [new Date(now)]))[0]?.["moved"] === true);
 });
+
+test("a step whose state no PostgreSQL operator on JSON can read keeps nobody's child from being mended", async () => {
+  await using database = await databases.open();
+  await using opened = await openFamilies(database);
+  const { runs, family, statusOf } = opened;
+  const [one, two] = [await family(), await family()];
+  // As a task with `input.from` keeps it: what it holds comes before the child's id.
+  await database.query(
+    `update steps set state = ('{"taskInput":{"a":"\\u0000\\ud800"},' || substr(state::text, 2))::json where run_id = $1`,
+    [one.parent],
+  );
+  await database.query("update steps set status = 'cancelled', finished_at = now() where run_id = $1", [two.parent]);
+  await mendFamilies(runs, new Date(0));
+  expect(await statusOf(two.child)).toBe("cancelled");
+  expect(await statusOf(one.child)).toBe("running");
+});

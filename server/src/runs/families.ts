@@ -10,8 +10,8 @@ import type { Runs } from "./runs.ts";
 import { OPEN_STATUSES_SQL } from "./states.ts";
 
 /**
- * After the commit of a run's end: its parent looks at it, the children that it waited for are cancelled when it was
- * cancelled, and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by
+ * After the commit of a run's end: its parent looks at it, the children that it waited for are cancelled unless it completed,
+ * and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by
  * `mendFamilies`.
  */
 export async function afterEnd(
@@ -20,7 +20,7 @@ export async function afterEnd(
 ): Promise<void> {
   try {
     if (run.parent?.awaits) await wakeParent(runs, run.organizationId, run.parent.runId);
-    if (run.status === "cancelled") await cancelChildren(runs, run.organizationId, run.id);
+    if (run.status !== "completed") await cancelChildren(runs, run.organizationId, run.id);
     if (run.limited) await admitRuns(runs, run.organizationId, run.agentId);
   } catch (error) {
     runs.mended = false;
@@ -83,14 +83,20 @@ export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
   for (const row of orphans) await cancelRelative(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
 }
 
+/**
+ * The end of the state of a step that waits for its child (run-task.ts). As text: PostgreSQL's operators on JSON refuse a
+ * state that holds a NUL or half of a surrogate pair anywhere, and one such run would keep all others from being mended.
+ */
+const AWAITED = `'"childId":"([0-9a-f-]{36})","awaits":true}$'`;
+
 /** Open steps are read once a parent: it may have 10,000 of them, and a hundred children at a time. */
 const ORPHANS = `
   with children as materialized (
     select id, organization_id, parent_run_id from runs where parent_awaits and status in (${OPEN_STATUSES_SQL})),
   awaited as materialized (
-    select (s.state ->> 'childId')::uuid as id
+    select s.child as id
       from (select distinct parent_run_id from children) p
      cross join lateral (
-       select state from steps
+       select (substring(right(state::text, 80) from ${AWAITED}))::uuid as child from steps
         where run_id = p.parent_run_id and status in (${OPEN_STATUSES_SQL}) and state is not null offset 0) s)
   select id, organization_id from children c where not exists (select 1 from awaited a where a.id = c.id)`;

@@ -56,6 +56,8 @@ const steps = async (id: RunId): Promise<string[]> => {
   return items.map(({ name, status }) => `${name} ${status}`);
 };
 
+const set = (name: string) => ({ name, kind: "set", reference: `/do/0/${name}` });
+
 test("of two that hold one run the later writes; also when both write in one statement", async () => {
   const now = opened.runs.clock.now();
   for (const isTogether of [false, true]) {
@@ -64,7 +66,7 @@ test("of two that hold one run the later writes; also when both write in one sta
     const after = await claim(id);
     // Rows that do not meet in one statement: nothing but the fence tells them apart.
     before.close(before.step("pause#1")!, "failed", now);
-    after.open("theirs#1", "theirs", "set", "", now);
+    after.open("theirs#1", set("theirs"), "", now);
     const first = before.commit(now).catch((reason: unknown) => reason);
     if (!isTogether) await first;
     await after.commit(now);
@@ -79,7 +81,7 @@ test("after a cancel nothing is written, neither a checkpoint nor an end", async
   const id = await start(PATIENT, "running");
   const journal = await claim(id);
   const { revision } = await cancelRun(opened.runs, opened.caller.organizationId, id);
-  journal.open("late#1", "late", "set", "", now);
+  journal.open("late#1", set("late"), "", now);
   Object.assign(journal.head, { status: "completed", output: {}, finishedAt: now });
   await expect(journal.commit(now)).rejects.toThrow(LostRun);
   expect(await steps(id)).toEqual(["pause cancelled"]);
@@ -104,7 +106,7 @@ test("a decision while the run is advanced is seen at the release, also after a 
   const journal = await claim(id);
   const [approval] = await database.query("select id from approvals where run_id = $1", [id]);
   await decideApproval(unheard(), opened.caller, { approvalId: approval!["id"], decision: "approve" });
-  journal.open("between#1", "between", "set", "", now);
+  journal.open("between#1", set("between"), "", now);
   await journal.commit(now);
   expect(await journal.release(now, null)).toBe(true);
   const [row] = await database.query("select wake_at from runs where id = $1", [id]);

@@ -3,7 +3,6 @@
  * the last commit is evaluated again. Rows of tasks without effects are committed with the next effect, wait or end.
  */
 import type { Variables } from "../definition/expressions/expressions.ts";
-import { ExpressionError } from "../definition/expressions/expression-error.ts";
 import type { Template } from "../definition/expressions/template.ts";
 import type { Block, Body, PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
@@ -11,7 +10,17 @@ import type { Outcome } from "../engine/engine.ts";
 import type { Json } from "../lib/json.ts";
 import { runApproval } from "./approval-task.ts";
 import { runCall } from "./call-task.ts";
-import { asDuration, checked, evaluated, limited, LONGEST_MS, outputOf, sized, taskVariables } from "./evaluate.ts";
+import {
+  asDuration,
+  asWorkflowError,
+  checked,
+  evaluated,
+  limited,
+  LONGEST_MS,
+  outputOf,
+  sized,
+  taskVariables,
+} from "./evaluate.ts";
 import type { Execution } from "./execution.ts";
 import { runFor } from "./for-task.ts";
 import { runEach, runFork } from "./fork-task.ts";
@@ -49,24 +58,38 @@ async function runWorkflow(execution: Execution): Promise<Json> {
   };
   const all = (): Variables => ({ ...variables, context: head.state.context ?? null, ...runtimeOf(execution) });
   if (plan.inputFrom && head.state.input === undefined) {
-    head.state.input = await evaluated(execution, plan.inputFrom, head.input, all);
+    head.state.input = await placed("/input", async () => evaluated(execution, plan.inputFrom!, head.input, all));
   }
   const input = head.state.input ?? head.input;
   const started = head.startedAt ?? execution.now();
   root.deadline = started + LONGEST_MS;
-  const late = (): WorkflowError => WorkflowError.of("timeout", "the run took longer than it may");
+  const late = (): WorkflowError => WorkflowError.of("timeout", "the run took longer than it may").at("/timeout");
   if (root.deadline <= execution.now()) throw late();
   const work = (scope: Scope): Promise<Result> => runBlock(execution, plan.block, input, scope);
   if (plan.timeout) {
-    head.state.deadline ??= started + asDuration(await evaluated(execution, plan.timeout, input, all));
+    const { timeout } = plan;
+    head.state.deadline ??= await placed("/timeout", async () => {
+      return started + asDuration(await evaluated(execution, timeout, input, all));
+    });
   }
   const { deadline } = head.state;
   const { output } = await (deadline === undefined
     ? work(root)
     : withDeadline(execution.parts.clock, root, deadline, work, late));
-  const result = plan.outputAs ? await evaluated(execution, plan.outputAs, output, all) : output;
-  checked(plan.outputCheck, result, "output");
-  return limited(result);
+  return placed("/output", async () => {
+    const result = plan.outputAs ? await evaluated(execution, plan.outputAs, output, all) : output;
+    checked(plan.outputCheck, result, "output");
+    return limited(result);
+  });
+}
+
+/** An error of the run itself, not of a task, names the part of the definition that it comes from. */
+async function placed<Result>(reference: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (reason) {
+    throw asWorkflowError(reason)?.at(reference) ?? reason;
+  }
 }
 
 /** Runs a list of tasks from its first, following `then`. */
@@ -93,14 +116,14 @@ async function runTask(
   scope: Scope,
   progress: (share: number) => void,
 ): Promise<Result> {
-  await execution.breathe(scope.signal);
+  await execution.breathe(scope.signal, task.reference);
   const { journal } = execution;
   const key = enter(scope, task.name);
   let step = journal.step(key);
   if (step && step.round === scope.round) {
     const before = settled(step, task, input);
     if (before) return before;
-  } else step = journal.open(key, task.name, task.kind, scope.round, execution.now());
+  } else step = journal.open(key, task, scope.round, execution.now());
   try {
     return await runOpen(execution, task, input, step, { ...scope, progress });
   } catch (reason) {
@@ -245,11 +268,4 @@ async function chosen(
     if (when && truthy(await evaluated(execution, when, input, variables))) return then;
   }
   return cases.find(({ when }) => !when)?.then;
-}
-
-/** What a `catch` may see; anything else (a lost fence, an unload, a bug) is not the workflow's. */
-function asWorkflowError(reason: unknown): WorkflowError | undefined {
-  if (reason instanceof WorkflowError) return reason;
-  if (reason instanceof ExpressionError) return WorkflowError.of("expression", reason.message);
-  return undefined;
 }

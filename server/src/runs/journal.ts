@@ -2,6 +2,7 @@
  * The journal of one run while it is advanced: the rows as they are, what of them is not committed yet, and `commit`,
  * which writes all of it in one statement behind the fence. The truth is the rows; this is thrown away at each unload.
  */
+import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError, type ErrorFields } from "../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
@@ -99,7 +100,12 @@ export class Journal {
   }
 
   /** A new step, or a new attempt of the same one when an enclosing `try` has come round to it again. */
-  open(key: string, name: string, kind: string, round: string, now: number): JournalStep {
+  open(
+    key: string,
+    { name, kind, reference }: Pick<PlanTask, "name" | "kind" | "reference">,
+    round: string,
+    now: number,
+  ): JournalStep {
     const before = this.#steps.get(key);
     if (before) {
       this.recordAttempt(before, before.error, before.startedAt, now);
@@ -108,7 +114,7 @@ export class Journal {
       return this.#opened(before);
     }
     if (this.#steps.size >= LIMITS.stepsPerRun)
-      throw WorkflowError.overLimit(`a run has at most ${LIMITS.stepsPerRun} steps`);
+      throw WorkflowError.overLimit(`a run has at most ${LIMITS.stepsPerRun} steps`).at(reference);
     const number = this.#steps.size + 1;
     const step: JournalStep = {
       number,

@@ -7,7 +7,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { runCall } from "./call-task.ts";
 import type { Execution } from "./execution.ts";
 import type { Frame } from "./frame.ts";
-import { asDuration, evaluated, LONGEST_MS, outputOf, taskVariables } from "./evaluate.ts";
+import { asDuration, asWorkflowError, evaluated, LONGEST_MS, outputOf, taskVariables } from "./evaluate.ts";
 import type { JournalStep } from "./loaded-run.ts";
 import { inside, withDeadline, type Result, type Scope } from "./scope.ts";
 import { truthy } from "./variables.ts";
@@ -22,9 +22,10 @@ export async function runTry(frame: Frame, body: TryBody): Promise<Result> {
     beginTry(execution, step);
     try {
       return await oneTry(frame, body);
-    } catch (error) {
-      if (!(error instanceof WorkflowError) || error.endsRun) throw error;
-      await caught(frame, body.catch, error);
+    } catch (reason) {
+      const error = asWorkflowError(reason);
+      if (!error || error.endsRun) throw reason;
+      await caught(frame, body.catch, error.at(frame.task.reference));
     }
   }
   if (!body.catch.block) return { output: input, then: "continue" };
@@ -71,10 +72,14 @@ async function tryCall(frame: Frame, task: PlanTask, scope: Scope): Promise<Resu
   const { execution, input, step } = frame;
   const variables = (): Variables => ({ ...taskVariables(execution, task, step, scope)(), input });
   step.kind = task.kind;
-  const raw = await runCall({ ...frame, task, scope, variables }, task.body as Extract<Body, { is: "call" }>);
-  const { output, context } = await outputOf(execution, task, raw, variables);
-  if (context !== undefined) step.state.context = execution.journal.head.state.context = context;
-  return { output, then: task.then === "end" ? "end" : "continue" };
+  try {
+    const raw = await runCall({ ...frame, task, scope, variables }, task.body as Extract<Body, { is: "call" }>);
+    const { output, context } = await outputOf(execution, task, raw, variables);
+    if (context !== undefined) step.state.context = execution.journal.head.state.context = context;
+    return { output, then: task.then === "end" ? "end" : "continue" };
+  } catch (reason) {
+    throw asWorkflowError(reason)?.at(task.reference) ?? reason;
+  }
 }
 
 /** Decides about an error of the block: thrown on, tried again after a delay, or caught (`state.caught`). */

@@ -43,6 +43,12 @@ const expand = (template: string, input: Json): string =>
     if (typeof value === "object") {
       throw WorkflowError.of("validation", `the endpoint's {${name}} is a list or an object of the task's input`);
     }
+    if (typeof value === "string" && !value.isWellFormed()) {
+      throw WorkflowError.of(
+        "validation",
+        `the endpoint's {${name}} has half of a surrogate pair, which no URL can have`,
+      );
+    }
     return encodeURIComponent(value);
   });
 

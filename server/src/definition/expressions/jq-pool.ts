@@ -4,6 +4,7 @@
  * program after the other, out of the way of the rest.
  */
 import type { OrganizationId } from "../../lib/ids.ts";
+import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Slots } from "../../lib/slots.ts";
@@ -20,6 +21,7 @@ const HEAVY_REMEMBERED = 1_000;
 /** The program took too much: a sentence for its author. */
 export class JqFailure extends Error {}
 
+const AGAIN = { retryAfter: 5 };
 const TOO_LONG = `takes longer than ${LIMITS.expressionRetryMs} ms`;
 const TOO_LARGE = `needs more than ${LIMITS.expressionMemoryBytes / 1024 / 1024} MiB of memory, or too much stack`;
 
@@ -33,7 +35,7 @@ export class JqPool implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** jq's answer, whatever it was. Throws JqFailure when the program is to blame that there is none, else Error. */
+  /** jq's answer, whatever it was. Throws JqFailure when the program is to blame that there is none, else UNAVAILABLE. */
   async run({ program, input }: Job, organizationId: OrganizationId): Promise<Reply> {
     let outcome = await this.#quick.run({ program, input }, organizationId, () => this.#heavy.has(program));
     if (outcome.is === "late") {
@@ -43,7 +45,7 @@ export class JqPool implements AsyncDisposable {
     if (outcome.is === "reply") return outcome.reply;
     if (outcome.is === "late") throw new JqFailure(TOO_LONG);
     this.#log.debug({ reason: outcome.message }, "jq gave no answer");
-    throw outcome.is === "broke" ? new JqFailure(TOO_LARGE) : new Error(outcome.message);
+    throw outcome.is === "broke" ? new JqFailure(TOO_LARGE) : new Refusal("UNAVAILABLE", outcome.message, AGAIN);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,7 +8,7 @@ import type { Answer, Job, WorkerSettings } from "./jq-worker.ts";
 import type { Reply } from "./jq-program.ts";
 
 /**
- * `late`: stopped for its time. `broke`: out of memory or stack. Those are the program's doing;
+ * `late`: stopped for its time. `broke`: out of memory or stack, or else the end of the thread. Those are the program's doing;
  * `gone` is not: the thread did not start, or was stopped with the process.
  */
 export type Outcome = { is: "reply"; reply: Reply } | { is: "late" } | { is: "broke" | "gone"; message: string };
@@ -30,6 +30,7 @@ export class JqThread implements AsyncDisposable {
   #idle: NodeJS.Timeout | undefined;
   /** What the worker had used when it answered last. */
   #cpuMs = 0;
+  #isStopping = false;
 
   /** One job at a time. `limitMs` is processor time, so that nobody is late because others are busy. Never rejects. */
   async run(job: Job, limitMs: number): Promise<Outcome> {
@@ -45,6 +46,7 @@ export class JqThread implements AsyncDisposable {
     clearTimeout(this.#idle);
     const worker = this.#worker;
     this.#worker = undefined;
+    this.#isStopping = true;
     this.#ended = Promise.all([this.#ended, worker?.terminate()]);
     await this.#ended;
   }
@@ -52,6 +54,15 @@ export class JqThread implements AsyncDisposable {
   async #outcomeOf(job: Job, limitMs: number): Promise<Outcome> {
     try {
       const worker = this.#worker ?? (await this.#start());
+      return await this.#answerOf(worker, job, limitMs);
+    } catch (error) {
+      return { is: "gone", message: messageOf(error) };
+    }
+  }
+
+  /** What ends a thread that runs a program is the program's doing, unless it was stopped from here. */
+  async #answerOf(worker: Worker, job: Job, limitMs: number): Promise<Outcome> {
+    try {
       worker.ref();
       worker.postMessage(job);
       const answer = await next(worker, (signal) => this.#late(worker, limitMs, signal));
@@ -60,8 +71,7 @@ export class JqThread implements AsyncDisposable {
       this.#cpuMs = answer.cpuMs;
       return answer.reply ? { is: "reply", reply: answer.reply } : { is: "broke", message: answer.broke! };
     } catch (error) {
-      const isTooLarge = (error as { code?: string }).code === "ERR_WORKER_OUT_OF_MEMORY";
-      return { is: isTooLarge ? "broke" : "gone", message: messageOf(error) };
+      return { is: this.#isStopping ? "gone" : "broke", message: messageOf(error) };
     }
   }
 
@@ -77,6 +87,7 @@ export class JqThread implements AsyncDisposable {
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 },
     });
     this.#worker = worker;
+    this.#isStopping = false;
     worker.on("error", () => {});
     worker.on("exit", () => {
       // It ended while it was idle: the next job starts another. One that was stopped may have its successor here.

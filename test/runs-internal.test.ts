@@ -1,0 +1,135 @@
+/**
+ * Errors that a run meets while it is advanced: what its own data throws is its error, what is nobody's ends it after five
+ * tries, and a database that can't serve never does.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { start } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
+import { agentOf, ran, readRun, runOf, stepsOf, until } from "./runs.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const kindOf = ({ error }: Data): string => error?.type.split("/").at(-1);
+const linesOf = (id: string): string[] =>
+  server
+    .log()
+    .split("\n")
+    .filter((line) => line.includes("could not be advanced") && line.includes(uuidOf(id)));
+
+/** As the log shows it. */
+const uuidOf = (id: string): string => {
+  const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+  let value = 0n;
+  for (const letter of id.slice(id.lastIndexOf("_") + 1)) value = value * 32n + BigInt(alphabet.indexOf(letter));
+  return value
+    .toString(16)
+    .padStart(32, "0")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+};
+
+test.each([
+  [
+    "half of a surrogate pair in an endpoint",
+    "do: [{a: {call: http, with: {method: get, endpoint: 'https://example.org/{x}'}}}]",
+    { x: "\ud800" },
+    "validation",
+  ],
+  [
+    "a value 20,000 deep",
+    "do: [{a: {set: {x: '${ reduce range(20000) as $x (0; [.]) | tojson }'}}}]",
+    {},
+    "expression",
+  ],
+  [
+    "a text of 1 GB",
+    "do: [{a: {set: {x: '${ [range(30)] | reduce .[] as $x (\"abcdefgh\"; . + .) }'}}}]",
+    {},
+    "expression",
+  ],
+  [
+    "results of many items that are a thousand times the limit",
+    "do: [{a: {call: 'each:1.0.0@default', with: {in: '${ [range(1000)] }', item: i, do: [{b: {set: '${ $workflow.input }'}}]}}}]",
+    { x: "x".repeat(600_000) },
+    "runtime",
+  ],
+  [
+    "a NUL in a question",
+    "do: [{a: {call: 'approval:1.0.0@default', with: {question: '${ .x }'}}}]",
+    { x: "a\0b" },
+    "validation",
+  ],
+  [
+    "a line break in a header",
+    "do: [{a: {call: http, with: {method: get, endpoint: 'https://example.org', headers: {a: '${ .x }'}}}}]",
+    { x: "a\nb" },
+    "validation",
+  ],
+])("%s is the run's own error, at once", async (_, body, input, kind) => {
+  const { runAgent: run } = await server.data(
+    "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status error { type } } }",
+    { input: { agentId: await agentOf(server, body), input, wait: 30 } },
+  );
+  expect([run.status, kindOf(run)]).toEqual(["failed", kind]);
+  expect(linesOf(run.id)).toEqual([]);
+});
+
+test("an error's texts are cut: 1,000 attempts with a detail of 500,000 characters are kept in 10 MB", async () => {
+  const run = await runOf(
+    server,
+    `do: [{t: {try: [{a: {raise: {error: {type: 'https://example.org/x', status: 500, detail: '\${ .x }'}}}}], catch: {retry: {limit: {attempt: {count: 3}}}}}}]`,
+    { x: "x".repeat(500_000) },
+  );
+  expect(run.error.detail).toHaveLength(LIMITS.errorCharacters);
+  for (const { error } of run.steps[0].attempts) expect(error.detail).toHaveLength(LIMITS.errorCharacters);
+});
+
+test("what is nobody's error ends the run after five tries with type internal, and is in the log once with its stack", async () => {
+  const agentId = await agentOf(
+    server,
+    "do: [{pause: {wait: PT1S}}, {ask: {call: 'approval:1.0.0@default', with: {question: q}}}]",
+  );
+  const { id } = await ran(server, agentId);
+  // A row that no program of ours writes.
+  const client = await connectTo(server);
+  await client.query(
+    "update steps set state = '7', output = null, status = 'running' where name = 'pause' and run_id = $1",
+    [uuidOf(id)],
+  );
+  await client.query(
+    "update runs set state = '{\"deadline\": {}, \"input\": 3}', version = '9.9.9', wake_at = now(), wake_seq = wake_seq + 1 where id = $1",
+    [uuidOf(id)],
+  );
+  await client.end();
+  const run = await until(server, id, "failed");
+  expect(kindOf(run)).toBe("internal");
+  expect(stepsOf(run)).toEqual(["pause cancelled", "ask cancelled"]);
+  expect(run.approvals.nodes[0].status).toBe("withdrawn");
+  expect(linesOf(id)).toHaveLength(1);
+  expect(JSON.parse(linesOf(id)[0]!)).toMatchObject({
+    reason: expect.stringMatching(/9\.9\.9/),
+    stack: expect.stringMatching(/at /),
+  });
+  expect((await readRun(server, id)).status).toBe("failed");
+});
+
+test("a server that can't serve for now is nobody's error: a run that it holds up for longer than five tries goes on", async () => {
+  await agentOf(server, "do: [{a: {set: {done: true}}}]", "child");
+  const agentId = await agentOf(
+    server,
+    "do: [{pause: {wait: PT0.2S}}, {c: {run: {workflow: {namespace: test, name: child, version: '1.0.0'}}}}]",
+  );
+  const id = await start(server, agentId);
+  await server.setFreeBytes(0);
+  await eventually(() => linesOf(id).length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  expect((await readRun(server, id)).status).toBe("running");
+  expect(linesOf(id)).toHaveLength(1);
+  await server.setFreeBytes(null);
+  expect((await until(server, id, "completed", "failed")).output).toEqual({ done: true });
+});
