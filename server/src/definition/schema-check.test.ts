@@ -29,10 +29,10 @@ test("a check that costs too much ends with a sentence instead of holding the pr
   const part = { type: "object", properties: { a: { anyOf: [{ type: "string", minLength: 3 }, { type: "null" }] } } };
   const check = compileSchema({ type: "array", items: { allOf: Array.from({ length: 50 }, () => part) } });
   const value = Array.from({ length: 100_000 }, () => ({ a: "abc" }));
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   expect(check(value)).toBe("is too large to be checked by this schema");
   // 30 ms alone.
-  expect(performance.now() - start).toBeLessThan(500);
+  expect(process.threadCpuUsage(start).user / 1_000).toBeLessThan(500);
 });
 
 test("equal items among many objects are looked for within the budget", () => {
