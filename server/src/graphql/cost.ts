@@ -1,10 +1,10 @@
 /**
- * What an operation may read at most: objects, counted with `first` as multiplier. A field's `extensions.cost` says what
- * its list is multiplied by; what isn't an object, or is but a part of one (`extensions.isPart`), is free.
+ * What an operation may read and answer at most: objects, and values (its fields, counted once for each object), with
+ * `first` as multiplier. A field's `extensions.cost` says what its list is multiplied by; what is but a part of an
+ * object (`extensions.isPart`) is no object of its own.
  */
 import {
   getNamedType,
-  isAbstractType,
   isCompositeType,
   Kind,
   type DocumentNode,
@@ -16,29 +16,30 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from "graphql";
 import { fragmentsOf } from "./size.ts";
 
 /** `most`: how many items the list has at most; `argument`: unless this argument of the field says fewer. */
 export type ListCost = { most: number; argument?: string };
+export type Cost = { objects: number; values: number };
 
 type Variables = Record<string, unknown>;
-type Cost = (variables: Variables) => number;
+type CostOf = (variables: Variables) => Cost;
 type Walk = {
   schema: GraphQLSchema;
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  known: Map<string, Cost>;
-  defaults: Variables;
+  known: Map<string, CostOf>;
+  defaults: ReadonlyMap<string, ValueNode>;
 };
 
-/** The document is valid. The cost is a number at once unless a variable decides on it. */
-export function costOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Cost {
+/** The document is valid. The cost is known at once unless a variable decides on it. */
+export function costOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): CostOf {
   const fragments = fragmentsOf(document);
-  const defaults = Object.fromEntries(
-    (operation.variableDefinitions ?? []).map(({ variable, defaultValue }) => [
-      variable.name.value,
-      defaultValue?.kind === Kind.INT ? Number(defaultValue.value) : undefined,
-    ]),
+  const defaults = new Map(
+    operation.variableDefinitions?.flatMap(({ variable, defaultValue }) =>
+      defaultValue ? [[variable.name.value, defaultValue] as const] : [],
+    ),
   );
   return setCost(
     { schema, fragments, known: new Map(), defaults },
@@ -47,18 +48,25 @@ export function costOf(schema: GraphQLSchema, document: DocumentNode, operation:
   );
 }
 
-const constant = (value: number): Cost & { value: number } => Object.assign(() => value, { value });
-const isConstant = (cost: Cost): cost is Cost & { value: number } => "value" in cost;
+const constant = (cost: Cost): CostOf & { cost: Cost } => Object.assign(() => cost, { cost });
+const isConstant = (cost: CostOf): cost is CostOf & { cost: Cost } => "cost" in cost;
+const NOTHING = constant({ objects: 0, values: 0 });
+const ONE_VALUE = constant({ objects: 0, values: 1 });
 
-/** Folds what needs no variable, so that the usual document's cost is one number. */
-function sum(costs: Cost[]): Cost {
-  const fixed = costs.filter(isConstant).reduce((total, { value }) => total + value, 0);
+const total = (costs: Cost[]): Cost => ({
+  objects: costs.reduce((sum, { objects }) => sum + objects, 0),
+  values: costs.reduce((sum, { values }) => sum + values, 0),
+});
+
+/** Folds what needs no variable, so that the usual document's cost is known at once. */
+function sum(costs: CostOf[]): CostOf {
+  const fixed = total(costs.filter(isConstant).map(({ cost }) => cost));
   const open = costs.filter((cost) => !isConstant(cost));
   if (open.length === 0) return constant(fixed);
-  return (variables) => open.reduce((total, cost) => total + cost(variables), fixed);
+  return (variables) => total([fixed, ...open.map((cost) => cost(variables))]);
 }
 
-function setCost(walk: Walk, set: SelectionSetNode, type: GraphQLNamedType): Cost {
+function setCost(walk: Walk, set: SelectionSetNode, type: GraphQLNamedType): CostOf {
   return sum(
     set.selections.map((selection) => {
       if (selection.kind === Kind.FIELD) return fieldCost(walk, selection, type);
@@ -69,7 +77,7 @@ function setCost(walk: Walk, set: SelectionSetNode, type: GraphQLNamedType): Cos
   );
 }
 
-function fragmentCost(walk: Walk, name: string): Cost {
+function fragmentCost(walk: Walk, name: string): CostOf {
   let cost = walk.known.get(name);
   if (!cost) {
     const fragment = walk.fragments.get(name)!;
@@ -79,30 +87,40 @@ function fragmentCost(walk: Walk, name: string): Cost {
   return cost;
 }
 
-function fieldCost(walk: Walk, node: FieldNode, parent: GraphQLNamedType): Cost {
-  const field = node.selectionSet ? fieldOf(parent, node.name.value) : undefined;
-  const type = field && getNamedType(field.type);
-  if (!node.selectionSet || !type || !isCompositeType(type)) return constant(0);
+function fieldCost(walk: Walk, node: FieldNode, parent: GraphQLNamedType): CostOf {
+  if (!node.selectionSet) return ONE_VALUE;
+  const field = fieldOf(parent, node.name.value);
+  if (!field) return NOTHING;
+  const type = getNamedType(field.type);
+  if (!isCompositeType(type)) return ONE_VALUE;
   const below = setCost(walk, node.selectionSet, type);
   const times = timesOf(walk, node, field.extensions["cost"] as ListCost | undefined);
-  const isPart = type.extensions["isPart"] === true;
-  const own = isPart ? 0 : 1;
-  if (isConstant(below) && isConstant(times)) return constant(times.value * (own + below.value));
-  return (variables) => times(variables) * (own + below(variables));
+  const objects = type.extensions["isPart"] === true ? 0 : 1;
+  const of = (number: number, cost: Cost): Cost => ({
+    objects: number * (objects + cost.objects),
+    values: number * (1 + cost.values),
+  });
+  if (isConstant(below) && typeof times === "number") return constant(of(times, below.cost));
+  return (variables) => of(typeof times === "number" ? times : times(variables), below(variables));
 }
 
-/** Undefined for `__schema` and `__type`. */
+/** Undefined for `__schema` and `__type`, which have a rule of their own. */
 const fieldOf = (parent: GraphQLNamedType, name: string): GraphQLField<unknown, unknown> | undefined =>
-  isAbstractType(parent) || "getFields" in parent ? (parent as GraphQLObjectType).getFields()[name] : undefined;
+  "getFields" in parent ? (parent as GraphQLObjectType).getFields()[name] : undefined;
 
-function timesOf(walk: Walk, node: FieldNode, cost: ListCost | undefined): Cost {
-  if (!cost) return constant(1);
+function timesOf(walk: Walk, node: FieldNode, cost: ListCost | undefined): number | ((variables: Variables) => number) {
+  if (!cost) return 1;
   const value = node.arguments?.find(({ name }) => name.value === cost.argument)?.value;
-  if (value?.kind === Kind.INT) return constant(Math.max(0, Number(value.value)));
-  if (value?.kind !== Kind.VARIABLE) return constant(cost.most);
+  if (value?.kind !== Kind.VARIABLE) return literal(value, cost.most);
   const name = value.name.value;
   return (variables) => {
-    const given = variables[name] ?? walk.defaults[name];
+    // As the executor takes it: a null that was sent is a null, and only what was not sent has its default.
+    if (!Object.hasOwn(variables, name)) return literal(walk.defaults.get(name), cost.most);
+    const given = variables[name];
     return typeof given === "number" ? Math.max(0, given) : cost.most;
   };
 }
+
+/** What is no number is read as if it were not there: as much as there may be. */
+const literal = (value: ValueNode | undefined, most: number): number =>
+  value?.kind === Kind.INT ? Math.max(0, Number(value.value)) : most;

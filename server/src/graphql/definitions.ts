@@ -1,5 +1,6 @@
 /** Checking a definition without publishing it. */
 import { validateDefinition } from "../agents/validate-definition.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Builder } from "./builder.ts";
 import { callerOf } from "./context.ts";
 
@@ -19,6 +20,7 @@ export function addDefinitions(builder: Builder): void {
       valid: t.exposeBoolean("valid", { description: "Whether it could be published." }),
       problems: t.expose("problems", {
         type: ["DefinitionProblem"],
+        extensions: { cost: { most: LIMITS.definitionProblems } },
         description: "All mistakes found, in the order of the text.",
       }),
     }),

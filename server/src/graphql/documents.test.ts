@@ -2,6 +2,7 @@
 import { getIntrospectionQuery } from "graphql";
 import { expect, test } from "vitest";
 import { Refusal } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { createDocuments } from "./documents.ts";
 import { GraphqlRefusal } from "./errors.ts";
 import { createSchema } from "./schema.ts";
@@ -65,26 +66,49 @@ test("refusals never suggest names of the schema", () => {
   expect(message + field).not.toMatch(/did you mean/i);
 });
 
-test("a hostile query is refused within 100 ms of the processor", () => {
-  const hostile = [
-    `{ ${"me { id } ".repeat(660)} }`,
-    `{ me { ${Array.from({ length: 900 }, (_, index) => `f${index}`).join(" ")} } }`,
-    `query { ${Array.from({ length: 30 }, (_, index) => `...F${index}`).join(" ")} } ${Array.from({ length: 30 }, (_, index) => `fragment F${index} on Query { ${Array.from({ length: 10 }, (_empty, other) => `...F${(index + other + 1) % 30}`).join(" ")} }`).join(" ")}`,
-    `{ ${Array.from({ length: 10 }, (_, level) => `...L${level}`).join(" ")} } ${Array.from({ length: 10 }, (_, level) => `fragment L${level} on Query { ${level < 9 ? `...L${level + 1} ...L${level + 1} ` : ""}me { id } me { name } }`).join(" ")}`,
-    `{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }`,
-    `#${"{".repeat(1_000_000)}\n{ nothing }`,
-    `{ me(a: "${'\\"{'.repeat(300_000)}") { id } }`,
-  ];
-  for (const text of hostile) {
-    const before = process.threadCpuUsage();
-    try {
-      operation(text);
-    } catch (error) {
-      if (!(error instanceof Refusal || error instanceof GraphqlRefusal)) throw error;
-    }
-    const { user, system } = process.threadCpuUsage(before);
-    expect((user + system) / 1_000, text.slice(0, 60)).toBeLessThan(100);
+const repeat = (count: number, text: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => text(index)).join(" ");
+
+const HOSTILE = {
+  // 2^24 visits by any walk that does not remember; 2^40 ended the process.
+  "a chain of fragments that each spread the next twice": `{ ...F0 } ${repeat(24, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)} fragment F24 on Query { me { id } }`,
+  "the same in __schema": `{ __schema { ...F0 } } ${repeat(24, (index) => `fragment F${index} on __Schema { ...F${index + 1} ...F${index + 1} }`)} fragment F24 on __Schema { types { name } }`,
+  "a chain whose end has a variable": `query ($n: Int) { ...F0 } ${repeat(24, (index) => `fragment F${index} on Query { ...F${index + 1} ...F${index + 1} }`)} fragment F24 on Query { runs(first: $n) { nodes { id } } }`,
+  "many operations over many fragments": `${repeat(150, (index) => `query Q${index} { ...F0 }`)} ${repeat(60, (index) => `fragment F${index} on Query { ...F${index + 1} }`)} fragment F60 on Query { me { id } }`,
+  "fragments that all spread each other": `{ ...F0 } ${repeat(25, (index) => `fragment F${index} on Query { ${repeat(25, (other) => `...F${other}`)} }`)}`,
+  "one field very often": `{ ${repeat(490, () => "me{id}")} }`,
+  "one list within itself very often": `{ ${repeat(30, () => "runs{nodes{agent{project{id name}id}id}}")} }`,
+  "one field in many fragments": `{ ${repeat(100, (index) => `...F${index}`)} } ${repeat(100, (index) => `fragment F${index} on Query{runs{nodes{id}}}`)}`,
+  "many names that are not there": `{ ${repeat(1_900, (index) => `x${index}`)} }`,
+  "many variables": `query (${repeat(480, (index) => `$v${index}:Int`)}) { me { id } }`,
+  "one argument very often": `{ runs(${repeat(480, () => "first:1")}) { nodes { id } } }`,
+  comments: `{ me { id } } ${"#\n".repeat(24_000)}`,
+  "a long block string": `{ run(id: """${"\n x".repeat(16_000)}""") { id } }`,
+  "a number of 49,000 digits": `{ runs(first: ${"1".repeat(49_000)}) { nodes { id } } }`,
+  "more than is read": `#${"{".repeat(1_000_000)}\n{ nothing }`,
+  "a string that looks nested": `{ me(a: "${'\\"{'.repeat(16_000)}") { id } }`,
+  "introspection that returns": "{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }",
+};
+
+test.for(Object.entries(HOSTILE))("within 100 ms of the processor: %s", ([, text]) => {
+  const before = process.threadCpuUsage();
+  try {
+    operation(text);
+  } catch (error) {
+    if (!(error instanceof Refusal || error instanceof GraphqlRefusal)) throw error;
   }
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(100);
+});
+
+test.for([
+  ["characters", `{ me { id } } #${"x".repeat(LIMITS.queryCharacters)}`],
+  ["fields of one name", `{ ${repeat(LIMITS.queryRepeats + 1, () => "me { id }")} }`],
+  ["selections", HOSTILE["a chain of fragments that each spread the next twice"]],
+  ["values", `{ runs(first: 200) { nodes { steps(first: 49) { number name kind status startedAt } } } }`],
+  ["aliases", "{ __schema { a: types { name } } }"],
+] as const)("QUERY_TOO_COMPLEX says that there are too many %s", ([what, text]) => {
+  expect(refusalOf(text)).toMatchObject({ code: "QUERY_TOO_COMPLEX", message: expect.stringContaining(what) });
 });
 
 test("the usual queries pass, the standard introspection query among them", () => {
@@ -103,13 +127,24 @@ test("the usual queries pass, the standard introspection query among them", () =
 
 test("the cost is what may be read, with variables and their defaults", () => {
   const text = "query($first: Int = 5) { runs(first: $first) { nodes { steps { number } } } }";
-  expect(operation(text).cost({})).toBe(5 * (1 + 1_000));
-  expect(operation(text, { first: 9 }).cost({ first: 9 })).toBe(9 * (1 + 1_000));
+  expect(operation(text).cost({})).toEqual({ objects: 5 * (1 + 1_000), values: 5 * (2 + 2 * 1_000) });
+  expect(operation(text, { first: 9 }).cost({ first: 9 }).objects).toBe(9 * (1 + 1_000));
   expect(refusalOf(text, { first: 10 })).toMatchObject({ code: "QUERY_TOO_COMPLEX" });
-  expect(operation("{ me { id organization { name } } }").cost({})).toBe(2);
-  expect(operation("{ ...F } fragment F on Query { me { id } agents { inputFields { name } } }").cost({})).toBe(
+  expect(operation("{ me { id organization { name } } }").cost({})).toEqual({ objects: 2, values: 4 });
+  expect(operation("{ ...F } fragment F on Query { me { id } agents { inputFields { name } } }").cost({}).objects).toBe(
     1 + 1_000,
   );
+});
+
+test("an explicit null costs as much as it reads: all that there may be", () => {
+  const text = "query($first: Int = 1) { runs { nodes { steps(first: $first) { number } } } }";
+  expect(operation(text).cost({}).objects).toBe(50 * (1 + 1));
+  expect(refusalOf(text, { first: null }).code).toBe("QUERY_TOO_COMPLEX");
+  expect(refusalOf(text, { first: "1" }).code).toBe("QUERY_TOO_COMPLEX");
+  expect(refusalOf(text.replace("= 1", "= null")).code).toBe("QUERY_TOO_COMPLEX");
+  expect(refusalOf(text.replace("= 1", "")).code).toBe("QUERY_TOO_COMPLEX");
+  expect(refusalOf("{ runs { nodes { steps(first: null) { number } } } }").code).toBe("QUERY_TOO_COMPLEX");
+  expect(operation("{ runs(first: null) { nodes { id } } }").cost({}).objects).toBe(50);
 });
 
 test("an operation is chosen by its name", () => {

@@ -5,6 +5,7 @@
 import {
   GraphQLError,
   Kind,
+  NoFragmentCyclesRule,
   parse,
   specifiedRules,
   validate,
@@ -12,10 +13,12 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
   type OperationTypeNode,
+  type SelectionSetNode,
+  type ValidationRule,
 } from "graphql";
 import { Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { costOf } from "./cost.ts";
+import { costOf, type Cost } from "./cost.ts";
 import { GraphqlRefusal } from "./errors.ts";
 import { checkSize, fragmentsOf, nestingOf } from "./size.ts";
 
@@ -27,12 +30,14 @@ export type Operation = {
   ignoresCredential: boolean;
   /** Asks for `__schema` or `__type`. */
   introspects: boolean;
-  cost: (variables: Record<string, unknown>) => number;
+  cost: (variables: Record<string, unknown>) => Cost;
 };
 
 export type Documents = {
   /** Throws GRAPHQL_PARSE_FAILED, GRAPHQL_VALIDATION_FAILED or QUERY_TOO_COMPLEX. */
   operation(text: string, name: string | undefined, variables: Record<string, unknown>): Operation;
+  /** Whether this text was prepared before. */
+  has(text: string): boolean;
 };
 
 /** Characters of query text kept in all, and of one at most: an AST is about 50 times its text. */
@@ -70,31 +75,51 @@ export function createDocuments(schema: GraphQLSchema): Documents {
   };
 
   return {
+    has: (text) => kept.has(text),
     operation: (text, name, variables) => {
       const operation = choose(operationsOf(text), name);
-      const cost = operation.cost(variables);
-      if (cost <= LIMITS.queryComplexity) return operation;
-      throw new Refusal(
-        "QUERY_TOO_COMPLEX",
-        `this operation may read ${cost} objects, and ${LIMITS.queryComplexity} is the most: ask for fewer with first`,
-      );
+      const { objects, values } = operation.cost(variables);
+      hold(objects, LIMITS.queryComplexity, "read", "objects");
+      hold(values, LIMITS.queryValues, "answer", "values");
+      return operation;
     },
   };
 }
 
+function hold(found: number, most: number, does: string, what: string): void {
+  if (found <= most) return;
+  const message = `this operation may ${does} ${found} ${what}, and ${most} is the most: ask for fewer with first`;
+  throw new Refusal("QUERY_TOO_COMPLEX", message);
+}
+
 function prepare(schema: GraphQLSchema, text: string): Map<string, Operation> {
   const document = parseText(text);
-  checkSize(document);
-  const errors = validate(schema, document, specifiedRules, { maxErrors: ERRORS_REPORTED, hideSuggestions: true });
-  if (errors.length > 0) throw new GraphqlRefusal("GRAPHQL_VALIDATION_FAILED", errors);
+  check(schema, document, [NoFragmentCyclesRule]);
+  const { aliases } = checkSize(document);
+  check(schema, document, specifiedRules);
   const operations = document.definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION);
-  return new Map(operations.map((node) => [node.name?.value ?? "", operationOf(schema, document, node)]));
+  const prepared = operations.map((node) => [node.name?.value ?? "", operationOf(schema, document, node)] as const);
+  if (aliases > 0 && prepared.some(([, { introspects }]) => introspects)) {
+    throw new Refusal("QUERY_TOO_COMPLEX", "a query that asks for __schema or __type has no aliases");
+  }
+  return new Map(prepared);
+}
+
+function check(schema: GraphQLSchema, document: DocumentNode, rules: readonly ValidationRule[]): void {
+  const errors = validate(schema, document, rules, { maxErrors: ERRORS_REPORTED, hideSuggestions: true });
+  if (errors.length > 0) throw new GraphqlRefusal("GRAPHQL_VALIDATION_FAILED", errors);
 }
 
 /** graphql-js has no other sign for it. */
 const TOO_MANY_TOKENS = /Document contains more tha[nt] \d+ tokens/;
 
 function parseText(text: string): DocumentNode {
+  if (text.length > LIMITS.queryCharacters) {
+    throw new Refusal(
+      "QUERY_TOO_COMPLEX",
+      `the query has more than ${LIMITS.queryCharacters} characters: large values belong in its variables`,
+    );
+  }
   if (nestingOf(text) > LIMITS.jsonNesting) {
     throw new Refusal("QUERY_TOO_COMPLEX", `the query is nested deeper than ${LIMITS.jsonNesting} levels`);
   }
@@ -124,14 +149,17 @@ function operationOf(schema: GraphQLSchema, document: DocumentNode, node: Operat
   };
 }
 
-/** Names of the operation's own fields, those of its fragments among them; the document is valid, so spreads have no cycle. */
+/** Names of the operation's own fields, those of its fragments among them, each fragment once as the executor takes it. */
 function rootFields(document: DocumentNode, operation: OperationDefinitionNode): string[] {
   const fragments = fragmentsOf(document);
-  const visit = (selections: OperationDefinitionNode["selectionSet"]): string[] =>
-    selections.selections.flatMap((selection) => {
+  const visit = ({ selections }: SelectionSetNode): string[] =>
+    selections.flatMap((selection) => {
       if (selection.kind === Kind.FIELD) return [selection.name.value];
       if (selection.kind === Kind.INLINE_FRAGMENT) return visit(selection.selectionSet);
-      return visit(fragments.get(selection.name.value)!.selectionSet);
+      const { value: name } = selection.name;
+      const fragment = fragments.get(name);
+      fragments.delete(name);
+      return fragment ? visit(fragment.selectionSet) : [];
     });
   return visit(operation.selectionSet);
 }

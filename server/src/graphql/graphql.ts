@@ -3,6 +3,7 @@ import { normalizedExecutor } from "@graphql-tools/executor";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { notSignedIn, type Caller } from "../auth/caller.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Context, Origin } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
 import { createErrorMask, GraphqlRefusal, type ShownError } from "./errors.ts";
@@ -77,6 +78,8 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
 
   const run = async (request: GraphqlRequest): Promise<Answer> => {
     const { query, operationName, variables, origin } = request;
+    if (query.length > LIMITS.strangerQueryCharacters && !documents.has(query) && !(await request.caller()))
+      throw notSignedIn();
     const operation = documents.operation(query, operationName, variables);
     const caller = operation.ignoresCredential ? undefined : await request.caller();
     if (operation.introspects && !caller)

@@ -39,8 +39,7 @@ function endOfLine(text: string, start: number): number {
   return match.exec(text)?.index ?? text.length;
 }
 
-type Size = { aliases: number; directives: number };
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+type Fragments = Map<string, FragmentDefinitionNode>;
 
 export const fragmentsOf = (document: DocumentNode): Fragments =>
   new Map(
@@ -49,59 +48,79 @@ export const fragmentsOf = (document: DocumentNode): Fragments =>
     ),
   );
 
-/** Throws QUERY_TOO_COMPLEX. Works on documents that are not validated: unknown fragments and cycles are passed over. */
-export function checkSize(document: DocumentNode): void {
-  const fragments = fragmentsOf(document);
-  const size: Size = { aliases: 0, directives: 0 };
-  const depths = new Map<string, number>();
-  let depth = 0;
+/**
+ * Throws QUERY_TOO_COMPLEX. The fragments of the document have no cycles, else it need not be valid. What is counted here
+ * bounds every later walk: validation compares each two fields of one name, and some walks visit a fragment once for
+ * each place that it is spread in.
+ */
+export function checkSize(document: DocumentNode): { aliases: number } {
+  const written: Written = { aliases: 0, directives: 0, names: new Map() };
+  const walk: Walk = { fragments: fragmentsOf(document), known: new Map() };
+  const spread: Spread = { depth: 0, selections: 0 };
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
-    size.directives += definition.directives?.length ?? 0;
-    count(definition.selectionSet, size);
-    if (definition.kind === Kind.OPERATION_DEFINITION) {
-      depth = Math.max(depth, depthOf(definition.selectionSet, fragments, depths));
-    }
+    written.directives += definition.directives?.length ?? 0;
+    count(definition.selectionSet, written);
+    if (definition.kind === Kind.OPERATION_DEFINITION) add(spread, measure(walk, definition.selectionSet));
   }
-  hold("levels", depth, LIMITS.queryDepth);
-  hold("aliases", size.aliases, LIMITS.queryAliases);
-  hold("directives", size.directives, LIMITS.queryDirectives);
+  const repeats = Math.max(0, ...written.names.values());
+  hold("levels", spread.depth, LIMITS.queryDepth);
+  hold("aliases", written.aliases, LIMITS.queryAliases);
+  hold("directives", written.directives, LIMITS.queryDirectives);
+  hold("fields of one name", repeats, LIMITS.queryRepeats);
+  hold("selections with its fragments spread", spread.selections, LIMITS.querySelections);
+  return written;
 }
 
 function hold(what: string, found: number, most: number): void {
   if (found > most) throw tooLarge(`the query has ${found} ${what}, and ${most} is the most`);
 }
 
-function count(set: SelectionSetNode, size: Size): void {
+/** As it is written. `names`: how often each name of the answer stands there. */
+type Written = { aliases: number; directives: number; names: Map<string, number> };
+
+function count(set: SelectionSetNode, written: Written): void {
   for (const selection of set.selections) {
-    size.directives += selection.directives?.length ?? 0;
-    if (selection.kind === Kind.FIELD && selection.alias) size.aliases++;
-    if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet) count(selection.selectionSet, size);
+    written.directives += selection.directives?.length ?? 0;
+    if (selection.kind === Kind.FIELD) {
+      if (selection.alias) written.aliases++;
+      const name = (selection.alias ?? selection.name).value;
+      written.names.set(name, (written.names.get(name) ?? 0) + 1);
+    }
+    if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet) count(selection.selectionSet, written);
   }
 }
 
-/** What is below `__schema` and `__type` doesn't count: the standard introspection query is 15 deep, and has a rule of its own. */
-function depthOf(set: SelectionSetNode, fragments: Fragments, depths: Map<string, number>): number {
-  let deepest = 0;
-  for (const selection of set.selections) {
-    let depth: number;
-    if (selection.kind === Kind.FRAGMENT_SPREAD) depth = depthOfFragment(selection.name.value, fragments, depths);
-    else if (selection.kind === Kind.INLINE_FRAGMENT) depth = depthOf(selection.selectionSet, fragments, depths);
-    else if (selection.selectionSet && !selection.name.value.startsWith("__")) {
-      depth = 1 + depthOf(selection.selectionSet, fragments, depths);
-    } else depth = 1;
-    deepest = Math.max(deepest, depth);
-  }
-  return deepest;
+/** As it would be with each fragment written out where it is spread. */
+type Spread = { depth: number; selections: number };
+type Walk = { fragments: Fragments; known: Map<string, Spread> };
+
+function add(to: Spread, { depth, selections }: Spread): void {
+  to.depth = Math.max(to.depth, depth);
+  to.selections += selections;
 }
 
-function depthOfFragment(name: string, fragments: Fragments, depths: Map<string, number>): number {
-  const known = depths.get(name);
-  if (known !== undefined) return known;
-  // For the time being, so that a cycle ends.
-  depths.set(name, 0);
-  const fragment = fragments.get(name);
-  const depth = fragment ? depthOf(fragment.selectionSet, fragments, depths) : 0;
-  depths.set(name, depth);
-  return depth;
+function measure(walk: Walk, set: SelectionSetNode): Spread {
+  const spread = { depth: 0, selections: 0 };
+  for (const selection of set.selections) {
+    spread.selections++;
+    if (selection.kind === Kind.FRAGMENT_SPREAD) add(spread, measureFragment(walk, selection.name.value));
+    else if (selection.kind === Kind.INLINE_FRAGMENT) add(spread, measure(walk, selection.selectionSet));
+    else {
+      const below = selection.selectionSet ? measure(walk, selection.selectionSet) : { depth: 0, selections: 0 };
+      // Below `__schema` and `__type` depth doesn't count: the standard introspection query is 15 deep, and has a rule of its own.
+      const depth = selection.name.value.startsWith("__") ? 1 : 1 + below.depth;
+      add(spread, { depth, selections: below.selections });
+    }
+  }
+  return spread;
+}
+
+function measureFragment(walk: Walk, name: string): Spread {
+  const known = walk.known.get(name);
+  if (known) return known;
+  const fragment = walk.fragments.get(name);
+  const spread = fragment ? measure(walk, fragment.selectionSet) : { depth: 0, selections: 0 };
+  walk.known.set(name, spread);
+  return spread;
 }
