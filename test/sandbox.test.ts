@@ -218,7 +218,7 @@ describe("what it says and refuses", () => {
     await using guarded = await startTestServer();
     const { code, stdout, stderr } = await sandboxOf(guarded, ["--sink", sink.url], { OUTBOUND_ALLOW: "127.0.0.1/32" });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^autograph: .*OUTBOUND_ALLOW=127\.0\.0\.1\/32.*\n$/);
+    expect(stderr).toMatch(/^autograph: the server was started without OUTBOUND_ALLOW=127\.0\.0\.1\/32: .*\n$/);
     const { apiKey, agents } = JSON.parse(stdout) as Sandbox;
     const { runAgent } = await guarded.data(RUN, { input: { agentId: agents.call, input: {}, wait: 10 } }, apiKey);
     expect(runAgent).toMatchObject({ status: "failed", error: { type: expect.stringContaining("authorization") } });
@@ -253,6 +253,8 @@ describe("what it says and refuses", () => {
     expect(code).toBe(0);
     expect(Object.keys(JSON.parse(stdout))).toContain("agents");
     expect(stderr).toContain("no server answers at http://127.0.0.1:1");
+    expect(stderr).toContain("this command's settings are without OUTBOUND_ALLOW=127.0.0.1/32");
+    expect(stderr).not.toContain("the server was started");
     expect(stderr).toContain("there was no owner yet: the setup link is void now");
     rmSync(folder, { recursive: true });
   });

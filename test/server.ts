@@ -109,7 +109,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: { offset: { type: "string", default: "0" } } });
   const stopped = new Promise((resolve) => process.once("SIGTERM", resolve));
   const config = readConfig(process.env, process.cwd());
-  const log = createLog(config.logLevel);
+  using log = createLog(config.logLevel);
   const clock = movableClock(Number(values.offset));
   let freeBytes: number | null = null;
   const readFreeBytes = async (): Promise<number> => freeBytes ?? 2 ** 40;

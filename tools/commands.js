@@ -91,6 +91,8 @@ const COMMANDS = {
 /** @param {string[]} args the command's name and its own arguments */
 export async function main([name = "", ...args]) {
   const command = COMMANDS[name];
+  // Nobody reads any more (`npm start | tee log` and Ctrl-C): what this process stands before must end in its own way.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
     if (command === undefined) throw new Stop(`no command "${name}"; there are ${Object.keys(COMMANDS).join(", ")}`);
     await ensureInstalled();

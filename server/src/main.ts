@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   const parent = process.argv.find((argument) => argument.startsWith("--parent="))?.slice("--parent=".length);
   const stopped = untilStopped(parent === undefined ? undefined : Number(parent));
   const config = readConfig(process.env, process.cwd());
-  const log = createLog(config.logLevel);
+  using log = createLog(config.logLevel);
   // Not at the top: an older Node would fail on it before anything could be said.
   const { startApp } = await import("./app.ts");
   await using app = await startApp({ config, clock: realClock, log, random: Math.random });
@@ -69,6 +69,8 @@ async function main(): Promise<void> {
   log.info({ signal: await stopped }, "stopping");
 }
 
+// Who read what we say may be gone: the server is not for that reader alone.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 try {
   await main();
 } catch (error) {

@@ -66,7 +66,9 @@ const shared = (database: Database): Beside => ({
   [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
 });
 
-async function openOwn({ log }: CommandLine, { dataFolder }: Config): Promise<Beside> {
+const openOwn = (line: CommandLine, config: Config): Promise<Beside> => line.ending.hold(startOwn(line, config));
+
+async function startOwn({ log }: CommandLine, { dataFolder }: Config): Promise<Beside> {
   await using stack = new AsyncDisposableStack();
   const { connection } = stack.use(await openEmbedded({ dataFolder, log, url: COMMAND }));
   const database = stack.use(openDatabase({ connection, isEmbedded: true, log, ...FEW }));

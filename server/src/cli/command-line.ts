@@ -5,6 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { messageOf, OperatorError, Refusal } from "../lib/errors.ts";
 import { createLog, type Log } from "../lib/log.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
+import type { Ending } from "./ending.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type CommandLine = {
@@ -12,6 +13,7 @@ export type CommandLine = {
   cwd: string;
   clock: Clock;
   terminal: Terminal;
+  ending: Ending;
   /** Warnings and worse, on stderr. */
   log: Log;
   /** Throws OperatorError with a line for each mistake. */
@@ -20,7 +22,7 @@ export type CommandLine = {
   exitCode: number;
 };
 
-export type Outside = Pick<CommandLine, "environment" | "cwd" | "clock" | "terminal">;
+export type Outside = Pick<CommandLine, "environment" | "cwd" | "clock" | "terminal" | "ending">;
 
 export const createCommandLine = (outside: Outside): CommandLine => ({
   ...outside,
@@ -41,7 +43,7 @@ export async function carryOut(program: Command, args: readonly string[], line: 
   } catch (error) {
     // Commander has printed its own message, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode;
-    line.terminal.say(`autograph: ${sentenceOf(error)}`);
+    if (!line.ending.isEnding) line.terminal.say(`autograph: ${sentenceOf(error)}`);
     return 1;
   }
 }

@@ -37,8 +37,7 @@ async function demo(line: CommandLine, options: Options): Promise<void> {
   const running = options.own ? undefined : await runningUrl(line, config);
   await using stack = new AsyncDisposableStack();
   if (running === undefined && !options.json) line.terminal.print("Starting a server in a temporary folder …");
-  const own = running === undefined ? stack.use(await startTemporaryServer(line)) : undefined;
-  using _ending = endWithSignals(own);
+  const own = running === undefined ? stack.use(await line.ending.hold(startTemporaryServer(line))) : undefined;
   const account = await makeAccount(
     line,
     own ? { ...config, databaseUrl: undefined, dataFolder: own.dataFolder } : config,
@@ -77,20 +76,3 @@ async function makeAccount(line: CommandLine, config: Config): Promise<DemoAccou
   await accounts.publishDemo(ownerCaller(organization.id, owner));
   return { email, password };
 }
-
-/** A signal must not leave the demo's own server behind. */
-function endWithSignals(own: AsyncDisposable | undefined): Disposable {
-  const stop = (signal: NodeJS.Signals): void => {
-    const again = (): void => void process.kill(process.pid, signal);
-    for (const name of SIGNALS) process.off(name, stop);
-    if (own) own[Symbol.asyncDispose]().then(again, again);
-    else again();
-  };
-  for (const name of SIGNALS) process.on(name, stop);
-  return {
-    [Symbol.dispose]: () => {
-      for (const name of SIGNALS) process.off(name, stop);
-    },
-  };
-}
-const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;

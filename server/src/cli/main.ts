@@ -1,16 +1,47 @@
 /** The command line: `autograph <command>`. */
 import { realClock } from "../lib/clock.ts";
 import { runCommandLine } from "./commands.ts";
+import { createEnding, type Ending } from "./ending.ts";
 import { createTerminal } from "./terminal.ts";
 
 const { env: environment, stdout, stderr } = process;
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+/** One Ctrl-C may arrive up to three times within some ms: from the terminal, through npm, through the launcher. */
+const SAME_SIGNAL_MS = 500;
 
-// A reader that has seen enough (`| head -1`) is no mistake.
-stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+function endWithSignals(ending: Ending): void {
+  let first: number | undefined;
+  const stop = (signal: NodeJS.Signals): void => {
+    first ??= performance.now();
+    if (performance.now() - first >= SAME_SIGNAL_MS) process.exit(1);
+    ending.end(() => {
+      for (const name of SIGNALS) process.off(name, stop);
+      process.kill(process.pid, signal);
+    });
+  };
+  for (const name of SIGNALS) process.on(name, stop);
+}
 
+function endWithStdout(ending: Ending): void {
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // A reader that has seen enough (`| head -1`) is no mistake.
+    if (error.code === "EPIPE") return ending.end(() => process.exit(0));
+    stderr.write(`autograph: stdout can't be written (${error.message})\n`);
+    ending.end(() => process.exit(1));
+  });
+  stderr.on("error", () => {});
+}
+
+const ending = createEnding();
+// `start` runs the server in this process: it has its own way with both.
+if (process.argv[2] !== "start") {
+  endWithSignals(ending);
+  endWithStdout(ending);
+}
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment,
   cwd: process.cwd(),
   clock: realClock,
   terminal: createTerminal({ stdout, stderr, environment }),
+  ending,
 });

@@ -15,7 +15,14 @@ import type { Plan } from "../storage/schema.ts";
 import { openAccounts, type Accounts } from "./accounts.ts";
 import { addCommand, type CommandLine } from "./command-line.ts";
 import { sandboxDefinitions, SANDBOX_AGENTS, type SandboxAgent } from "./sandbox-agents.ts";
-import { isLoopbackUrl, isReady, serversConfig, serverUrl, servingProcess } from "./server-address.ts";
+import {
+  isLoopbackUrl,
+  isReady,
+  serversConfig,
+  serverUrl,
+  servingProcess,
+  type ServersConfig,
+} from "./server-address.ts";
 
 type Options = { json?: true; sink?: string; force?: true };
 
@@ -86,12 +93,20 @@ function warnOfGuard({ terminal }: CommandLine, config: Config, sink: string): v
   const { hostname } = new URL(sink);
   if (!isLoopbackUrl(sink)) return;
   const address = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
-  if (addressesIn(serversConfig(config).outboundAllow)(address)) return;
-  const range = isIPv6(address) ? `${address}/128` : "127.0.0.1/32";
-  terminal.say(
-    `autograph: the server is not started with OUTBOUND_ALLOW=${range}, so it refuses calls to ${hostname}, and runs of the agent \`call\` fail`,
-  );
+  const servers = serversConfig(config);
+  if (addressesIn(servers.config.outboundAllow)(address)) return;
+  const setting = `OUTBOUND_ALLOW=${isIPv6(address) ? `${address}/128` : "127.0.0.1/32"}`;
+  terminal.say(`autograph: ${GUARD[servers.from](setting, hostname)}`);
 }
+
+const FAILS = (host: string): string => `it refuses calls to ${host}, and runs of the agent \`call\` fail`;
+/** No more than is known: what the server was started with, or only what this command was. */
+const GUARD: Record<ServersConfig["from"], (setting: string, host: string) => string> = {
+  server: (setting, host) => `the server was started without ${setting}: ${FAILS(host)}`,
+  "no server": (setting, host) => `no server runs yet: start it with ${setting}, else ${FAILS(host)}`,
+  own: (setting, host) =>
+    `this command's settings are without ${setting}, and the server's can't be seen: if it was started without, too, ${FAILS(host)}`,
+};
 
 type World = { caller: Caller; email: string; password: string; apiKey: string };
 

@@ -36,10 +36,14 @@ test("without a chosen port the data folder's server says where it is", () => {
 test("the server's settings are its process's, not the command's", () => {
   const config = readConfig({ DATA_DIR: served(), OUTBOUND_ALLOW: "127.0.0.1/32", PORT: "4500" }, "/nowhere");
   const expected =
-    process.platform === "linux" ? { outboundAllow: [], port: 4400 } : { outboundAllow: ["127.0.0.1/32"], port: 4500 };
+    process.platform === "linux"
+      ? { config: { outboundAllow: [], port: 4400 }, from: "server" }
+      : { config: { outboundAllow: ["127.0.0.1/32"], port: 4500 }, from: "own" };
   expect(serversConfig(config)).toMatchObject(expected);
   const own = { ...config, databaseUrl: "postgres://127.0.0.1/x" };
-  expect(serversConfig(own)).toBe(own);
+  expect(serversConfig(own)).toEqual({ config: own, from: "own" });
+  const none = { ...config, dataFolder: "/nowhere" };
+  expect(serversConfig(none)).toEqual({ config: none, from: "no server" });
 });
 
 test.each([

@@ -47,18 +47,23 @@ export const isReady = (url: string): Promise<boolean> =>
   );
 const READY_TIMEOUT_MS = 5_000;
 
-/**
- * The settings that the running server has, which need not be those of this command: read from its process on Linux.
- * Elsewhere, and with DATABASE_URL, this command's own are the best guess.
- */
-export function serversConfig(config: Config): Config {
+/** The settings that the running server has, which need not be those of this command. */
+export type ServersConfig = {
+  config: Config;
+  /** Where they are from: the server's own process, or this command's environment when none runs or it can't be asked. */
+  from: "server" | "no server" | "own";
+};
+
+/** Read from the server's process on Linux. With DATABASE_URL nothing tells which process it is. */
+export function serversConfig(config: Config): ServersConfig {
+  if (config.databaseUrl !== undefined) return { config, from: "own" };
   const serving = servingProcess(config);
-  if (!serving) return config;
+  if (!serving) return { config, from: "no server" };
   try {
     const pairs = readFileSync(`/proc/${serving.pid}/environ`, "utf8").split("\0");
     const environment = Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2) as [string, string]));
-    return readConfig(environment, readlinkSync(`/proc/${serving.pid}/cwd`));
+    return { config: readConfig(environment, readlinkSync(`/proc/${serving.pid}/cwd`)), from: "server" };
   } catch {
-    return config;
+    return { config, from: "own" };
   }
 }

@@ -1,7 +1,18 @@
-/** JSON lines on stderr, readable lines on a terminal. Credentials are cut by name and by shape before they are written. */
+/**
+ * JSON lines on stderr, readable lines on a terminal. Credentials are cut by name and by shape before they are written.
+ * A line that repeats is counted, and a reader that is gone, stands still or has no space ends nothing.
+ */
 import { pino, type Logger } from "pino";
+import { realClock, type Clock } from "./clock.ts";
+import { LIMITS } from "./limits.ts";
+import { countRepeats } from "./log-repeats.ts";
 
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error"> & { child(bindings: Record<string, unknown>): Log };
+
+export type LogOptions = {
+  out?: NodeJS.WritableStream & { isTTY?: boolean; writableLength: number };
+  clock?: Clock;
+};
 
 const SECRET_NAMES = [
   "password",
@@ -18,7 +29,7 @@ const SECRET_SHAPES =
 
 export const redact = (text: string): string => text.replace(SECRET_SHAPES, "[redacted]");
 
-const clock = (time: number): string => new Date(time).toISOString().slice(11, 23);
+const clockTime = (time: number): string => new Date(time).toISOString().slice(11, 23);
 
 /** One line for people: `12:00:01.250 info  text key=value`. */
 function readable(line: string): string {
@@ -28,14 +39,33 @@ function readable(line: string): string {
   const extra = Object.entries(rest).map(
     ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
-  return `${clock(time as number)} ${name} ${[msg, ...extra].join(" ")}\n`;
+  return `${clockTime(time as number)} ${name} ${[msg, ...extra].join(" ")}\n`;
 }
 
-export function createLog(level: string, out: NodeJS.WriteStream = process.stderr): Log {
+/** Disposed, it writes what it has counted. */
+export function createLog(
+  level: string,
+  { out = process.stderr, clock = realClock }: LogOptions = {},
+): Log & Disposable {
+  let dropped = 0;
   const write = (line: string): void => {
+    // Whoever should read stands still: what a pipe does not take is kept in this process.
+    if (out.writableLength > LIMITS.logBytesUnread) return void dropped++;
+    if (dropped > 0) {
+      const lines = dropped;
+      dropped = 0;
+      log.warn({ lines }, "lines of the log were dropped because nobody read them");
+    }
     const safe = redact(line);
     out.write(out.isTTY ? readable(safe) : safe);
   };
+  // A pipe without a reader, a full disk, a terminal that was closed: the next line may find it mended.
+  if (out.listenerCount("error") === 0) out.on("error", () => {});
   const paths = SECRET_NAMES.flatMap((name) => [name, `*.${name}`]);
-  return pino({ level, base: null, redact: { paths, censor: "[redacted]" } }, { write });
+  const repeats = countRepeats(clock);
+  const log = pino(
+    { level, base: null, redact: { paths, censor: "[redacted]" }, hooks: { logMethod: repeats.logMethod } },
+    { write },
+  );
+  return Object.assign(log, { [Symbol.dispose]: repeats.flush });
 }

@@ -1,0 +1,42 @@
+/**
+ * What a command must not leave behind (a PostgreSQL, a server of its own) when it ends early: by a signal, or because
+ * nobody reads its output any more. Without it the process is gone before any `await using` is.
+ */
+export type Ending = {
+  /** To be waited for and disposed before an early end; disposed by its owner in the usual way otherwise. */
+  hold<Held extends AsyncDisposable>(opening: Promise<Held>): Promise<Held>;
+  /** Disposes what is held, then leaves. Only the first call does. */
+  end(leave: () => void): void;
+  /** From then on what the command says is about an end that it was told. */
+  readonly isEnding: boolean;
+};
+
+export function createEnding(): Ending {
+  const held = new Set<Promise<AsyncDisposable>>();
+  let isEnding = false;
+  return {
+    async hold(opening) {
+      held.add(opening);
+      try {
+        const open = await opening;
+        const dispose = open[Symbol.asyncDispose].bind(open);
+        let disposed: Promise<void> | undefined;
+        open[Symbol.asyncDispose] = () =>
+          (disposed ??= Promise.resolve(dispose()).finally(() => void held.delete(opening)));
+        return open;
+      } catch (error) {
+        held.delete(opening);
+        throw error;
+      }
+    },
+    get isEnding() {
+      return isEnding;
+    },
+    end(leave) {
+      if (isEnding) return;
+      isEnding = true;
+      const closed = Array.from(held, async (opening) => (await opening)[Symbol.asyncDispose]());
+      void Promise.allSettled(closed).then(leave);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/** Whoever reads what the program writes may go away, its disk may be full, its terminal may hang up: that ends nothing halfway. */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { instanceOf } from "../server/src/storage/instance-lock.ts";
+import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { eventually, post } from "./client.ts";
+import { freePort } from "./postgres.ts";
+
+const MAIN = path.join(import.meta.dirname, "../server/src/main.ts");
+const CLI = path.join(import.meta.dirname, "../server/src/cli/main.ts");
+const ENDED_WITHIN_MS = 20_000;
+
+let folder: string;
+let port: string;
+const children: ChildProcess[] = [];
+beforeEach(async () => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-output-"));
+  fs.chmodSync(folder, 0o711);
+  port = String(await freePort());
+});
+afterEach(async () => {
+  for (const child of children.splice(0))
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+  const pid = postmasterPid();
+  if (pid !== undefined) await stopPostmaster(pid);
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+});
+
+const postmasterPid = (): number | undefined => readPidFile(path.join(folder, "postgres"))?.pid;
+
+function start(file: string, args: string[], stdio: ("ignore" | "pipe" | number)[] = ["ignore", "pipe", "pipe"]) {
+  const env = { PATH: process.env["PATH"], PORT: port, DATA_DIR: folder, LOG_LEVEL: "debug" };
+  const child = spawn(file, args, { env, cwd: folder, stdio });
+  children.push(child);
+  return child;
+}
+const server = (stdio?: ("ignore" | "pipe" | number)[]): ChildProcess => start(process.execPath, [MAIN], stdio);
+
+const isReady = (): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+const ready = (): Promise<boolean> => eventually(isReady, 30_000);
+
+const codeOf = async (child: ChildProcess): Promise<number | null> => {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  return child.exitCode;
+};
+
+/** A credential that can't be looked at and a wrong one: both write lines of the log. */
+const ask = async (): Promise<void> =>
+  void (await post(`http://127.0.0.1:${port}/graphql`, "{ me { id } }", {}, "wrong"));
+
+describe("the server", () => {
+  test("whose stdout and stderr nobody reads any more serves on, and stops with its PostgreSQL", async () => {
+    const child = server();
+    await ready();
+    child.stdout!.destroy();
+    child.stderr!.destroy();
+    await ask();
+    const postmaster = postmasterPid()!;
+    child.kill("SIGTERM");
+    expect(await codeOf(child)).toBe(0);
+    expect(isAlive(postmaster)).toBe(false);
+  });
+
+  test.skipIf(!fs.existsSync("/dev/full"))("on a full disk serves on, and stops with its PostgreSQL", async () => {
+    const full = fs.openSync("/dev/full", "w");
+    const child = server(["ignore", full, full]);
+    fs.closeSync(full);
+    await ready();
+    await ask();
+    const postmaster = postmasterPid()!;
+    child.kill("SIGINT");
+    expect(await codeOf(child)).toBe(0);
+    expect(isAlive(postmaster)).toBe(false);
+  });
+
+  const hasScript = spawnSync("script", ["--version"]).stdout?.includes("util-linux") ?? false;
+  test.skipIf(!hasScript)("whose terminal hangs up stops with its PostgreSQL", async () => {
+    const terminal = start(
+      "script",
+      ["-qec", `exec "${process.execPath}" "${MAIN}"`, "/dev/null"],
+      ["pipe", "ignore", "ignore"],
+    );
+    await ready();
+    const { pid } = instanceOf(folder)!;
+    const postmaster = postmasterPid()!;
+    expect(pid).not.toBe(terminal.pid);
+    terminal.kill("SIGKILL");
+    await eventually(() => !isAlive(pid), ENDED_WITHIN_MS);
+    expect(isAlive(postmaster)).toBe(false);
+    expect(fs.existsSync(path.join(folder, "instance.json"))).toBe(false);
+  });
+});
+
+describe("a command that has started PostgreSQL for itself takes it along", () => {
+  test.each(["stdout", "stderr"] as const)("when nobody reads its %s", async (stream) => {
+    const child = start(process.execPath, [CLI, "sandbox"]);
+    child[stream]!.destroy();
+    expect(await codeOf(child)).toBe(0);
+    expect(postmasterPid()).toBeUndefined();
+  });
+
+  test.skipIf(!fs.existsSync("/dev/full"))("when its output can't be written: exit code 1", async () => {
+    const full = fs.openSync("/dev/full", "w");
+    const child = start(process.execPath, [CLI, "sandbox", "--json"], ["ignore", full, "pipe"]);
+    fs.closeSync(full);
+    let said = "";
+    child.stderr!.on("data", (chunk) => (said += String(chunk)));
+    expect(await codeOf(child)).toBe(1);
+    expect(said).toMatch(/^autograph: stdout can't be written \(.*ENOSPC.*\)$/m);
+    expect(postmasterPid()).toBeUndefined();
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("when %s ends it", async (signal) => {
+    const child = start(process.execPath, [CLI, "sandbox"]);
+    await eventually(postmasterPid, 30_000);
+    await sleep(50);
+    child.kill(signal);
+    await codeOf(child);
+    expect(child.signalCode).toBe(signal);
+    await eventually(() => postmasterPid() === undefined, ENDED_WITHIN_MS);
+  });
+});
