@@ -208,6 +208,55 @@ describe("other origins", () => {
       expect((await send("/graphql", asMe({ origin }), ME)).headers["access-control-allow-origin"]).toBeUndefined();
     },
   );
+
+  test.for(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"])(
+    "a page sends %s without asking first: refused, nothing is carried out",
+    async (type) => {
+      const createKey = JSON.stringify({
+        query: 'mutation { createApiKey(input: {name: "foreign"}) { id } }',
+      });
+      const headers = { origin: "https://evil.example", "content-type": type };
+      expect(await send("/graphql", asMe(headers), createKey)).toMatchObject({ status: 415 });
+      const { body } = await send("/graphql", asMe(), JSON.stringify({ query: "{ apiKeys { nodes { name } } }" }));
+      expect(body).not.toContain("foreign");
+    },
+  );
+
+  test("a credential is in a header that a foreign page can't have sent along: what has one is answered, whatever its Origin", async () => {
+    const { status, body } = await send("/graphql", asMe({ origin: "https://evil.example" }), ME);
+    expect({ status, body }).toEqual({ status: 200, body: '{"data":{"me":{"name":"first"}}}' });
+  });
+});
+
+describe("a WebSocket asked for by a page", () => {
+  const upgrade = (headers: Record<string, string>, host = "localhost"): string =>
+    [
+      "GET /graphql HTTP/1.1",
+      `host: ${host}`,
+      "connection: upgrade",
+      "upgrade: websocket",
+      "sec-websocket-version: 13",
+      "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+      "sec-websocket-protocol: graphql-transport-ws",
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      "\r\n",
+    ].join("\r\n");
+  const statusOf = async (origin: string | undefined): Promise<string> =>
+    (await raw(upgrade(origin === undefined ? {} : { origin }), "\r\n\r\n")).split("\r\n")[0]!;
+
+  test.for([undefined, "http://localhost", "https://agents.example.org", ORIGIN])("of %s opens", async (origin) => {
+    expect(await statusOf(origin)).toBe("HTTP/1.1 101 Switching Protocols");
+  });
+  test.for([
+    "https://evil.example",
+    "http://localhost:3000",
+    "http://app.example.org",
+    "null",
+    `${ORIGIN}.evil.example`,
+  ])("of %s is refused: 403, and the connection is closed", async (origin) => {
+    expect(await statusOf(origin)).toBe("HTTP/1.1 403 Forbidden");
+    expect(await raw(upgrade({ origin }))).toMatch(/^HTTP\/1.1 403 [^]*connection: close/);
+  });
 });
 
 test("the login throttle counts the client behind a trusted proxy, not the proxy", async () => {

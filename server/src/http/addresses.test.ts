@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { clientAddresses, ownHosts } from "./addresses.ts";
+import { clientAddresses, ownHosts, ownOrigins } from "./addresses.ts";
 
 const from = (remoteAddress: string, forwarded?: string): IncomingMessage =>
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded } }) as never;
@@ -41,4 +41,31 @@ test("own hosts are loopback's names and the public URL's, with any port, and wh
     expect(isOwn(host), host).toBe(false);
   }
   expect(ownHosts(undefined)("agents.example.org")).toBe(false);
+});
+
+const OWN = ownOrigins("https://agents.example.org/x", ["https://app.example.org"]);
+test.for([
+  [undefined, "localhost:4400", true],
+  ["http://localhost:4400", "localhost:4400", true],
+  ["http://LOCALHOST:4400", "localhost:4400", true],
+  ["http://localhost", "localhost:80", true],
+  ["https://127.0.0.1", "127.0.0.1:443", true],
+  ["http://[::1]:4400", "[::1]:4400", true],
+  ["https://agents.example.org", "127.0.0.1:4400", true],
+  ["https://app.example.org", "localhost:4400", true],
+  ["http://localhost:3000", "localhost:4400", false],
+  ["http://localhost", "localhost:4400", false],
+  ["http://127.0.0.1:4400", "localhost:4400", false],
+  ["http://agents.example.org", "127.0.0.1:4400", false],
+  ["http://app.example.org", "localhost:4400", false],
+  ["https://evil.example", "localhost:4400", false],
+  ["https://app.example.org.evil.example", "localhost:4400", false],
+  ["https://app.example.org, https://evil.example", "localhost:4400", false],
+  ["http://localhost:4400/a", "localhost:4400", false],
+  ["file://localhost", "localhost", false],
+  ["null", "localhost:4400", false],
+  ["", "localhost:4400", false],
+  ["http://localhost:4400", undefined, false],
+] as const)("a page of %s on %s is our own or listed: %s", ([origin, host, expected]) => {
+  expect(OWN({ headers: { origin, host } } as never)).toBe(expected);
 });

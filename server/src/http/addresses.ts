@@ -1,4 +1,4 @@
-/** Whom a request came from, and which host it was meant for. */
+/** Whom a request came from, which host it was meant for, and which page sent it. */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { addressesIn } from "../lib/address-ranges.ts";
@@ -39,5 +39,25 @@ export function ownHosts(publicUrl: string | undefined): (host: string | undefin
     // Clients choose the header's text: what is remembered is bounded.
     if (known.size < 100) known.set(host, isOwn);
     return isOwn;
+  };
+}
+
+/**
+ * Whether a browser's page may open a WebSocket: one of this server's own, or of an origin that the operator listed. Pages
+ * of others can't read answers to HTTP without leave (CORS), but a WebSocket asks nobody. What is no browser sends no Origin.
+ */
+export function ownOrigins(
+  publicUrl: string | undefined,
+  corsOrigins: readonly string[],
+): (request: IncomingMessage) => boolean {
+  const listed = new Set(corsOrigins);
+  if (publicUrl !== undefined) listed.add(new URL(publicUrl).origin);
+  return ({ headers: { origin, host } }) => {
+    if (origin === undefined || listed.has(origin)) return true;
+    if (!/^https?:\/\/[^/\s]+$/.test(origin) || !URL.canParse(origin)) return false;
+    // The page came from the host that the request is for. The scheme is the proxy's matter, so each has its own port.
+    const page = new URL(origin);
+    const asked = `${page.protocol}//${host}`;
+    return URL.canParse(asked) && new URL(asked).host === page.host;
   };
 }

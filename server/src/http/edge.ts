@@ -4,7 +4,7 @@ import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
-import { clientAddresses } from "./addresses.ts";
+import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError } from "./answer.ts";
 import { createCredentialWatch } from "./credential-watch.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
@@ -17,6 +17,7 @@ export type EdgeOptions = {
   graphql: Graphql;
   auth: Auth;
   log: Log;
+  publicUrl: string | undefined;
   corsOrigins: readonly string[];
   trustedProxies: readonly string[];
   webFolder: string;
@@ -30,6 +31,7 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const { graphql, auth, log, isReady, isDraining } = options;
   const stack = new AsyncDisposableStack();
   const clientAddress = clientAddresses(options.trustedProxies);
+  const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
   const credentials = stack.use(createCredentialWatch(auth));
   const streams = stack.use(createEventStreams(credentials));
   const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, log }));
@@ -61,6 +63,7 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
     },
     upgrade: ({ request, requestId, path }, socket, head) => {
       if (path !== "/graphql") return refuseUpgrade(socket, 404);
+      if (!isOwnOrigin(request)) return refuseUpgrade(socket, 403);
       if (isDraining()) return refuseUpgrade(socket, 503);
       webSockets.accept(request, socket, head, { requestId, address: clientAddress(request) });
     },

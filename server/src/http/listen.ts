@@ -79,7 +79,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-export function refuseUpgrade(socket: Duplex, status: 404 | 421 | 503): void {
+export function refuseUpgrade(socket: Duplex, status: 403 | 404 | 421 | 503): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 

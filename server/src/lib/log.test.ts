@@ -175,11 +175,7 @@ test("of very many texts only some are remembered, and the forgotten one's count
   const { log, said } = open();
   for (let count = 0; count < ALIKE + 4; count++) log.info("first");
   for (let index = 0; index < LIMITS.logTextsCounted; index++) log.info(`text ${index}`);
-  expect(
-    said()
-      .filter(({ msg }) => msg === "first")
-      .at(-1),
-  ).toMatchObject({ repeated: 4 });
+  expect(said().findLast(({ msg }) => msg === "first")).toMatchObject({ repeated: 4 });
   log.info("first");
   expect(said().at(-1)).not.toHaveProperty("repeated");
 });
