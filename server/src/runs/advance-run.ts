@@ -105,6 +105,7 @@ export const executionParts = (runs: Runs): ExecutionParts => ({
   calls: runs.calls,
   clock: runs.clock,
   random: runs.random,
+  turns: runs.turns,
   contended: () => runs.slots.contended,
   draining: () => runs.draining,
   readApproval: (organizationId, id) => readApproval(runs, organizationId, id),

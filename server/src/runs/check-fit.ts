@@ -2,8 +2,9 @@
 import type { Block, Plan, PlanTask } from "../definition/plan.ts";
 import { conflict } from "../lib/errors.ts";
 import type { JournalStep } from "./loaded-run.ts";
-import { enclosing, kindAt } from "./plan-path.ts";
+import { kindAt } from "./plan-path.ts";
 import { isStepOpen } from "./states.ts";
+import { enclosing } from "./step-keys.ts";
 
 /** Throws CONFLICT, naming the first step that does not fit. */
 export function checkFit(plan: Plan, version: string, kept: JournalStep[]): void {
@@ -23,10 +24,13 @@ class Walk {
   readonly #version: string;
   /** By what stands before the name in their keys: the task around them, an item's number, the way into a catch. */
   readonly #lists: Map<string, JournalStep[]>;
+  /** Those of the items of a loop, by the loop's key. */
+  readonly #items: Map<string, string[]>;
 
   constructor(version: string, kept: JournalStep[]) {
     this.#version = version;
     this.#lists = Map.groupBy(kept, ({ key }) => key.slice(0, key.lastIndexOf("/") + 1));
+    this.#items = Map.groupBy(this.#lists.keys(), enclosing);
   }
 
   /** A list of tasks until the first one that is not done yet; all that is kept of it must stand before that. */
@@ -76,7 +80,7 @@ class Walk {
         if (step && isStepOpen(step.status)) this.#into(branch, step);
       }
     } else if (body.is === "for" || body.is === "each") {
-      for (const prefix of this.#lists.keys()) if (enclosing(prefix) === key) this.through(body.block, prefix, round);
+      for (const prefix of this.#items.get(key) ?? []) this.through(body.block, prefix, round);
     } else if (body.is === "try") {
       if (state.caught === undefined) this.through(body.block, `${key}/`, `${round}${state.try}.`);
       else if (body.catch.block) this.through(body.catch.block, `${key}/catch/`, round);

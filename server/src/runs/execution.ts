@@ -18,6 +18,7 @@ import { LostRun, type Journal } from "./journal.ts";
 import { asRunError, type Head } from "./loaded-run.ts";
 import type { Approval, Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
+import type { Turns } from "./turns.ts";
 
 export type ExecutionParts = {
   expressions: Expressions;
@@ -27,6 +28,7 @@ export type ExecutionParts = {
   random: () => number;
   /** Others wait for the slot that this run holds: it gives it back at the next chance. */
   contended: () => boolean;
+  turns: Turns;
   /** The process is ending: no new step. */
   draining: () => boolean;
   readApproval: (organizationId: OrganizationId, id: ApprovalId) => Promise<Approval | undefined>;
@@ -67,8 +69,6 @@ const TURN_MS = 30_000;
  */
 const SHORT_WAIT_MS = 200;
 const SHORT_TURN_MS = 500;
-/** Evaluations in a row without letting others have the thread. */
-const BREATH_MS = 5;
 
 export class Execution {
   readonly journal: Journal;
@@ -80,7 +80,6 @@ export class Execution {
   readonly #since: number;
   /** Live and waiting branches. */
   readonly branches: Branches;
-  #breath: number;
 
   constructor(options: {
     journal: Journal;
@@ -94,7 +93,7 @@ export class Execution {
     this.parts = options.parts;
     this.signal = options.signal;
     this.#startAndEndTogether = options.startAndEndTogether ?? false;
-    this.#since = this.#breath = options.parts.clock.now();
+    this.#since = options.parts.clock.now();
     this.branches = new Branches(options.parts.clock, (wakeAt, person) => this.#unload(wakeAt, person));
   }
 
@@ -121,17 +120,14 @@ export class Execution {
    * ended; writes down what has gathered. `reference`: the step that comes next.
    */
   async breathe(signal: AbortSignal, reference: string): Promise<void> {
-    const now = this.now();
-    if (Math.abs(now - this.#breath) >= BREATH_MS) {
-      await new Promise(setImmediate);
-      this.#breath = this.now();
-    }
+    const turn = this.parts.turns.next(this.journal.head.organizationId);
+    if (turn) await turn;
     signal.throwIfAborted();
     if (this.journal.isFull) {
       throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);
     }
     if (this.journal.isDue) await this.commit();
-    const leaves = this.parts.draining() || (now - this.#since > TURN_MS && this.parts.contended());
+    const leaves = this.parts.draining() || (this.now() - this.#since > TURN_MS && this.parts.contended());
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
   }
 

@@ -2,7 +2,7 @@
 import { badInput } from "../lib/errors.ts";
 import type { Json } from "../lib/json.ts";
 import type { JournalStep, StepState } from "./loaded-run.ts";
-import { enclosing } from "./plan-path.ts";
+import { allAround, enclosing } from "./step-keys.ts";
 
 /** `failed`: the step that raised the error which ended the old run; none: the error was the run's own, of its output. */
 export type OldSteps = { steps: JournalStep[]; hasFailed: boolean; failed: JournalStep | undefined };
@@ -30,7 +30,8 @@ function firstStopped(steps: JournalStep[], within: string): JournalStep | undef
     if (isStopped) reached.add(key);
     return isStopped;
   });
-  return stopped.find((step) => !stopped.some((other) => encloses(step, other)));
+  const around = allAround(stopped);
+  return stopped.find(({ key }) => !around.has(key));
 }
 
 const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.startsWith(`${step.key}/`);
@@ -41,13 +42,15 @@ const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.s
  */
 export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined, now: number): JournalStep[] {
   const before = steps.filter(({ number }) => !from || number < from.number);
-  const isAroundFrom = (step: JournalStep): boolean => from !== undefined && encloses(step, from);
+  const begun = allAround(before);
+  const aroundFrom = allAround(from ? [from] : []);
+  const aroundFailed = allAround(failed ? [failed] : []);
   const open = new Map<string, JournalStep>();
   return before.map((step) => {
     const copy = { ...step, state: { ...step.state } };
-    const hasResult = step.status !== "cancelled" && step !== failed && !(failed && encloses(step, failed));
-    if (!isReached(step, open) || (hasResult && !isAroundFrom(step))) return copy;
-    const isBegun = isAroundFrom(step) || before.some((other) => encloses(step, other));
+    const hasResult = step.status !== "cancelled" && step !== failed && !aroundFailed.has(step.key);
+    if (!isReached(step, open) || (hasResult && !aroundFrom.has(step.key))) return copy;
+    const isBegun = aroundFrom.has(step.key) || begun.has(step.key);
     const reopened: JournalStep = {
       ...copy,
       status: "running",

@@ -2,37 +2,31 @@
 import type { Block, Plan, PlanTask } from "../definition/plan.ts";
 import { singleCall } from "./try-task.ts";
 
-/** The key of the step around a key (`loop#1` of `loop#1/2/greet#1`); empty: there is none. */
-export function enclosing(key: string): string {
-  let end = key.lastIndexOf("/");
-  // The number of an item, or the way into a catch.
-  while (end > 0 && !key.slice(key.lastIndexOf("/", end - 1) + 1, end).includes("#"))
-    end = key.lastIndexOf("/", end - 1);
-  return key.slice(0, Math.max(0, end));
-}
-
 /** The kind of the task that a key (`fetch#1`, `loop#1/2/greet#1`, `try#1/catch/tell#1`) names; undefined: there is none. */
 export function kindAt(plan: Plan, key: string): string | undefined {
-  let blocks: Block[] = [plan.block];
+  let block: Block | undefined = plan.block;
   let task: PlanTask | undefined;
   for (const part of key.split("/")) {
     const name = /^(.*)#\d+$/.exec(part)?.[1];
     if (name === undefined) {
       // The number of an item, or the way into a catch.
-      if (part === "catch") blocks = task?.body.is === "try" && task.body.catch.block ? [task.body.catch.block] : [];
+      if (part === "catch") block = task?.body.is === "try" ? task.body.catch.block : undefined;
       continue;
     }
-    task = blocks.flatMap(({ tasks }) => tasks).find((candidate) => candidate.name === name);
+    // By its position: a list has as many tasks as a definition may have, and each of its steps asks.
+    task = block?.tasks[block.position.get(name) ?? -1];
     if (!task) return undefined;
-    blocks = blocksOf(task);
+    block = blockOf(task);
   }
   return task && shownKind(task);
 }
 
-function blocksOf({ body }: PlanTask): Block[] {
-  if (body.is === "do" || body.is === "for" || body.is === "try" || body.is === "each") return [body.block];
-  if (body.is === "fork") return [{ tasks: body.branches, position: new Map() }];
-  return [];
+function blockOf({ body }: PlanTask): Block | undefined {
+  if (body.is === "do" || body.is === "for" || body.is === "try" || body.is === "each") return body.block;
+  if (body.is === "fork") {
+    return { tasks: body.branches, position: new Map(body.branches.map(({ name }, index) => [name, index])) };
+  }
+  return undefined;
 }
 
 /** A `try` around one call is shown as that call. */

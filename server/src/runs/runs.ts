@@ -14,6 +14,7 @@ import type { Calls } from "../tasks/task.ts";
 import { createClaimer, type Claimer } from "./claim.ts";
 import type { Execution } from "./execution.ts";
 import type { Change, Head } from "./loaded-run.ts";
+import { Turns } from "./turns.ts";
 import { createWriter, type Writer } from "./write.ts";
 
 export type RunsOptions = {
@@ -41,6 +42,7 @@ export type Runs = RunsOptions & {
   writer: Writer;
   claimer: Claimer;
   slots: Slots;
+  turns: Turns;
   /** By run id. */
   hub: Hub<Notice>;
   /**
@@ -67,6 +69,7 @@ export const createRuns = (options: RunsOptions): Runs => ({
   writer: createWriter(options.database),
   claimer: createClaimer(options.database, options.instanceId, options.clock),
   slots: new Slots(LIMITS.runsInMemory, MOST_SHARE),
+  turns: new Turns(options.clock),
   hub: new Hub(),
   changes: new Hub(),
   approvals: new Hub(),

@@ -1,0 +1,111 @@
+/** What a retried run keeps of 10,000 steps is found by looking at each a few times, never at each for each. */
+import { describe, expect, test } from "vitest";
+import { compileWorkflow } from "../definition/plan.ts";
+import { checkFit } from "./check-fit.ts";
+import { contextOf, firstStep, keep, type OldSteps } from "./kept-steps.ts";
+import type { JournalStep } from "./loaded-run.ts";
+
+const step = (number: number, key: string, more: Partial<JournalStep> = {}): JournalStep => ({
+  number,
+  key,
+  name: /([^/]+)#\d+$/.exec(key)![1]!,
+  kind: "set",
+  status: "completed",
+  round: "",
+  attempt: 1,
+  state: {},
+  input: undefined,
+  output: null,
+  error: null,
+  startedAt: 0,
+  finishedAt: number,
+  revision: number,
+  bytes: 0,
+  ...more,
+});
+
+/** In processor time of this thread, in which nothing else runs meanwhile. */
+function millisecondsOf(work: () => void): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const planOf = (list: object[]) => compileWorkflow({ document: {}, do: list } as never);
+const set = { set: { a: 1 } };
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+type Case = { name: string; list: object[]; steps: JournalStep[] };
+const CASES: Case[] = [
+  {
+    name: "items of a loop",
+    list: [{ loop: { for: { in: "${ . }" }, do: [{ one: set }] } }],
+    steps: [
+      step(1, "loop#1", { kind: "for", status: "failed" }),
+      ...numbers(9_900).map((item) => step(item + 1, `loop#1/${item}/one#1`, { state: { context: item } })),
+    ],
+  },
+  {
+    name: "open items of open items",
+    list: [
+      {
+        outer: {
+          call: "each:1.0.0@default",
+          with: {
+            in: "${ . }",
+            do: [{ inner: { call: "each:1.0.0@default", with: { in: "${ . }", do: [{ one: { wait: "PT1H" } }] } } }],
+          },
+        },
+      },
+    ],
+    steps: [
+      step(1, "outer#1", { kind: "each", status: "cancelled" }),
+      ...numbers(99).flatMap((item) => {
+        const at = 2 + (item - 1) * 100;
+        const key = `outer#1/${item}/inner#1`;
+        return [
+          step(at, key, { kind: "each", status: "cancelled" }),
+          ...numbers(99).map((one) => step(at + one, `${key}/${one}/one#1`, { kind: "wait", status: "cancelled" })),
+        ];
+      }),
+    ],
+  },
+  {
+    name: "tasks of one list",
+    list: numbers(4_000).map((number) => ({ [`t${number}`]: set })),
+    steps: numbers(4_000).map((number) => step(number, `t${number}#1`)),
+  },
+];
+
+describe("from the last step and from the one that is found", () => {
+  test.each(CASES)("$name: below 250 ms of the processor", ({ list, steps }) => {
+    const plan = planOf(list);
+    const old: OldSteps = { steps, hasFailed: false, failed: undefined };
+    for (const wanted of [steps.length, undefined]) {
+      const spent = millisecondsOf(() => {
+        const kept = keep(old, firstStep(old, wanted), 1_000_000);
+        contextOf(kept);
+        checkFit(plan, "1.0.0", kept);
+      });
+      expect(spent).toBeLessThan(250);
+    }
+  });
+});
+
+test("of what is around the step only the state goes on, of what was cancelled beside it nothing", () => {
+  const steps = [
+    step(1, "all#1", { kind: "fork", status: "failed", input: "of all", state: { taskInput: "kept" } }),
+    step(2, "all#1/left#1", { kind: "wait", status: "cancelled", input: "of left" }),
+    step(3, "all#1/right#1", { kind: "do", status: "failed" }),
+    step(4, "all#1/right#1/deep#1", { status: "failed" }),
+  ];
+  const old: OldSteps = { steps, hasFailed: true, failed: steps[3] };
+  const from = firstStep(old, undefined);
+  expect(from?.key).toBe("all#1/right#1/deep#1");
+  expect(keep(old, from, 7).map(({ key, status, input, state }) => [key, status, input, state])).toEqual([
+    ["all#1", "running", "of all", { taskInput: "kept" }],
+    ["all#1/left#1", "running", undefined, {}],
+    ["all#1/right#1", "running", undefined, {}],
+  ]);
+});
