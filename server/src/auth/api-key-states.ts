@@ -7,6 +7,7 @@ import type { Database } from "../storage/database.ts";
 import { hashApiKey } from "./api-key.ts";
 import type { Caller } from "./caller.ts";
 import { scopesOf } from "./scopes.ts";
+import { createKeyLookUps, type KeyPlace } from "./api-key-look-ups.ts";
 import { createKeyUses } from "./api-key-uses.ts";
 import { STATE_TTL_MS } from "./session-states.ts";
 
@@ -20,12 +21,10 @@ export type KeyStates = {
   noteUse(organizationId: OrganizationId, keyId: ApiKeyId): void;
 } & AsyncDisposable;
 
-type Id = { organizationId: OrganizationId; keyId: ApiKeyId };
-
 const REMEMBERED = 5_000;
 
 export function createKeyStates(database: Database, clock: Clock, log: Log, tell: TellChange): KeyStates {
-  const idsByHash = new Map<string, Id>();
+  const idsByHash = new Map<string, KeyPlace>();
   const states = createFreshCache<string, Caller>({
     clock,
     ttlMs: STATE_TTL_MS,
@@ -34,15 +33,16 @@ export function createKeyStates(database: Database, clock: Clock, log: Log, tell
   });
   const uses = createKeyUses(database, clock, log);
 
+  const lookUp = createKeyLookUps(database);
+
   /** A row's hash never changes, so the way from a hash to its id is remembered for good; the key itself is not kept. */
-  const idOf = async (secret: string): Promise<Id | undefined> => {
+  const idOf = async (secret: string): Promise<KeyPlace | undefined> => {
     const hash = hashApiKey(secret);
     const name = hash.toString("latin1");
     const known = idsByHash.get(name);
     if (known) return known;
-    const [row] = await database.query("select organization_id, id from api_keys where secret_hash = $1", [hash]);
-    if (!row) return undefined;
-    const id: Id = { organizationId: row.organization_id, keyId: row.id };
+    const id = await lookUp(hash);
+    if (!id) return undefined;
     idsByHash.set(name, id);
     if (idsByHash.size > REMEMBERED) idsByHash.delete(idsByHash.keys().next().value!);
     return id;

@@ -7,8 +7,11 @@ import { createAccessTokens, type AccessTokens } from "./access-token.ts";
 import { createKeyStates, type KeyStates } from "./api-key-states.ts";
 import type { Caller } from "./caller.ts";
 import type { TellChange } from "../lib/fresh-cache.ts";
+import { createKnownAddresses, type KnownAddresses } from "./known-addresses.ts";
 import { createLoginThrottle, type LoginThrottle } from "./login-throttle.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
+import { createRefreshTurns } from "./refresh-turns.ts";
+import type { Turns } from "../lib/turns.ts";
 import type { SecretKeys } from "./secret-key.ts";
 import { createSessionStates, type SessionStates } from "./session-states.ts";
 import { createSetupLink, type SetupLink } from "./setup-link.ts";
@@ -21,9 +24,11 @@ export type Auth = {
   defaultPlan: Plan;
   passwords: Passwords;
   throttle: LoginThrottle;
+  knownAddresses: KnownAddresses;
   accessTokens: AccessTokens;
   /** HMAC key of refresh tokens. */
   refreshKey: Buffer;
+  refreshTurns: Turns;
   sessions: SessionStates;
   keys: KeyStates;
   setupLink: SetupLink;
@@ -51,8 +56,10 @@ export function createAuth(options: AuthOptions): Auth {
     defaultPlan,
     passwords: createPasswords(),
     throttle: createLoginThrottle(clock),
+    knownAddresses: createKnownAddresses(database, clock, log, secretKeys.derive("known addresses v1")),
     accessTokens: createAccessTokens(clock, secretKeys.signing),
     refreshKey: secretKeys.derive("refresh tokens v1"),
+    refreshTurns: createRefreshTurns(),
     sessions: createSessionStates(database, clock, tell),
     keys,
     setupLink: createSetupLink(clock),

@@ -1,42 +1,60 @@
 /**
- * How often a sign-in may fail: per e-mail 10 at once and then one every 30 s, per client address 50 at once and then
- * one every 5 s. An attempt is counted when its turn comes (two have it at a time, see passwords.ts), so that a thousand
- * at once do not slip through, and given back when it succeeds, so that programs that sign in often are not slowed.
+ * How often a sign-in may fail: for an e-mail from one address 10 at once and then one every 30 s. From where it has not
+ * signed in before also 50 in all for the e-mail, then one every 30 s, and 50 for the address, then one every 5 s: so
+ * guesses from many addresses keep strangers out, and never the owner at a known one. An attempt is counted when its turn
+ * comes (two have it at a time, see passwords.ts), so that a thousand at once do not slip through, and given back when it
+ * succeeds, so that programs that sign in often are not slowed.
  */
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 
-const PER_EMAIL = { burst: 10, everyMs: 30_000 };
-const PER_ADDRESS = { burst: 50, everyMs: 5_000 };
-/** Remembered e-mails, and as many addresses: about 2 MB. */
+const PER_PAIR = { burst: LIMITS.failedLoginsPerAccountAndAddress, everyMs: 30_000 };
+const PER_EMAIL = { burst: LIMITS.failedLoginsPerAccount, everyMs: 30_000 };
+const PER_ADDRESS = { burst: LIMITS.failedLoginsPerAddress, everyMs: 5_000 };
+/** Of each kind, some 200 bytes each. An entry is made by a turn at a password, of which there are about 60 in a second. */
 const REMEMBERED = 10_000;
+
+export type Attempt = {
+  email: string;
+  address: string;
+  /** The e-mail has signed in from this address before. */
+  isKnown: boolean;
+};
 
 export type LoginThrottle = {
   /** Throws RATE_LIMITED with `retryAfter` in seconds when an attempt would be refused. */
-  check(email: string, address: string): void;
+  check(attempt: Attempt): void;
   /** The same, and counts it. Call the answer when it succeeded. */
-  attempt(email: string, address: string): () => void;
+  attempt(attempt: Attempt): () => void;
 };
 
 export function createLoginThrottle(clock: Clock): LoginThrottle {
+  const pairs = createBuckets(clock, PER_PAIR);
   const emails = createBuckets(clock, PER_EMAIL);
   const addresses = createBuckets(clock, PER_ADDRESS);
-  const check = (email: string, address: string): [string, string] => {
-    const keys: [string, string] = [email.toLowerCase(), network(address)];
-    const waitMs = Math.max(emails.waitMs(keys[0]), addresses.waitMs(keys[1]));
-    if (waitMs <= 0) return keys;
+
+  const countedFor = ({ email, address, isKnown }: Attempt): [Buckets, string][] => {
+    const [account, from] = [email.toLowerCase(), network(address)];
+    const pair: [Buckets, string] = [pairs, `${account} ${from}`];
+    return isKnown ? [pair] : [pair, [emails, account], [addresses, from]];
+  };
+
+  const check = (attempt: Attempt): [Buckets, string][] => {
+    const counted = countedFor(attempt);
+    const waitMs = Math.max(...counted.map(([buckets, key]) => buckets.waitMs(key)));
+    if (waitMs <= 0) return counted;
     const retryAfter = Math.ceil(waitMs / 1000);
     throw new Refusal("RATE_LIMITED", `too many failed sign-ins: try again in ${retryAfter} s`, { retryAfter });
   };
+
   return {
     check,
-    attempt: (email, address) => {
-      const [emailKey, addressKey] = check(email, address);
-      emails.take(emailKey);
-      addresses.take(addressKey);
+    attempt: (attempt) => {
+      const counted = check(attempt);
+      for (const [buckets, key] of counted) buckets.take(key);
       return () => {
-        emails.giveBack(emailKey);
-        addresses.giveBack(addressKey);
+        for (const [buckets, key] of counted) buckets.giveBack(key);
       };
     },
   };
@@ -61,18 +79,22 @@ export function network(address: string): string {
 
 type Buckets = { waitMs(key: string): number; take(key: string): void; giveBack(key: string): void };
 
-/** GCRA: for each key the time at which its bucket is full again. */
+/**
+ * GCRA: for each key the time at which its bucket is full again. In two generations: when the newer one is full, the older
+ * one goes. Taking the oldest entry out of a Map each time costs a walk over those taken out before.
+ */
 function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyMs: number }): Buckets {
-  const fullAt = new Map<string, number>();
+  let newer = new Map<string, number>();
+  let older = new Map<string, number>();
+  const fullAt = (key: string): number => newer.get(key) ?? older.get(key) ?? 0;
   const move = (key: string, byMs: number): void => {
-    const at = Math.max(fullAt.get(key) ?? 0, clock.now()) + byMs;
-    fullAt.delete(key);
-    if (at <= clock.now()) return;
-    fullAt.set(key, at);
-    if (fullAt.size > REMEMBERED) fullAt.delete(fullAt.keys().next().value!);
+    newer.set(key, Math.max(fullAt(key), clock.now()) + byMs);
+    if (newer.size <= REMEMBERED / 2) return;
+    older = newer;
+    newer = new Map();
   };
   return {
-    waitMs: (key) => (fullAt.get(key) ?? 0) + everyMs - clock.now() - burst * everyMs,
+    waitMs: (key) => fullAt(key) + everyMs - clock.now() - burst * everyMs,
     take: (key) => move(key, everyMs),
     giveBack: (key) => move(key, -everyMs),
   };

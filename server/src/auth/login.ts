@@ -8,6 +8,7 @@ import { isEmail, tidyName } from "./names.ts";
 import { hashToken, makeRefreshToken } from "./refresh-token.ts";
 import { insertSession } from "./session-store.ts";
 import { signedInAs, type SignedIn } from "./session.ts";
+import { network, type Attempt } from "./login-throttle.ts";
 
 /** `address` is the client's, behind trusted proxies already resolved. */
 export type LoginFrom = { address: string; client: Client };
@@ -26,25 +27,28 @@ export async function login(
 ): Promise<SignedIn> {
   const email = tidyName(input.email);
   if (!isEmail(email) || input.password.length > LIMITS.passwordCharactersMost) throw refused();
-  auth.throttle.check(email, from.address);
-  const { user, giveBack } = await proveUser(auth, { email, password: input.password }, from.address);
+  const attempt = { email, address: from.address, isKnown: await auth.knownAddresses.has(email, from.address) };
+  auth.throttle.check(attempt);
+  const { user, giveBack } = await proveUser(auth, attempt, input.password);
   giveBack();
   if (!user.organizationId) throw new Refusal("FORBIDDEN", "this user is not a member of any organization");
+  await auth.knownAddresses.note({ id: user.id, email }, from.address);
   return openSession(auth, { userId: user.id, organizationId: user.organizationId, client: from.client });
 }
 
 type Proof = { user: Login; giveBack: () => void };
 
 /** Many may wait here for their turn; the attempt is counted when it comes. */
-async function proveUser(auth: Auth, input: { email: string; password: string }, address: string): Promise<Proof> {
+async function proveUser(auth: Auth, attempt: Attempt, password: string): Promise<Proof> {
   let proof: Partial<Proof> = {};
   const find = async (): Promise<string | undefined> => {
-    const giveBack = auth.throttle.attempt(input.email, address);
-    const user = await readLogin(auth.database, input.email);
+    const giveBack = auth.throttle.attempt(attempt);
+    const user = await readLogin(auth.database, attempt.email);
     if (user) proof = { user, giveBack };
     return user?.passwordHash;
   };
-  const matches = await auth.passwords.verify(find, input.password);
+  const group = attempt.isKnown ? attempt.email.toLowerCase() : network(attempt.address);
+  const matches = await auth.passwords.verify({ group, isKnown: attempt.isKnown }, find, password);
   if (!matches) throw refused();
   return proof as Proof;
 }

@@ -1,6 +1,8 @@
 import { parseOptions } from "@node-rs/argon2";
 import { expect, test } from "vitest";
-import { createPasswords, createSlots } from "./passwords.ts";
+import { createPasswords } from "./passwords.ts";
+
+const somebody = { group: "10.0.0.1", isKnown: false };
 
 test("argon2id, 19 MiB, two passes, one lane, a salt of its own", async () => {
   const passwords = createPasswords();
@@ -14,10 +16,10 @@ test("only the password itself, in either Unicode form, fits", async () => {
   const passwords = createPasswords();
   const hash = await passwords.hash("caf\u00e9 au lait");
   const stored = async (): Promise<string> => hash;
-  expect(await passwords.verify(stored, "cafe\u0301 au lait")).toBe(true);
-  expect(await passwords.verify(stored, "caf\u00e9 au laiT")).toBe(false);
-  expect(await passwords.verify(stored, "")).toBe(false);
-  expect(await passwords.verify(async () => undefined, "caf\u00e9 au lait")).toBe(false);
+  expect(await passwords.verify(somebody, stored, "cafe\u0301 au lait")).toBe(true);
+  expect(await passwords.verify(somebody, stored, "caf\u00e9 au laiT")).toBe(false);
+  expect(await passwords.verify(somebody, stored, "")).toBe(false);
+  expect(await passwords.verify(somebody, async () => undefined, "caf\u00e9 au lait")).toBe(false);
 });
 
 test("an unknown user costs the same work as a wrong password", async () => {
@@ -30,7 +32,7 @@ test("an unknown user costs the same work as a wrong password", async () => {
       ["unknown", undefined],
     ] as const) {
       const start = performance.now();
-      await passwords.verify(async () => hash, "battery staple");
+      await passwords.verify(somebody, async () => hash, "battery staple");
       times[name].push(performance.now() - start);
     }
   }
@@ -39,30 +41,26 @@ test("an unknown user costs the same work as a wrong password", async () => {
   expect(median(times.unknown)).toBeLessThan(median(times.wrong) * 2);
 });
 
-test("two at a time, in order, and a refusal beyond those that may wait", async () => {
-  const slots = createSlots(2, 3);
-  const started: number[] = [];
-  const ends: (() => void)[] = [];
-  const work = (number: number): Promise<number> =>
-    slots(async () => {
-      started.push(number);
-      await new Promise<void>((resolve) => ends.push(resolve));
-      return number;
-    });
-  const all = [1, 2, 3, 4, 5].map(work);
-  await expect(work(6)).rejects.toMatchObject({ code: "RATE_LIMITED", details: { retryAfter: 1 } });
-  expect(started).toEqual([1, 2]);
-  for (let index = 0; index < 5; index++) {
-    ends[index]!();
-    await all[index];
-    await Promise.resolve();
-  }
-  expect(await Promise.all(all)).toEqual([1, 2, 3, 4, 5]);
-  expect(started).toEqual([1, 2, 3, 4, 5]);
-});
-
-test("a failed work frees its slot", async () => {
-  const slots = createSlots(1, 0);
-  await expect(slots(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
-  expect(await slots(async () => "next")).toBe("next");
+test("a flood of strangers has two threads and 128 places, what is beyond is refused at once, and who is known goes first", async () => {
+  const passwords = createPasswords();
+  const stored = async (): Promise<string> => known;
+  const known = await passwords.hash("correct horse");
+  const order: string[] = [];
+  let tried = 0;
+  let most = 0;
+  const nobody = async (): Promise<undefined> => void (most = Math.max(most, ++tried));
+  const flood = Array.from({ length: 2_000 }, (_, index) =>
+    passwords
+      .verify({ group: `10.0.${index >> 8}.${index & 255}`, isKnown: false }, nobody, "battery staple")
+      .finally(() => tried--)
+      .then(() => order.push("tried"))
+      .catch((error: { code: string }) => order.push(error.code)),
+  );
+  const owner = passwords.verify({ group: "ada", isKnown: true }, stored, "correct horse");
+  expect(await owner.finally(() => order.push("owner"))).toBe(true);
+  await Promise.all(flood);
+  expect(most).toBeLessThanOrEqual(2);
+  expect(order.filter((one) => one === "tried")).toHaveLength(130);
+  expect(order.slice(0, 1_870).every((one) => one === "RATE_LIMITED")).toBe(true);
+  expect(order.indexOf("owner")).toBeLessThan(1_870 + 6);
 });

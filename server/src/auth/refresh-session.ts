@@ -5,7 +5,12 @@ import { hashToken, makeRefreshToken, readRefreshToken, type RefreshToken } from
 import { readSession, revokeSession, rotateSession } from "./session-store.ts";
 import { signedInAs, type SignedIn } from "./session.ts";
 
-export type RefreshRequest = { refreshToken: string; organizationId?: OrganizationId | undefined };
+export type RefreshRequest = {
+  refreshToken: string;
+  organizationId?: OrganizationId | undefined;
+  /** The client's: known from then on. */
+  address?: string | undefined;
+};
 
 const refused = (): Refusal =>
   new Refusal("UNAUTHENTICATED", "the refresh token is not valid or has expired: sign in again");
@@ -18,6 +23,10 @@ const refused = (): Refusal =>
 export async function refreshSession(auth: Auth, request: RefreshRequest): Promise<SignedIn> {
   const token = readRefreshToken(auth.refreshKey, request.refreshToken);
   if (!token) throw refused();
+  return auth.refreshTurns({ group: token.sessionId, isKnown: true }, () => refresh(auth, token, request));
+}
+
+async function refresh(auth: Auth, token: RefreshToken, request: RefreshRequest): Promise<SignedIn> {
   const next = makeRefreshToken(auth.refreshKey, { ...token, generation: token.generation + 1 });
   const rotated = await rotateSession(auth.database, {
     ...token,
@@ -29,6 +38,9 @@ export async function refreshSession(auth: Auth, request: RefreshRequest): Promi
   if (!rotated) throw await reasonOf(auth, token, request.organizationId !== undefined);
   auth.sessions.invalidate(rotated.formerOrganizationId, token.sessionId);
   auth.sessions.invalidate(rotated.organizationId, token.sessionId);
+  if (request.address !== undefined) {
+    await auth.knownAddresses.note({ id: rotated.userId, email: rotated.email }, request.address);
+  }
   return signedInAs(auth, { id: token.sessionId, ...rotated }, next);
 }
 

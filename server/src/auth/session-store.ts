@@ -44,6 +44,7 @@ export type Rotated = {
   organizationId: OrganizationId;
   formerOrganizationId: OrganizationId;
   userId: UserId;
+  email: string;
   client: Client;
 };
 
@@ -62,7 +63,8 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
           used as (
             update users u set last_organization_id = rotated.organization_id from rotated
              where u.id = rotated.user_id and u.last_organization_id is distinct from rotated.organization_id)
-     select rotated.*, former.organization_id as former_organization_id from rotated cross join former`,
+     select rotated.*, former.organization_id as former_organization_id, users.email
+       from rotated cross join former join users on users.id = rotated.user_id`,
     [
       rotation.sessionId,
       rotation.generation,
@@ -78,6 +80,7 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
     organizationId: row.organization_id,
     formerOrganizationId: row.former_organization_id,
     userId: row.user_id,
+    email: row.email,
     client: row.client,
   };
 }

@@ -6,6 +6,8 @@ import { LIMITS } from "../lib/limits.ts";
 export type SetupLink = {
   /** A new token (base64url); the one before is void. `expiresAt` in ms since 1970. */
   issue(): { token: string; expiresAt: number };
+  /** One was given out and not used, though it may have expired. */
+  isOpen(): boolean;
   fits(token: string): boolean;
   /** After it was used. */
   close(): void;
@@ -22,6 +24,7 @@ export function createSetupLink(clock: Clock): SetupLink {
       open = { hash: digest(token), expiresAt };
       return { token, expiresAt };
     },
+    isOpen: () => open !== undefined,
     fits: (token) => open !== undefined && clock.now() < open.expiresAt && timingSafeEqual(open.hash, digest(token)),
     close: () => {
       open = undefined;

@@ -15,13 +15,15 @@ const alreadySetUp = (): Refusal => conflict("Autograph is already set up: sign 
 
 /** By the setup link's token. Throws CONFLICT when set up already, UNAUTHENTICATED for a bad token, BAD_USER_INPUT. */
 export async function setup(auth: Auth, input: FirstOwner & { token: string }): Promise<SetUp> {
-  if (!(await isEmpty(auth))) throw alreadySetUp();
+  // A guess costs no statement: the token is looked at first, and where no link was given out there is an owner.
+  if (!auth.setupLink.isOpen()) throw alreadySetUp();
   if (!auth.setupLink.fits(input.token)) {
     throw new Refusal(
       "UNAUTHENTICATED",
       "the setup link is not valid or has expired: start Autograph again for a new one",
     );
   }
+  if (!(await isEmpty(auth))) throw alreadySetUp();
   const made = await createFirstOwner(auth, input);
   auth.setupLink.close();
   return made;

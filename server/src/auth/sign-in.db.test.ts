@@ -65,7 +65,7 @@ describe("login", () => {
     }
   });
 
-  test("is throttled by e-mail after ten failures, and others are not", async () => {
+  test("after ten failures from one address the e-mail pauses there, not elsewhere, and others do not", async () => {
     const [ada, grace] = [await makeOwner(auth), await makeOwner(auth)];
     const address = "192.0.2.50";
     for (let index = 0; index < 10; index++) {
@@ -74,13 +74,62 @@ describe("login", () => {
       );
     }
     const right = { email: ada.email, password: PASSWORD };
-    await expect(login(auth, right, { ...from, address: "192.0.2.51" })).rejects.toMatchObject({
+    await expect(login(auth, right, { ...from, address })).rejects.toMatchObject({
       code: "RATE_LIMITED",
       details: { retryAfter: 30 },
     });
+    await login(auth, right, { ...from, address: "192.0.2.51" });
     await login(auth, { email: grace.email, password: PASSWORD }, { ...from, address });
     auth.clock.pass(30_000);
-    await login(auth, right, from);
+    await login(auth, right, { ...from, address });
+  });
+
+  test("guesses from many addresses never refuse the owner where they signed in before, also after a restart", async () => {
+    const { email } = await makeOwner(auth);
+    const right = { email, password: PASSWORD };
+    const home = { ...from, address: "2001:db8:7:1::5" };
+    const { refreshToken } = await login(auth, right, home);
+    const cafe = { ...from, address: "198.51.100.77" };
+    await refreshSession(auth, { refreshToken, address: cafe.address });
+    for (const one of [auth, openAuth(database)]) {
+      for (let index = 0; index < 60; index++) {
+        const address = `10.20.${index % 12}.1`;
+        await login(one, { email, password: "wrong" }, { ...from, address }).catch(() => {});
+      }
+      await expect(login(one, right, { ...from, address: "10.99.0.1" })).rejects.toMatchObject({
+        code: "RATE_LIMITED",
+      });
+      await login(one, right, home);
+      await login(one, right, cafe);
+      await login(one, right, { ...from, address: "2001:db8:7:1::6" });
+    }
+  });
+
+  test("an address is known for 90 days and for its account alone, 20 of each are kept, and none after a new password", async () => {
+    const [ada, grace] = [await makeOwner(auth), await makeOwner(auth)];
+    const address = "198.51.100.1";
+    const { userId } = await login(auth, { email: ada.email, password: PASSWORD }, { ...from, address });
+    expect(await auth.knownAddresses.has(ada.email.toUpperCase(), address)).toBe(true);
+    expect(await auth.knownAddresses.has(grace.email, address)).toBe(false);
+    expect(await auth.knownAddresses.has(ada.email, "198.51.100.2")).toBe(false);
+    const count = async (): Promise<number> =>
+      (await database.query("select count(*)::int as n from known_addresses where user_id = $1", [userId]))[0]!.n;
+    for (let index = 0; index < 30; index++) {
+      auth.clock.pass(1_000);
+      await auth.knownAddresses.note({ id: userId, email: ada.email }, `198.51.101.${index}`);
+    }
+    expect(await count()).toBe(20);
+    const later = openAuth(database);
+    later.clock.pass(auth.clock.now() - later.clock.now());
+    expect(await later.knownAddresses.has(ada.email, "198.51.101.29")).toBe(true);
+    expect(await later.knownAddresses.has(ada.email, "198.51.101.0")).toBe(false);
+    later.clock.pass(90 * 86_400_000);
+    expect(await later.knownAddresses.has(ada.email, "198.51.101.29")).toBe(false);
+    await resetPassword(auth, { email: ada.email, password: "another password" });
+    expect(await count()).toBe(0);
+    auth.clock.pass(60_000);
+    await auth.knownAddresses.has(ada.email, "198.51.101.29");
+    await expect.poll(() => auth.knownAddresses.has(ada.email, "198.51.101.29")).toBe(false);
   });
 
   test("fifty right ones at once all pass", async () => {

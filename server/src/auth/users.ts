@@ -4,6 +4,7 @@ import { newId, type OrganizationId, type UserId } from "../lib/ids.ts";
 import type { Row } from "../storage/database.ts";
 import type { Role } from "../storage/schema.ts";
 import type { Auth } from "./auth.ts";
+import { forgetAddresses } from "./known-addresses.ts";
 import { emailProblem, isEmail, nameProblem, passwordProblem, refuseProblems, tidyName } from "./names.ts";
 import type { User } from "./organization.ts";
 
@@ -96,6 +97,7 @@ export async function resetPassword(auth: Auth, request: { email: string; passwo
      returning organization_id`,
     [user.id, passwordHash, new Date(auth.clock.now())],
   );
+  await forgetAddresses(auth.database, user.id);
   auth.sessions.clear();
   return user;
 }

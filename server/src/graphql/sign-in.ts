@@ -61,9 +61,10 @@ function addRefresh(builder: Builder): void {
       type: "LoginResult",
       description: "New tokens for a refresh token. Using one a second time ends the session.",
       args: { input: t.arg({ type: input, description: "A refresh token, and where to go on." }) },
-      resolve: (_, { input: { refreshToken, organizationId } }, { auth }) =>
+      resolve: (_, { input: { refreshToken, organizationId } }, { auth, origin }) =>
         refreshSession(auth, {
           refreshToken,
+          address: origin.address,
           organizationId: organizationId == null ? undefined : idOf("organization", organizationId),
         }),
     }),
@@ -100,8 +101,9 @@ function addSetup(builder: Builder): void {
       type: "LoginResult",
       description: "Makes the first organization and its owner on an empty database, and signs in.",
       args: { input: t.arg({ type: input, description: "The first organization and its owner." }) },
-      resolve: async (_, { input: request }, { auth }) => {
+      resolve: async (_, { input: request }, { auth, origin }) => {
         const { user, organization } = await setup(auth, request);
+        await auth.knownAddresses.note(user, origin.address);
         return openSession(auth, { userId: user.id, organizationId: organization.id, client: "api" });
       },
     }),

@@ -38,6 +38,7 @@ export interface Tables {
     last_organization_id: OrganizationId | null;
     created_at: Time;
   };
+  known_addresses: { user_id: UserId; mark: Buffer; seen_at: Time };
   members: { organization_id: OrganizationId; user_id: UserId; role: Role; created_at: Time };
   sessions: {
     organization_id: OrganizationId;

@@ -1,0 +1,101 @@
+/**
+ * From where users have signed in before: there a pause that others brought on an account does not hold, and their turn
+ * comes first. What is kept is an HMAC of e-mail and network, so that the database does not tell where somebody was.
+ * The newest are in memory, read again once a minute while somebody signs in: a stranger's attempt costs no statement.
+ */
+import { createHmac } from "node:crypto";
+import type { Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { UserId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+import { network } from "./login-throttle.ts";
+
+export type KnownAddresses = {
+  has(email: string, address: string): Promise<boolean>;
+  /** After a sign-in or a refresh that succeeded. Never throws. */
+  note(user: { id: UserId; email: string }, address: string): Promise<void>;
+};
+
+const MARK_BYTES = 16;
+/** About 150 bytes each. Who is beyond them is a stranger where somebody tries their password right now. */
+const REMEMBERED = 10_000;
+const READ_EVERY_MS = 60_000;
+const READ_AGAIN_MS = 1_000;
+const DAY_MS = 86_400_000;
+const LIFE_MS = LIMITS.knownAddressDays * DAY_MS;
+
+export function createKnownAddresses(database: Database, clock: Clock, log: Log, key: Buffer): KnownAddresses {
+  /** Marks, with when they were last written. */
+  let seenAt = new Map<string, number>();
+  /** Since the last read began, which may have missed them. */
+  const added = new Map<string, number>();
+  let reading: Promise<void> | undefined;
+  let nextReadAt = Number.NEGATIVE_INFINITY;
+
+  const markOf = (email: string, address: string): Buffer =>
+    createHmac("sha256", key)
+      .update(`${email.toLowerCase()}\0${network(address)}`)
+      .digest()
+      .subarray(0, MARK_BYTES);
+
+  const read = async (): Promise<void> => {
+    added.clear();
+    nextReadAt = clock.now() + READ_EVERY_MS;
+    try {
+      seenAt = new Map([...(await readMarks(database, clock.now())), ...added]);
+    } catch (error) {
+      nextReadAt = clock.now() + READ_AGAIN_MS;
+      log.warn({ reason: messageOf(error) }, "known addresses were not read: who is new to memory is a stranger");
+    }
+    reading = undefined;
+  };
+
+  return {
+    has: async (email, address) => {
+      const isFirst = seenAt.size === 0;
+      if (clock.now() >= nextReadAt) reading ??= read();
+      if (isFirst) await reading;
+      const at = seenAt.get(nameOf(markOf(email, address)));
+      return at !== undefined && at > clock.now() - LIFE_MS;
+    },
+    note: async ({ id, email }, address) => {
+      const now = clock.now();
+      const mark = markOf(email, address);
+      const name = nameOf(mark);
+      if ((seenAt.get(name) ?? Number.NEGATIVE_INFINITY) > now - DAY_MS) return;
+      for (const map of [seenAt, added]) map.set(name, now);
+      await writeMark(database, id, mark, now).catch((error: unknown) =>
+        log.warn({ reason: messageOf(error) }, "the address of a sign-in was not kept"),
+      );
+    },
+  };
+}
+
+const nameOf = (mark: Buffer): string => mark.toString("latin1");
+
+async function readMarks(database: Database, now: number): Promise<[string, number][]> {
+  const rows = await database.query(
+    "select mark, seen_at from known_addresses where seen_at > $1 order by seen_at desc limit $2",
+    [new Date(now - LIFE_MS), REMEMBERED],
+  );
+  return rows.map(({ mark, seen_at }) => [nameOf(mark), seen_at.getTime()]);
+}
+
+/** Also clears away what of the user is too old, and beyond the newest few. */
+const writeMark = (database: Database, userId: UserId, mark: Buffer, now: number): Promise<unknown> =>
+  database.query(
+    `with kept as (
+       insert into known_addresses (user_id, mark, seen_at) values ($1, $2, $3)
+       on conflict (user_id, mark) do update set seen_at = greatest(known_addresses.seen_at, excluded.seen_at))
+     delete from known_addresses
+      where user_id = $1 and mark <> $2
+        and (seen_at < $4 or mark in (
+          select mark from known_addresses where user_id = $1 and mark <> $2 order by seen_at desc offset $5))`,
+    [userId, mark, new Date(now), new Date(now - LIFE_MS), LIMITS.knownAddressesPerUser - 1],
+  );
+
+/** After a new password: where a thief signed in with the former one is no known address any more. */
+export const forgetAddresses = (database: Database, userId: UserId): Promise<unknown> =>
+  database.query("delete from known_addresses where user_id = $1", [userId]);
