@@ -2,6 +2,7 @@
 import path from "node:path";
 import pg from "pg";
 import { socketConnection } from "../server/src/storage/embedded.ts";
+import { readPassword } from "../server/src/storage/postgres-password.ts";
 import { readPidFile } from "../server/src/storage/postmaster.ts";
 import type { Server } from "./launch.ts";
 
@@ -10,7 +11,7 @@ export type Postgres = { query(text: string, values?: unknown[]): Promise<Record
 /** It is there after `kill -9` of the server too. */
 export async function connectTo({ dataFolder }: Pick<Server, "dataFolder">): Promise<Postgres> {
   const { socketFolder } = readPidFile(path.join(dataFolder, "postgres"))!;
-  const client = new pg.Client(socketConnection(socketFolder));
+  const client = new pg.Client(socketConnection(socketFolder, readPassword(dataFolder)!));
   await client.connect();
   await client.query("set timezone = 'UTC'");
   return {

@@ -5,6 +5,7 @@
 import { openDatabase } from "../server/src/storage/database.ts";
 import { socketConnection } from "../server/src/storage/embedded.ts";
 import { createLog } from "../server/src/lib/log.ts";
+import { readPassword } from "../server/src/storage/postgres-password.ts";
 import { readPidFile } from "../server/src/storage/postmaster.ts";
 import { ensurePartitions } from "../server/src/storage/partitions.ts";
 import path from "node:path";
@@ -37,7 +38,7 @@ function monthBack(back: number, now: number): Month {
 /** Partitions of this month and the `months - 1` before it, by the server's own rule. */
 export async function createMonths({ dataFolder }: Server, months: number): Promise<void> {
   const { socketFolder } = readPidFile(path.join(dataFolder, "postgres"))!;
-  const connection = socketConnection(socketFolder);
+  const connection = socketConnection(socketFolder, readPassword(dataFolder)!);
   await using database = openDatabase({ connection, isEmbedded: true, log: createLog("warn") });
   for (let back = months - 1; back > 0; back--) await ensurePartitions(database, monthBack(back, Date.now()).from);
 }

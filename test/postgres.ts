@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { prepareBinaries } from "../server/src/storage/binaries.ts";
 import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
-import { systemUser } from "../server/src/storage/system-user.ts";
+import { setUpIdentity, systemUser } from "../server/src/storage/system-user.ts";
 
 export type TestPostgres = {
   /** For DATABASE_URL. */
@@ -32,9 +32,10 @@ export async function startTestPostgres(settings: Record<string, string> = {}): 
   const passwordFile = path.join(root, "password");
   const password = randomBytes(12).toString("hex");
   const user = systemUser(cluster);
-  const as = user && { uid: user.uid, gid: user.gid };
+  // initdb looks its user's name up.
+  const as = user && setUpIdentity(user);
   fs.writeFileSync(passwordFile, password, { mode: 0o600 });
-  if (user) for (const owned of [root, passwordFile]) fs.chownSync(owned, user.uid, user.gid);
+  if (as) for (const owned of [root, passwordFile]) fs.chownSync(owned, as.uid, as.gid);
 
   const { initdb, postgres } = prepareBinaries(root, user);
   const env = { LC_ALL: "C" };

@@ -6,13 +6,20 @@ import path from "node:path";
 import pg from "pg";
 import { decodeId } from "../../server/src/lib/ids.ts";
 import { isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "../../server/src/runs/states.ts";
+import type { Connection } from "../../server/src/storage/database.ts";
+import { socketConnection } from "../../server/src/storage/embedded.ts";
+import { readPassword } from "../../server/src/storage/postgres-password.ts";
 import { readPidFile } from "../../server/src/storage/postmaster.ts";
 import type { TestServer } from "../client.ts";
 
 /** A connection to the server's own PostgreSQL; to another's with its URL. */
 export async function connectTo(server: Pick<TestServer, "dataFolder">, databaseUrl?: string): Promise<pg.Client> {
-  const socketFolder = (): string => readPidFile(path.join(server.dataFolder, "postgres"))!.socketFolder;
-  const client = new pg.Client(databaseUrl ?? { host: socketFolder(), user: "autograph", database: "postgres" });
+  const ownConnection = (): Connection =>
+    socketConnection(
+      readPidFile(path.join(server.dataFolder, "postgres"))!.socketFolder,
+      readPassword(server.dataFolder)!,
+    );
+  const client = new pg.Client(databaseUrl ?? ownConnection());
   client.on("error", () => {});
   await client.connect();
   return client;

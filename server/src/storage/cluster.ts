@@ -6,38 +6,89 @@ import path from "node:path";
 import { OperatorError } from "../lib/errors.ts";
 import type { Binaries } from "./binaries.ts";
 import type { DataFolder } from "./data-folder.ts";
-import type { SystemUser } from "./system-user.ts";
+import { makePassword, readPassword, writePassword, writeRules } from "./postgres-password.ts";
+import { isPostmasterOf, readPidFile, stopPostmaster } from "./postmaster.ts";
+import { removeSocketFolder } from "./socket-folder.ts";
+import { giveTo, setUpIdentity, type Identity } from "./system-user.ts";
 
 /** The major version of the package's PostgreSQL, as in a cluster's PG_VERSION. */
 const MAJOR = "18";
 const DRAFT = "postgres.draft-";
-/** Owns the cluster; the program signs in as `autograph`, which may do everything in its database and nothing to the server. */
+/** Owns the cluster and can sign in nowhere; the program is `autograph`, which may do everything in its database and nothing to the server. */
 const SUPERUSER = "postgres";
-const ROLES = `create role autograph login; alter database postgres owner to autograph;\n`;
+const roles = (password: string): string =>
+  `create role autograph login password '${password}'; alter database postgres owner to autograph;\n`;
+const newPassword = (password: string): string => `alter role autograph password '${password}';\n`;
 
-/** initdb beside and renamed, so that one that was cut off is never taken for whole. To be called under the instance lock. */
-export async function prepareCluster(data: DataFolder, binaries: Binaries): Promise<void> {
+/**
+ * Answers the password. initdb beside and renamed, so that one that was cut off is never taken for whole. A cluster of a
+ * program that had none, or whose file is gone, gets a new one. To be called under the instance lock.
+ */
+export async function prepareCluster(data: DataFolder, binaries: Binaries): Promise<string> {
   removeDrafts(data.folder);
-  if (fs.existsSync(data.cluster)) return checkCluster(data.cluster);
-  const draft = path.join(data.folder, `${DRAFT}${randomBytes(4).toString("hex")}`);
+  writeRules(data.folder);
+  const known = readPassword(data.folder);
+  const password = known ?? makePassword();
+  const isThere = fs.existsSync(data.cluster);
+  if (isThere) checkCluster(data.cluster);
+  if (!isThere) await makeCluster(data, binaries, password);
+  else if (known === undefined || isAnothers(data)) await takeCluster(data, binaries, known === undefined, password);
+  return password;
+}
+
+async function makeCluster(data: DataFolder, binaries: Binaries, password: string): Promise<void> {
+  // Whoever lends its name to the set-up can't enter: the group is PostgreSQL's user's own.
+  const around = path.join(data.folder, `${DRAFT}${randomBytes(4).toString("hex")}`);
+  const draft = path.join(around, "postgres");
+  fs.mkdirSync(around, { mode: 0o710 });
   fs.mkdirSync(draft, { mode: 0o700 });
-  if (data.user) fs.chownSync(draft, data.user.uid, data.user.gid);
-  const owned = ["-D", draft, "-U", SUPERUSER, "-A", "trust", "--no-instructions"];
+  const user = data.user && setUpIdentity(data.user);
+  if (user) {
+    fs.chownSync(around, 0, user.gid);
+    fs.chownSync(draft, user.uid, user.gid);
+  }
+  const owned = ["-D", draft, "-U", SUPERUSER, "-A", "reject", "--no-instructions"];
   const locale = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   try {
-    await run(binaries.initdb, [...owned, ...locale], draft, data.user);
-    await run(
-      binaries.postgres,
-      ["--single", "-D", draft, "-c", "log_min_messages=fatal", "postgres"],
-      draft,
-      data.user,
-      ROLES,
-    );
+    await run(binaries.initdb, [...owned, ...locale], draft, user);
+    await runAlone(binaries, draft, user, roles(password));
+    if (data.user && user !== data.user) giveTo(draft, data.user);
+    writePassword(data.folder, password);
     fs.renameSync(draft, data.cluster);
-  } catch (error) {
-    fs.rmSync(draft, { recursive: true, force: true });
-    throw error;
+  } finally {
+    fs.rmSync(around, { recursive: true, force: true });
   }
+}
+
+const isAnothers = ({ cluster, user }: DataFolder): boolean =>
+  user !== undefined && fs.statSync(cluster).uid !== user.uid;
+
+/** Its sessions end first: who could sign in without a password shall not stay. */
+async function takeCluster(data: DataFolder, binaries: Binaries, isNew: boolean, password: string): Promise<void> {
+  await endPostmaster(data);
+  if (isNew) {
+    const user = data.user && setUpIdentity(data.user);
+    if (user) giveTo(data.cluster, user);
+    await runAlone(binaries, data.cluster, user, newPassword(password));
+    writePassword(data.folder, password);
+  }
+  if (data.user) giveTo(data.cluster, data.user);
+}
+
+/** What is running of this cluster, also what a killed server left. */
+async function endPostmaster({ cluster }: DataFolder): Promise<void> {
+  const running = readPidFile(cluster);
+  if (!running || !isPostmasterOf(running.pid, cluster)) return;
+  await stopPostmaster(running.pid);
+  removeSocketFolder(running.socketFolder, fs.statSync(cluster));
+}
+
+/** PostgreSQL's single-user mode: a statement without anybody else. An error in it ends no program: it is looked for. */
+async function runAlone(binaries: Binaries, cluster: string, user: Identity | undefined, text: string): Promise<void> {
+  const quiet = ["-c", "log_min_messages=error", "-c", "log_min_error_statement=panic"];
+  const said = await run(binaries.postgres, ["--single", "-D", cluster, ...quiet, "postgres"], cluster, user, text);
+  const error = /ERROR:.*/.exec(said)?.[0];
+  if (error !== undefined) throw new OperatorError(`PostgreSQL's data could not be set up (${error})`);
 }
 
 /** What a killed start left; its initdb may still be writing for a moment. */
@@ -62,8 +113,8 @@ function checkCluster(cluster: string): void {
   );
 }
 
-/** Resolves when the program ended well; otherwise one line with what it said last. */
-function run(program: string, args: string[], cwd: string, user: SystemUser | undefined, input = ""): Promise<void> {
+/** What the program said, when it ended well; otherwise one line with what it said last. */
+function run(program: string, args: string[], cwd: string, user: Identity | undefined, input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd,
@@ -83,7 +134,7 @@ function run(program: string, args: string[], cwd: string, user: SystemUser | un
       reject(new OperatorError(`PostgreSQL's data could not be made (${path.basename(program)}: ${why.trim()})`));
     };
     child.once("error", (error) => fail(error.message));
-    child.once("close", (code) => (code === 0 ? resolve() : fail(`exit code ${code}`)));
+    child.once("close", (code) => (code === 0 ? resolve(said) : fail(`exit code ${code}`)));
     child.stdin.on("error", () => {}).end(input);
   });
 }

@@ -21,9 +21,9 @@ const ROOT_FOLDERS = "/var/lib/autograph";
 const clusterIn = (folder: string): string => path.join(folder, "postgres");
 
 /** Which folder is used when `wanted` is asked for. Creates nothing. */
-export function findDataFolder(wanted: string, rootFolders = ROOT_FOLDERS): DataFolder {
+export function findDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, users?: string[]): DataFolder {
   const folder = realPath(path.resolve(wanted));
-  const user = systemUser(clusterIn(folder));
+  const user = systemUser(clusterIn(folder), users);
   if (!user) return { folder, cluster: clusterIn(folder), user };
   const other = path.join(rootFolders, createHash("sha256").update(folder).digest("hex").slice(0, 12));
   const started = fs.existsSync(clusterIn(folder));
@@ -37,14 +37,14 @@ export function findDataFolder(wanted: string, rootFolders = ROOT_FOLDERS): Data
   return {
     folder: other,
     cluster: clusterIn(other),
-    user: systemUser(clusterIn(other)),
+    user: systemUser(clusterIn(other), users),
     notice: `PostgreSQL can't run as root, and its user ${user.name} can't enter ${folder}: the data is in ${other}. DATA_DIR chooses another folder.`,
   };
 }
 
 /** The same, and the folder is there and can be written. */
-export function prepareDataFolder(wanted: string, rootFolders = ROOT_FOLDERS): DataFolder {
-  const found = findDataFolder(wanted, rootFolders);
+export function prepareDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, users?: string[]): DataFolder {
+  const found = findDataFolder(wanted, rootFolders, users);
   // PostgreSQL's user must pass through it to its own folder within.
   makeFolder(found.folder, found.user ? 0o711 : 0o700);
   if (found.user && !userCanEnter(found.user, found.folder)) {

@@ -7,7 +7,14 @@ import { OperatorError } from "../lib/errors.ts";
 import { createLog } from "../lib/log.ts";
 import { openEmbedded } from "./embedded.ts";
 
-type Request = { dataFolder: string; url: string; rootFolders?: string; uid?: number; gid?: number };
+type Request = {
+  dataFolder: string;
+  url: string;
+  rootFolders?: string;
+  systemUsers?: string[];
+  uid?: number;
+  gid?: number;
+};
 /** The line at ready. */
 export type Ready = { pid: number; postgres: number; dataFolder: string; socketFolder: string; readyMs: number };
 

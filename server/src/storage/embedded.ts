@@ -30,27 +30,30 @@ export type EmbeddedOptions = {
   space?: Partial<SpaceOptions>;
   /** Where root's data goes when PostgreSQL's user can't enter the data folder. */
   rootFolders?: string;
+  /** Names of users that PostgreSQL may run as when we are root. */
+  systemUsers?: string[];
 };
 
 const WATCH_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
-export const socketConnection = (socketFolder: string): Connection => ({
+export const socketConnection = (socketFolder: string, password: string): Connection => ({
   host: socketFolder,
   port: 5432,
   user: "autograph",
+  password,
   database: "postgres",
 });
 
 /** Throws OperatorError with one helpful line; `already running at URL (pid)` when the folder is served. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const data = prepareDataFolder(options.dataFolder, options.rootFolders);
+  const data = prepareDataFolder(options.dataFolder, options.rootFolders, options.systemUsers);
   if (data.notice) options.log.warn(data.notice);
   await makeRoomToStart(data.folder, options.space);
   const lock = await lockInstance(data.folder, options.url);
   try {
     const binaries = prepareBinaries(data.folder, data.user);
-    await prepareCluster(data, binaries);
+    const password = await prepareCluster(data, binaries);
     let postmaster = await startPostgres(data, binaries, options.log);
     const stopping = new AbortController();
     const watching = watch({
@@ -62,7 +65,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
       },
     });
     return {
-      connection: socketConnection(postmaster.socketFolder),
+      connection: socketConnection(postmaster.socketFolder, password),
       dataFolder: data.folder,
       pid: () => postmaster.pid,
       async [Symbol.asyncDispose]() {

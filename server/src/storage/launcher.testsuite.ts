@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { socketConnection } from "./embedded.ts";
 import type { Ready } from "./embedded.testsuite.ts";
+import { readPassword } from "./postgres-password.ts";
 import { isAlive, readPidFile } from "./postmaster.ts";
 
 export const PROGRAM = path.join(import.meta.dirname, "embedded.testsuite.ts");
@@ -24,6 +25,7 @@ export type StartOptions = {
   rootFolders?: string;
   uid?: number;
   gid?: number;
+  systemUsers?: string[];
   program?: string;
   env?: Record<string, string>;
 };
@@ -83,7 +85,7 @@ export async function stop(one: Started, signal: NodeJS.Signals = "SIGTERM"): Pr
 }
 
 export async function query(ready: Ready, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client(socketConnection(ready.socketFolder));
+  const client = new pg.Client(socketConnection(ready.socketFolder, readPassword(ready.dataFolder)!));
   client.on("error", () => {});
   await client.connect();
   try {

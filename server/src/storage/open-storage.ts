@@ -1,7 +1,7 @@
 /** The single entrance to storage: PostgreSQL (ours or the operator's), schema, partitions, free space. */
 import path from "node:path";
 import { every, type Clock } from "../lib/clock.ts";
-import { messageOf } from "../lib/errors.ts";
+import { messageOf, OperatorError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { connectServer } from "./connect.ts";
 import { findDataFolder, makeFolder } from "./data-folder.ts";
@@ -10,6 +10,8 @@ import { openEmbedded, socketConnection, type EmbeddedPostgres } from "./embedde
 import { instanceOf } from "./instance-lock.ts";
 import { migrate } from "./migrate.ts";
 import { ensurePartitions, readMonths } from "./partitions.ts";
+import { passwordPath, readPassword } from "./postgres-password.ts";
+import { codeOf } from "./pg-errors.ts";
 import { isPostmasterOf, readPidFile } from "./postmaster.ts";
 import { unlimitedSpace, watchSpace, type Space, type SpaceOptions } from "./space.ts";
 
@@ -40,7 +42,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   if (options.databaseUrl !== undefined) makeFolder(options.dataFolder);
   const embedded = options.databaseUrl === undefined ? stack.use(await openEmbedded(options)) : undefined;
   const database = stack.use(await openServer(options, embedded));
-  await migrate(database);
+  await migrate(database).catch((error: unknown) => {
+    throw embedded && codeOf(error) === "28P01" ? wrongPassword(embedded.dataFolder) : error;
+  });
   await ensurePartitions(database, clock.now());
   stack.use(
     every(clock, PARTITIONS_EVERY_MS, async () => {
@@ -56,6 +60,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const opened = stack.move();
   return { database, dataFolder, space, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
+
+/** When a data folder was put together from two. */
+const wrongPassword = (dataFolder: string): OperatorError =>
+  new OperatorError(
+    `PostgreSQL refuses the password in ${passwordPath(dataFolder)}: remove that file, and the next start makes a new one`,
+  );
 
 async function openServer(options: StorageOptions, embedded: EmbeddedPostgres | undefined): Promise<Database> {
   if (embedded) return openDatabase({ connection: embedded.connection, isEmbedded: true, log: options.log });
@@ -77,8 +87,15 @@ export async function attachStorage(
     const data = findDataFolder(dataFolder);
     const postmaster = instanceOf(data.folder) && readPidFile(data.cluster);
     if (!postmaster || !isPostmasterOf(postmaster.pid, data.cluster)) return undefined;
+    const password = readPassword(data.folder);
+    if (password === undefined) return undefined;
     dataFolder = data.folder;
-    database = openDatabase({ connection: socketConnection(postmaster.socketFolder), isEmbedded: true, log, ...few });
+    database = openDatabase({
+      connection: socketConnection(postmaster.socketFolder, password),
+      isEmbedded: true,
+      log,
+      ...few,
+    });
   } else {
     database = await connectServer(databaseUrl, log, few);
   }

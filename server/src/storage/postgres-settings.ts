@@ -1,8 +1,10 @@
 /** How the embedded PostgreSQL is set up, given on its command line: what a newer program changes holds from its next start. */
 
+import { rulesPath } from "./postgres-password.ts";
+
 /** Each with the reason where it is not the usual. */
 const SETTINGS: Record<string, string> = {
-  // Reached by the socket in a private folder alone.
+  // Reached by the socket in a private folder alone, with the password (postgres-password.ts).
   listen_addresses: "",
   unix_socket_permissions: "0700",
   port: "5432",
@@ -53,10 +55,14 @@ const SETTINGS: Record<string, string> = {
   timezone: "UTC",
 };
 
+type Folders = { cluster: string; folder: string };
+
 /** The arguments of `postgres`. */
-export const postgresArguments = (cluster: string, socketFolder: string): string[] => [
+export const postgresArguments = ({ cluster, folder }: Folders, socketFolder: string): string[] => [
   "-D",
   cluster,
+  "-c",
+  `hba_file=${rulesPath(folder)}`,
   "-k",
   socketFolder,
   ...Object.entries(SETTINGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]),

@@ -1,9 +1,9 @@
-/** The private folder of PostgreSQL's socket: whoever can enter it may sign in. */
+/** The private folder of PostgreSQL's socket. Who can enter it still needs the password. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { OperatorError } from "../lib/errors.ts";
-import { userCanEnter, type SystemUser } from "./system-user.ts";
+import { userCanEnter, type Identity } from "./system-user.ts";
 
 const PREFIX = "autograph-";
 const SOCKET = ".s.PGSQL.5432";
@@ -11,7 +11,7 @@ const SOCKET = ".s.PGSQL.5432";
 const PATH_BYTES = 103;
 
 /** A new folder with a name that nobody can have prepared, owned by PostgreSQL's user. `spare` is the last resort. */
-export function makeSocketFolder(user: SystemUser | undefined, spare: string): string {
+export function makeSocketFolder(user: Identity | undefined, spare: string): string {
   for (const parent of [os.tmpdir(), "/tmp", spare]) {
     const longest = path.join(parent, `${PREFIX}XXXXXX`, `${SOCKET}.lock`);
     if (Buffer.byteLength(longest) > PATH_BYTES || (user && !userCanEnter(user, parent))) continue;
@@ -27,7 +27,7 @@ export function makeSocketFolder(user: SystemUser | undefined, spare: string): s
 }
 
 /** Makes a folder usable again whose PostgreSQL was killed, or that somebody removed. Refused when another user has its name. */
-export function renewSocketFolder(folder: string, user: SystemUser | undefined): void {
+export function renewSocketFolder(folder: string, user: Identity | undefined): void {
   if (!isOurs(folder, user)) {
     fs.mkdirSync(folder, { mode: 0o700 });
     if (user) fs.chownSync(folder, user.uid, user.gid);
@@ -38,12 +38,12 @@ export function renewSocketFolder(folder: string, user: SystemUser | undefined):
 export const hasSocket = (folder: string): boolean => fs.existsSync(path.join(folder, SOCKET));
 
 /** Only what `makeSocketFolder` made: the name comes from a file of PostgreSQL's user. */
-export function removeSocketFolder(folder: string, user: SystemUser | undefined): void {
+export function removeSocketFolder(folder: string, user: Identity | undefined): void {
   if (path.basename(folder).startsWith(PREFIX) && isOurs(folder, user))
     fs.rmSync(folder, { recursive: true, force: true });
 }
 
-function isOurs(folder: string, user: SystemUser | undefined): boolean {
+function isOurs(folder: string, user: Identity | undefined): boolean {
   const stat = fs.lstatSync(folder, { throwIfNoEntry: false });
   return stat !== undefined && stat.isDirectory() && stat.uid === (user?.uid ?? process.getuid?.());
 }

@@ -68,10 +68,7 @@ async function runningPostmaster(
 
 /** Compares with `postmaster.opts`, where PostgreSQL keeps its command line: it differs after an upgrade of the program. */
 function isSetUpAlike(data: DataFolder, binaries: Binaries, socketFolder: string): boolean {
-  const wanted = [
-    binaries.postgres,
-    ...postgresArguments(data.cluster, socketFolder).map((value) => `"${value}"`),
-  ].join(" ");
+  const wanted = [binaries.postgres, ...postgresArguments(data, socketFolder).map((value) => `"${value}"`)].join(" ");
   return (
     fs.readFileSync(path.join(data.cluster, "postmaster.opts"), "utf8").trim() === wanted && hasSocket(socketFolder)
   );
@@ -86,7 +83,7 @@ async function launch(
 ): Promise<Postmaster | string> {
   const output = openLog(data);
   const from = fs.fstatSync(output).size;
-  const child = spawn(binaries.postgres, postgresArguments(data.cluster, socketFolder), {
+  const child = spawn(binaries.postgres, postgresArguments(data, socketFolder), {
     cwd: data.cluster,
     detached: true,
     stdio: ["ignore", output, output],

@@ -1,46 +1,98 @@
-/** PostgreSQL refuses to run as root: for root it runs as another user of the system. */
+/**
+ * PostgreSQL refuses to run as root: for root it runs as another user of the system. That is one of its own where there is
+ * one, else a number that nobody has: never `nobody`, which whatever has no user of its own runs as.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { OperatorError } from "../lib/errors.ts";
 
-export type SystemUser = { uid: number; gid: number; name: string };
+export type Identity = { uid: number; gid: number };
+export type SystemUser = Identity & { name: string };
 
-const CANDIDATES = ["autograph", "postgres", "nobody"];
+/** Users that are there for this. */
+const CANDIDATES = ["autograph", "postgres"];
+/** Users that others run as. What they own here was begun by an older program, or cut off (`setUpIdentity`). */
+const SHARED = ["nobody", "daemon", "bin"];
+/** systemd leaves these to nobody (its "Users, Groups, UIDs and GIDs"), and they fit into a container's 65,536. */
+const OWN_FIRST = 60_706;
+const OWN_LAST = 61_183;
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/**
- * The user that PostgreSQL runs as, or undefined when that is the one we run as. The owner of an existing cluster stays
- * its owner. It must have an entry in the system's list: initdb looks its name up.
- */
-export function systemUser(cluster: string): SystemUser | undefined {
+/** The user that PostgreSQL runs as, or undefined when that is the one we run as. The owner of an existing cluster stays its owner. */
+export function systemUser(cluster: string, candidates = CANDIDATES): SystemUser | undefined {
   if (!isRoot()) return undefined;
   const owner = fs.statSync(cluster, { throwIfNoEntry: false });
-  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid, name: String(owner.uid) };
-  for (const name of CANDIDATES) {
+  if (owner && owner.uid !== 0 && !isShared(owner.uid)) {
+    return { uid: owner.uid, gid: owner.gid, name: String(owner.uid) };
+  }
+  for (const name of candidates) {
     const user = lookUp(name);
     if (user) return user;
   }
-  throw new OperatorError(
-    `PostgreSQL can't run as root, and none of the users ${CANDIDATES.join(", ")} exists: start as another user, or set DATABASE_URL`,
-  );
+  return ownUser(cluster);
+}
+
+const isShared = (uid: number): boolean => SHARED.includes(nameOf(uid) ?? "");
+
+/** The same for the same folder; two servers of one machine hardly ever have the same. */
+function ownUser(cluster: string): SystemUser {
+  const count = OWN_LAST - OWN_FIRST + 1;
+  const start = createHash("sha256").update(cluster).digest().readUInt32BE(0) % count;
+  for (let step = 0; step < count; step++) {
+    const uid = OWN_FIRST + ((start + step) % count);
+    if (nameOf(uid) === undefined) return { uid, gid: uid, name: String(uid) };
+  }
+  throw new OperatorError("PostgreSQL can't run as root, and no user number is free: add a user `autograph`");
+}
+
+/**
+ * Who runs initdb and the single-user mode on PostgreSQL's behalf: both look their user's name up. A number without one
+ * lends `daemon`'s for that second, in a group that `daemon` is not in, so that a folder can shut it out.
+ */
+export function setUpIdentity(user: SystemUser): Identity {
+  if (nameOf(user.uid) !== undefined) return user;
+  const lender = lookUp("daemon") ?? lookUp("bin");
+  if (lender) return { uid: lender.uid, gid: user.gid };
+  throw new OperatorError("PostgreSQL can't run as root: add a user `autograph` to the system, or set DATABASE_URL");
+}
+
+/** The folder and all in it; itself last, so that its owner says that all is done. */
+export function giveTo(folder: string, { uid, gid }: Identity): void {
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    const inner = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) giveTo(inner, { uid, gid });
+    else fs.lchownSync(inner, uid, gid);
+  }
+  fs.lchownSync(folder, uid, gid);
 }
 
 function lookUp(name: string): SystemUser | undefined {
   try {
-    const [uid, gid] = ["-u", "-g"].map((flag) =>
-      Number(execFileSync("id", [flag, name], { stdio: ["ignore", "pipe", "ignore"] })),
-    );
+    const [uid, gid] = ["-u", "-g"].map((flag) => Number(id(flag, name)));
     return { uid: uid!, gid: gid!, name };
   } catch {
     return undefined;
   }
 }
 
+/** Undefined for a number that the system has no name for. */
+function nameOf(uid: number): string | undefined {
+  try {
+    return id("-un", String(uid));
+  } catch {
+    return undefined;
+  }
+}
+
+const id = (...asked: string[]): string =>
+  execFileSync("id", asked, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+
 /** Asked of the system rather than worked out from modes: access lists and mounts have a say. */
-const asUser = (user: SystemUser, test: string, target: string): boolean =>
+const asUser = (user: Identity, test: string, target: string): boolean =>
   spawnSync("/bin/sh", ["-c", test, "sh", target], { uid: user.uid, gid: user.gid, cwd: "/", stdio: "ignore" })
     .status === 0;
 
-export const userCanEnter = (user: SystemUser, folder: string): boolean => asUser(user, 'cd "$1"', folder);
-export const userCanRun = (user: SystemUser, file: string): boolean => asUser(user, '[ -x "$1" ] && [ -r "$1" ]', file);
+export const userCanEnter = (user: Identity, folder: string): boolean => asUser(user, 'cd "$1"', folder);
+export const userCanRun = (user: Identity, file: string): boolean => asUser(user, '[ -x "$1" ] && [ -r "$1" ]', file);
