@@ -98,8 +98,10 @@ export const SETTINGS = {
       "Requests for another host name than its own or a loopback one are refused (421). Default: `http://<HOST>:<PORT>`.",
     publicUrl,
   ),
-  DATA_DIR: setting("./data", "Folder of the embedded database and its password, the secret key and the lock.", (value, cwd) =>
-    resolve(cwd, value),
+  DATA_DIR: setting(
+    "./data",
+    "Folder of the embedded database and its password, the secret key and the lock.",
+    (value, cwd) => resolve(cwd, value),
   ),
   DATABASE_URL: optional("A PostgreSQL server (16 or newer) to use instead of the embedded one.", databaseUrl),
   DEFAULT_PLAN: setting(

@@ -59,21 +59,17 @@ describe("what the profile takes, the standard takes too", () => {
   test.each([
     { of: "everything", whole: parse(EVERYTHING) as Json, nth: 4, least: 200 },
     { of: "branches, items and children", whole: FLOW, nth: 1, least: 100 },
-  ])(
-    "also after any one change that the profile takes: $of",
-    ({ whole, nth, least }) => {
-      let taken = 0;
-      for (const changed of sampled(mutants(whole), nth)) {
-        if (new SchemaWalk(PROFILE).check(changed).violations.length > 0) continue;
-        const { problems, workflow } = parseDefinition(JSON.stringify(changed));
-        if (problems.length > 0) continue;
-        taken++;
-        expect(acceptedByTheSdk(workflow), JSON.stringify(changed)).toBe(true);
-      }
-      expect(taken).toBeGreaterThan(least);
-    },
-    60_000,
-  );
+  ])("also after any one change that the profile takes: $of", ({ whole, nth, least }) => {
+    let taken = 0;
+    for (const changed of sampled(mutants(whole), nth)) {
+      if (new SchemaWalk(PROFILE).check(changed).violations.length > 0) continue;
+      const { problems, workflow } = parseDefinition(JSON.stringify(changed));
+      if (problems.length > 0) continue;
+      taken++;
+      expect(acceptedByTheSdk(workflow), JSON.stringify(changed)).toBe(true);
+    }
+    expect(taken).toBeGreaterThan(least);
+  });
 });
 
 test("the walk and @cfworker/json-schema agree about every changed definition", () => {

@@ -46,7 +46,13 @@ test("closed, it lets the folder go: it can be opened again at once", async () =
   for (let round = 0; round < 2; round++) {
     const storage = await open();
     await storage[Symbol.asyncDispose]();
-    expect(fs.readdirSync(dataFolder).toSorted()).toEqual(["instance.lock", "pg_hba.conf", "postgres", "postgres.log", "postgres.password"]);
+    expect(fs.readdirSync(dataFolder).toSorted()).toEqual([
+      "instance.lock",
+      "pg_hba.conf",
+      "postgres",
+      "postgres.log",
+      "postgres.password",
+    ]);
   }
 });
 
