@@ -12,6 +12,7 @@ export const LIMITS = {
   expressionMs: 250,
   expressionRetryMs: 2_000,
   expressionMemoryBytes: 64 * 1024 * 1024,
+  expressionDataBytes: 8 * 1024 * 1024,
   definitionTextNesting: 100,
   definitionTokens: 30_000,
   definitionProblems: 100,

@@ -4,8 +4,8 @@
  */
 import { isObject, type Json } from "../../lib/json.ts";
 import { add, finite, index, size, split } from "./operators.ts";
-import { EMPTY, LEFT_TO_JQ, Raised, spend } from "./signals.ts";
-import { compare, described, isTrue, keysInOrder, sortedKeys, toText, typeName } from "./values.ts";
+import { LEFT_TO_JQ, Raised, spend, throwEmpty } from "./signals.ts";
+import { compare, described, isTrue, keysInOrder, sortedKeys, stepsOf, toText, typeName } from "./values.ts";
 
 type Builtin = (input: Json, ...args: Json[]) => Json;
 
@@ -15,7 +15,11 @@ export function items(value: Json): Json[] {
     spend(value.length);
     return value;
   }
-  if (isObject(value)) return keysInOrder(value).map((key) => value[key]!);
+  if (isObject(value)) {
+    const keys = keysInOrder(value);
+    spend(stepsOf(keys.length));
+    return keys.map((key) => value[key]!);
+  }
   throw new Raised(`Cannot iterate over ${described(value)}`);
 }
 
@@ -41,6 +45,7 @@ const onText =
     if (typeof input !== "string" || typeof other !== "string") {
       throw new Raised("startswith() requires string inputs");
     }
+    spend(1 + (other.length >> 5));
     return operation(input, other);
   };
 
@@ -48,8 +53,11 @@ const letterCase =
   (letters: RegExp, change: (letter: string) => string): Builtin =>
   (input) => {
     if (typeof input !== "string") return leave();
-    spend(input.length >> 2);
-    return input.replace(letters, change);
+    spend(2 + (input.length >> 4));
+    return input.replace(letters, (run) => {
+      spend(3);
+      return change(run);
+    });
   };
 
 export const toString = (value: Json): string => (typeof value === "string" ? value : toText(value));
@@ -57,6 +65,7 @@ export const toString = (value: Json): string => (typeof value === "string" ? va
 function toNumber(value: Json): Json {
   if (typeof value === "number") return value;
   if (typeof value !== "string") throw new Raised(`${described(value)} cannot be parsed as a number`);
+  spend(value.length >> 4);
   const parsed = Number(value);
   // Other spellings ("1.50", "1e3", "nan") keep their text in jq.
   return Number.isFinite(parsed) && String(parsed) === value ? parsed : leave();
@@ -65,25 +74,30 @@ function toNumber(value: Json): Json {
 function keys(value: Json): Json {
   if (isObject(value)) return sortedKeys(value);
   if (!Array.isArray(value)) throw new Raised(`${described(value)} has no keys`);
-  spend(value.length);
+  spend(value.length >> 1);
   return value.map((_, at) => at);
 }
 
 function has(value: Json, key: Json | undefined): Json {
   if (value === null) return false;
-  if (isObject(value) && typeof key === "string") return Object.hasOwn(value, key);
+  if (isObject(value) && typeof key === "string") {
+    spend(key.length >> 6);
+    return Object.hasOwn(value, key);
+  }
   if (Array.isArray(value) && typeof key === "number") return Math.trunc(key) >= 0 && Math.trunc(key) < value.length;
   throw new Raised(`Cannot check whether ${typeName(value)} has a ${typeName(key!)} key`);
 }
 
 function join(value: Json, separator: Json | undefined): Json {
   if (typeof separator !== "string") return leave();
+  spend(list(value).length * 2);
   const texts = list(value).map((item) => (item === null ? "" : typeof item === "object" ? leave() : toString(item)));
-  spend(texts.reduce((total, text) => total + text.length + separator.length, 0) >> 3);
+  spend(texts.reduce((total, text) => total + text.length + separator.length, 0) >> 7);
   return texts.join(separator);
 }
 
 function sorted(value: Json): Json[] {
+  spend(list(value).length);
   return list(value).toSorted(compare);
 }
 
@@ -92,9 +106,7 @@ export const BUILTINS: Record<string, Builtin> = {
   "not/0": (input) => !isTrue(input),
   "length/0": size,
   "type/0": typeName,
-  "empty/0": () => {
-    throw EMPTY;
-  },
+  "empty/0": throwEmpty,
   "error/0": (input) => {
     throw new Raised(input);
   },
@@ -117,14 +129,21 @@ export const BUILTINS: Record<string, Builtin> = {
     return split(input, separator);
   },
   "startswith/1": onText((text, start) => text.startsWith(start)),
-  "endswith/1": (input, end) => (typeof input === "string" && typeof end === "string" ? input.endsWith(end) : leave()),
+  "endswith/1": (input, end) => {
+    if (typeof input !== "string" || typeof end !== "string") return leave();
+    spend(1 + (end.length >> 5));
+    return input.endsWith(end);
+  },
   "ltrimstr/1": onText((text, start) => (text.startsWith(start) ? text.slice(start.length) : text)),
   "ascii_downcase/0": letterCase(/[A-Z]+/g, (letters) => letters.toLowerCase()),
   "ascii_upcase/0": letterCase(/[a-z]+/g, (letters) => letters.toUpperCase()),
   "floor/0": number(Math.floor),
   "ceil/0": number(Math.ceil),
   "round/0": number(roundHalfAway),
-  "reverse/0": (input) => list(input).toReversed(),
+  "reverse/0": (input) => {
+    spend(1 + (list(input).length >> 3));
+    return list(input).toReversed();
+  },
   "sort/0": sorted,
   "min/0": (input) =>
     list(input).reduce<Json>((least, item, at) => (at > 0 && compare(least, item) <= 0 ? least : item), null),

@@ -8,25 +8,19 @@ import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log.ts";
 import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
 import { JqFailure, JqPool } from "./jq-pool.ts";
-import {
-  checkProgramOf,
-  jobOf,
-  messageOfError,
-  problemOf,
-  resultsOf,
-  type ProgramJob,
-  type Reply,
-} from "./jq-program.ts";
+import { checkProgramOf, jobOf, messageOfError, problemOf, resultsOf, type Pen } from "./jq-program.ts";
 import type { Variables } from "./streams.ts";
-import { EMPTY, LEFT_TO_JQ, Raised, startCounting } from "./signals.ts";
+import { MainThread } from "./main-thread.ts";
+import { EMPTY, LEFT_TO_JQ, Raised, startCounting, stepsSpent } from "./signals.ts";
 import { compileExpression, type CompiledExpression, type Template } from "./template.ts";
-import { weigh } from "./weigh.ts";
+import { weigh, weighed } from "./weigh.ts";
 
 export type { Variables } from "./streams.ts";
 
 export type Expressions = {
   /**
-   * The template's JSON with each expression's result in its place: at once when all of it is native, else a promise.
+   * The template's JSON with each expression's result in its place: at once when all of it is native and others have had
+   * their share of this thread, else a promise.
    * The result may share parts with the template and the data: none of them is ever changed.
    * Throws or rejects with ExpressionError, which is the author's mistake and comes again; any other error means that
    * jq could not be started or was stopped with the process. Organizations take turns at jq.
@@ -36,19 +30,29 @@ export type Expressions = {
   check(text: string, organizationId: OrganizationId): Promise<ExpressionProblem | undefined>;
 } & AsyncDisposable;
 
-/** No thread is started before the first expression that needs jq. */
+/** No jq is started before the first expression that needs it. */
 export function createExpressions({ log }: { log: Log }): Expressions {
   const pool = new JqPool(log);
+  const thread = new MainThread();
+  const evaluateNow = (
+    template: Template,
+    data: Json,
+    variables: Variables,
+    organizationId: OrganizationId,
+  ): Json | Promise<Json> => {
+    const results: Json[] = [];
+    const forJq = evaluateNative(template, data, variables, results);
+    thread.charge(stepsSpent());
+    if (forJq.length === 0) return assembled(thread, template, results);
+    return evaluateByJq({ pool, thread, organizationId }, forJq, data, variables).then((values) => {
+      for (const [at, expression] of forJq.entries()) results[template.expressions.indexOf(expression)] = values[at]!;
+      return thread.run(organizationId, () => assembled(thread, template, results));
+    });
+  };
   return {
     evaluate(template, data, variables, organizationId) {
-      const results: Json[] = [];
-      const forJq = evaluateNative(template, data, variables, results);
-      if (forJq.length === 0) return assembled(template, results);
-      const run = (job: ProgramJob): Promise<Reply> => pool.run(job, organizationId);
-      return evaluateByJq(run, forJq, data, variables).then((values) => {
-        for (const [at, expression] of forJq.entries()) results[template.expressions.indexOf(expression)] = values[at]!;
-        return assembled(template, results);
-      });
+      if (thread.isFree) return evaluateNow(template, data, variables, organizationId);
+      return thread.run(organizationId, () => evaluateNow(template, data, variables, organizationId));
     },
     async check(text, organizationId) {
       const expression = compileExpression(text).expressions[0]!;
@@ -73,6 +77,9 @@ async function checkByJq(
     throw error;
   }
 }
+
+/** JSON that is written, read or weighed: 4 to 50 ms for 1 MiB. */
+const STEPS_PER_CHARACTER = 1 / 4;
 
 /** Writes the results of what is native, and answers the rest. */
 function evaluateNative(template: Template, data: Json, variables: Variables, results: Json[]): CompiledExpression[] {
@@ -101,33 +108,65 @@ function nativeValue(expression: CompiledExpression, data: Json, variables: Vari
     return expression.native!(data, variables);
   } catch (error) {
     if (error === EMPTY) return null;
-    if (error === LEFT_TO_JQ) return undefined;
-    if (error instanceof Raised) throw new ExpressionError(messageOfError(error.value), expression.text);
+    if (error === LEFT_TO_JQ || isTooMuch(error)) return undefined;
+    if (error instanceof Raised) throw raised(error.value, expression.text);
     throw error;
   }
 }
 
+/** A stack that is used up by what is nested, a text longer than any may be. */
+const isTooMuch = (error: unknown): boolean => error instanceof RangeError;
+
+function raised(error: Json, text: string): ExpressionError {
+  const excess = weigh(error, LIMITS.outputBytes, LIMITS.jsonNesting);
+  return new ExpressionError(excess ? `the error is ${excess}` : messageOfError(error), text);
+}
+
+type Means = { pool: JqPool; thread: MainThread; organizationId: OrganizationId };
+
+/** What is written for jq and read from it is charged too, in pieces between which others have this thread. */
 async function evaluateByJq(
-  run: (job: ProgramJob) => Promise<Reply>,
+  { pool, thread, organizationId }: Means,
   expressions: readonly CompiledExpression[],
   data: Json,
   variables: Variables,
 ): Promise<Json[]> {
-  const job = jobOf(expressions, data, variables);
+  const texts = (): string => expressions.map(({ text }) => text).join("\n");
+  const pen: Pen = {
+    write: (value) =>
+      thread.run(organizationId, () => {
+        const json = JSON.stringify(value);
+        thread.charge(json.length * STEPS_PER_CHARACTER);
+        return json;
+      }),
+    isLarge: (value) =>
+      thread.run(organizationId, () => {
+        const { bytes, excess } = weighed(value, 2 * LIMITS.outputBytes, Infinity);
+        thread.charge(bytes * STEPS_PER_CHARACTER);
+        return excess !== undefined;
+      }),
+  };
   try {
-    return resultsOf(await run(job), job, expressions);
+    const job = await jobOf(expressions, data, variables, pen);
+    const reply = await pool.run(job, organizationId);
+    return await thread.run(organizationId, () => {
+      thread.charge(reply.stdout.length * STEPS_PER_CHARACTER);
+      return resultsOf(reply, expressions);
+    });
   } catch (error) {
-    if (!(error instanceof JqFailure)) throw error;
-    throw new ExpressionError(error.message, expressions.map(({ text }) => text).join("\n"));
+    if (error instanceof JqFailure) throw new ExpressionError(error.message, texts());
+    if (isTooMuch(error)) throw new ExpressionError("its data is nested too deep for jq", texts());
+    throw error;
   }
 }
 
 /** A path alone shows a part of what is there already; anything else could have grown. */
-function assembled(template: Template, results: Json[]): Json {
+function assembled(thread: MainThread, template: Template, results: Json[]): Json {
   const value = template.assemble(results);
   const [first] = template.expressions;
-  const isPartOfData = !first || (first.isPath && first.path.length === 0);
-  const excess = isPartOfData ? undefined : weigh(value, LIMITS.outputBytes, LIMITS.jsonNesting);
-  if (excess) throw new ExpressionError(`the result is ${excess}`, first!.text);
+  if (!first || (first.isPath && first.path.length === 0)) return value;
+  const { bytes, excess } = weighed(value, LIMITS.outputBytes, LIMITS.jsonNesting);
+  thread.charge(bytes * STEPS_PER_CHARACTER);
+  if (excess) throw new ExpressionError(`the result is ${excess}`, first.text);
   return value;
 }

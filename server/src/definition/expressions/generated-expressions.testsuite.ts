@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 type Random = () => number;
 
 /** mulberry32: numbers from 0 to 1. */
-function randomOf(seed: number): Random {
+export function randomOf(seed: number): Random {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

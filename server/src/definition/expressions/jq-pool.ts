@@ -9,8 +9,7 @@ import type { Log } from "../../lib/log.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Slots } from "../../lib/slots.ts";
 import { JqThread, type Outcome } from "./jq-thread.ts";
-import type { Job } from "./jq-worker.ts";
-import type { Reply } from "./jq-program.ts";
+import type { Job, Reply } from "./jq-program.ts";
 
 const THREADS = 3;
 /** The third is for the others: it is started when two organizations need jq at the same time. */

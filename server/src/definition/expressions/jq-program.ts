@@ -8,7 +8,7 @@ import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
 import type { Variables } from "./streams.ts";
 
 type Expression = { text: string; variables: ReadonlySet<string> };
-export type ProgramJob = { program: string; input: string; hidesSurrogates: boolean };
+export type Job = { program: string; input: string };
 export type Reply = { stdout: string; stderr: string; exitCode: number };
 
 const MANY = "gave more than one result: write [ … ] for a list of them, first( … ) for one";
@@ -32,20 +32,50 @@ function bindings(expressions: readonly Expression[], value: (name: string) => s
   return [...names].map((name) => `${value(name)} as $${name} |`).join(" ");
 }
 
-export function jobOf(expressions: readonly Expression[], data: Json, variables: Variables): ProgramJob {
-  const used: Variables = {};
-  for (const { variables: names } of expressions) for (const name of names) used[name] = variables[name]!;
-  const json = JSON.stringify({ d: data, v: used });
-  const hidesSurrogates = /\\ud[89a-f]/.test(json);
-  return { program: programOf(expressions), input: hidesSurrogates ? hideLoneSurrogates(json) : json, hidesSurrogates };
+/** What is done to data on this thread: each a stretch of its own. */
+export type Pen = { write: (value: Json) => Promise<string>; isLarge: (value: Json) => Promise<boolean> };
+
+/** Throws ExpressionError when there is too much of it: what an `each` gathers has no limit before its `output.as`. */
+export async function jobOf(
+  expressions: readonly Expression[],
+  data: Json,
+  variables: Variables,
+  pen: Pen,
+): Promise<Job> {
+  let left: number = LIMITS.expressionDataBytes;
+  const take = (bytes: number): void => {
+    left -= bytes;
+    if (left >= 0) return;
+    throw new ExpressionError(`its data is larger than ${LIMITS.expressionDataBytes} bytes`, allOf(expressions));
+  };
+  const written = async (value: Json): Promise<string> => {
+    const json = await pen.write(value);
+    take(json.length);
+    return json;
+  };
+  // Only such a list is larger than an output, and none of its items is.
+  const inPieces = async (value: Json): Promise<string> => {
+    if (!(await pen.isLarge(value))) return written(value);
+    if (!Array.isArray(value)) take(Infinity);
+    const items: string[] = [];
+    for (const item of value as Json[]) items.push(await written(item));
+    return `[${items.join(",")}]`;
+  };
+  const input = await inPieces(data);
+  const bound: string[] = [];
+  for (const name of new Set(expressions.flatMap(({ variables: used }) => [...used]))) {
+    bound.push(`${JSON.stringify(name)}:${await inPieces(variables[name]!)}`);
+  }
+  return { program: programOf(expressions), input: `{"d":${input},"v":{${bound.join(",")}}}` };
 }
 
+const allOf = (expressions: readonly Expression[]): string => expressions.map(({ text }) => text).join("\n");
+
 /** The results, or an ExpressionError. */
-export function resultsOf(reply: Reply, job: ProgramJob, expressions: readonly Expression[]): Json[] {
-  const all = expressions.map(({ text }) => text).join("\n");
+export function resultsOf(reply: Reply, expressions: readonly Expression[]): Json[] {
+  const all = allOf(expressions);
   if (reply.exitCode !== 0 || reply.stdout === "") throw new ExpressionError(complaint(reply.stderr).message, all);
-  const text = job.hidesSurrogates ? showLoneSurrogates(reply.stdout) : reply.stdout;
-  const answer = parsed(text, all) as { r?: Json[]; e?: [number, Json] };
+  const answer = parsed(reply.stdout, all) as { r?: Json[]; e?: [number, Json] };
   if (answer.r) return answer.r;
   if (!answer.e) throw new ExpressionError(`the result is larger than ${LIMITS.outputBytes} bytes`, all);
   throw new ExpressionError(messageOfError(answer.e[1]), expressions[answer.e[0]]!.text);
@@ -73,19 +103,6 @@ function withinDoubles(value: Json): Json {
   if (Array.isArray(value)) return value.map(withinDoubles);
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withinDoubles(child)]));
 }
-
-// Half of a surrogate pair is no UTF-8, and jq would put U+FFFD for it: it travels as a private character of plane 16.
-
-const HIDING = 0x10f800;
-
-function hideLoneSurrogates(json: string): string {
-  return json.replace(/\\\\|\\u(d[89a-f][0-9a-f]{2})/g, (all, unit?: string) =>
-    unit ? String.fromCodePoint(HIDING + Number.parseInt(unit, 16) - 0xd800) : all,
-  );
-}
-
-const showLoneSurrogates = (json: string): string =>
-  json.replace(/[\u{10f800}-\u{10ffff}]/gu, (hidden) => String.fromCharCode(hidden.codePointAt(0)! - HIDING + 0xd800));
 
 // Checking
 

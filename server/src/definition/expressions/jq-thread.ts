@@ -4,8 +4,8 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { messageOf } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { Answer, Job, WorkerSettings } from "./jq-worker.ts";
-import type { Reply } from "./jq-program.ts";
+import type { Answer, WorkerSettings } from "./jq-worker.ts";
+import type { Job, Reply } from "./jq-program.ts";
 
 /**
  * `late`: stopped for its time. `broke`: out of memory or stack, or else the end of the thread. Those are the program's doing;

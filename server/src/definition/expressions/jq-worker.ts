@@ -3,10 +3,10 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { parentPort, workerData } from "node:worker_threads";
 import { loadJq, type Jq, type JqLoadOptions } from "jq-wasm";
-import type { Reply } from "./jq-program.ts";
+import type { Job, Reply } from "./jq-program.ts";
+import { withoutLoneSurrogates } from "./lone-surrogates.ts";
 
 export type WorkerSettings = { memoryBytes: number };
-export type Job = { program: string; input: string };
 /**
  * `broke`: jq ran out of memory or of stack; this instance is of no more use. The first answer says only that jq is there.
  * `cpuMs`: processor time of this thread until now.
@@ -48,7 +48,7 @@ async function loadLimited(): Promise<Jq> {
 const jq = await loadLimited();
 parentPort!.on("message", ({ program, input }: Job) => {
   try {
-    answer({ reply: jq.raw(input, program, FLAGS) });
+    answer({ reply: withoutLoneSurrogates(input, (json) => jq.raw(json, program, FLAGS)) });
   } catch (error) {
     answer({ broke: (error as Error).message });
   }

@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { BUILTINS, toString } from "./builtins.ts";
 import { ARITHMETIC, index, negate, slice } from "./operators.ts";
-import { EMPTY, LEFT_TO_JQ, Raised, spend } from "./signals.ts";
+import { EMPTY, LEFT_TO_JQ, Raised, spend, throwEmpty } from "./signals.ts";
 import type { ComparisonOperator, Entry, Node } from "./syntax.ts";
 import {
   atMostOne,
@@ -16,6 +16,7 @@ import {
   iterated,
   mapped,
   orElse,
+  picked,
   selected,
   summed,
   type Evaluate,
@@ -191,7 +192,10 @@ function indexing(node: Node & { kind: "index" }, names: Names): Evaluate {
   return (input, scope) => {
     const at = key(input, scope);
     const from = target(input, scope);
-    return optional ? orEmpty(() => index(from, at)) : index(from, at);
+    if (typeof at === "string") spend(at.length >> 6);
+    if (!optional) return index(from, at);
+    spend(2);
+    return orEmpty(() => index(from, at));
   };
 }
 
@@ -211,7 +215,8 @@ function orEmpty(evaluate: () => Json): Json {
   try {
     return evaluate();
   } catch (error) {
-    throw error instanceof Raised ? EMPTY : error;
+    if (error instanceof Raised) throwEmpty();
+    throw error;
   }
 }
 
@@ -246,7 +251,7 @@ function attempt(node: Node & { kind: "try" }, names: Names): Evaluate {
       return body(input, scope);
     } catch (error) {
       if (!(error instanceof Raised)) throw error;
-      if (!handler) throw EMPTY;
+      if (!handler) return throwEmpty();
       return handler(error.value, scope);
     }
   };
@@ -264,16 +269,19 @@ function template(node: Node & { kind: "template" }, names: Names): Evaluate {
       const piece = pieces[at]!;
       text = (typeof piece === "string" ? piece : toString(piece(input, scope))) + text;
     }
-    spend(text.length >> 3);
+    spend(1 + (text.length >> 7));
     return text;
   };
 }
+
+/** A key that was not known when this was compiled: thousands of shapes of objects take 10 µs each to be found. */
+const NEW_KEY = 100;
 
 function object(entries: Entry[], names: Names): Evaluate {
   const compiled = entries.map(({ key, value }) => {
     if (key.kind === "constant" && key.value === "__proto__") return refuse();
     const name = single(key, names);
-    return { name, value: value ? single(value, names) : undefined };
+    return { name, value: value ? single(value, names) : undefined, isConstant: key.kind === "constant" };
   });
   return (input, scope) => {
     const result: JsonObject = {};
@@ -282,6 +290,7 @@ function object(entries: Entry[], names: Names): Evaluate {
       const value = entry.value ? entry.value(input, scope) : index(input, name);
       if (typeof name !== "string") throw new Raised(`Cannot use ${described(name)} as object key`);
       if (name === "__proto__") throw LEFT_TO_JQ;
+      if (!entry.isConstant) spend(NEW_KEY + (name.length >> 6));
       result[name] = value;
     }
     return result;
@@ -337,7 +346,15 @@ function stream(node: Node, names: Names): Stream {
   if (node.kind === "iterate") return iterated(stream(node.target, names), node.optional);
   if (node.kind === "index" && node.target.kind !== "identity" && !node.optional && node.key.kind === "constant") {
     const key = node.key.value;
-    return chained(stream(node.target, names), (input, _, emit) => emit(index(input, key)));
+    return chained(stream(node.target, names), (input, _, emit) => {
+      spend(1);
+      emit(index(input, key));
+    });
+  }
+  if (node.kind === "call") {
+    const [first, ...rest] = node.args;
+    if (node.name === "empty" && !first) return () => {};
+    if (node.name === "select" && first && rest.length === 0) return picked(single(first, names), parts(node));
   }
   return atMostOne(single(node, names), parts(node));
 }

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { LEFT_TO_JQ, Raised, spend } from "./signals.ts";
 import type { ArithmeticOperator } from "./syntax.ts";
-import { characters, described, equal, typeName } from "./values.ts";
+import { characters, described, equal, keysOf, stepsOf, typeName } from "./values.ts";
 
 type Operation = (left: Json, right: Json) => Json;
 
@@ -21,25 +21,29 @@ export const add: Operation = (left, right) => {
   if (left === null) return right;
   if (right === null) return left;
   if (typeof left === "string" && typeof right === "string") {
-    spend((left.length + right.length) >> 3);
+    spend(1 + ((left.length + right.length) >> 7));
     return left + right;
   }
   if (Array.isArray(left) && Array.isArray(right)) {
-    spend((left.length + right.length) >> 1);
+    spend(1 + ((left.length + right.length) >> 2));
     return left.concat(right);
   }
   return isObject(left) && isObject(right) ? merged(left, right) : cannot(left, right, "added");
 };
 
+/** Writing a key costs more than reading it. */
+const COPIED = 3;
+
 function merged(left: JsonObject, right: JsonObject): JsonObject {
-  const result = { ...left, ...right };
-  spend(Object.keys(result).length * 2);
-  return result;
+  // Before it is made: a hash table of 100,000 keys takes 100 ms.
+  spend(COPIED * stepsOf(keysOf(left).length + keysOf(right).length));
+  return { ...left, ...right };
 }
 
 const subtract: Operation = (left, right) => {
   if (typeof left === "number" && typeof right === "number") return finite(left - right);
   if (!Array.isArray(left) || !Array.isArray(right)) return cannot(left, right, "subtracted");
+  spend(left.length >> 2);
   return left.filter((item) => !right.some((other) => equal(item, other)));
 };
 
@@ -53,14 +57,15 @@ const multiply: Operation = (left, right) => {
 function repeated(text: string, times: number): Json {
   if (times < 0) return null;
   const count = Math.trunc(times);
-  spend((text.length * count) >> 3 || 1);
+  // More than 32 bits where the result is too long for any string.
+  spend(1 + Math.floor((text.length * count) / 128));
   if (text.length * count > 0xfffff) throw LEFT_TO_JQ;
   return text.repeat(count);
 }
 
 function mergedDeep(left: JsonObject, right: JsonObject): JsonObject {
   const result = merged(left, right);
-  for (const key of Object.keys(right)) {
+  for (const key of keysOf(right)) {
     if (!Object.hasOwn(left, key)) continue;
     const [before, after] = [left[key]!, right[key]!];
     if (isObject(before) && isObject(after)) result[key] = mergedDeep(before, after);
@@ -77,8 +82,15 @@ const divide: Operation = (left, right) => {
 
 export function split(text: string, separator: string): Json {
   if (text === "") return [];
-  spend(text.length >> 1);
-  return separator === "" ? [...text] : text.split(separator);
+  if (separator === "") {
+    spend(1 + text.length);
+    return [...text];
+  }
+  // What is searched for may nearly be there at each place.
+  spend(1 + Math.floor((text.length * separator.length) / 32));
+  const pieces = text.split(separator);
+  spend(pieces.length);
+  return pieces;
 }
 
 /** Both are cut to 64-bit integers first. */
@@ -128,6 +140,7 @@ export function index(target: Json, key: Json): Json {
 }
 
 export function slice(target: Json, from: Json, to: Json): Json {
+  spend(6);
   if (target === null) {
     if (isBound(from) && isBound(to)) return null;
     throw LEFT_TO_JQ;
@@ -136,14 +149,23 @@ export function slice(target: Json, from: Json, to: Json): Json {
     throw new Raised(`Cannot index ${typeName(target)} with ${described({ start: from, end: to })}`);
   }
   if (!isBound(from) || !isBound(to)) throw new Raised("Array/string slice indices must be integers");
-  const points = typeof target === "string" ? [...target] : target;
-  spend(points.length >> 2);
+  const points = typeof target === "string" ? pointsOf(target) : target;
   const [start, end] = [
     bound(from ?? 0, points.length, Math.floor),
     bound(to ?? points.length, points.length, Math.ceil),
   ];
   const part = points.slice(start, Math.max(start, end));
+  if (typeof part === "string") return part;
+  spend(part.length >> 3);
   return typeof target === "string" ? part.join("") : part;
+}
+
+/** What is cut by code points: the text itself where each is one unit. */
+function pointsOf(text: string): string | string[] {
+  spend(text.length >> 5);
+  if (!/[\ud800-\udfff]/.test(text)) return text;
+  spend(text.length);
+  return [...text];
 }
 
 const isBound = (value: Json): value is number | null => value === null || typeof value === "number";
@@ -159,6 +181,6 @@ export function size(value: Json): number {
   if (typeof value === "number") return Math.abs(value);
   if (typeof value === "string") return characters(value);
   if (Array.isArray(value)) return value.length;
-  if (isObject(value)) return Object.keys(value).length;
+  if (isObject(value)) return keysOf(value).length;
   throw new Raised(`${described(value)} has no length`);
 }

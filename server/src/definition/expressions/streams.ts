@@ -2,7 +2,7 @@
 import type { Json } from "../../lib/json.ts";
 import { items } from "./builtins.ts";
 import { add } from "./operators.ts";
-import { EMPTY, spend } from "./signals.ts";
+import { EMPTY, spend, THROWN, throwEmpty } from "./signals.ts";
 import { isTrue } from "./values.ts";
 
 /** Without the `$`. */
@@ -73,7 +73,15 @@ export const selected =
   (test: Evaluate): Evaluate =>
   (input, scope) => {
     if (isTrue(test(input, scope))) return input;
-    throw EMPTY;
+    return throwEmpty();
+  };
+
+/** `select` where many come: what is left out costs no throw. */
+export const picked =
+  (test: Evaluate, steps: number): Stream =>
+  (input, scope, emit) => {
+    spend(steps);
+    if (isTrue(orElse(test, input, scope, false))) emit(input);
   };
 
 export const summed =
@@ -92,12 +100,13 @@ export function firstOf(source: Stream): Evaluate {
     try {
       source(input, scope, (value) => {
         found = value;
+        spend(THROWN);
         throw FOUND;
       });
     } catch (error) {
       if (error !== FOUND) throw error;
     }
-    if (found === undefined) throw EMPTY;
+    if (found === undefined) throwEmpty();
     return found;
   };
 }

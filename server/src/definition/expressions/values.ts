@@ -19,7 +19,7 @@ function rank(value: Json): number {
 }
 
 export function compare(left: Json, right: Json): number {
-  spend(1);
+  spend(2);
   if (typeof left === "number" && typeof right === "number") return left - right;
   if (typeof left === "string" && typeof right === "string") return compareText(left, right);
   if (Array.isArray(left) && Array.isArray(right)) return compareLists(left, right);
@@ -49,22 +49,37 @@ function compareObjects(left: JsonObject, right: JsonObject): number {
 
 /** By code point, as UTF-8 bytes compare; JavaScript compares UTF-16 units, where a surrogate is below U+E000. */
 function compareText(left: string, right: string): number {
+  if (left.length === right.length) spend(left.length >> 9);
   if (left === right) return 0;
   const shared = Math.min(left.length, right.length);
   let at = 0;
   while (at < shared && left.charCodeAt(at) === right.charCodeAt(at)) at++;
-  spend(at >> 3);
+  spend(2 + (at >> 3));
   if (at === shared) return left.length - right.length;
   return scalarRank(left.charCodeAt(at)) - scalarRank(right.charCodeAt(at));
 }
 
 const scalarRank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
-export const equal = (left: Json, right: Json): boolean => left === right || compare(left, right) === 0;
+export const equal = (left: Json, right: Json): boolean => compare(left, right) === 0;
+
+/** An object of more keys is a hash table, of which each key costs some ten times as much. */
+const KEYS_IN_PLACE = 128;
+const HASHED = 12;
+
+/** What touching each key of an object costs. */
+export const stepsOf = (keys: number): number => (keys > KEYS_IN_PLACE ? keys * HASHED : keys);
+
+export function keysOf(object: JsonObject): string[] {
+  const keys = Object.keys(object);
+  spend(4 + stepsOf(keys.length));
+  return keys;
+}
 
 export function sortedKeys(object: JsonObject): string[] {
-  const keys = Object.keys(object);
-  spend(keys.length * 2);
+  const keys = keysOf(object);
+  // Each is compared with about log2 of them.
+  spend(keys.length * (32 - Math.clz32(keys.length)));
   return keys.toSorted(compareText);
 }
 
@@ -73,8 +88,7 @@ export function sortedKeys(object: JsonObject): string[] {
  * so such an object is left to jq (which reads our JSON, and sees JavaScript's order in it).
  */
 export function keysInOrder(object: JsonObject): string[] {
-  const keys = Object.keys(object);
-  spend(keys.length);
+  const keys = keysOf(object);
   if (keys.length > 1 && /^(?:0|[1-9]\d{0,9})$/.test(keys[0]!)) throw LEFT_TO_JQ;
   return keys;
 }
@@ -91,7 +105,7 @@ export function characters(text: string): number {
 
 /** The value as jq writes it, without blanks. */
 export function toText(value: Json): string {
-  spend(1);
+  spend(3);
   if (typeof value === "number") return numberText(value);
   if (typeof value === "string") return quoted(value);
   if (Array.isArray(value)) return `[${value.map(toText).join(",")}]`;
@@ -103,8 +117,10 @@ export function toText(value: Json): string {
 }
 
 function quoted(text: string): string {
-  spend(text.length >> 3);
+  spend(2 + (text.length >> 4));
   const json = JSON.stringify(text);
+  // What had to be escaped costs more.
+  spend(json.length > text.length + 2 ? json.length >> 2 : 0);
   return json.includes("\u007f") ? json.replaceAll("\u007f", String.raw`\u007f`) : json;
 }
 
@@ -115,20 +131,26 @@ function quoted(text: string): string {
 function numberText(value: number): string {
   const size = Math.abs(value);
   if (value !== 0 && !(size >= 1e-4 && size < 1e16)) throw LEFT_TO_JQ;
+  // A fraction's shortest spelling is looked for.
+  spend(Number.isInteger(value) ? 1 : 20);
   return String(value);
 }
 
 const SHOWN_BYTES = 29;
+/** Of a text no more is looked at. */
+const SHOWN_CHARACTERS = 64;
 
 /** `string ("abc")`, cut as in jq's messages: at most 29 bytes of JSON, the closing bracket or quote kept. */
 export function described(value: Json): string {
-  const text = toText(value);
+  const isLong = typeof value === "string" && value.length > SHOWN_CHARACTERS;
+  const text = toText(isLong ? value.slice(0, SHOWN_CHARACTERS) : value);
   return `${typeName(value)} (${cut(text)})`;
 }
 
 function cut(text: string): string {
   if (Buffer.byteLength(text) <= SHOWN_BYTES) return text;
-  const close = /["\]}]$/.exec(text)?.[0] ?? "";
+  const last = text.at(-1)!;
+  const close = '"]}'.includes(last) ? last : "";
   const room = SHOWN_BYTES - 3 - close.length;
   let kept = "";
   let bytes = 0;

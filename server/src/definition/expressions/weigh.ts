@@ -1,8 +1,12 @@
 /** Finds out whether a value is too large without writing it out: parts may be shared a million times. */
 import type { Json } from "../../lib/json.ts";
 
-/** What is wrong with the value's size, as a sentence's end. Counts at least as few bytes as its JSON has. */
-export function weigh(value: Json, mostBytes: number, mostNesting: number): string | undefined {
+/** What is wrong with the value's size, as a sentence's end. */
+export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
+  weighed(value, mostBytes, mostNesting).excess;
+
+/** The same with the bytes that were counted, no more than its JSON has. */
+export function weighed(value: Json, mostBytes: number, mostNesting: number): { bytes: number; excess?: string } {
   let left = mostBytes;
   let isDeep = false;
   const take = (part: Json, depth: number): void => {
@@ -25,6 +29,7 @@ export function weigh(value: Json, mostBytes: number, mostNesting: number): stri
     }
   };
   take(value, mostNesting);
-  if (isDeep) return `nested deeper than ${mostNesting} levels`;
-  return left < 0 ? `larger than ${mostBytes} bytes` : undefined;
+  const bytes = mostBytes - left;
+  if (isDeep) return { bytes, excess: `nested deeper than ${mostNesting} levels` };
+  return left < 0 ? { bytes, excess: `larger than ${mostBytes} bytes` } : { bytes };
 }

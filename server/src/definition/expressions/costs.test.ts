@@ -1,0 +1,31 @@
+/** What is charged is what it costs: otherwise a budget of steps bounds nothing. */
+import { expect, test, vi } from "vitest";
+import { draws, nsPerStep, type Case, type Cost } from "./costs.testsuite.ts";
+import { STEPS } from "./signals.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const SEED = 20_261_122;
+const DRAWS = 6;
+
+/** What is measured on a busy machine is seldom too little. */
+const again = (one: Case, before: Cost): Cost => {
+  const after = nsPerStep(one, 40);
+  return after && after.ns < before.ns ? after : before;
+};
+
+test(`a step of any operator or builtin takes at most ten times what one of another takes, seed ${SEED}`, () => {
+  const dearest = new Map<string, { one: Case; cost: Cost }>();
+  for (const one of draws(SEED, DRAWS)) {
+    const cost = nsPerStep(one);
+    if (cost && cost.ns > (dearest.get(one.text)?.cost.ns ?? 0)) dearest.set(one.text, { one, cost });
+  }
+  const costs = [...dearest.values()].map(({ one, cost }) => ({
+    name: one.name,
+    cost: cost.ns > 60 ? again(one, cost) : cost,
+  }));
+  costs.sort((left, right) => left.cost.ns - right.cost.ns);
+  const told = (at: number): string => `${costs.at(at)!.cost.ns.toFixed(1)} ns: ${costs.at(at)!.name}`;
+  expect(costs.at(-1)!.cost.ns / costs[0]!.cost.ns, `${told(0)}, but ${told(-1)}`).toBeLessThan(10);
+  expect((STEPS * costs.at(-1)!.cost.ns) / 1e6).toBeLessThan(100);
+});
