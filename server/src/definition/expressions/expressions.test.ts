@@ -54,6 +54,13 @@ describe("what is evaluated in this process", () => {
     ['.a as $y | {$y, "\\(.text)-\\($y)": $y}', { y: 1, "x-1": 1 }],
     ["empty", null],
     ["first(.list[] | select(. > 9))", null],
+    ['[false // 1, null // 1, 0 // 1, "" // 1, (empty // 1), (false // null)]', [1, 1, 0, "", 1, null]],
+    ["[1 < 1, 1 <= 1, 1 > 1, 1 >= 1, 1 == 1, 1 != 1]", [false, true, false, true, true, false]],
+    ["[1 < 2, 1 <= 2, 1 > 2, 1 >= 2, 1 == 2, 1 != 2]", [true, true, false, false, false, true]],
+    ["[2 < 1, 2 <= 1, 2 > 1, 2 >= 1]", [false, false, true, true]],
+    ['["a" < "a", "a" <= "a", "a" > "a", "a" >= "a", "a" < "b", "b" <= "a"]', [false, true, false, true, true, false]],
+    ["[[1] < [1], [1] <= [1], [1] > [1], [1] >= [1], [1] < [1, 0], {} <= []]", [false, true, false, true, true, false]],
+    ["[{a: 1} < {a: 1}, {a: 1} <= {a: 1}, {a: 1} >= {a: 1}, {a: 1} < {a: 2}]", [false, true, true, true]],
   ])("%s", (text, expected) => {
     const value = evaluate(text);
     expect(value).not.toBeInstanceOf(Promise);

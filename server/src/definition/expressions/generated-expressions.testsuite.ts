@@ -70,8 +70,6 @@ const BUILTINS = [
   "not",
   "length",
   "type",
-  "empty",
-  "error",
   "tostring",
   "tojson",
   "tonumber",
@@ -91,8 +89,38 @@ const BUILTINS = [
   "ascii_downcase",
   "ascii_upcase",
 ];
-const WITH_VALUE = ["has", "join", "split", "startswith", "endswith", "ltrimstr", "error"];
+const BINARY = ["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "//"];
+const WITH_VALUE = ["has", "join", "split", "startswith", "endswith", "ltrimstr"];
 const WITH_FILTER = ["map", "first", "add", "select"];
+const FORMS = [
+  ".field",
+  ".[value]",
+  ".[from:to]",
+  ".[]",
+  ",",
+  "|",
+  "- of one",
+  "text",
+  "[ ]",
+  "{ }",
+  "if",
+  "try",
+  "?",
+  "try error",
+  "try error(value)",
+  "as",
+  "reduce",
+  "[empty]",
+];
+
+/** Every operator and builtin that is evaluated here. */
+export const OPERATIONS = [
+  ...BINARY,
+  ...BUILTINS,
+  ...WITH_VALUE.map((name) => `${name}/value`),
+  ...WITH_FILTER.map((name) => `${name}/filter`),
+  ...FORMS,
+];
 
 export class Generator {
   readonly #random: Random;
@@ -110,35 +138,64 @@ export class Generator {
   }
 
   expression(depth = 1 + this.#below(4), locals: string[] = []): string {
-    const inner = (): string => this.expression(depth - 1, locals);
     if (depth === 0) return this.#leaf(locals);
-    return this.#one<() => string>([
-      () => this.#path(locals),
-      () => this.#path(locals),
-      () => this.#leaf(locals),
-      () => `(${inner()} ${this.#one(["+", "-", "*", "/", "%"])} ${inner()})`,
-      () => `${this.#path(locals)} ${this.#one(["+", "-", "*", "/", "%"])} ${this.#leaf(locals)}`,
-      () => `(${inner()} ${this.#one(["==", "!=", "<", "<=", ">", ">="])} ${inner()})`,
-      () => `(${inner()} ${this.#one(["and", "or", "//"])} ${inner()})`,
-      () => `(${inner()} | ${inner()})`,
-      () => `"${this.#one(TEXTS)}\\(${inner()})${this.#one(TEXTS)}"`,
-      () => `"\\(${inner()})-\\(${inner()})"`,
-      () => `[${inner()}, ${inner()}]`,
-      () => `[${inner()}]`,
-      () => `[${this.#path(locals)}[]${this.#one(["", "?"])} | ${inner()}]`,
-      () => `{${this.#one(FIELDS)}: ${inner()}, "${this.#one(FIELDS)}": ${inner()}, ${this.#one(FIELDS)}}`,
-      () => `{(${this.#path(locals)}): ${inner()}}`,
-      () => `{("${this.#one(FIELDS)}\\(${inner()})"): ${inner()}}`,
-      () => `(if ${inner()} then ${inner()} else ${inner()} end)`,
-      () => `(try ${this.#leaf(locals)} catch ${this.#leaf(locals)})`,
-      () => `(${inner()})?`,
-      () => `-(${inner()})`,
-      () => `(${inner()} | ${this.#one(BUILTINS)})`,
-      () => `(${inner()} | ${this.#one(WITH_VALUE)}(${inner()}))`,
-      () => `(${inner()} | ${this.#one(WITH_FILTER)}(${inner()}))`,
-      () => this.#binding(depth, locals),
-      () => `(reduce ${this.#path(locals)}[] as $x (${this.#leaf(locals)}; ${this.expression(1, [...locals, "x"])}))`,
-    ])();
+    if (this.#chance(0.15)) return this.#path(locals);
+    return this.of(this.#one(OPERATIONS), depth, locals);
+  }
+
+  /** An expression whose last step is this operation. */
+  of(operation: string, depth = 1 + this.#below(3), locals: string[] = []): string {
+    const inner = (): string => (this.#chance(0.3) ? this.#path(locals) : this.expression(depth - 1, locals));
+    const field = (): string => this.#one(FIELDS);
+    if (BINARY.includes(operation))
+      return `(${inner()} ${operation} ${this.#chance(0.3) ? this.#leaf(locals) : inner()})`;
+    if (BUILTINS.includes(operation)) return `(${inner()} | ${operation})`;
+    const [name, argument] = operation.split("/");
+    if (argument) return `(${inner()} | ${name}(${inner()}))`;
+    switch (operation) {
+      case ".field":
+        return `${this.#path(locals)}${this.#one([".", "?."])}${field()}`.replace(/^\.\./, ".").replace(/^\.\?\./, ".");
+      case ".[value]":
+        return `(${inner()} | .[${inner()}])`;
+      case ".[from:to]":
+        return `(${inner()} | .[${this.#one(["", this.#one(NUMBERS), inner()])}:${this.#one(["-1", "2", inner()])}])`;
+      case ".[]":
+        return `[${inner()} | .[]${this.#one(["", "?"])} | ${inner()}]`;
+      case ",":
+        return `[${inner()}, ${inner()}]`;
+      case "|":
+        return `(${inner()} | ${inner()})`;
+      case "- of one":
+        return `-(${inner()})`;
+      case "text":
+        return `"${this.#one(TEXTS)}\\(${inner()})${this.#one(TEXTS)}\\(${inner()})"`;
+      case "[ ]":
+        return `[${inner()}]`;
+      case "{ }":
+        return this.#one([
+          () => `{${field()}: ${inner()}, "${field()}": ${inner()}, ${field()}}`,
+          () => `{(${this.#path(locals)}): ${inner()}}`,
+          () => `{("${field()}\\(${inner()})"): ${inner()}}`,
+        ])();
+      case "if":
+        return `(if ${inner()} then ${inner()} ${this.#chance(0.8) ? `else ${inner()} ` : ""}end)`;
+      case "try":
+        return `(try ${inner()} catch ${inner()})`;
+      case "?":
+        return `(${inner()})?`;
+      case "try error":
+        return `(try (${inner()} | error) catch ${inner()})`;
+      case "try error(value)":
+        return `(try error(${inner()}) catch ${inner()})`;
+      case "as":
+        return this.#binding(depth, locals);
+      case "reduce":
+        return `(reduce ${this.#path(locals)}[] as $x (${this.#leaf(locals)}; ${this.expression(1, [...locals, "x"])}))`;
+      case "[empty]":
+        return `[${inner()}, empty, (${inner()} | empty)]`;
+      default:
+        throw new Error(`no expression for ${operation}`);
+    }
   }
 
   #binding(depth: number, locals: string[]): string {
