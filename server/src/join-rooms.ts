@@ -21,6 +21,7 @@ import type { TellChange } from "./lib/fresh-cache.ts";
 import { newId, type AgentId, type ApiKeyId, type SessionId } from "./lib/ids.ts";
 import { LIMITS } from "./lib/limits.ts";
 import type { Log } from "./lib/log.ts";
+import { Places } from "./lib/places.ts";
 import { createOutbound } from "./outbound/outbound.ts";
 import { openNotices, type Notice } from "./realtime/notices.ts";
 import { advanceRun } from "./runs/advance-run.ts";
@@ -69,7 +70,8 @@ export async function joinRooms(
   const agents = createAgents({ ...base, check: expressions.check, compile: compileWorkflow, tell });
   const afterSetup = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
   const auth: Auth = stack.use(createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, tell }));
-  const engine = new EmbeddedEngine({ ...base, instanceId });
+  const places = new Places({ shared: LIMITS.runsInMemory, own: LIMITS.runsInMemoryOwn });
+  const engine = new EmbeddedEngine({ ...base, instanceId, places });
   const calls = createCalls(outbound);
   const { hasSpace } = space;
   const runs = createRuns({
@@ -80,6 +82,7 @@ export async function joinRooms(
     calls,
     random,
     instanceId,
+    places,
     notices,
     hasSpace,
   });

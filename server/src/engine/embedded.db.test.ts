@@ -12,7 +12,7 @@ import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { EmbeddedEngine } from "./embedded.ts";
-import { describeEngine, insertRun, Process } from "./engine.testsuite.ts";
+import { describeEngine, insertRun, manyPlaces, Process } from "./engine.testsuite.ts";
 
 const log = createLog("silent");
 
@@ -49,7 +49,7 @@ describe("after unclean stops", () => {
   /** An engine whose advances never end; what it has begun. */
   async function begun(clock: TestClock): Promise<{ begun: RunId[]; isRecovered: () => boolean } & AsyncDisposable> {
     const ids: RunId[] = [];
-    const engine = new EmbeddedEngine({ database, clock, log, instanceId: newId() });
+    const engine = new EmbeddedEngine({ database, clock, log, instanceId: newId(), places: manyPlaces() });
     await engine.start((id, signal) => {
       ids.push(id);
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));

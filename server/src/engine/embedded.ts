@@ -1,24 +1,35 @@
 /**
  * The engine within this process: wakes are calls, timers are the `runs_due` index with one timer for its head, and
- * after a crash every open run that the last executor held is taken up again.
+ * after a crash every open run that the last executor held is taken up again. A run is advanced in a place in memory
+ * (`lib/places.ts`); one that finds none stays in the table until a place of its organization's turn is free.
  */
 import { until, type Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import type { Places } from "../lib/places.ts";
 import type { Database } from "../storage/database.ts";
+import { dueByTurns, dueFromRow, firstDue, organizationsWithDue, type Due } from "./due-runs.ts";
 import { Election, type Predecessor } from "./election.ts";
-import { isOutage, type Advance, type Engine, type Outcome } from "./engine.ts";
+import { isOutage, type Advance, type Engine, type Outcome, type Wake } from "./engine.ts";
 
-export type EmbeddedOptions = { database: Database; clock: Clock; log: Log; instanceId: InstanceId };
+export type EmbeddedOptions = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  instanceId: InstanceId;
+  /** Shared with the starts that begin their runs themselves. */
+  places: Places;
+};
 
 /** The backstop: what is due and was not woken is found within this time. */
 const SWEEP_MS = 5_000;
 /** Many waits that end one after the other are found by one look. */
 const LEAST_SWEEP_MS = 20;
+/** So many due runs are taken as they come; of more than that organizations take turns. */
 const PAGE_ROWS = 1_000;
-/** Calls of `advance` that may be under way or wait for a slot; the rest stays in the table until a sweep. */
-const MOST_ADVANCING = 10_000;
+/** What the last executor held, taken up at once after a clean stop: all that it had places for. */
+const MOST_HELD = 10_000;
 const HOUR_MS = 3_600_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 30_000;
@@ -27,7 +38,6 @@ const FIRST_RUNS = 4;
 const FIRST_PAUSE_MS = 100;
 /** A process that lives so long after it has taken up all of them has not died in a row. */
 const CAREFUL_TIME_MS = 60_000;
-type Due = { id: RunId; organization_id: OrganizationId };
 type Advancing = { controller: AbortController; again: boolean; ended: Promise<void> };
 
 export class EmbeddedEngine implements Engine {
@@ -47,6 +57,13 @@ export class EmbeddedEngine implements Engine {
   #timer: { at: number; timer: Disposable } | undefined;
   #sweeping: Promise<void> | undefined;
   #sweptAt = -Infinity;
+  /** The next look for runs that wait for a place. */
+  #lookTimer: NodeJS.Timeout | undefined;
+  /** By the monotonic clock. */
+  #lookedAt = -Infinity;
+  /** Organizations whose runs found no place since the last look began: it may not have seen them. */
+  readonly #missed = new Set<OrganizationId>();
+  #orphansAt = -Infinity;
   #carefulTime: Disposable | undefined;
 
   constructor(options: EmbeddedOptions) {
@@ -56,6 +73,7 @@ export class EmbeddedEngine implements Engine {
       elected: (predecessor) => this.#elected(predecessor),
       lost: () => this.#lost(),
     });
+    options.places.freed = () => this.#lookSoon();
   }
 
   get executing(): boolean {
@@ -67,12 +85,15 @@ export class EmbeddedEngine implements Engine {
     await this.#election.start();
   }
 
-  wake(runId: RunId, wake: { at?: Date; seq?: number; organizationId?: OrganizationId } = {}): void {
+  wake(runId: RunId, { organizationId, at, hasPlace = false }: Wake): void {
+    const { clock, places } = this.#options;
+    if (hasPlace) {
+      if (this.executing && !this.#advancing.has(runId)) return this.#drive(runId, organizationId);
+      places.release(organizationId);
+    }
     if (!this.executing) return;
-    const at = wake.at?.getTime();
-    if (at !== undefined && at > this.#options.clock.now()) this.#arm(at);
-    else if (this.#advancing.size < MOST_ADVANCING || this.#advancing.has(runId))
-      this.#begin(runId, wake.organizationId);
+    if (at && at.getTime() > clock.now()) this.#arm(at.getTime());
+    else this.#begin(runId, organizationId);
   }
 
   interrupt(runId: RunId): void {
@@ -96,19 +117,36 @@ export class EmbeddedEngine implements Engine {
     for (const { controller } of this.#advancing.values()) controller.abort(new Error("another process executes now"));
   }
 
-  #begin(runId: RunId, organizationId: OrganizationId | undefined): void {
+  /** At once when there is a place for it, else when its organization's turn comes. */
+  #begin(runId: RunId, organizationId: OrganizationId): void {
     const current = this.#advancing.get(runId);
-    if (current) {
-      current.again = true;
-      return;
-    }
-    const entry: Advancing = { controller: new AbortController(), again: false, ended: Promise.resolve() };
-    this.#advancing.set(runId, entry);
-    entry.ended = this.#drive(runId, organizationId, entry);
+    if (current) current.again = true;
+    else if (this.#options.places.tryTake(organizationId)) this.#drive(runId, organizationId);
+    else this.#leaveInTable(organizationId);
   }
 
-  /** Advances the run until it waits or ends, again after a throw. */
-  async #drive(runId: RunId, organizationId: OrganizationId | undefined, entry: Advancing): Promise<void> {
+  /** Whether there is a place or not: it was in memory when the process before this one ended. */
+  #beginHeld({ id, organizationId }: Due): void {
+    if (this.#advancing.has(id)) return;
+    this.#options.places.take(organizationId);
+    this.#drive(id, organizationId);
+  }
+
+  #leaveInTable(organizationId: OrganizationId): void {
+    this.#missed.add(organizationId);
+    this.#options.places.wait(organizationId);
+    this.#lookSoon();
+  }
+
+  /** In a place that is taken. */
+  #drive(runId: RunId, organizationId: OrganizationId): void {
+    const entry: Advancing = { controller: new AbortController(), again: false, ended: Promise.resolve() };
+    this.#advancing.set(runId, entry);
+    entry.ended = this.#advanceInPlace(runId, organizationId, entry);
+  }
+
+  /** Advances the run until it waits or ends, again after a throw; then gives its place back. */
+  async #advanceInPlace(runId: RunId, organizationId: OrganizationId, entry: Advancing): Promise<void> {
     const { signal } = entry.controller;
     // In a row; `throws` of them are no outage.
     let failures = 0;
@@ -119,7 +157,7 @@ export class EmbeddedEngine implements Engine {
         try {
           const outcome = await this.#advance!(runId, signal, organizationId, throws);
           failures = throws = 0;
-          if (!this.#goesOn(outcome, entry)) return;
+          if (!this.#goesOn(outcome, entry, organizationId)) return;
         } catch (error) {
           if (signal.aborted) continue;
           if (failures === 0 || (throws === 0 && !isOutage(error))) this.#logFailure(runId, error);
@@ -130,6 +168,7 @@ export class EmbeddedEngine implements Engine {
     } finally {
       // In the same breath as the last look at `again`: a wake between the two would be lost until the next sweep.
       this.#advancing.delete(runId);
+      this.#options.places.release(organizationId);
     }
   }
 
@@ -142,10 +181,13 @@ export class EmbeddedEngine implements Engine {
     );
   }
 
-  #goesOn(outcome: Outcome, entry: Advancing): boolean {
-    if (outcome.kind === "yield") return true;
+  #goesOn(outcome: Outcome, entry: Advancing, organizationId: OrganizationId): boolean {
     if (outcome.kind === "waiting" && outcome.until) this.#arm(outcome.until.getTime());
-    return outcome.kind !== "done" && entry.again;
+    const again = outcome.kind === "yield" || (outcome.kind !== "done" && entry.again);
+    if (!again || !this.#options.places.contended(organizationId)) return again;
+    // It is due in the table: behind those that wait for its place.
+    this.#leaveInTable(organizationId);
+    return false;
   }
 
   /** Shorter when the engine closes or `signal` aborts. */
@@ -177,7 +219,7 @@ export class EmbeddedEngine implements Engine {
     let next = now + SWEEP_MS;
     try {
       if (!this.#careful) await this.#beginDue(now);
-      if (!this.#careful) await this.#beginOrphans();
+      if (!this.#careful) await this.#beginOrphans(now);
       const [row] = await this.#options.database.query(
         "select min(wake_at) as at from runs where wake_at > $1 and wake_at < $2",
         [new Date(now), new Date(now + HOUR_MS)],
@@ -191,42 +233,81 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #beginDue(now: number): Promise<void> {
-    let after: { wake_at: Date; id: RunId } = {
-      wake_at: new Date(0),
-      id: "00000000-0000-0000-0000-000000000000" as RunId,
-    };
-    while (this.#advancing.size < MOST_ADVANCING) {
-      const rows = (await this.#options.database.query(
-        `select id, organization_id, wake_at from runs
-          where wake_at <= $1 and (wake_at, id) > ($2, $3) order by wake_at, id limit ${PAGE_ROWS}`,
-        [new Date(now), after.wake_at, after.id],
-      )) as (Due & { wake_at: Date })[];
-      for (const row of rows) this.#begin(row.id, row.organization_id);
-      if (rows.length < PAGE_ROWS) return;
-      after = rows.at(-1)!;
+    const { database, places } = this.#options;
+    if (!places.someWait) {
+      const due = await firstDue(database, now, PAGE_ROWS);
+      for (const { id, organizationId } of due) this.#begin(id, organizationId);
+      if (due.length < PAGE_ROWS) return;
     }
+    for (const organizationId of await organizationsWithDue(database, now)) places.wait(organizationId);
+    await this.#look();
+  }
+
+  /** What waits for a place is looked for when there is one, the next look a moment later at the earliest. */
+  #lookSoon(): void {
+    if (this.#lookTimer || this.#closing.signal.aborted) return;
+    const left = LEAST_SWEEP_MS - (performance.now() - this.#lookedAt);
+    this.#lookTimer = setTimeout(
+      () => {
+        this.#lookTimer = undefined;
+        this.#sweeping = (this.#sweeping ?? Promise.resolve()).then(() => this.#look().catch(this.#lookFailed));
+      },
+      Math.max(0, left),
+    );
+  }
+
+  readonly #lookFailed = (error: unknown): void => {
+    const { clock, log } = this.#options;
+    log.warn({ reason: messageOf(error) }, "looking for due runs failed; trying again");
+    this.#arm(clock.now() + FIRST_BACKOFF_MS * 10);
+  };
+
+  /** Begins due runs of the organizations that wait and have room, by turns. */
+  async #look(): Promise<void> {
+    const { database, clock, places } = this.#options;
+    const turns = places.turns();
+    if (!this.executing || this.#closing.signal.aborted || turns.length === 0) return;
+    const most = Math.ceil(PAGE_ROWS / turns.length);
+    const wanted = turns.map(({ organizationId, room }) => ({ organizationId, most: Math.min(room, most) }));
+    this.#missed.clear();
+    const due = await dueByTurns(database, clock.now(), wanted);
+    this.#lookedAt = performance.now();
+    if (!this.executing || this.#closing.signal.aborted) return;
+    for (const { id, organizationId } of due) {
+      const current = this.#advancing.get(id);
+      if (current) current.again = true;
+      else if (places.tryTakeWaiting(organizationId)) this.#drive(id, organizationId);
+    }
+    const found = Map.groupBy(due, ({ organizationId }) => organizationId);
+    for (const { organizationId, most } of wanted) {
+      const isAll = (found.get(organizationId)?.length ?? 0) < most;
+      if (isAll && !this.#missed.has(organizationId)) places.leave(organizationId);
+    }
+    if (places.turns().length > 0) this.#lookSoon();
   }
 
   /**
    * Runs that are held but not advanced: an answer of the database was lost on the way, or a process that was stopped
    * came back and started one more before it noticed.
    */
-  async #beginOrphans(): Promise<void> {
-    const rows = (await this.#options.database.query(
+  async #beginOrphans(now: number): Promise<void> {
+    if (Math.abs(now - this.#orphansAt) < SWEEP_MS) return;
+    const rows = await this.#options.database.query(
       `select id, organization_id from runs where ${this.#recovered ? "owner is not null" : "owner = $1"}`,
       this.#recovered ? [] : [this.#options.instanceId],
-    )) as Due[];
-    for (const row of rows) if (!this.#advancing.has(row.id)) this.#begin(row.id, row.organization_id);
+    );
+    this.#orphansAt = now;
+    for (const row of rows) this.#beginHeld(dueFromRow(row));
   }
 
   /** Takes up what other processes held when they ended. */
   async #recover(predecessor: Predecessor, term: AbortSignal): Promise<void> {
     const { uncleanStops } = predecessor;
     const pause = Math.min(CAREFUL_TIME_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, uncleanStops - 1));
-    let most = uncleanStops === 0 ? MOST_ADVANCING : uncleanStops === 1 ? FIRST_RUNS : 1;
+    let most = uncleanStops === 0 ? MOST_HELD : uncleanStops === 1 ? FIRST_RUNS : 1;
     for (let begun = 0; this.#goesOnRecovering(term); most = Math.max(most, begun)) {
       try {
-        const rows = await this.#heldByOthers(Math.min(most, MOST_ADVANCING), predecessor);
+        const rows = await this.#heldByOthers(Math.min(most, MOST_HELD), predecessor);
         if (this.#careful) await this.#suspect(rows);
         if (rows.length === 0) this.#endRecovery(uncleanStops, term);
         else await this.#takeUp(rows, pause, term);
@@ -252,7 +333,7 @@ export class EmbeddedEngine implements Engine {
 
   /** Goes on when none of them is advanced any more, or after the pause. */
   async #takeUp(rows: Due[], pause: number, term: AbortSignal): Promise<void> {
-    for (const row of rows) this.#begin(row.id, row.organization_id);
+    for (const row of rows) this.#beginHeld(row);
     const over = new AbortController();
     const ended = Promise.all(rows.map(({ id }) => this.#advancing.get(id)?.ended ?? Promise.resolve()));
     await Promise.race([ended, this.#pause(pause, AbortSignal.any([over.signal, term]))]);
@@ -271,7 +352,7 @@ export class EmbeddedEngine implements Engine {
         order by blamed desc, owner = $3 desc, owner desc, id ${uncleanStops % 2 === 0 ? "desc" : "asc"} limit ${most}`,
       [this.#options.instanceId, [...this.#advancing.keys()], instanceId],
     );
-    return rows as Due[];
+    return rows.map(dueFromRow);
   }
 
   /** Only a run that is advanced alone can be blamed. */
@@ -289,6 +370,7 @@ export class EmbeddedEngine implements Engine {
   /** Waits for the calls of `advance` that are under way; who ends the process aborts them first or lets them end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
+    clearTimeout(this.#lookTimer);
     this.#timer?.timer[Symbol.dispose]();
     this.#carefulTime?.[Symbol.dispose]();
     await Promise.all([this.#recovering, this.#sweeping]);

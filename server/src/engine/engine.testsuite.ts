@@ -11,13 +11,17 @@ import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
+import { Places } from "../lib/places.ts";
 import { openDatabase, type Database, type Row } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Advance, Engine, Outcome } from "./engine.ts";
 
 const ORGANIZATION = newId() as unknown as OrganizationId;
 
-export type EngineOptions = { database: Database; clock: Clock; instanceId: InstanceId };
+export type EngineOptions = { database: Database; clock: Clock; instanceId: InstanceId; places: Places };
+
+/** More than a test needs. */
+export const manyPlaces = (): Places => new Places({ shared: 1_000, own: 8 });
 
 /** One process's part: its engine, and the calls of `advance` that it got. */
 export class Process implements AsyncDisposable {
@@ -35,7 +39,12 @@ export class Process implements AsyncDisposable {
       log: createLog("silent"),
     });
     this.#script = script;
-    this.engine = open({ database: this.database, clock, instanceId: this.instanceId });
+    this.engine = open({
+      database: this.database,
+      clock,
+      instanceId: this.instanceId,
+      places: script.places ?? manyPlaces(),
+    });
   }
 
   start = (): Promise<void> => this.engine.start(this.#advance);
@@ -79,7 +88,7 @@ export class Process implements AsyncDisposable {
 
 /** `call` counts from 1, of this process; `throws` as the engine counts them. */
 type Call = { id: RunId; signal: AbortSignal; call: number; throws: number };
-type Script = { clock: Clock; advance: (call: Call) => Promise<Outcome> | Outcome };
+type Script = { clock: Clock; places?: Places; advance: (call: Call) => Promise<Outcome> | Outcome };
 
 const done: Outcome = { kind: "done" };
 
@@ -123,11 +132,11 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
     test("each due run is advanced once, whether somebody says so or not; a finished one never again", async () => {
       const process = await started(() => done);
       const ids = await Promise.all(Array.from({ length: 50 }, () => world.insert()));
-      for (const id of ids.slice(0, 10)) process.engine.wake(id);
+      for (const id of ids.slice(0, 10)) process.engine.wake(id, { organizationId: ORGANIZATION });
       await world.until(() => process.calls.length === 50);
-      for (const id of ids) process.engine.wake(id);
       for (const id of ids) process.engine.wake(id, { organizationId: ORGANIZATION });
-      process.engine.wake(newId());
+      for (const id of ids) process.engine.wake(id, { organizationId: ORGANIZATION });
+      process.engine.wake(newId(), { organizationId: ORGANIZATION });
       world.clock.pass(20_000);
       await sleep(200);
       expect(process.calls.toSorted()).toEqual(ids.toSorted());
@@ -145,11 +154,11 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
         return call < 2 ? { kind: "waiting" } : done;
       });
       const id = await world.insert();
-      for (let count = 0; count < 20; count++) process.engine.wake(id);
+      for (let count = 0; count < 20; count++) process.engine.wake(id, { organizationId: ORGANIZATION });
       await world.until(() => running === 1);
-      for (let count = 0; count < 20; count++) process.engine.wake(id);
+      for (let count = 0; count < 20; count++) process.engine.wake(id, { organizationId: ORGANIZATION });
       await world.makeDue(id);
-      process.engine.wake(id);
+      process.engine.wake(id, { organizationId: ORGANIZATION });
       release();
       // The clock stands still: no sweep helps.
       await eventually(async () => (await world.statusOf(id)) === "completed");
@@ -172,7 +181,7 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
       await world.until(() => process.calledFor(timed) === 2);
       expect(process.calledFor(signalled)).toBe(1);
       await world.makeDue(signalled);
-      process.engine.wake(signalled);
+      process.engine.wake(signalled, { organizationId: ORGANIZATION });
       await world.until(async () => (await world.statusOf(signalled)) === "completed");
       expect(process.calledFor(signalled)).toBe(2);
     });
@@ -181,8 +190,8 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
       const process = await started(({ call }) => ({ kind: call < 5 ? "yield" : "done" }));
       const id = await world.insert();
       const held = await world.insert({ wakeAt: world.clock.now() + 1e9 });
-      process.engine.wake(held);
-      process.engine.wake(id);
+      process.engine.wake(held, { organizationId: ORGANIZATION });
+      process.engine.wake(id, { organizationId: ORGANIZATION });
       await world.until(async () => (await world.statusOf(id)) === "completed");
       expect([process.calledFor(id), process.calledFor(held)]).toEqual([5, 0]);
       expect(await world.statusOf(held)).toBe("running");
@@ -197,10 +206,10 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
         return done;
       });
       const broken = await world.insert();
-      process.engine.wake(broken);
+      process.engine.wake(broken, { organizationId: ORGANIZATION });
       await world.until(() => at.length === 3);
       const other = await world.insert();
-      process.engine.wake(other);
+      process.engine.wake(other, { organizationId: ORGANIZATION });
       await world.until(async () => (await world.statusOf(other)) === "completed");
       await world.until(async () => (await world.statusOf(broken)) === "completed");
       const pauses = at.slice(1).map((time, index) => time - at[index]!);
@@ -221,7 +230,7 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
         return answer === "yield" ? { kind: "yield" } : answer;
       });
       const id = await world.insert();
-      process.engine.wake(id);
+      process.engine.wake(id, { organizationId: ORGANIZATION });
       await world.until(async () => (await world.statusOf(id)) === "completed");
       expect(counted).toEqual([0, 1, 1, 2, 2, 3, 0, 1]);
     });
@@ -260,7 +269,7 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
       finish.resolve(done);
       await stopping;
       world.clock.pass(120_000);
-      process.engine.wake(late);
+      process.engine.wake(late, { organizationId: ORGANIZATION });
       await sleep(50);
       expect(process.calledFor(late)).toBe(0);
       expect([await world.statusOf(slow), await world.statusOf(broken)]).toEqual(["completed", "running"]);
@@ -284,7 +293,7 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
       const second = await started(() => done);
       expect([first.engine.executing, second.engine.executing]).toEqual([true, false]);
       const one = await world.insert();
-      second.engine.wake(one);
+      second.engine.wake(one, { organizationId: ORGANIZATION });
       await world.until(() => first.calls.length === 1);
       await first[Symbol.asyncDispose]();
       const two = await world.insert();

@@ -1,7 +1,7 @@
 /**
  * The contract between runs/ and what makes them move. An engine sees to it that `advance` is called for every run that
  * is due, by one process at a time, again after a crash, until it says that the run waits or ended. The journal,
- * branches, retries, waits, slots and fairness are the same above every engine. `engine.testsuite.ts` holds each to this.
+ * branches, retries and waits are the same above every engine. `engine.testsuite.ts` holds each to this.
  */
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
@@ -18,18 +18,28 @@ export type Outcome =
   | { kind: "lost" };
 
 /**
- * A throw means: again, with back-off. `organizationId` is a hint for fairness; `throws` counts those in a row before, in
- * this process, but for those that say that the database, or what else is not the run's, can't serve for now (`isOutage`).
+ * Called with a place in memory for the run, which it has until this ends. A throw means: again, with back-off; `throws`
+ * counts those in a row before, in this process, but for those that say that the database, or what else is not the run's,
+ * can't serve for now (`isOutage`).
  */
 export type Advance = (
   runId: RunId,
   signal: AbortSignal,
-  organizationId?: OrganizationId,
+  organizationId: OrganizationId,
   throws?: number,
 ) => Promise<Outcome>;
 
 export const isOutage = (error: unknown): boolean =>
   isUnavailable(error) || (error instanceof Refusal && error.code === "UNAVAILABLE");
+
+export type Wake = {
+  organizationId: OrganizationId;
+  /** Not before. */
+  at?: Date;
+  seq?: number;
+  /** The caller has taken a place for it (`lib/places.ts`), which is the engine's from now on. */
+  hasPlace?: boolean;
+};
 
 export interface Engine extends AsyncDisposable {
   start(advance: Advance): Promise<void>;
@@ -37,7 +47,7 @@ export interface Engine extends AsyncDisposable {
    * A hint after the commit that made the run due; it may be lost or doubled. The same statement wrote `wake_at` and
    * `wake_seq + 1`, and a sweep wakes what is due and unclaimed.
    */
-  wake(runId: RunId, wake?: { at?: Date; seq?: number; organizationId?: OrganizationId }): void;
+  wake(runId: RunId, wake: Wake): void;
   /** Best effort: aborts the `signal` of a call of `advance` that is under way in this process. */
   interrupt(runId: RunId): void;
   /** Whether this process may advance runs now: a start then takes its claim in its own statement. */

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { realClock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
+import { Places } from "../lib/places.ts";
 import { openDatabase } from "../storage/database.ts";
 import { EmbeddedEngine } from "./embedded.ts";
 import type { Advance } from "./engine.ts";
@@ -16,7 +17,8 @@ async function main(connectionString: string): Promise<void> {
   const log = createLog("silent");
   const database = openDatabase({ connection: { connectionString }, isEmbedded: false, log });
   const instanceId = newId<"instance">();
-  const engine = new EmbeddedEngine({ database, clock: realClock, log, instanceId });
+  const places = new Places({ shared: 100, own: 8 });
+  const engine = new EmbeddedEngine({ database, clock: realClock, log, instanceId, places });
   const advance: Advance = async (id) => {
     const [claimed] = await database.query(
       `update runs set epoch = epoch + 1, owner = $1, wake_at = null

@@ -49,6 +49,7 @@ export const LIMITS = {
   queryComplexity: 10_000,
   queryValues: 50_000,
   runsInMemory: 1_000,
+  runsInMemoryOwn: 8,
   attemptsPerStep: 1_000,
   internalTries: 5,
   waitInMemoryMs: 1_000,

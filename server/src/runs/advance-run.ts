@@ -1,4 +1,4 @@
-/** What the engine calls: takes a slot, claims the run, walks its plan until it ends or waits. */
+/** What the engine calls: claims the run, walks its plan until it ends or waits. */
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Outcome } from "../engine/engine.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
@@ -25,8 +25,8 @@ export const advanceRun =
     let outcome: Outcome | undefined;
     try {
       if (begun) outcome = await begun.follow(signal);
-      else if (throws >= LIMITS.internalTries) outcome = await failInternally(runs, runId);
-      else outcome = await withSlot(runs, organizationId, signal, () => advanceClaimed(runs, runId, signal));
+      else if (throws >= LIMITS.internalTries) outcome = await failInternally(runs, organizationId, runId);
+      else outcome = await advanceClaimed(runs, runId, signal);
       return outcome;
     } finally {
       // Its end may be committed although the answer was lost; its relatives don't know then.
@@ -35,11 +35,9 @@ export const advanceRun =
   };
 
 /** What it throws is nobody's error and comes again: whatever its journal holds, it is not looked at any more. */
-async function failInternally(runs: Runs, id: RunId): Promise<Outcome> {
-  const [row] = await runs.database.query("select organization_id from runs where id = $1", [id]);
-  if (!row) return { kind: "lost" };
+async function failInternally(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<Outcome> {
   const why = "the server could not advance this run: its log names the run's id and the reason";
-  return failRun(runs, row["organization_id"] as OrganizationId, id, WorkflowError.of("internal", why));
+  return failRun(runs, organizationId, id, WorkflowError.of("internal", why));
 }
 
 /** Ends a run whose journal is not in memory. */
@@ -50,22 +48,8 @@ async function failRun(runs: Runs, organizationId: OrganizationId, id: RunId, er
   return { kind: "done" };
 }
 
-async function withSlot(
-  runs: Runs,
-  organizationId: OrganizationId | undefined,
-  signal: AbortSignal,
-  work: () => Promise<Outcome>,
-): Promise<Outcome> {
-  if (runs.draining || !(await runs.slots.take(organizationId, signal))) return { kind: "lost" };
-  try {
-    return await work();
-  } finally {
-    runs.slots.release(organizationId);
-  }
-}
-
 async function advanceClaimed(runs: Runs, runId: RunId, signal: AbortSignal): Promise<Outcome> {
-  const claimed = await runs.claimer.add(runId);
+  const claimed = runs.draining ? undefined : await runs.claimer.add(runId);
   if (!claimed) {
     // It may have ended in a commit whose answer was lost: nobody else tells those who watch it.
     runs.hub.publish(runId, "changed");
@@ -106,7 +90,7 @@ export const executionParts = (runs: Runs): ExecutionParts => ({
   clock: runs.clock,
   random: runs.random,
   turns: runs.turns,
-  contended: () => runs.slots.contended,
+  contended: (organizationId) => runs.places.contended(organizationId),
   draining: () => runs.draining,
   readApproval: (organizationId, id) => readApproval(runs, organizationId, id),
   startChild: (request, signal) => startChild(runs, request, signal),

@@ -26,8 +26,8 @@ export type ExecutionParts = {
   clock: Clock;
   /** 0 to 1, for jitter. */
   random: () => number;
-  /** Others wait for the slot that this run holds: it gives it back at the next chance. */
-  contended: () => boolean;
+  /** Others wait for the place that a run of this organization has: it gives it back at the next chance. */
+  contended: (organizationId: OrganizationId) => boolean;
   turns: Turns;
   /** The process is ending: no new step. */
   draining: () => boolean;
@@ -64,7 +64,7 @@ export class Suspended extends Error {
 /** After this long between steps a run goes behind the others, if there are any. */
 const TURN_MS = 30_000;
 /**
- * Others wait for the slot, but to give it back and claim it again costs more than to sit out a short wait: 2,000 runs of
+ * Others wait for the place, but to give it back and claim it again costs more than to sit out a short wait: 2,000 runs of
  * thirty waits of 100 ms took twice the CPU. Both together are the longest that another organization's run waits for it.
  */
 const SHORT_WAIT_MS = 200;
@@ -105,6 +105,10 @@ export class Execution {
     return this.journal.commit(this.now());
   }
 
+  get #isContended(): boolean {
+    return this.parts.contended(this.journal.head.organizationId);
+  }
+
   evaluate(template: Template, data: Json, variables: () => Variables): Json | Promise<Json> {
     const used = template.variables.size === 0 ? {} : variables();
     try {
@@ -116,7 +120,7 @@ export class Execution {
   }
 
   /**
-   * Between two steps: lets others have the thread, and the slot when this run has had its turn; ends what a timeout has
+   * Between two steps: lets others have the thread, and the place when this run has had its turn; ends what a timeout has
    * ended; writes down what has gathered. `reference`: the step that comes next.
    */
   async breathe(signal: AbortSignal, reference: string): Promise<void> {
@@ -127,12 +131,12 @@ export class Execution {
       throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);
     }
     if (this.journal.isDue) await this.commit();
-    const leaves = this.parts.draining() || (this.now() - this.#since > TURN_MS && this.parts.contended());
+    const leaves = this.parts.draining() || (this.now() - this.#since > TURN_MS && this.#isContended);
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
   }
 
   /**
-   * Returns at `time`. A short wait is sat out in memory unless others need the slot; a very short one early in a turn
+   * Returns at `time`. A short wait is sat out in memory unless others need the place; a very short one early in a turn
    * also then.
    */
   async waitUntil(time: number, scope: Scope): Promise<void> {
@@ -140,7 +144,7 @@ export class Execution {
     const left = time - now;
     if (left <= 0) return;
     const hasTurn = left <= SHORT_WAIT_MS && Math.abs(now - this.#since) < SHORT_TURN_MS;
-    if (left > LIMITS.waitInMemoryMs || this.parts.draining() || (this.parts.contended() && !hasTurn)) {
+    if (left > LIMITS.waitInMemoryMs || this.parts.draining() || (this.#isContended && !hasTurn)) {
       return this.#wait(time, false, scope);
     }
     await this.commit();

@@ -113,7 +113,7 @@ test("a run that the engine finds before its start's answer has come is not begu
   const starting = startRun(runs, opened.caller, { agentId, input: {} });
   const row = await eventually(async () => (await database.query("select id from runs"))[0]);
   // As a sweep does that finds a run which this process holds and does not advance.
-  const advancing = advanceRun(runs)(row["id"], new AbortController().signal, undefined);
+  const advancing = advanceRun(runs)(row["id"], new AbortController().signal, opened.caller.organizationId);
   await new Promise((resolve) => setTimeout(resolve, 100));
   database.meddle = undefined;
   held.resolve();

@@ -11,6 +11,7 @@ import type { Engine } from "../engine/engine.ts";
 import { realClock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
+import { Places } from "../lib/places.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { advanceRun } from "./advance-run.ts";
 import { createRuns, type Runs } from "./runs.ts";
@@ -53,6 +54,7 @@ export async function openRuns(
     compile: compileWorkflow,
   });
   const instanceId = newId<"instance">();
+  const places = new Places({ shared: 100, own: 8 });
   const calls: Json[] = [];
   const runs = createRuns({
     database,
@@ -60,8 +62,9 @@ export async function openRuns(
     clock,
     expressions,
     instanceId,
+    places,
     log: quiet,
-    engine: engine ?? new EmbeddedEngine({ database, clock, log: quiet, instanceId }),
+    engine: engine ?? new EmbeddedEngine({ database, clock, log: quiet, instanceId, places }),
     calls: {
       http: {
         prepare: (values: JsonObject) => values,

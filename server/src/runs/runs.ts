@@ -4,9 +4,8 @@ import type { Expressions } from "../definition/expressions/expressions.ts";
 import type { Engine, Outcome } from "../engine/engine.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ApprovalId, InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
-import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
-import { Slots } from "../lib/slots.ts";
+import type { Places } from "../lib/places.ts";
 import { Hub } from "../realtime/hub.ts";
 import type { Notice as RunNotice, Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
@@ -27,6 +26,8 @@ export type RunsOptions = {
   random: () => number;
   log: Log;
   instanceId: InstanceId;
+  /** In memory, for runs; the engine's too. */
+  places: Places;
   notices: Pick<Notices, "send">;
   /** Whether the disk has room for another run. */
   hasSpace: () => boolean;
@@ -41,7 +42,6 @@ export type Begun = { follow(signal: AbortSignal): Promise<Outcome> };
 export type Runs = RunsOptions & {
   writer: Writer;
   claimer: Claimer;
-  slots: Slots;
   turns: Turns;
   /** By run id. */
   hub: Hub<Notice>;
@@ -61,14 +61,10 @@ export type Runs = RunsOptions & {
   mended: boolean;
 };
 
-/** What one organization may have of the runs in memory. */
-const MOST_SHARE = 0.9;
-
 export const createRuns = (options: RunsOptions): Runs => ({
   ...options,
   writer: createWriter(options.database),
   claimer: createClaimer(options.database, options.instanceId, options.clock),
-  slots: new Slots(LIMITS.runsInMemory, MOST_SHARE),
   turns: new Turns(options.clock),
   hub: new Hub(),
   changes: new Hub(),

@@ -1,5 +1,5 @@
 /**
- * Accepts a run: answered only after its commit. When a slot is free the start takes its claim in the same statement
+ * Accepts a run: answered only after its commit. When a place is free the start takes its claim in the same statement
  * and the run goes on in this process at once, so its first effect's step is committed with it.
  */
 import type { Published } from "../agents/published.ts";
@@ -87,7 +87,7 @@ async function accept(
   key: IdempotencyKey | undefined,
   waits: boolean,
 ): Promise<Head> {
-  const claims = isDueNow(head) && runs.engine.executing && runs.slots.tryTake(head.organizationId);
+  const claims = isDueNow(head) && runs.engine.executing && runs.places.tryTake(head.organizationId);
   if (claims) Object.assign(head, { status: "running", startedAt: head.createdAt, epoch: 1 });
   const journal = new Journal({
     head,
@@ -125,7 +125,6 @@ async function begin(runs: Runs, journal: Journal, version: Published, waits: bo
   runs.loaded.set(head.id, execution);
   const outcome = execute(execution).finally(() => {
     if (runs.loaded.get(head.id) === execution) runs.loaded.delete(head.id);
-    runs.slots.release(head.organizationId);
   });
   outcome.catch(() => {});
   // Before the commit: from then on the engine may find the run, and must not take it for one that nobody advances.
@@ -143,8 +142,13 @@ async function begin(runs: Runs, journal: Journal, version: Published, waits: bo
     isOver = isFinal(journal.committed.status);
     goesOn = !isOver && runs.engine.executing;
   } finally {
-    if (goesOn) runs.engine.wake(head.id, { organizationId: head.organizationId });
-    // Failed, or another process executes by now; then its next commit would be refused anyway.
-    else if (runs.begun.delete(head.id) && !isOver) controller.abort(new Error("nobody follows"));
+    const { id, organizationId } = head;
+    if (goesOn) runs.engine.wake(id, { organizationId, hasPlace: true });
+    else {
+      // Failed, or another process executes by now; then its next commit would be refused anyway.
+      if (runs.begun.delete(id) && !isOver) controller.abort(new Error("nobody follows"));
+      const release = (): void => runs.places.release(organizationId);
+      outcome.then(release, release);
+    }
   }
 }

@@ -66,7 +66,8 @@ const LIST_SESSION = `${SESSION} set statement_timeout = '30s';`;
  * without these it may hash or scan a whole partition.
  */
 const HOT_SESSION = `${SESSION} set statement_timeout = '30s'; set plan_cache_mode = force_generic_plan;
-set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set enable_bitmapscan = off;`;
+set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off; set enable_bitmapscan = off;
+set enable_incremental_sort = off;`;
 
 const JSON_OID = 114;
 const INT8_OID = 20;

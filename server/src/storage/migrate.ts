@@ -5,12 +5,14 @@ import { OperatorError } from "../lib/errors.ts";
 import type { Database } from "./database.ts";
 import * as start from "./migrations/0001-start.ts";
 import * as afterCrashes from "./migrations/0002-after-crashes.ts";
+import * as turns from "./migrations/0003-turns.ts";
 import * as knownAddresses from "./migrations/0004-known-addresses.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
   "0001-start": start,
   "0002-after-crashes": afterCrashes,
+  "0003-turns": turns,
   "0004-known-addresses": knownAddresses,
 };
 

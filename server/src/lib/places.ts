@@ -1,0 +1,93 @@
+/**
+ * Places in memory for runs, and who may have the next one. A run with a call in flight can't be put out of its place, so
+ * each organization has a few that nobody else can have: its first runs wait for no other's calls, for any number of
+ * organizations. The rest is shared: an organization may have so many of it for each that stays free (Choudhury and
+ * Hahne's dynamic threshold): one alone has nearly all, the next ones share what it leaves, and get more of it as it ends.
+ *
+ * Nothing queues here. A run that finds no place stays in the table; its organization waits, in the order of turns.
+ */
+import type { OrganizationId } from "./ids.ts";
+
+/** So many shared places has an organization for each that is free: one alone nine tenths. */
+const TAKEN_FOR_EACH_FREE = 9;
+
+export class Places {
+  /** Called when an organization that waits may have a place again. */
+  freed: (() => void) | undefined;
+  readonly #own: number;
+  /** Of the shared ones; below zero when more were taken than there are. */
+  #free: number;
+  readonly #taken = new Map<OrganizationId, number>();
+  /** Organizations with due runs that found no place. */
+  readonly #waiting = new Set<OrganizationId>();
+
+  constructor({ shared, own }: { shared: number; own: number }) {
+    this.#free = shared;
+    this.#own = own;
+  }
+
+  /** How many places the organization may take now. */
+  room(organizationId: OrganizationId): number {
+    const taken = this.#taken.get(organizationId) ?? 0;
+    const shared = Math.max(0, taken - this.#own);
+    // As many as may be taken one after the other, each while fewer are taken than the free ones allow.
+    const more = Math.ceil((TAKEN_FOR_EACH_FREE * this.#free - shared) / (TAKEN_FOR_EACH_FREE + 1));
+    return Math.max(0, this.#own - taken) + Math.max(0, more);
+  }
+
+  /** A place for a new run, not past those of its organization that wait. */
+  tryTake(organizationId: OrganizationId): boolean {
+    if (this.#waiting.has(organizationId) || this.room(organizationId) === 0) return false;
+    this.take(organizationId);
+    return true;
+  }
+
+  /** A place for a run that waited; the others' turns come first then. */
+  tryTakeWaiting(organizationId: OrganizationId): boolean {
+    if (this.room(organizationId) === 0) return false;
+    this.take(organizationId);
+    if (this.#waiting.delete(organizationId)) this.#waiting.add(organizationId);
+    return true;
+  }
+
+  /** Whatever is free: for a run that was in memory before, and must be again. */
+  take(organizationId: OrganizationId): void {
+    const taken = this.#taken.get(organizationId) ?? 0;
+    if (taken >= this.#own) this.#free--;
+    this.#taken.set(organizationId, taken + 1);
+  }
+
+  release(organizationId: OrganizationId): void {
+    const taken = this.#taken.get(organizationId)!;
+    if (taken > this.#own) this.#free++;
+    if (taken === 1) this.#taken.delete(organizationId);
+    else this.#taken.set(organizationId, taken - 1);
+    if (this.#waiting.size > 0) this.freed?.();
+  }
+
+  /** The organization has due runs without a place. */
+  wait(organizationId: OrganizationId): void {
+    this.#waiting.add(organizationId);
+  }
+
+  /** It has none any more. */
+  leave(organizationId: OrganizationId): void {
+    this.#waiting.delete(organizationId);
+  }
+
+  get someWait(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Organizations that wait and may have places now, with how many, in the order of their turns. */
+  turns(): { organizationId: OrganizationId; room: number }[] {
+    const turns = Array.from(this.#waiting, (organizationId) => ({ organizationId, room: this.room(organizationId) }));
+    return turns.filter(({ room }) => room > 0);
+  }
+
+  /** Whether a place of this organization is of use to others, its own runs among them. */
+  contended(organizationId: OrganizationId): boolean {
+    if (this.#waiting.size === 0) return false;
+    return this.#waiting.has(organizationId) || (this.#taken.get(organizationId) ?? 0) > this.#own;
+  }
+}
