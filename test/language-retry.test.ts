@@ -1,7 +1,9 @@
 /** The language over the wire: `retry`. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodeId } from "../server/src/lib/ids.ts";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
 import { agentOf, decide, ENDED, readRun, runOf, stepsOf, until } from "./runs.ts";
 
 let server: TestServer;
@@ -100,34 +102,50 @@ test("when and exceptWhen of the policy decide whether it is tried again", async
   }
 });
 
-/** The pauses between the attempts of the first step, ms. */
-const pausesOf = (run: Data): number[] =>
-  run.steps[1].attempts.slice(1).map((attempt: Data, index: number) => {
-    const before = run.steps[1].attempts[index];
-    return Date.parse(attempt.finishedAt) - Date.parse(before.finishedAt);
+/** Between the end of each try and the time at which the next is due, ms: as it is written down, to the millisecond. */
+async function delaysOf(policy: string): Promise<number[]> {
+  const id = await start(server, await agentOf(server, flaky(`${policy}, limit: {attempt: {count: 3}}`)), {
+    failures: 9,
   });
+  const client = await connectTo(server);
+  const delays: number[] = [];
+  while (delays.length < 3) {
+    const row = await eventually(async () => {
+      const { rows } = await client.query(
+        `select extract(epoch from wake_at - max(a.finished_at)) * 1000 as ms, count(*) as tries
+           from runs r join attempts a on a.run_id = r.id and a.number = 1
+          where r.id = $1 and owner is null and wake_at is not null group by r.id, r.wake_at`,
+        [decodeId("run", id)],
+      );
+      return rows[0] && Number(rows[0].tries) === delays.length + 1 && rows[0];
+    });
+    delays.push(Number(row.ms));
+    await server.clock.advance(delays.at(-1)!);
+  }
+  await client.end();
+  await until(server, id, "failed");
+  return delays;
+}
 
 test.each([
-  ["constant", "delay: {milliseconds: 60}, backoff: {constant: {}}", [60, 60, 60]],
-  ["linear", "delay: {milliseconds: 40}, backoff: {linear: {increment: {milliseconds: 30}}}", [40, 70, 100]],
-  ["linear without increment", "delay: {milliseconds: 40}, backoff: {linear: {}}", [40, 80, 120]],
-  ["exponential", "delay: {milliseconds: 30}, backoff: {exponential: {factor: 3}}", [30, 90, 270]],
+  ["constant", "delay: PT6S, backoff: {constant: {}}", [6_000, 6_000, 6_000]],
+  ["linear", "delay: PT4S, backoff: {linear: {increment: PT3S}}", [4_000, 7_000, 10_000]],
+  ["linear without increment", "delay: PT4S, backoff: {linear: {}}", [4_000, 8_000, 12_000]],
+  ["exponential", "delay: PT3S, backoff: {exponential: {factor: 3}}", [3_000, 9_000, 27_000]],
   [
     "exponential with a longest",
-    "delay: {milliseconds: 30}, backoff: {exponential: {factor: 3, maxDelay: {milliseconds: 100}}}",
-    [30, 90, 100],
+    "delay: PT3S, backoff: {exponential: {factor: 3, maxDelay: PT10S}}",
+    [3_000, 9_000, 10_000],
   ],
-  [
-    "with jitter",
-    "delay: {milliseconds: 30}, jitter: {from: {milliseconds: 20}, to: {milliseconds: 40}}",
-    [50, 50, 50],
-  ],
-])("delays: %s", async (_, policy, least) => {
-  const run = await runOf(server, flaky(`${policy}, limit: {attempt: {count: 3}}`), { failures: 3 });
-  const pauses = pausesOf(run);
-  expect(pauses).toHaveLength(3);
-  // The last pause is no shorter than said; a busy machine may make it longer.
-  for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(least[index]!);
+])("delays: %s", async (_, policy, delays) => expect(await delaysOf(policy)).toEqual(delays));
+
+test("delays: with jitter between its least and its most, not always the same", async () => {
+  const delays = await delaysOf("delay: PT3S, jitter: {from: PT2S, to: PT4S}");
+  for (const delay of delays) {
+    expect(delay).toBeGreaterThanOrEqual(5_000);
+    expect(delay).toBeLessThanOrEqual(7_000);
+  }
+  expect(new Set(delays).size).toBeGreaterThan(1);
 });
 
 test("limit.duration: no try begins after it", async () => {

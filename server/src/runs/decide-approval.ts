@@ -68,7 +68,8 @@ async function decide(
     `with r as (
        update runs_${partitionOf(runs.database, approval.runId)} set wake_seq = wake_seq + 1, wake_at = ${AT_ONCE_SQL}
         where id = $3 and organization_id = $1 and status in (${OPEN_STATUSES_SQL}) and exists (
-          select 1 from approvals where organization_id = $1 and id = $2 and status = 'open')
+          select 1 from approvals
+           where organization_id = $1 and id = $2 and status = 'open' and (expires_at is null or expires_at > $4))
         returning id)
      update approvals set status = $5, decided_at = $4, decided_by_kind = $6, decided_by_id = $7, comment = $8, answer = $9
       where organization_id = $1 and id = $2 and status = 'open' and (expires_at is null or expires_at > $4)

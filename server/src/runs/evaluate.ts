@@ -8,13 +8,11 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../lib/durations.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { LONGEST_MS } from "./back-off.ts";
 import type { Execution } from "./execution.ts";
 import type { JournalStep } from "./loaded-run.ts";
 import type { Scope } from "./scope.ts";
 import { moment, runtimeOf } from "./variables.ts";
-
-/** No wait, timeout or delay is longer than a run may last. */
-export const LONGEST_MS = LIMITS.runtimeDays * 86_400_000;
 
 /** `$context`, `$task`, `$workflow`, `$runtime` and what the scope adds, made when an expression asks for any. */
 export function taskVariables(execution: Execution, task: PlanTask, step: JournalStep, scope: Scope): () => Variables {

@@ -124,3 +124,28 @@ test("a decision that comes too late wakes nobody", async () => {
   await expect(decide()).rejects.toThrow(/approved already/);
   expect(await database.query("select wake_seq, revision from runs where id = $1", [id])).toEqual(before);
 });
+
+test("a decision at the end of its time or after it is refused and moves nothing; a millisecond before it counts", async () => {
+  const { organizationId } = opened.caller;
+  for (const [late, wins] of [
+    [-1, true],
+    [0, false],
+    [60_000, false],
+  ] as const) {
+    const id = await start(ASK, "paused");
+    const [approval] = await database.query("select id, expires_at from approvals where run_id = $1", [id]);
+    const moved = async () => (await database.query("select wake_seq, wake_at from runs where id = $1", [id]))[0];
+    const before = await moved();
+    const now = (approval!["expires_at"] as Date).getTime() + late;
+    const runs = { ...unheard(), clock: { ...opened.runs.clock, now: () => now } };
+    const decision = decideApproval(runs, opened.caller, { approvalId: approval!["id"], decision: "approve" });
+    if (wins) {
+      expect((await decision).status).toBe("approved");
+      expect(await moved()).not.toEqual(before);
+    } else {
+      await expect(decision).rejects.toThrow("the approval has expired");
+      expect(await moved()).toEqual(before);
+    }
+    await cancelRun(runs, organizationId, id);
+  }
+});

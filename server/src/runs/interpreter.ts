@@ -9,6 +9,7 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
 import type { Json } from "../lib/json.ts";
 import { runApproval } from "./approval-task.ts";
+import { LONGEST_MS } from "./back-off.ts";
 import { runCall } from "./call-task.ts";
 import {
   asDuration,
@@ -16,7 +17,6 @@ import {
   checked,
   evaluated,
   limited,
-  LONGEST_MS,
   outputOf,
   sized,
   taskVariables,

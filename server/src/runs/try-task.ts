@@ -4,10 +4,11 @@ import type { Block, Body, Catch, PlanTask, Retry } from "../definition/plan.ts"
 import { lastSegment, WorkflowError, type ErrorFields } from "../definition/workflow-error.ts";
 import { isObject, type Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { delayBefore, type BackOff } from "./back-off.ts";
 import { runCall } from "./call-task.ts";
 import type { Execution } from "./execution.ts";
 import type { Frame } from "./frame.ts";
-import { asDuration, asWorkflowError, evaluated, LONGEST_MS, outputOf, taskVariables } from "./evaluate.ts";
+import { asDuration, asWorkflowError, evaluated, outputOf, taskVariables } from "./evaluate.ts";
 import type { JournalStep } from "./loaded-run.ts";
 import { inside, withDeadline, type Result, type Scope } from "./scope.ts";
 import { truthy } from "./variables.ts";
@@ -158,24 +159,25 @@ async function retryDelay(
   if (!(await allowed(execution, retry, error, variables))) return undefined;
   const span = async (template: Retry["delay"]): Promise<number> =>
     template ? asDuration(await evaluated(execution, template, error, variables)) : 0;
-  const jitter = retry.jitter && { from: await span(retry.jitter.from), to: await span(retry.jitter.to) };
-  const delay =
-    backedOff(
-      retry,
-      await span(retry.delay),
-      again,
-      retry.backoff.is === "linear" ? await span(retry.backoff.increment) : 0,
-    ) + (jitter ? jitter.from + execution.parts.random() * Math.max(0, jitter.to - jitter.from) : 0);
-  const most =
-    retry.backoff.is === "exponential" && retry.backoff.maxDelay ? await span(retry.backoff.maxDelay) : Infinity;
-  const ms = Math.round(Math.min(delay, most));
+  const backOff: BackOff = {
+    ...(retry.jitter && { jitter: { from: await span(retry.jitter.from), to: await span(retry.jitter.to) } }),
+    delay: await span(retry.delay),
+    growth: await growthOf(retry.backoff, span),
+  };
+  const ms = delayBefore(backOff, again, execution.parts.random());
   if (retry.duration && execution.now() + ms > state.firstTryAt! + (await span(retry.duration))) return undefined;
   return ms;
 }
 
-/** The delay before try `again + 1`: constant, `+ increment` (the delay itself without one) or `× factor` a time. */
-function backedOff(retry: Retry, delay: number, again: number, increment: number): number {
-  if (retry.backoff.is === "linear") return delay + (again - 1) * (increment || delay);
-  if (retry.backoff.is !== "exponential" || delay === 0) return delay;
-  return Math.min(delay * retry.backoff.factor ** (again - 1), LONGEST_MS);
+async function growthOf(
+  backoff: Retry["backoff"],
+  span: (template: Retry["delay"]) => Promise<number>,
+): Promise<BackOff["growth"]> {
+  if (backoff.is === "linear") return { is: "linear", increment: await span(backoff.increment) };
+  if (backoff.is === "constant") return backoff;
+  return {
+    is: "exponential",
+    factor: backoff.factor,
+    most: backoff.maxDelay ? await span(backoff.maxDelay) : Infinity,
+  };
 }
