@@ -2,7 +2,7 @@
  * `npm run bench`: the figures of README.md, measured and printed. Starts everything itself on loopback, in temporary
  * folders and on free ports; ends within a quarter of an hour.
  *
- *     --only three,call,start,memory,ready,recovery,mastra,scale,subscribers,resume   some of it
+ *     --only three,call,start,memory,ready,recovery,mastra,scale,subscribers,resume,growth   some of it
  *     --quick     one short round: to see that it works, not for figures
  *     --profile   where the server's CPU goes during `three`, 16 at once; with `--only call` during that
  *
@@ -10,6 +10,7 @@
  */
 import { parseArgs } from "node:util";
 import { tableOf } from "./figures.ts";
+import { measureGrowth } from "./growth.ts";
 import { endEverything, startFloor, startServer, startSinkProcess, temporaryFolder } from "./launch.ts";
 import { startGenerator, type Generator } from "./load.ts";
 import { measureMastra } from "./mastra.ts";
@@ -24,7 +25,7 @@ import { makeWorld } from "./world.ts";
 
 const FULL: Effort = { rounds: 3, togetherMs: 5_000, aloneMs: 3_000, warmUpMs: 6_000 };
 const QUICK: Effort = { rounds: 1, togetherMs: 2_000, aloneMs: 1_000, warmUpMs: 1_000 };
-const LONGEST_MS = 15 * 60_000;
+const LONGEST_MS = 25 * 60_000;
 
 const SPEED = { three: measureThree, call: measureCall, start: measureStarts };
 const ONCE = {
@@ -35,6 +36,7 @@ const ONCE = {
   scale: measureScale,
   subscribers: measureSubscribers,
   resume: measureResume,
+  growth: measureGrowth,
 };
 type Part = keyof typeof SPEED | keyof typeof ONCE;
 const PARTS = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];
@@ -95,7 +97,8 @@ async function main(): Promise<void> {
   const measured = await measureAll(options);
   const figures = measured.flatMap((one) => one.figures);
   const details = Object.assign({}, ...measured.map((one) => one.details)) as Record<string, unknown>;
-  const table = `${aboutLine(about)}\n\n${tableOf(figures)}`;
+  const tables = [tableOf(figures), ...measured.flatMap((one) => one.table ?? [])];
+  const table = [aboutLine(about), ...tables].join("\n\n");
   console.log(table);
   if (options.quick || options.only.length < PARTS.length) return;
   writeReadme("figures", table);

@@ -95,6 +95,7 @@ export type ServerOptions = {
   port?: number;
   node?: string;
   flags?: string[];
+  env?: Record<string, string>;
 };
 
 export type Server = {
@@ -117,12 +118,12 @@ export const serverSettings = (dataFolder: string, port: number): Record<string,
 });
 
 /** The built server on a free port, as `npm start` starts it. */
-export async function startServer({ folder, port = 0, node, flags = [] }: ServerOptions): Promise<Server> {
+export async function startServer({ folder, port = 0, node, flags = [], env }: ServerOptions): Promise<Server> {
   const dataFolder = path.join(folder, "data");
   const { child, ready, readyMs, spawnedAt } = await start({
     file: path.join(ROOT, "server/dist/main.js"),
     flags: [...SERVER_FLAGS, ...flags],
-    env: serverSettings(dataFolder, port),
+    env: { ...serverSettings(dataFolder, port), ...env },
     ready: /^ready at (http:\S+)$/,
     ...(node && { node }),
   });

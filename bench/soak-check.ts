@@ -5,7 +5,13 @@ import { STEPS, type SoakSink } from "./soak-sink.ts";
 import { KINDS, type Kind, type Stream } from "./soak-stream.ts";
 import { graphql, openRuns, type World } from "./world.ts";
 
-export type Verdict = { what: string; found: number; allowed: number };
+export type Verdict = { what: string; found: number } & ({ allowed: number } | { least: number });
+
+export const isKept = (verdict: Verdict): boolean =>
+  "least" in verdict ? verdict.found >= verdict.least : verdict.found <= verdict.allowed;
+
+/** So that a soak says something about calls: a thousand in a full one of fifty kills. */
+const CUT_PER_KILL = 20;
 
 const SETTLE_POLL_MS = 200;
 const PAGE = `query ($agentId: ID!, $after: String) {
@@ -41,7 +47,10 @@ async function statuses(server: Server, world: World, kind: Kind): Promise<Map<s
 export type Subjects = { server: Server; world: World; stream: Stream; sink: SoakSink };
 
 /** `repeatsAllowed`: how many calls could have been under way at the kills. */
-export async function check({ server, world, stream, sink }: Subjects, repeatsAllowed: number): Promise<Verdict[]> {
+export async function check(
+  { server, world, stream, sink }: Subjects,
+  { kills, repeatsAllowed }: { kills: number; repeatsAllowed: number },
+): Promise<Verdict[]> {
   const count = { lost: 0, notCompleted: 0, extra: 0, missing: 0 };
   for (const kind of KINDS) {
     const found = await statuses(server, world, kind);
@@ -65,6 +74,7 @@ export async function check({ server, world, stream, sink }: Subjects, repeatsAl
     { what: "steps of acknowledged runs never called", found: count.missing, allowed: 0 },
     { what: "finished steps called again", found: sink.finishedCalledAgain(), allowed: 0 },
     { what: "repeated calls with another Idempotency-Key", found: sink.keysChanged(), allowed: 0 },
+    { what: "calls cut by kills", found: sink.cut(), least: kills * CUT_PER_KILL },
     { what: "calls repeated after a kill", found: sink.repeats(), allowed: repeatsAllowed },
   ];
 }

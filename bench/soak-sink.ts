@@ -1,4 +1,7 @@
-/** What `call` posts to during the soak: notes each request by run and step, and whether one came again that had ended. */
+/**
+ * What `call` posts to during the soak: notes each request by run and step, and whether one came again that had ended. It
+ * answers after 50 ms, so that kills fall into calls.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,15 +18,21 @@ export type SoakSink = {
   keysChanged(): number;
   /** Requests of a step whose next step had been called before: its end was committed, so it should never be called again. */
   finishedCalledAgain(): number;
-  /** Runs that have called and not yet made their last call. */
+  /** Runs that have called and whose last answer is not yet surely committed. */
   underWay(): number;
+  /** Calls whose socket was closed before the answer. */
+  cut(): number;
 } & AsyncDisposable;
 
 export const STEPS = 3;
+const ANSWER_MS = 50;
+/** From the last answer to its commit, at most. */
+const COMMIT_MS = 1_000;
 
 export async function startSoakSink(): Promise<SoakSink> {
   const runs = new Map<string, Calls>();
-  const counts = { repeats: 0, keysChanged: 0, finishedCalledAgain: 0, last: 0 };
+  const counts = { repeats: 0, keysChanged: 0, finishedCalledAgain: 0, cut: 0 };
+  const ended = new Set<string>();
 
   const note = (run: string, step: number, key: string | undefined): void => {
     let calls = runs.get(run);
@@ -32,7 +41,6 @@ export async function startSoakSink(): Promise<SoakSink> {
     calls.requests[step - 1] = before + 1;
     if (before === 0) {
       calls.keys[step - 1] = key;
-      if (step === STEPS) counts.last++;
       return;
     }
     counts.repeats++;
@@ -43,9 +51,17 @@ export async function startSoakSink(): Promise<SoakSink> {
   const server = createServer((request, response) => {
     const query = new URLSearchParams(request.url!.split("?", 2)[1]);
     const key = request.headers["idempotency-key"];
-    note(query.get("run")!, Number(query.get("step")), typeof key === "string" ? key : undefined);
+    const [run, step] = [query.get("run")!, Number(query.get("step"))];
+    note(run, step, typeof key === "string" ? key : undefined);
     request.resume();
-    response.writeHead(200, { "content-type": "application/json", "content-length": 11 }).end('{"ok":true}');
+    const timer = setTimeout(() => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": 11 }).end('{"ok":true}');
+    }, ANSWER_MS);
+    response.once("close", () => {
+      clearTimeout(timer);
+      if (!response.writableFinished) counts.cut++;
+      else if (step === STEPS) setTimeout(() => ended.add(run), COMMIT_MS).unref();
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -55,7 +71,8 @@ export async function startSoakSink(): Promise<SoakSink> {
     repeats: () => counts.repeats,
     keysChanged: () => counts.keysChanged,
     finishedCalledAgain: () => counts.finishedCalledAgain,
-    underWay: () => runs.size - counts.last,
+    underWay: () => runs.size - ended.size,
+    cut: () => counts.cut,
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();

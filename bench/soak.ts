@@ -16,7 +16,7 @@ import { markdown, short } from "./figures.ts";
 import { endEverything, startServer, temporaryFolder, type Server } from "./launch.ts";
 import { median } from "./measure.ts";
 import { aboutLine, machine, today, writeReadme, writeResult } from "./report.ts";
-import { check, untilSettled, type Verdict } from "./soak-check.ts";
+import { check, isKept, untilSettled, type Verdict } from "./soak-check.ts";
 import { startSoakSink, type SoakSink } from "./soak-sink.ts";
 import { startStream, type Stream } from "./soak-stream.ts";
 import { makeWorld } from "./world.ts";
@@ -96,7 +96,10 @@ async function soak(options: Options): Promise<boolean> {
   const streamMs = performance.now() - since;
   say(`${stream.count()} starts acknowledged; waiting for the last runs`);
   await untilSettled(supervised.server, world, SETTLE_MS);
-  const verdicts = await check({ server: supervised.server, world, stream, sink }, underWay);
+  const verdicts = await check(
+    { server: supervised.server, world, stream, sink },
+    { kills: options.kills, repeatsAllowed: underWay },
+  );
   const { outagesMs } = stream;
   const facts = {
     acknowledged: stream.count(),
@@ -115,16 +118,16 @@ async function soak(options: Options): Promise<boolean> {
     writeReadme("soak", `${aboutLine(about)}\n\n${text}`);
     say(`written to ${writeResult(`soak-${today()}`, { ...about, ...facts, verdicts })}`);
   }
-  return verdicts.every(({ found, allowed }) => found <= allowed);
+  return verdicts.every(isKept);
 }
 
 function textOf(facts: Record<string, unknown>, verdicts: Verdict[]): string {
   const lines = Object.entries(facts).map(([name, value]) => `- ${name}: ${JSON.stringify(value, tidy)}`);
-  const rows = verdicts.map(({ what, found, allowed }) => ({
-    what,
-    found: short(found),
-    allowed: short(allowed),
-    kept: found <= allowed ? "yes" : "NO",
+  const rows = verdicts.map((verdict) => ({
+    what: verdict.what,
+    found: short(verdict.found),
+    allowed: "least" in verdict ? `≥ ${short(verdict.least)}` : short(verdict.allowed),
+    kept: isKept(verdict) ? "yes" : "NO",
   }));
   return `${lines.join("\n")}\n\n${markdown(["what", "found", "allowed", "kept"], rows)}`;
 }

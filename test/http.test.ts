@@ -145,7 +145,7 @@ describe("bodies", () => {
     response.resume();
   });
 
-  test("that never end do not keep others waiting", async () => {
+  test("that never end do not keep others waiting for 250 ms", async () => {
     const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
     socket.write(
       "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",

@@ -23,7 +23,7 @@ const each = (items: string, tasks: string, more = ""): string =>
 const sortedStepsOf = (run: Data): string[] => stepsOf(run).toSorted();
 
 describe("fork", () => {
-  test("each branch has the task's input, all run at once, the outputs stand in their order", async () => {
+  test("each branch has the task's input, all run at once (within 10 s together), the outputs stand in their order", async () => {
     const since = performance.now();
     const run = await runOf(
       server,

@@ -202,7 +202,7 @@ do:
   }
 });
 
-test("cancel during a call closes its socket within a second", async () => {
+test("cancel during a call closes its socket within 10 s", async () => {
   const id = await start(
     server,
     await agentOf(server, call(`method: get, endpoint: '${sink.url}/delay/30000?run=c&step=1'`)),
@@ -230,7 +230,7 @@ test("a timeout closes the socket, too", async () => {
   await eventually(() => sink.summary().abandoned === abandoned + 1);
 });
 
-test("expressions that never end or fill memory fail their steps, and others are answered meanwhile", async () => {
+test("expressions that never end or fill memory fail their steps, and others are answered within 2.5 s meanwhile", async () => {
   const hostile = await Promise.all(
     [
       "last(repeat(.))",

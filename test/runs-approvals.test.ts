@@ -206,7 +206,7 @@ test("one question after the other, in a loop; each has its own approval", async
   expect(run.approvals.nodes.map(({ status }: Data) => status)).toEqual(["approved", "approved", "approved"]);
 });
 
-test("a decision is heard at once while another branch goes on", async () => {
+test("a decision is heard before another branch, of 4 s, has ended", async () => {
   const id = await asking(`
 do:
   - both:

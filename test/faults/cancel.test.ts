@@ -44,7 +44,7 @@ async function expectFinal(ids: string[]): Promise<void> {
   await expectSound();
 }
 
-test("during calls of 30 s, its own and its children's: the sockets close within a second, no later step is reached", async () => {
+test("during calls of 30 s, its own and its children's: the sockets close within 1 s, no later step is reached", async () => {
   sink.reset();
   const after = "{after: {set: {reached: true}}}";
   await agentOf(server, `do: [${call("deep", "/delay/30000")}, ${after}]`, "grandchild");
@@ -173,7 +173,7 @@ test("racing a decision, and two decisions at once: one of them counts", async (
   await expectSound();
 }, 60_000);
 
-test("cancelRuns of 1,000 runs in every state; what the filter leaves out goes on", async () => {
+test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leaves out goes on", async () => {
   const RUNS = 1_000;
   const other = await start(server, await publish(server, "patient"));
   const agentId = await agentOf(

@@ -16,7 +16,7 @@ afterAll(() => pair[Symbol.asyncDispose]());
 
 const call = (behaviour: string, name = "post"): string => callTask(pair.sink, behaviour, name);
 
-test("what is started at either is executed by one, without waiting for a sweep", async () => {
+test("what is started at either is executed by one within 4 s, without waiting for a sweep", async () => {
   const { executor, standby } = await rolesOf(pair);
   const three = await publish(executor, "three");
   const since = performance.now();
@@ -52,7 +52,7 @@ test("subscriptions at the one that stands by: what the other does, the final st
   expect(finals.map(({ runEvents }) => runEvents.step.number)).toEqual([1, 2]);
 });
 
-test("a cancel at the one closes the socket of the other's call within a second", async () => {
+test("a cancel at the one closes the socket of the other's call within 1 s", async () => {
   const { executor, standby } = await rolesOf(pair);
   const id = await startAt(executor, await agentOf(executor, `do: [${call("/delay/30000")}, {after: {set: {n: 1}}}]`));
   await eventually(() => pair.sink.summary().waiting === 1);
@@ -63,7 +63,7 @@ test("a cancel at the one closes the socket of the other's call within a second"
   expect(stepsOf(await readRun(executor, id))).toEqual(["post cancelled"]);
 });
 
-test("an approval decided at the one lets the other go on at once; a second decision is CONFLICT at either", async () => {
+test("an approval decided at the one lets the other go on and end within 2 s; a second decision is CONFLICT at either", async () => {
   const { executor, standby } = await rolesOf(pair);
   const id = await startAt(standby, await publish(executor, "approve"));
   const approvalId = (await until(standby, id, "paused")).approvals.nodes[0].id;

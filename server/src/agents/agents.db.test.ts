@@ -144,7 +144,7 @@ describe("publishing", () => {
     ["a title with a lone surrogate", definitionOf({ title: "a\ud800b" })],
     ["an endless title", definitionOf({ title: "x".repeat(LIMITS.nameCharacters + 1) })],
     ["an endless version", definitionOf({ version: `1.0.0-${"a".repeat(1_000)}` })],
-  ])("%s is refused within a second and leaves nothing", async (_, definition) => {
+  ])("%s is refused within 1 s and leaves nothing", async (_, definition) => {
     const { caller, project } = await makeWorld(auth);
     const start = performance.now();
     await expect(publishAgent(agents, caller, { projectId: project.id, definition })).rejects.toMatchObject({

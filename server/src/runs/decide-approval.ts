@@ -72,8 +72,7 @@ async function decide(
            where organization_id = $1 and id = $2 and status = 'open' and (expires_at is null or expires_at > $4))
         returning id)
      update approvals set status = $5, decided_at = $4, decided_by_kind = $6, decided_by_id = $7, comment = $8, answer = $9
-      where organization_id = $1 and id = $2 and status = 'open' and (expires_at is null or expires_at > $4)
-        and run_id in (select id from r)
+      where organization_id = $1 and id = $2 and status = 'open' and run_id in (select id from r)
       returning *`,
     [
       approval.organizationId,

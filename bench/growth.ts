@@ -1,0 +1,137 @@
+/**
+ * What grows with its input: each operation with a quarter, half and all of the largest input that it takes, in processor
+ * time of the whole server. Linear is 4 from a quarter to all of it, quadratic 16.
+ */
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { markdown, short } from "./figures.ts";
+import { growthCases } from "./growth-cases.ts";
+import { startServer, temporaryFolder, type Server } from "./launch.ts";
+import type { Generator } from "./load.ts";
+import { nanosecondsOf } from "./processes.ts";
+import type { Measured } from "./speed.ts";
+import { makeWorld, type World } from "./world.ts";
+
+export type Subject = { server: Server; world: World & { projectId: string }; sinkUrl: string };
+
+/** `prepare` is not measured; what it answers is, until it resolves. */
+export type GrowthCase = {
+  operation: string;
+  /** What there is `full` of. */
+  input: string;
+  full: number;
+  prepare: (subject: Subject, size: number) => Promise<() => Promise<unknown>>;
+  /** `kill -9` and a restart come between: what takes the run up again counts. */
+  restarts?: boolean;
+};
+
+const PARTS = [1 / 4, 1 / 2, 1];
+/** Of four, and as much as `n log n` and what a small one leaves uncompiled make of it. */
+const MOST_RATIO = 6;
+/** Less than this is what any request costs. */
+const FLOOR_MS = 4;
+const MOST_STRETCH_MS = 100;
+const QUICK = 1 / 20;
+
+type Cost = { cpuMs: number; stretchMs: number };
+type Row = { operation: string; input: string; full: number; costs: Cost[] };
+
+export async function measureGrowth(_: Generator, sinkUrl: string, isQuick = false): Promise<Measured> {
+  const rows: Row[] = [];
+  for (const one of growthCases) {
+    const full = isQuick ? Math.ceil(one.full * QUICK) : one.full;
+    rows.push({ ...one, full, costs: await measureCase({ ...one, full }, sinkUrl) });
+    process.stderr.write(`${lineOf(rows.at(-1)!).join("  ")}\n`);
+  }
+  const steep = rows.filter((row) => ratioOf(row) > MOST_RATIO);
+  return {
+    figures: [
+      { figure: "operations that grow faster than their input", unit: "", ours: steep.length, aim: { most: 0 } },
+      {
+        figure: "longest stretch of the main thread for the largest inputs",
+        unit: "ms",
+        ours: Math.max(...rows.flatMap(({ costs }) => costs.map(({ stretchMs }) => stretchMs))),
+        aim: { most: MOST_STRETCH_MS },
+      },
+    ],
+    table: tableOf(rows),
+    details: { growth: rows },
+  };
+}
+
+/** Each case on a server of its own, whose tables are new and have no statistics. */
+async function measureCase(one: GrowthCase, sinkUrl: string): Promise<Cost[]> {
+  using folder = temporaryFolder();
+  const probe = new Probe(path.join(folder.path, "stretch"));
+  let server = await probe.start(folder.path);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => server[Symbol.asyncDispose]());
+  const subject: Subject = { server, world: (await makeWorld(server, sinkUrl)) as Subject["world"], sinkUrl };
+  // What is compiled and planned at the first time.
+  await (
+    await one.prepare(subject, Math.ceil(one.full / 20))
+  )();
+  const costs: Cost[] = [];
+  for (const part of PARTS) {
+    const work = await one.prepare(subject, Math.ceil(one.full * part));
+    if (one.restarts) {
+      await server.kill();
+      subject.server = server = await probe.start(folder.path);
+    }
+    await probe.read(server);
+    const before = nanosecondsOf(server.roots());
+    await work();
+    costs.push({ cpuMs: (nanosecondsOf(server.roots()) - before) / 1e6, stretchMs: await probe.read(server) });
+  }
+  return costs;
+}
+
+class Probe {
+  readonly #file: string;
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  start(folder: string): Promise<Server> {
+    const flags = ["--import", path.join(import.meta.dirname, "growth-probe.ts")];
+    return startServer({ folder, flags, env: { PROBE_FILE: this.#file } });
+  }
+
+  /** Of the time since the last one. */
+  async read({ child }: Server): Promise<number> {
+    rmSync(this.#file, { force: true });
+    child.kill("SIGUSR2");
+    while (!existsSync(this.#file)) await sleep(2);
+    return Number(readFileSync(this.#file, "utf8"));
+  }
+}
+
+const ratioOf = ({ costs }: Row): number => Math.max(costs[2]!.cpuMs, FLOOR_MS) / Math.max(costs[0]!.cpuMs, FLOOR_MS);
+
+const COLUMNS = ["operation", "with", "1/4", "1/2", "all", "ratio", "longest stretch"] as const;
+
+function lineOf(row: Row): string[] {
+  const ms = (value: number): string => `${short(value)} ms`;
+  const { operation, input, full, costs } = row;
+  const stretch = Math.max(...costs.map(({ stretchMs }) => stretchMs));
+  return [
+    operation,
+    `${full.toLocaleString("en")} ${input}`,
+    ...costs.map(({ cpuMs }) => ms(cpuMs)),
+    `${ratioOf(row).toFixed(1)}${ratioOf(row) > MOST_RATIO ? " !" : ""}`,
+    `${ms(stretch)}${stretch > MOST_STRETCH_MS ? " !" : ""}`,
+  ];
+}
+
+const tableOf = (rows: Row[]): string =>
+  markdown(
+    COLUMNS,
+    rows.map((row) => {
+      const cells = lineOf(row);
+      return Object.fromEntries(COLUMNS.map((column, index) => [column, cells[index]!])) as Record<
+        (typeof COLUMNS)[number],
+        string
+      >;
+    }),
+  );
