@@ -59,6 +59,8 @@ export type TestServer = {
   organization(name: string): Promise<World>;
   /** `kill -9`; PostgreSQL stays. */
   kill(): Promise<void>;
+  /** Its exit code when it has ended, null after a signal. */
+  ended(): Promise<number | null>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   /** After `kill` or `stop`: on the same port and data folder. */
@@ -126,6 +128,10 @@ class ServerProcess {
   }
 
   log = (): string => this.#log;
+
+  get ended(): Promise<number | null> {
+    return this.#exited;
+  }
 
   async start(env: Record<string, string> = {}): Promise<void> {
     Object.assign(this.#env, env);
@@ -228,6 +234,7 @@ function clientsOf(server: ServerProcess, world: World): TestServer {
     setFreeBytes: async (bytes) => void (await server.command({ command: "freeBytes", bytes })),
     organization: (name) => server.command({ command: "organization", name }),
     kill: async () => void (await server.signal("SIGKILL")),
+    ended: () => server.ended,
     stop: () => server.signal("SIGTERM"),
     restart: (env) => server.start(env),
     [Symbol.asyncDispose]: () => server.dispose(),
