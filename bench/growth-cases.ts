@@ -262,7 +262,10 @@ const WORK: GrowthCase[] = [
     await retry(subject, id, run.currentStep);
   }),
   ...SHAPES.slice(0, 4).map((shape) =>
-    done("retryRun from the middle", shape, (subject, id) => retry(subject, id, Math.ceil(shape.full / 8))),
+    done("retryRun from the middle", shape, async (subject, id) => {
+      const { run } = await ask(subject, "query ($id: ID!) { run(id: $id) { currentStep } }", { id });
+      await retry(subject, id, Math.ceil(run.currentStep / 2));
+    }),
   ),
   done("rerunRun", SHAPES[0]!, async (subject, runId) => {
     const query = "mutation ($input: RerunRunInput!) { rerunRun(input: $input) { id } }";

@@ -69,6 +69,29 @@ test("a rejection is an error that may be caught, or goes on when it is told to"
   expect((await until(server, going, ...ENDED)).output).toMatchObject({ approved: false, comment: null, answer: null });
 });
 
+test("a rejection needs no answer, but one that it brings must fit the form", async () => {
+  const form = ", form: {type: object, properties: {why: {type: string}}, required: [why]}";
+  const id = await asking(`do: [${ask(`${form}, onReject: continue`)}]`);
+  const { id: approvalId } = await approvalOf(id);
+  const reject = (more: object) =>
+    server.graphql(DECIDE, { input: { approvalId, decision: "reject", ...more } }).then(codeOf);
+  expect(await reject({ answer: { why: 7 } })).toBe("BAD_USER_INPUT");
+  expect(await reject({ answer: {} })).toBe("BAD_USER_INPUT");
+  expect((await readRun(server, id)).status).toBe("paused");
+  expect(await reject({})).toBeUndefined();
+  expect((await until(server, id, ...ENDED)).output).toMatchObject({ approved: false, answer: null });
+});
+
+test("a comment has 10,000 characters and not one more", async () => {
+  const id = await asking(`do: [${ask()}]`);
+  const { id: approvalId } = await approvalOf(id);
+  const comment = "x".repeat(10_000);
+  const say = (text: string) => server.graphql(DECIDE, { input: { approvalId, decision: "approve", comment: text } });
+  expect(codeOf(await say(`${comment}x`))).toBe("BAD_USER_INPUT");
+  expect(codeOf(await say(comment))).toBeUndefined();
+  expect((await until(server, id, ...ENDED)).output.comment).toBe(comment);
+});
+
 test("of two decisions at once one counts, the other is CONFLICT, whatever they say", async () => {
   for (let round = 0; round < 10; round++) {
     const id = await asking(`do: [${ask(", onReject: continue")}]`);

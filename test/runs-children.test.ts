@@ -203,3 +203,10 @@ test("also when the process is killed after the step was left and before the chi
   await becomes(id, "cancelled cancelled");
   expect(await readRun(server, id)).toMatchObject({ status: "running" });
 });
+
+test("a child that its parent does not wait for goes on when the parent is cancelled", async () => {
+  const id = await started(`  - invoke: ${run("child", ", await: false")}\n  - other: ${run("child")}`);
+  await begins(id, 2);
+  await server.data("mutation($id: ID!) { cancelRun(runId: $id) { id } }", { id });
+  await becomes(id, "cancelled cancelled", "running running");
+});

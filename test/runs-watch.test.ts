@@ -147,3 +147,19 @@ test("a cancel reaches every watcher with its steps", async () => {
   expect(events.findLast(({ step }) => step)!.step).toMatchObject({ number: 1, status: "cancelled" });
   expect(events.map(({ revision }) => revision)).toEqual(events.map((_, index) => index + 1));
 });
+
+test("2,500 steps are read in pages: each once, in the order of revisions, the run's end behind them", async () => {
+  const id = await start(
+    server,
+    await agentOf(server, "do: [{loop: {for: {in: '${ [range(2500)] }'}, do: [{one: {set: {n: '${ $item }'}}}]}}]"),
+  );
+  await eventually(async () => (await readRun(server, id)).status === "completed");
+  const events = await eventsOf(id);
+  const revisions = events.map(({ revision }) => revision);
+  expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
+  const numbers = events.flatMap(({ step }) => (step ? [step.number] : []));
+  expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2_501 }, (_, index) => index + 1));
+  expect(events.at(-1).run.status).toBe("completed");
+  const middle = revisions[1_700]!;
+  expect(await eventsOf(id, middle)).toEqual(events.filter(({ revision }) => revision > middle));
+});

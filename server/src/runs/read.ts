@@ -52,17 +52,18 @@ export async function listSteps(
   return pageOf(rows.map(stepFromRow), page.first);
 }
 
-/** The steps that changed after a revision of the run, in that order. */
+/** The first `most` steps that changed after a revision of the run, in that order. */
 export async function listStepsAfter(
   runs: Runs,
   { id, organizationId }: Pick<Run, "id" | "organizationId">,
   revision: number,
+  most: number,
 ): Promise<Step[]> {
   const month = partitionOf(runs.database, id);
   const rows = await runs.database.hot(
     `steps_after_${month}`,
-    `select * from steps_${month} where run_id = $1 and organization_id = $2 and revision > $3 order by revision`,
-    [id, organizationId, revision],
+    `select * from steps_${month} where run_id = $1 and organization_id = $2 and revision > $3 order by revision limit $4`,
+    [id, organizationId, revision, most],
   );
   return rows.map(stepFromRow);
 }

@@ -49,6 +49,8 @@ export type RunEvent = { revision: number; run?: Run; step?: Step };
 
 /** More commits than this behind, a reader is served from the database again. */
 const MOST_KEPT = 100;
+/** So many steps are read at once: a run has 10,000 of them, and 64 MB. */
+const MOST_READ = 1_000;
 
 export async function watchRunEvents(
   runs: Runs,
@@ -76,19 +78,26 @@ export async function watchRunEvents(
       const wasRead = reads;
       kept = [];
       reads = false;
-      const noticed = changes.flatMap(eventsOf);
-      // Revisions have no gaps: the notice of a commit is missing when its answer was lost.
-      const isWhole = noticed.every(({ revision }, index) => revision <= shown + 1 + index);
-      const events = wasRead || !isWhole ? await readEvents(runs, organizationId, runId, shown) : noticed;
+      const isRead = wasRead || !isWhole(changes, shown);
+      const events = isRead ? await readEvents(runs, organizationId, runId, shown) : changes.values().flatMap(eventsOf);
+      let count = 0;
       for (const event of events) {
+        count++;
         if (event.revision <= shown) continue;
+        const turn = runs.turns.next(organizationId);
+        if (turn) await turn;
         shown = event.revision;
         yield event;
         if (event.run && isFinal(event.run.status)) return;
       }
+      if (isRead && count >= MOST_READ) {
+        // There is more, and what came meanwhile is among it.
+        reads = true;
+        kept = [];
+        door.knock();
+      }
       // Resumed at or behind the final revision: nothing more will come.
-      if (wasRead && events.length === 0 && isFinal((await readRun(runs, organizationId, runId))?.status ?? "failed"))
-        return;
+      if (wasRead && count === 0 && isFinal((await readRun(runs, organizationId, runId))?.status ?? "failed")) return;
     }
   });
 }
@@ -109,7 +118,10 @@ async function readOr(
   }
 }
 
-/** The run is read before its steps: every step up to the run's revision is then among them. */
+/**
+ * At most `MOST_READ` steps, in the order of their revisions, and the run behind the last of them. It is read before its
+ * steps: every step up to the run's revision is then among them.
+ */
 async function readEvents(
   runs: Runs,
   organizationId: OrganizationId,
@@ -118,16 +130,26 @@ async function readEvents(
 ): Promise<RunEvent[]> {
   const run = await readRun(runs, organizationId, runId);
   if (!run) return [];
-  const steps = await listStepsAfter(runs, run, after);
+  const steps = await listStepsAfter(runs, run, after, MOST_READ);
   const events: RunEvent[] = steps.map((step) => ({ revision: step.revision, step }));
-  if (run.revision > after) events.push({ revision: run.revision, run });
+  if (run.revision > after && steps.length < MOST_READ) events.push({ revision: run.revision, run });
   return events.toSorted((a, b) => a.revision - b.revision);
 }
 
-const eventsOf = ({ head, steps }: Change): RunEvent[] => [
-  ...steps.map((step) => ({ revision: step.revision, step: stepFromWrite(step) })),
-  { revision: head.revision, run: runOf(head) },
-];
+/** Revisions have no gaps: the notice of a commit is missing when its answer was lost. */
+function isWhole(changes: readonly Change[], shown: number): boolean {
+  let next = shown + 1;
+  for (const { head, steps } of changes) {
+    for (const { revision } of [...steps, head]) if (revision > next++) return false;
+  }
+  return true;
+}
+
+/** One after the other: a commit may have 10,000 steps, whose payloads are texts still. */
+function* eventsOf({ head, steps }: Change): Generator<RunEvent> {
+  for (const step of steps) yield { revision: step.revision, step: stepFromWrite(step) };
+  yield { revision: head.revision, run: runOf(head) };
+}
 
 async function pause(runs: Runs, signal: AbortSignal): Promise<void> {
   await until(runs.clock, runs.clock.now() + UPDATE_MS, signal).catch(() => {});
