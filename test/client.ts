@@ -13,6 +13,8 @@ import { promisify } from "node:util";
 import { createClient, type Client } from "graphql-ws";
 import { WebSocket } from "ws";
 import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import type { Role } from "../server/src/storage/schema.ts";
+import type { Figures } from "./meter.ts";
 import { startTestPostgres } from "./postgres.ts";
 import type { Command, Started, World } from "./server.ts";
 
@@ -57,10 +59,14 @@ export type TestServer = {
   setFreeBytes(bytes: number | null): Promise<void>;
   /** Another organization, with an owner, a project and a key. */
   organization(name: string): Promise<World>;
+  /** Another member of the world's organization; answers how to sign in. */
+  member(email: string, role: Role): Promise<{ email: string; password: string }>;
+  /** What its process spent and holds; `collected`: once garbage is gone. */
+  measure(collected?: boolean): Promise<Figures>;
+  /** Processor time of a fixed piece of work in it: longer on a busy machine. */
+  referenceMs(): Promise<number>;
   /** `kill -9`; PostgreSQL stays. */
   kill(): Promise<void>;
-  /** Its exit code when it has ended, null after a signal. */
-  ended(): Promise<number | null>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   /** After `kill` or `stop`: on the same port and data folder. */
@@ -128,10 +134,6 @@ class ServerProcess {
   }
 
   log = (): string => this.#log;
-
-  get ended(): Promise<number | null> {
-    return this.#exited;
-  }
 
   async start(env: Record<string, string> = {}): Promise<void> {
     Object.assign(this.#env, env);
@@ -233,8 +235,10 @@ function clientsOf(server: ServerProcess, world: World): TestServer {
     },
     setFreeBytes: async (bytes) => void (await server.command({ command: "freeBytes", bytes })),
     organization: (name) => server.command({ command: "organization", name }),
+    member: (email, role) => server.command({ command: "member", organizationId: world.organizationId, email, role }),
+    referenceMs: () => server.command({ command: "reference" }),
+    measure: (collected = false) => server.command({ command: "measure", collected }),
     kill: async () => void (await server.signal("SIGKILL")),
-    ended: () => server.ended,
     stop: () => server.signal("SIGTERM"),
     restart: (env) => server.start(env),
     [Symbol.asyncDispose]: () => server.dispose(),

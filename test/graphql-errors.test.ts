@@ -166,9 +166,10 @@ describe("an operation", () => {
     ["BAD_USER_INPUT", "{ runs(first: 0) { nodes { id } } }", {}],
     ["BAD_USER_INPUT", "{ runs(first: 201) { nodes { id } } }", {}],
     ["BAD_USER_INPUT", '{ runs(after: "zzz") { nodes { id } } }', {}],
-  ] as const)("%s in a 200: %s", async ([code, query]) => {
-    expect(await ask(query)).toMatchObject({ status: 200, code });
-    expect(await ask(query, {}, asResponseType)).toMatchObject({ status: 200, code });
+    ["BAD_USER_INPUT", 'query($id: ID = "x") { run(id: $id) { id } }', { id: null }],
+  ] as const)("%s in a 200: %s", async ([code, query, variables]) => {
+    expect(await ask(query, variables)).toMatchObject({ status: 200, code });
+    expect(await ask(query, variables, asResponseType)).toMatchObject({ status: 200, code });
   });
 
   test("an error has its path and place, and what is beside it is answered", async () => {

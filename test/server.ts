@@ -2,19 +2,20 @@
  * The server as tests run it: a process of its own that can be killed, whose clock and free space its parent moves by
  * messages (`Command`), each answered once. Settings come from the environment like the real one's.
  */
-import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { startApp, type App } from "../server/src/app.ts";
 import { createApiKey } from "../server/src/auth/create-api-key.ts";
 import { createOrganization } from "../server/src/auth/create-organization.ts";
 import { ownerCaller } from "../server/src/auth/caller.ts";
 import { createProject } from "../server/src/auth/projects.ts";
+import { createUser } from "../server/src/auth/users.ts";
 import { readConfig } from "../server/src/config.ts";
 import type { Clock } from "../server/src/lib/clock.ts";
 import { OperatorError } from "../server/src/lib/errors.ts";
-import { encodeId } from "../server/src/lib/ids.ts";
-import { LIMITS } from "../server/src/lib/limits.ts";
+import { decodeId, encodeId } from "../server/src/lib/ids.ts";
 import { createLog } from "../server/src/lib/log.ts";
+import type { Role } from "../server/src/storage/schema.ts";
+import { startMeter, type Meter } from "./meter.ts";
 
 export type Command =
   /** Moves the clock on and fires what is due. */
@@ -25,7 +26,13 @@ export type Command =
   /** What the disk has free from now on; null: what it really has. */
   | { command: "freeBytes"; bytes: number | null }
   /** A new organization with an owner, a project and a key. */
-  | { command: "organization"; name: string };
+  | { command: "organization"; name: string }
+  /** Another member of an organization (its public id). */
+  | { command: "member"; organizationId: string; email: string; role: Role }
+  /** What the process spent and holds (`Figures`); `collected`: without garbage. The first one starts the meter. */
+  | { command: "measure"; collected: boolean }
+  /** What a fixed piece of work costs in it now. */
+  | { command: "reference" };
 
 export type World = {
   organizationId: string;
@@ -107,18 +114,12 @@ async function makeOrganization({ auth }: App["handles"], name: string): Promise
   };
 }
 
-/** With `HANGS` in its settings, JSON with one of these words makes this process stand still: in code, or in a call of the system. */
-function hangOn(): void {
-  const { parse } = JSON;
-  JSON.parse = (text: string, ...more: []) => {
-    if (text.includes("STAND-STILL")) standStill();
-    if (text.includes("SLEEP-FOR-EVER")) execFileSync("sleep", ["60"]);
-    return parse(text, ...more);
-  };
-}
-
-function standStill(): never {
-  for (;;);
+async function addMember(
+  { auth }: App["handles"],
+  { organizationId, email, role }: { organizationId: string; email: string; role: Role },
+): Promise<{ email: string; password: string }> {
+  await createUser(auth, decodeId("organization", organizationId)!, { email, name: role, password: PASSWORD, role });
+  return { email, password: PASSWORD };
 }
 
 async function main(): Promise<void> {
@@ -131,21 +132,20 @@ async function main(): Promise<void> {
   const readFreeBytes = async (): Promise<number> => freeBytes ?? 2 ** 40;
   // A test that fills a real disk wants the real figures.
   const space = process.env["REAL_SPACE"] ? { everyMs: 100 } : { readFreeBytes, everyMs: 100, ballastBytes: 0 };
-  const standstillSeconds = Number(process.env["STANDSTILL_SECONDS"] ?? LIMITS.standstillSeconds);
-  if (process.env["HANGS"]) hangOn();
-  await using app = await startApp({ config, clock, log, random: Math.random, space, standstillSeconds });
+  await using app = await startApp({ config, clock, log, random: Math.random, space });
 
-  if (process.env["HANGS"]) {
-    // Within an operation: a token that is looked at.
-    const { verify } = app.handles.auth.accessTokens;
-    app.handles.auth.accessTokens.verify = (token) => (token === "STAND-STILL" ? standStill() : verify(token));
-  }
+  let meter: Meter | undefined;
 
   const obey = async (command: Command): Promise<unknown> => {
     if (command.command === "advance") clock.move(command.ms);
     else if (command.command === "setNow") clock.move(command.now - clock.now());
     else if (command.command === "freeBytes") freeBytes = command.bytes;
     else if (command.command === "organization") return makeOrganization(app.handles, command.name);
+    else if (command.command === "member") return addMember(app.handles, command);
+    else if (command.command === "measure") {
+      meter ??= startMeter();
+      return command.collected ? meter.readCollected() : meter.read();
+    } else if (command.command === "reference") return (meter ??= startMeter()).referenceMs();
     return { now: clock.now(), offset: clock.offset() };
   };
   process.on("message", ({ id, ...command }: { id: number } & Command) => {

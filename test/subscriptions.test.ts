@@ -236,6 +236,12 @@ describe("the WebSocket", () => {
     expect(await closed).toBe(1009);
   });
 
+  test("a message in more than 64 pieces closes the connection: each piece costs more than it holds", async () => {
+    const { socket, closed } = await rawSocket();
+    for (let piece = 0; piece <= 64; piece++) socket.send("x", { fin: false });
+    expect(await closed).toBe(1008);
+  });
+
   test("another path is refused, another Host too", async () => {
     const statusOf = async (url: string, headers = {}): Promise<string> => {
       const socket = new WebSocket(url, "graphql-transport-ws", { headers });

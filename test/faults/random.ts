@@ -10,9 +10,14 @@ export type Random = {
   pick<Item>(items: readonly Item[]): Item;
 };
 
-/** splitmix32. `what` names the test in the line that is printed. */
+/** `what` names the test in the line that is printed. */
 export function seeded(what: string, seed = Number(process.env["SEED"] ?? randomInt(2 ** 31))): Random {
   process.stderr.write(`${what}: SEED=${seed}\n`);
+  return randomFrom(seed);
+}
+
+/** splitmix32. */
+export function randomFrom(seed: number): Random {
   let state = seed | 0;
   const next = (): number => {
     state = (state + 0x9e3779b9) | 0;

@@ -287,9 +287,7 @@ export function kindOf(task: Task): string {
   if ("call" in task) return task.call.split(":")[0]!;
   if ("for" in task) return "for";
   if ("try" in task) return "try";
-  return ["set", "switch", "raise", "wait", "do", "fork", "listen", "emit", "run"].find((keyword) =>
-    Object.hasOwn(task, keyword),
-  )!;
+  return ["set", "switch", "raise", "wait", "do", "fork", "listen", "emit", "run"].find((keyword) => keyword in task)!;
 }
 
 const compileDuration = (value: Duration): Template => compileTemplate(value);

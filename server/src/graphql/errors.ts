@@ -37,6 +37,7 @@ export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boo
     if (cause instanceof Refusal) {
       return { message: cause.message, extensions: { code: cause.code, ...cause.details } };
     }
+    if (isOfArguments(cause)) return { message: cause.message, extensions: { code: "BAD_USER_INPUT" } };
     if (isUnavailable(cause)) {
       log.warn({ requestId, path, err: cause }, "the database could not serve a request");
       const message = "the service cannot reach its database for now: try again";
@@ -64,6 +65,14 @@ export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boo
   };
   return { show };
 }
+
+/**
+ * A variable with a default may be null where an argument may not (`query($id: ID = "x") { run(id: $id) { id } }`): that
+ * is found only when the field is reached, and graphql then names the place in the document. What it finds of our own
+ * answers has no such place.
+ */
+const isOfArguments = (cause: unknown): cause is GraphQLError =>
+  cause instanceof GraphQLError && cause.originalError === undefined && cause.nodes !== undefined;
 
 const placeOf = ({ locations, path }: GraphQLError): Pick<ShownError, "locations" | "path"> => ({
   ...(locations && { locations }),

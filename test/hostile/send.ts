@@ -1,0 +1,61 @@
+/** Requests as no client library would send them: any bytes, any headers, given up when the answer takes too long. */
+import http from "node:http";
+
+export type Sent = { method?: string; path?: string; headers?: Record<string, string>; body: string | Buffer };
+/** `text`: the beginning of it. `isWhole`: it ended before the time was over. */
+export type Received = { status: number; type: string; text: string; bytes: number; isWhole: boolean };
+
+/** No answer, or one that stopped. */
+export class Unanswered extends Error {}
+
+const LOST_WITH_BYTES = 64 * 1024;
+const KEPT_CHARACTERS = 4_000_000;
+
+export const jsonHeaders = (token: string | null): Record<string, string> => ({
+  "content-type": "application/json",
+  ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+});
+
+/** `streamMs`: how long an event stream is read. Throws Unanswered after `timeoutMs`. */
+export function send(
+  {
+    url,
+    agent,
+    timeoutMs = 20_000,
+    streamMs = 50,
+  }: { url: string; agent: http.Agent; timeoutMs?: number; streamMs?: number },
+  { method = "POST", path = "/graphql", headers = {}, body }: Sent,
+): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const request = http.request({ hostname, port, path, method, headers, agent });
+    const timer = setTimeout(() => request.destroy(new Unanswered(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    request.on("error", (error) => {
+      clearTimeout(timer);
+      // Who is refused before the body has been read may lose the answer with the connection.
+      if (body.length > LOST_WITH_BYTES && !(error instanceof Unanswered)) {
+        return resolve({ status: 0, type: "", text: "", bytes: 0, isWhole: false });
+      }
+      reject(error instanceof Unanswered ? error : new Unanswered(error.message));
+    });
+    request.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const done = (isWhole: boolean): void => {
+        clearTimeout(timer);
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: response.statusCode!, type: response.headers["content-type"] ?? "", text, bytes, isWhole });
+      };
+      response.on("data", (chunk: Buffer) => {
+        if (bytes < KEPT_CHARACTERS) chunks.push(chunk);
+        bytes += chunk.length;
+      });
+      response.on("end", () => done(true));
+      response.on("error", () => done(false));
+      if (response.headers["content-type"]?.startsWith("text/event-stream")) {
+        setTimeout(() => (done(false), request.destroy()), streamMs);
+      }
+    });
+    request.end(body);
+  });
+}

@@ -1,0 +1,250 @@
+/** One hostile case after the other: what each costs, whether it is answered as it should be, and what a neighbour feels. */
+import { CODES } from "../../server/src/lib/errors.ts";
+import type { Data } from "../client.ts";
+import type { Figures } from "../meter.ts";
+import { Unanswered, type Received } from "./send.ts";
+import type { HostileWorld } from "./world.ts";
+
+/** What a case does to the server; what it answers is held to the closed list. `about`: a line for the report. */
+export type Case = { about: string; run(world: HostileWorld): Promise<Result> };
+/** `heldBytes`: what the server held when the case had done its worst. */
+export type Result = { answers: Received[]; heldBytes?: number };
+export type Kind = {
+  name: string;
+  /** The same seed, the same case. */
+  make(seed: number, world: HostileWorld): Case;
+  /** All of a request's work, or the longest stretch of what it set going. */
+  limit: "request" | "stretch";
+};
+/** `case`: for `HOSTILE_CASE`. */
+export type Finding = { case: string; what: string; about: string };
+export type Spent = {
+  kind: string;
+  count: number;
+  cpuMs: number;
+  mostMs: number;
+  mostStallMs: number;
+  mostRssBytes: number;
+  mostHeldBytes: number;
+};
+
+/** Of the main thread: beyond it another organization would notice. */
+export const MAIN_THREAD_MS = 100;
+/** Ten times what is promised: 250 ms for a query, a second for a run. */
+const QUERY_DEADLINE_MS = 2_500;
+const RUN_DEADLINE_MS = 10_000;
+/** What connections that take nothing, or give nothing whole, may make the server hold in all. */
+const HELD_BYTES = 160 * 1024 * 1024;
+const CANARY_EVERY_MS = 200;
+const TRIED_AGAIN = 3;
+const REFERENCE_EVERY = 20;
+const FINDINGS_MOST = 30;
+const FINDINGS_OF_A_SORT = 5;
+const ABOUT_CHARACTERS = 600;
+const LOG_CHARACTERS = 400;
+
+const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
+
+export type Trial = {
+  findings: Finding[];
+  spent(): Spent[];
+  try(kind: Kind, seed: number): Promise<void>;
+  isOver(): boolean;
+  canary: { count: number; mostMs: number };
+};
+
+/** `answersAgain` brings a server back that no longer answers. */
+export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
+  const findings: Finding[] = [];
+  const spent = new Map<string, Spent>();
+  const known = new Map<string, number>();
+  let now = "the beginning";
+  const found = (what: string, about = ""): void => {
+    // One place that is broken is found many times.
+    const sort = `${now.split(":")[0]} ${what.replaceAll(/\d+/g, "0").replaceAll(/"(time|requestId|runId)":[^,]*/g, "")}`;
+    const count = (known.get(sort) ?? 0) + 1;
+    known.set(sort, count);
+    if (count <= FINDINGS_OF_A_SORT) findings.push({ case: now, what, about });
+  };
+  let isDown = false;
+  const canary = startCanary(world, (what) => isDown || found(what));
+
+  const measured = async (
+    one: Case,
+  ): Promise<{ figures: Figures; cpuMs: number; answers: Received[]; heldBytes: number }> => {
+    const { cpuMs: before } = await world.server.measure();
+    const { answers, heldBytes = 0 } = await one.run(world);
+    const figures = await world.server.measure();
+    return { figures, cpuMs: figures.cpuMs - before, answers, heldBytes };
+  };
+
+  let quickestMs = Number.POSITIVE_INFINITY;
+  /** How much longer the same work takes now than it took at its best: 1 on a quiet machine. */
+  const slownessOf = async ({ server }: HostileWorld): Promise<number> => {
+    const ms = await server.referenceMs();
+    quickestMs = Math.min(quickestMs, ms);
+    return ms / quickestMs;
+  };
+  let tried = 0;
+  let readTo = 0;
+  /** What the server calls an error is a bug of ours, whoever brought it about. */
+  const readLog = (about: string): void => {
+    const log = world.server.log();
+    for (const line of log.slice(readTo).split("\n")) {
+      if (line.startsWith('{"level":50') || line.startsWith('{"level":60'))
+        found(`in the log: ${line.slice(0, LOG_CHARACTERS)}`, about);
+    }
+    readTo = log.length;
+  };
+
+  const attempt = async (kind: Kind, seed: number): Promise<void> => {
+    const one = kind.make(seed, world);
+    const first = await measured(one);
+    const about = shortened(one.about);
+    readLog(about);
+    if (first.heldBytes > HELD_BYTES) found(`${Math.round(first.heldBytes / 2 ** 20)} MiB held`, about);
+    for (const wrong of first.answers.flatMap(mistakes)) found(wrong, about);
+    // Of one request; a case may be two.
+    const costOf = ({ cpuMs, figures, answers: { length } }: typeof first): number =>
+      kind.limit === "request" ? Math.max(figures.longestMs, cpuMs / length) : figures.longestMs;
+    let ms = costOf(first);
+    for (let again = 0; ms > MAIN_THREAD_MS && again < TRIED_AGAIN; again++) {
+      // The collector may have chosen this one, or a busy machine emptied its caches: alone, the case has itself to blame.
+      await world.server.measure(true);
+      const slowness = await slownessOf(world);
+      ms = Math.min(ms, costOf(await measured(kind.make(seed, world))) / slowness);
+    }
+    if (ms > MAIN_THREAD_MS) found(`${Math.round(ms)} ms of the main thread`, about);
+    const sum = spent.get(kind.name) ?? {
+      kind: kind.name,
+      count: 0,
+      cpuMs: 0,
+      mostMs: 0,
+      mostStallMs: 0,
+      mostRssBytes: 0,
+      mostHeldBytes: 0,
+    };
+    sum.count++;
+    sum.cpuMs += first.cpuMs;
+    sum.mostMs = Math.max(sum.mostMs, ms);
+    sum.mostStallMs = Math.max(sum.mostStallMs, first.figures.stallMs);
+    sum.mostRssBytes = Math.max(sum.mostRssBytes, first.figures.rssBytes);
+    sum.mostHeldBytes = Math.max(sum.mostHeldBytes, first.heldBytes);
+    spent.set(kind.name, sum);
+    if (first.answers.some(({ status }) => status === 401)) await world.signInAgain();
+  };
+
+  return {
+    findings,
+    canary,
+    spent: () => [...spent.values()],
+    isOver: () => findings.length >= FINDINGS_MOST,
+    async try(kind, seed) {
+      now = `${kind.name}:${seed}`;
+      if (tried++ % REFERENCE_EVERY === 0) await slownessOf(world);
+      try {
+        await attempt(kind, seed);
+      } catch (error) {
+        const { about } = kind.make(seed, world);
+        const why = error instanceof Unanswered ? error.message : String(error);
+        found(`no answer: ${why}`, shortened(about));
+        if (!(await answers(world))) {
+          found("the process does not answer any more", shortened(about));
+          isDown = true;
+          await world.server.kill();
+          await world.server.restart();
+          isDown = false;
+        }
+      }
+    },
+    [Symbol.asyncDispose]: () => canary.stop(),
+  };
+}
+
+/** One line, with its beginning and its end. */
+function shortened(about: string): string {
+  const half = ABOUT_CHARACTERS / 2;
+  const isLong = about.length > ABOUT_CHARACTERS;
+  const kept = isLong ? `${about.slice(0, half)} … (${about.length}) … ${about.slice(-half)}` : about;
+  return kept.split("\n").join(" ⏎ ");
+}
+
+const PROBE_MS = 10_000;
+
+async function answers({ server }: HostileWorld): Promise<boolean> {
+  try {
+    return (await fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(PROBE_MS) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** What an answer must not be. */
+function mistakes({ status, type, text, isWhole }: Received): string[] {
+  if (type.startsWith("text/event-stream")) {
+    const events = text.match(/^data: \{.*\}$/gm) ?? [];
+    return events.flatMap((line) => codesOf(line.slice("data: ".length)));
+  }
+  // HEAD has no body.
+  if (!isWhole || text === "") return status === 500 ? [`status 500`] : [];
+  if (/json/.test(type)) return codesOf(text);
+  // What node:http refuses itself has no body.
+  return status === 500 || (status !== 200 && text.length > 0)
+    ? [`status ${status} ${type}: ${text.slice(0, 100)}`]
+    : [];
+}
+
+const ALLOWED: ReadonlySet<string> = new Set(CODES.filter((code) => code !== "INTERNAL_SERVER_ERROR"));
+
+function codesOf(text: string): string[] {
+  let body: Data;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // Only the beginning of a very large answer is kept.
+    return text.length < 1_000_000 ? [`an answer that is not JSON: ${text.slice(0, 100)}`] : [];
+  }
+  const codes = (body.errors ?? []).map((error: Data) => String(error.extensions?.code));
+  return codes.filter((code: string) => !ALLOWED.has(code)).map((code: string) => `an answer with the code ${code}`);
+}
+
+/** Another organization that goes on with its work. */
+function startCanary(
+  { server, neighbour }: HostileWorld,
+  found: (what: string) => unknown,
+): { count: number; mostMs: number; stop(): Promise<void> } {
+  const result = { count: 0, mostMs: 0, stop };
+  const over = new AbortController();
+  const timed = async (what: string, deadlineMs: number, work: () => Promise<void>): Promise<void> => {
+    const since = performance.now();
+    try {
+      await work();
+    } catch (error) {
+      if (!over.signal.aborted) found(`the neighbour's ${what}: ${String(error).slice(0, 200)}`);
+    }
+    const ms = performance.now() - since;
+    result.mostMs = Math.max(result.mostMs, ms);
+    if (ms > deadlineMs) found(`the neighbour's ${what} took ${Math.round(ms)} ms`);
+  };
+  const query = async (): Promise<void> => {
+    await server.data("{ me { id } }", {}, neighbour.apiKey);
+  };
+  const run = async (): Promise<void> => {
+    const input = { agentId: neighbour.agentId, input: { n: 1 }, wait: 30 };
+    const { runAgent } = await server.data(RUN, { input }, neighbour.apiKey);
+    if (runAgent.status !== "completed") throw new Error(`it is ${runAgent.status}`);
+  };
+  const loop = (async () => {
+    while (!over.signal.aborted) {
+      await timed("query", QUERY_DEADLINE_MS, query);
+      await timed("run", RUN_DEADLINE_MS, run);
+      result.count++;
+      await new Promise((resolve) => setTimeout(resolve, CANARY_EVERY_MS));
+    }
+  })();
+  async function stop(): Promise<void> {
+    over.abort();
+    await loop;
+  }
+  return result;
+}
