@@ -81,6 +81,14 @@ const COMMANDS = {
     await ensureBuilt(["server", "web"], node);
     await become(node, [at("bench/soak.ts"), ...args]);
   },
+  /** Files to change, else those of tools/mutants/stryker.json. */
+  async mutants(node, args) {
+    const code = await run(node, [at("tools/mutants/record-answers.ts")], { env: environment(node) });
+    if (code !== 0) throw new Stop("jq's answers could not be recorded");
+    const files = args.length > 0 ? ["--mutate", args.join(",")] : [];
+    const stryker = at("node_modules/@stryker-mutator/core/bin/stryker.js");
+    await become(node, [stryker, "run", at("tools/mutants/stryker.json"), ...files]);
+  },
   async exec(node, [file, ...args]) {
     if (file === undefined) throw new Stop("exec needs a program");
     if (file === "node") return become(node, args);

@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+/** The unit tests of the pure rooms that need no thread of jq and measure no time: some milliseconds for each mutant. */
+export default defineConfig({
+  ssr: { resolve: { conditions: ["node", "module-sync"] } },
+  test: {
+    include: [
+      "tools/mutants/*.mutants.ts",
+      "server/src/definition/expressions/{charges,parse,template,weigh}.test.ts",
+      "server/src/definition/{check-input,form,form-rules}.test.ts",
+      "server/src/graphql/documents.test.ts",
+      "server/src/lib/{durations,slots}.test.ts",
+      "server/src/runs/run.test.ts",
+    ],
+    testTimeout: 60_000,
+  },
+});
