@@ -50,6 +50,7 @@ export const LIMITS = {
   queryValues: 50_000,
   runsInMemory: 1_000,
   runsInMemoryOwn: 8,
+  runMemoryOwnBytes: 512 * 1024,
   attemptsPerStep: 1_000,
   internalTries: 5,
   waitInMemoryMs: 1_000,

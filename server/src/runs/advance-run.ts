@@ -3,14 +3,16 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Outcome } from "../engine/engine.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { Charge } from "../lib/run-memory.ts";
 import { startChild } from "./children.ts";
-import type { Claimed } from "./claim.ts";
+import { isReadAtOnce, readWhole, unclaim, type Claimed } from "./claim.ts";
 import { commitFailure } from "./commit-cancel.ts";
 import { Execution, type ExecutionParts } from "./execution.ts";
 import { execute } from "./interpreter.ts";
 import { afterEnd, cancelLeft } from "./families.ts";
 import { Journal, LostRun, type JournalOptions } from "./journal.ts";
 import { asRunError } from "./loaded-run.ts";
+import { LEAST_HELD_BYTES, neededBytes, remember, tooLarge } from "./memory.ts";
 import { readApproval, readRun } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
 
@@ -26,7 +28,7 @@ export const advanceRun =
     try {
       if (begun) outcome = await begun.follow(signal);
       else if (throws >= LIMITS.internalTries) outcome = await failInternally(runs, organizationId, runId);
-      else outcome = await advanceClaimed(runs, runId, signal);
+      else outcome = await advanceInMemory(runs, runId, organizationId, signal);
       return outcome;
     } finally {
       // Its end may be committed although the answer was lost; its relatives don't know then.
@@ -48,19 +50,47 @@ async function failRun(runs: Runs, organizationId: OrganizationId, id: RunId, er
   return { kind: "done" };
 }
 
-async function advanceClaimed(runs: Runs, runId: RunId, signal: AbortSignal): Promise<Outcome> {
+/** Waits for what it needs before it is claimed: as far as that is known. */
+async function advanceInMemory(
+  runs: Runs,
+  runId: RunId,
+  organizationId: OrganizationId,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  using charge = runs.memory.open(organizationId);
+  if (!(await charge.hold(runs.needs.get(runId) ?? LEAST_HELD_BYTES, signal))) return { kind: "lost" };
+  runs.needs.delete(runId);
+  return await advanceClaimed(runs, runId, charge, signal);
+}
+
+/** It is claimed, and there is no room for it: again when there is. One that there never will be room for fails. */
+async function turnAway(runs: Runs, { head, heldBytes }: Claimed): Promise<Outcome> {
+  const needed = neededBytes(heldBytes);
+  if (needed > runs.memory.mostBytes) return failRun(runs, head.organizationId, head.id, tooLarge(heldBytes));
+  remember(runs.needs, head.id, needed);
+  await unclaim(runs.database, head);
+  return { kind: "yield" };
+}
+
+async function advanceClaimed(runs: Runs, runId: RunId, charge: Charge, signal: AbortSignal): Promise<Outcome> {
   const claimed = runs.draining ? undefined : await runs.claimer.add(runId);
   if (!claimed) {
     // It may have ended in a commit whose answer was lost: nobody else tells those who watch it.
     runs.hub.publish(runId, "changed");
     return { kind: "lost" };
   }
+  if (!charge.tryHold(neededBytes(claimed.heldBytes))) return turnAway(runs, claimed);
+  if (!isReadAtOnce(claimed.heldBytes)) {
+    const steps = await readWhole(runs.database, claimed);
+    if (!steps) return { kind: "lost" };
+    claimed.steps = steps;
+  }
   publish(runs, { head: { ...claimed.head }, steps: [], approvals: [] });
   const journal = new Journal({ ...claimed, writer: runs.writer, published: committed(runs) });
   const { head } = journal;
   const version = await runs.agents.cache.compiled(head.organizationId, head.agentId, head.version);
   if (!version) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
-  const execution = new Execution({ journal, plan: version.plan, parts: executionParts(runs), signal });
+  const execution = new Execution({ journal, plan: version.plan, parts: executionParts(runs), signal, charge });
   runs.loaded.set(runId, execution);
   try {
     if (claimed.blamed >= MOST_BLAMED) return await execution.finish({ error: crashed(claimed) });
@@ -95,6 +125,9 @@ export const executionParts = (runs: Runs): ExecutionParts => ({
   readApproval: (organizationId, id) => readApproval(runs, organizationId, id),
   startChild: (request, signal) => startChild(runs, request, signal),
   readRun: (organizationId, id) => readRun(runs, organizationId, id),
+  mostHeldBytes: runs.memory.mostBytes,
+  // Twice as much as it had: a run that grows is read again a few times, not at each step.
+  turnedAway: (id, bytes) => remember(runs.needs, id, Math.min(2 * bytes, runs.memory.mostBytes)),
   ended: ({ head }) => {
     if (head.parent || head.limited) void afterEnd(runs, head);
   },

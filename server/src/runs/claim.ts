@@ -8,6 +8,7 @@ import type { InstanceId, RunId } from "../lib/ids.ts";
 import { Batch } from "../storage/batch.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
+import { AT_ONCE_SQL } from "./due.ts";
 import type { Head, JournalStep } from "./loaded-run.ts";
 import { headFromRow, journalStepFromRow } from "./read-rows.ts";
 import { OPEN_STATUSES_SQL } from "./states.ts";
@@ -15,6 +16,8 @@ import { OPEN_STATUSES_SQL } from "./states.ts";
 export type Claimed = {
   head: Head;
   steps: JournalStep[];
+  /** About what all of it takes in memory. Over `READ_AT_ONCE_BYTES` its payloads and steps are not here: `readWhole`. */
+  heldBytes: number;
   /** Unclean stops of the process that this run is blamed for since it last moved. */
   blamed: number;
 };
@@ -37,8 +40,16 @@ async function claimAll(
   const claimed = new Map<RunId, Claimed>();
   for (const [month, ids] of Map.groupBy(runIds, (runId) => partitionOf(database, runId))) {
     const rows = await claimRows(database, month, instanceId, now, ids);
-    for (const row of rows) claimed.set(row["id"], { head: headFromRow(row), steps: [], blamed: row["blamed"] });
-    await readJournals(database, month, claimed, rows);
+    for (const row of rows) {
+      const { id, blamed, held_bytes: heldBytes } = row;
+      claimed.set(id, { head: headFromRow(row), steps: [], heldBytes, blamed });
+    }
+    await readJournals(
+      database,
+      month,
+      claimed,
+      rows.filter((row) => isReadAtOnce(row["held_bytes"])),
+    );
   }
   return runIds.map((runId) => claimed.get(runId));
 }
@@ -58,9 +69,43 @@ const claimRows = (
       where id = any ($2::uuid[]) and status in (${OPEN_STATUSES_SQL})
         and (owner is not null or wake_at <= to_timestamp($3::float8 / 1000.0))
         and exists (select 1 from executor where instance_id = $1)
-      returning *`,
+      returning ${CLAIMED_COLUMNS}`,
     [instanceId, ids, now],
   );
+
+/** Claims are one statement for 256 runs: what all of them together read so is 16 MiB. */
+const READ_AT_ONCE_BYTES = 65_536;
+export const isReadAtOnce = (heldBytes: number): boolean => heldBytes <= READ_AT_ONCE_BYTES;
+
+const CLAIMED_COLUMNS = `id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id,
+  case when held_bytes <= ${READ_AT_ONCE_BYTES} then input end as input, output, error,
+  case when held_bytes <= ${READ_AT_ONCE_BYTES} then state end as state, created_at, started_at, finished_at, cancelled_at,
+  revision, current_step, progress, run_at, parent_run_id, parent_awaits, retry_of, limited, epoch, wake_seq, blamed,
+  held_bytes`;
+
+/** The rest of a large run, once there is room for it. Undefined when it is fenced by now. */
+export async function readWhole(
+  database: Database,
+  { head }: Pick<Claimed, "head">,
+): Promise<JournalStep[] | undefined> {
+  const [row] = await database.query(
+    `select input, state from runs_${partitionOf(database, head.id)} where id = $1 and organization_id = $2 and epoch = $3`,
+    [head.id, head.organizationId, head.epoch],
+  );
+  if (!row) return undefined;
+  head.input = row["input"] as Head["input"];
+  head.state = (row["state"] as Head["state"] | null) ?? {};
+  return readJournalSteps(database, head);
+}
+
+/** Gives a claim back that there is no memory for; it is due at once. */
+export async function unclaim(database: Database, { id, organizationId, epoch }: Head): Promise<void> {
+  await database.query(
+    `update runs_${partitionOf(database, id)} set owner = null, wake_at = ${AT_ONCE_SQL}
+      where id = $1 and organization_id = $2 and epoch = $3`,
+    [id, organizationId, epoch],
+  );
+}
 
 /** The steps so far. A run that was never claimed before has none, unless it tries another again. */
 async function readJournals(
@@ -80,7 +125,7 @@ async function readJournals(
 }
 
 const JOURNAL_COLUMNS = `*, coalesce(octet_length(input::text), 0) + coalesce(octet_length(output::text), 0)
-  + coalesce(octet_length(state::text), 0) as bytes`;
+  + coalesce(octet_length(state::text), 0) + coalesce(octet_length(error::text), 0) as bytes`;
 
 /** The journal of one run, in the order of its steps. */
 export async function readJournalSteps(

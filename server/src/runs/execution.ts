@@ -11,10 +11,12 @@ import { until, type Clock } from "../lib/clock.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { Charge } from "../lib/run-memory.ts";
 import type { Calls } from "../tasks/task.ts";
 import { Branches } from "./branches.ts";
 import { AT_ONCE } from "./due.ts";
 import { LostRun, type Journal } from "./journal.ts";
+import { neededBytes, tooLarge } from "./memory.ts";
 import { asRunError, type Head } from "./loaded-run.ts";
 import type { Approval, Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
@@ -29,6 +31,10 @@ export type ExecutionParts = {
   /** Others wait for the place that a run of this organization has: it gives it back at the next chance. */
   contended: (organizationId: OrganizationId) => boolean;
   turns: Turns;
+  /** There was no memory for so many bytes of this run, which is unloaded for it: they are waited for before it is claimed. */
+  turnedAway: (id: RunId, bytes: number) => void;
+  /** What this process can ever hold of one run. */
+  mostHeldBytes: number;
   /** The process is ending: no new step. */
   draining: () => boolean;
   readApproval: (organizationId: OrganizationId, id: ApprovalId) => Promise<Approval | undefined>;
@@ -69,12 +75,16 @@ const TURN_MS = 30_000;
  */
 const SHORT_WAIT_MS = 200;
 const SHORT_TURN_MS = 500;
+/** A branch that there is no memory for looks again after so long, while others of its run go on. */
+const MEMORY_PAUSE_MS = 500;
 
 export class Execution {
   readonly journal: Journal;
   readonly plan: Plan;
   readonly parts: ExecutionParts;
   readonly signal: AbortSignal;
+  /** What this run may hold. */
+  readonly #charge: Charge;
   /** The end of a run that needs nothing from outside is written together with its start. */
   readonly #startAndEndTogether: boolean;
   readonly #since: number;
@@ -86,12 +96,14 @@ export class Execution {
     plan: Plan;
     parts: ExecutionParts;
     signal: AbortSignal;
+    charge: Charge;
     startAndEndTogether?: boolean;
   }) {
     this.journal = options.journal;
     this.plan = options.plan;
     this.parts = options.parts;
     this.signal = options.signal;
+    this.#charge = options.charge;
     this.#startAndEndTogether = options.startAndEndTogether ?? false;
     this.#since = options.parts.clock.now();
     this.branches = new Branches(options.parts.clock, (wakeAt, person) => this.#unload(wakeAt, person));
@@ -123,16 +135,28 @@ export class Execution {
    * Between two steps: lets others have the thread, and the place when this run has had its turn; ends what a timeout has
    * ended; writes down what has gathered. `reference`: the step that comes next.
    */
-  async breathe(signal: AbortSignal, reference: string): Promise<void> {
+  async breathe(scope: Scope, reference: string): Promise<void> {
     const turn = this.parts.turns.next(this.journal.head.organizationId);
     if (turn) await turn;
-    signal.throwIfAborted();
+    scope.signal.throwIfAborted();
     if (this.journal.isFull) {
       throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);
     }
     if (this.journal.isDue) await this.commit();
+    const needed = neededBytes(this.journal.heldBytes);
+    if (needed > this.#charge.bytes) await this.#holdMore(needed, reference, scope);
     const leaves = this.parts.draining() || (this.now() - this.#since > TURN_MS && this.#isContended);
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
+  }
+
+  /** Goes on when there is memory for it; a branch waits meanwhile, and when all do the run is unloaded. */
+  async #holdMore(needed: number, reference: string, scope: Scope): Promise<void> {
+    while (!this.#charge.tryHold(needed)) {
+      if (needed > this.parts.mostHeldBytes) throw tooLarge(this.journal.heldBytes).at(reference);
+      this.parts.turnedAway(this.journal.head.id, needed);
+      if (this.branches.isAlone) await this.#unload(AT_ONCE, false);
+      await this.#wait(this.now() + MEMORY_PAUSE_MS, false, scope);
+    }
   }
 
   /**

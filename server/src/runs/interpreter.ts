@@ -116,7 +116,7 @@ async function runTask(
   scope: Scope,
   progress: (share: number) => void,
 ): Promise<Result> {
-  await execution.breathe(scope.signal, task.reference);
+  await execution.breathe(scope, task.reference);
   const { journal } = execution;
   const key = enter(scope, task.name);
   let step = journal.step(key);

@@ -1,4 +1,5 @@
 /** What a commit makes of the run and its steps: rows for write.ts. */
+import { heldBytes } from "../lib/held-bytes.ts";
 import type { Json } from "../lib/json.ts";
 import type { Head, JournalStep } from "./loaded-run.ts";
 import type { StartRow, StepWrite } from "./rows.ts";
@@ -34,12 +35,25 @@ export function stepWrite(head: Head, step: JournalStep): StepWrite {
 }
 
 export const weigh = (row: StepWrite): number =>
-  STEP_BYTES + (row.input?.length ?? 0) + (row.output?.length ?? 0) + (row.state?.length ?? 0);
+  STEP_BYTES +
+  (row.input?.length ?? 0) +
+  (row.output?.length ?? 0) +
+  (row.state?.length ?? 0) +
+  (row.error?.length ?? 0);
+
+/** A step in memory without its payloads, about. */
+const STEP_HELD_BYTES = 1_000;
+
+/** About what the row takes in memory when it is loaded. */
+export const heldBytesOf = (row: StepWrite): number =>
+  STEP_HELD_BYTES + held(row.input) + held(row.output) + held(row.state) + held(row.error);
+
+const held = (json: string | null): number => (json === null ? 0 : heldBytes(json));
 
 export function startRow(
   head: Head,
   payload: Payload,
-): Omit<StartRow, "owner" | "wake_at" | "key" | "body_hash" | "input"> {
+): Omit<StartRow, "owner" | "wake_at" | "key" | "body_hash" | "input" | "held_bytes"> {
   return {
     id: head.id,
     organization_id: head.organizationId,

@@ -5,18 +5,23 @@
 import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError, type ErrorFields } from "../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../storage/schema.ts";
-import { startRow, stepWrite, weigh, type Payload } from "./journal-rows.ts";
+import { heldBytesOf, startRow, stepWrite, weigh, type Payload } from "./journal-rows.ts";
 import type { Change, Head, JournalStep, RunState } from "./loaded-run.ts";
-import type { ApprovalRow, ApprovalChange, AttemptRow, StartRow } from "./rows.ts";
+import type { ApprovalRow, ApprovalChange, AttemptRow, StartRow, StepWrite } from "./rows.ts";
 import { OpenSteps } from "./open-steps.ts";
 import { isFinal, isStepOpen } from "./states.ts";
 import type { Write, Writer, Written } from "./write.ts";
 
 /** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */
 export class LostRun extends Error {}
+/** What is kept and not written yet: of its memory only the length of its text is known. */
+const KEPT_FACTOR = 3;
+const MOST_INT4 = 2 ** 31 - 1;
+
 /** A start whose idempotency key is taken. */
 export class DuplicateStart extends Error {}
 
@@ -26,6 +31,8 @@ export type JournalOptions = {
   /** Called after each commit, never before; `left`: children that no step awaits any more. */
   published: (change: Change, left: readonly RunId[]) => void;
   steps?: JournalStep[];
+  /** About what all of it takes in memory; known of a run that is in the database. */
+  heldBytes?: number;
   /** The row of a run that is not in the database yet: it goes with the first commit. */
   start?: Pick<StartRow, "input" | "owner" | "wake_at" | "key" | "body_hash">;
 };
@@ -50,6 +57,8 @@ export class Journal {
   #left: RunId[] = [];
   #woken = false;
   #bytes = 0;
+  #heldBytes: number;
+  #stateHeldBytes: number;
   /** What was kept since the last commit, about. */
   keptBytes = 0;
   #inFlight: Promise<void> = Promise.resolve();
@@ -67,6 +76,11 @@ export class Journal {
       this.#bytes += step.bytes;
       this.#open.note(step);
     }
+    this.#stateHeldBytes = heldBytes(JSON.stringify(options.head.state));
+    this.#heldBytes = options.heldBytes ?? heldBytes(options.start?.input ?? "") + this.#stateHeldBytes;
+    // What each takes is not known: a like part of all for a like part of the text.
+    const part = this.#bytes === 0 ? 0 : this.#heldBytes / this.#bytes;
+    if (!options.start) for (const step of this.#steps.values()) step.heldBytes = step.bytes * part;
   }
 
   /** Whether the run's row is written, or about to be. */
@@ -82,6 +96,11 @@ export class Journal {
   /** The run's own row as the last commit left it. */
   get committed(): Head {
     return this.#committed ?? this.head;
+  }
+
+  /** About what the run takes in memory: its input, its state, the rows of its steps, and what is kept for the next commit. */
+  get heldBytes(): number {
+    return this.#heldBytes + KEPT_FACTOR * this.keptBytes;
   }
 
   /** The rows of this run's steps are as many bytes as a process can be asked to hold. */
@@ -135,6 +154,7 @@ export class Journal {
       finishedAt: null,
       revision: 0,
       bytes: 0,
+      heldBytes: 0,
     };
     this.#steps.set(key, step);
     return this.#opened(step);
@@ -248,8 +268,7 @@ export class Journal {
     const rows = Array.from(this.#dirty, (step) => {
       step.revision = ++head.revision;
       const row = stepWrite(head, step);
-      this.#bytes += weigh(row) - step.bytes;
-      step.bytes = weigh(row);
+      this.#hold(step, row);
       // Nothing asks for it again in this advance.
       if (!isStepOpen(step.status)) step.input = step.output = undefined;
       return row;
@@ -258,6 +277,7 @@ export class Journal {
     head.revision++;
     head.currentStep = this.#currentStep();
     const payload = this.#payload();
+    const held_bytes = Math.min(MOST_INT4, Math.ceil(this.#heldBytes));
     const write: Write = {
       runId: head.id,
       steps: rows,
@@ -267,11 +287,11 @@ export class Journal {
       bytes: rows.reduce((sum, row) => sum + weigh(row), 0) + (payload.output?.length ?? 0),
     };
     if (this.#start) {
-      write.start = { ...startRow(head, payload), ...this.#start };
+      write.start = { ...startRow(head, payload), ...this.#start, held_bytes };
       if (isFinal(head.status)) write.start.owner = null;
       if (release) Object.assign(write.start, { owner: null, wake_at: release.wakeAt });
       write.bytes += write.start.input.length;
-    } else write.update = { ...this.#update(now, payload, release), moved };
+    } else write.update = { ...this.#update(now, payload, release), moved, held_bytes };
     this.#start = undefined;
     this.#committedStatus = head.status;
     this.#dirty = new Set();
@@ -281,16 +301,31 @@ export class Journal {
     return write;
   }
 
+  #hold(step: JournalStep, row: StepWrite): void {
+    const bytes = weigh(row);
+    const held = heldBytesOf(row);
+    this.#bytes += bytes - step.bytes;
+    this.#heldBytes += held - step.heldBytes;
+    step.bytes = bytes;
+    step.heldBytes = held;
+  }
+
   #payload(): Payload {
     const { head } = this;
     const { state } = head;
     // By identity: to write a `$context` of 1 MB as text at each commit costs 2 ms, and it is replaced, never changed.
     const isChanged = STATE_FIELDS.some((name) => state[name] !== this.#committedState[name]);
-    if (isChanged) this.#committedState = { ...state };
+    const text = isChanged ? JSON.stringify(state) : null;
+    if (text !== null) {
+      this.#committedState = { ...state };
+      const held = heldBytes(text);
+      this.#heldBytes += held - this.#stateHeldBytes;
+      this.#stateHeldBytes = held;
+    }
     return {
       output: head.status === "completed" ? JSON.stringify(head.output) : null,
       error: head.error && JSON.stringify(head.error),
-      state: isChanged ? JSON.stringify(state) : null,
+      state: text,
     };
   }
 
@@ -298,7 +333,7 @@ export class Journal {
     now: number,
     payload: Payload,
     release: { wakeAt: number | null } | undefined,
-  ): Omit<NonNullable<Write["update"]>, "moved"> {
+  ): Omit<NonNullable<Write["update"]>, "moved" | "held_bytes"> {
     const { head } = this;
     return {
       id: head.id,

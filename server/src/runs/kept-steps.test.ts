@@ -21,6 +21,7 @@ const step = (number: number, key: string, more: Partial<JournalStep> = {}): Jou
   finishedAt: number,
   revision: number,
   bytes: 0,
+  heldBytes: 0,
   ...more,
 });
 

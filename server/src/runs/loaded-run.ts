@@ -46,8 +46,9 @@ export type JournalStep = {
   startedAt: number;
   finishedAt: number | null;
   revision: number;
-  /** What its row weighs in the database, about. */
+  /** What its row weighs in the database, and takes in memory, about. */
   bytes: number;
+  heldBytes: number;
 };
 export type StepState = {
   /** The directive that was followed, when it is not the task's own. */

@@ -100,6 +100,7 @@ export const journalStepFromRow = (row: Row): JournalStep => ({
   finishedAt: ms(row["finished_at"]),
   revision: row["revision"],
   bytes: row["bytes"],
+  heldBytes: 0,
 });
 
 export const approvalFromRow = (row: Row): Approval => ({

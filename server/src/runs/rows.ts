@@ -30,6 +30,8 @@ export type StartRow = {
   parent_awaits: boolean | null;
   retry_of: RunId | null;
   limited: boolean;
+  /** About what the run takes in memory, with the rows of all its steps. */
+  held_bytes: number;
   /** The idempotency key and the SHA-256 (hex) of the body that it stands for. */
   key: string | null;
   body_hash: string | null;
@@ -59,6 +61,7 @@ export type UpdateRow = {
   wake_seq: number;
   /** Written only if nobody woke the run since: it closes an approval that may just have been decided. */
   exact: boolean;
+  held_bytes: number;
 };
 
 export type StepWrite = {

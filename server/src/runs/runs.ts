@@ -6,11 +6,13 @@ import type { Clock } from "../lib/clock.ts";
 import type { ApprovalId, InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Places } from "../lib/places.ts";
+import type { RunMemory } from "../lib/run-memory.ts";
 import { Hub } from "../realtime/hub.ts";
 import type { Notice as RunNotice, Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { Calls } from "../tasks/task.ts";
 import { createClaimer, type Claimer } from "./claim.ts";
+import { createMemory } from "./memory.ts";
 import type { Execution } from "./execution.ts";
 import type { Change, Head } from "./loaded-run.ts";
 import { Turns } from "./turns.ts";
@@ -43,6 +45,10 @@ export type Runs = RunsOptions & {
   writer: Writer;
   claimer: Claimer;
   turns: Turns;
+  /** What the runs in memory hold. */
+  memory: RunMemory;
+  /** What runs need that were turned away for want of memory, until they are claimed again. */
+  needs: Map<RunId, number>;
   /** By run id. */
   hub: Hub<Notice>;
   /**
@@ -66,6 +72,8 @@ export const createRuns = (options: RunsOptions): Runs => ({
   writer: createWriter(options.database),
   claimer: createClaimer(options.database, options.instanceId, options.clock),
   turns: new Turns(options.clock),
+  memory: createMemory(),
+  needs: new Map(),
   hub: new Hub(),
   changes: new Hub(),
   approvals: new Hub(),

@@ -4,8 +4,10 @@
  */
 import type { Published } from "../agents/published.ts";
 import type { Caller } from "../auth/caller.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
 import type { AgentId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
+import type { Charge } from "../lib/run-memory.ts";
 import { wakeNew } from "./admit-runs.ts";
 import { committed, executionParts } from "./advance-run.ts";
 import { dueAt } from "./due.ts";
@@ -14,6 +16,7 @@ import { keyColumns, startOnce, type IdempotencyKey } from "./idempotency-key.ts
 import { execute } from "./interpreter.ts";
 import { Journal } from "./journal.ts";
 import { runOf, type Head } from "./loaded-run.ts";
+import { neededBytes } from "./memory.ts";
 import { newHead, prepareRun, type NewRun, type Starter } from "./new-run.ts";
 import type { Run, Step } from "./run.ts";
 import type { Runs } from "./runs.ts";
@@ -87,7 +90,8 @@ async function accept(
   key: IdempotencyKey | undefined,
   waits: boolean,
 ): Promise<Head> {
-  const claims = isDueNow(head) && runs.engine.executing && runs.places.tryTake(head.organizationId);
+  const charge = runs.memory.open(head.organizationId);
+  const claims = isDueNow(head) && runs.engine.executing && tryBegin(runs, head, charge, inputText);
   if (claims) Object.assign(head, { status: "running", startedAt: head.createdAt, epoch: 1 });
   const journal = new Journal({
     head,
@@ -100,7 +104,7 @@ async function accept(
       ...keyColumns(key),
     },
   });
-  if (claims) await begin(runs, journal, version, waits);
+  if (claims) await begin(runs, journal, version, charge, waits);
   else {
     await journal.commit(runs.clock.now());
     await wakeNew(runs, head);
@@ -108,23 +112,33 @@ async function accept(
   return journal.committed;
 }
 
+/** A place, and the memory for its input; without both the run waits in the table. */
+function tryBegin(runs: Runs, { organizationId }: Head, charge: Charge, inputText: string): boolean {
+  if (!runs.places.tryTake(organizationId)) return false;
+  if (charge.tryHold(neededBytes(heldBytes(inputText)))) return true;
+  runs.places.release(organizationId);
+  return false;
+}
+
 /**
  * Walks the run up to its first effect before its start is committed, so that both are one statement. What takes longer
  * than this tick (an expression in a worker) does not hold the start up.
  */
-async function begin(runs: Runs, journal: Journal, version: Published, waits: boolean): Promise<void> {
+async function begin(runs: Runs, journal: Journal, version: Published, charge: Charge, waits: boolean): Promise<void> {
   const controller = new AbortController();
   const execution = new Execution({
     journal,
     plan: version.plan,
     parts: executionParts(runs),
     signal: controller.signal,
+    charge,
     startAndEndTogether: waits,
   });
   const { head } = journal;
   runs.loaded.set(head.id, execution);
   const outcome = execute(execution).finally(() => {
     if (runs.loaded.get(head.id) === execution) runs.loaded.delete(head.id);
+    charge[Symbol.dispose]();
   });
   outcome.catch(() => {});
   // Before the commit: from then on the engine may find the run, and must not take it for one that nobody advances.

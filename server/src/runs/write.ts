@@ -78,6 +78,7 @@ const START = new RowSet<Omit<StartRow, "key" | "body_hash">>("s", {
   parent_awaits: "bool",
   retry_of: "uuid",
   limited: "bool",
+  held_bytes: "int4",
 });
 const UPDATE = new RowSet<UpdateRow>("c", {
   id: "uuid",
@@ -98,6 +99,7 @@ const UPDATE = new RowSet<UpdateRow>("c", {
   wake_at: "ms",
   wake_seq: "int4",
   exact: "bool",
+  held_bytes: "int4",
 });
 const STEP = new RowSet<StepWrite>("x", {
   run_id: "uuid",
@@ -178,6 +180,7 @@ const START_COLUMNS = [
   "parent_awaits",
   "retry_of",
   "limited",
+  "held_bytes",
 ] as const;
 const KEY_COLUMNS = ["organization_id", "agent_id", "key", "body_hash", "run_id", "created_at"] as const;
 const STEP_COLUMNS = [
@@ -264,6 +267,7 @@ const PARTS = [
           state = coalesce(${UPDATE.column("state")}, r.state),
           started_at = coalesce(r.started_at, ${UPDATE.column("started_at")}), finished_at = ${UPDATE.column("finished_at")},
           revision = c.revision, current_step = c.current_step, progress = c.progress,
+          held_bytes = c.held_bytes,
           blamed = case when c.moved then 0 else r.blamed end,
           owner = case when c.release then null else r.owner end,
           wake_at = case

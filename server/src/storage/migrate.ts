@@ -7,6 +7,7 @@ import * as start from "./migrations/0001-start.ts";
 import * as afterCrashes from "./migrations/0002-after-crashes.ts";
 import * as turns from "./migrations/0003-turns.ts";
 import * as knownAddresses from "./migrations/0004-known-addresses.ts";
+import * as heldBytes from "./migrations/0005-held-bytes.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -14,6 +15,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0002-after-crashes": afterCrashes,
   "0003-turns": turns,
   "0004-known-addresses": knownAddresses,
+  "0005-held-bytes": heldBytes,
 };
 
 /** Names of the migrations that this database has seen, in order. */

@@ -131,6 +131,7 @@ export interface Tables {
     retry_of: RunId | null;
     /** The agent has a limit of concurrent runs. */
     limited: Generated<boolean>;
+    held_bytes: Generated<number>;
   };
   steps: {
     run_id: RunId;

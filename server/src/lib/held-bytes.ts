@@ -1,0 +1,42 @@
+/**
+ * About how much memory the value of a JSON text takes while a run holds it: the value itself, and its text on the way to
+ * or from the database. Measured on Node 26, bytes of memory per character: a long text 1 (2 with characters beyond
+ * Latin-1), records 2, `[0,0,…]` 4, `[{"a":1},…]` 5, `[[],…]` 13, `[{},…]` 21. What makes the difference is counted, in
+ * a large text at 64 places.
+ */
+const SAMPLES = 64;
+const SAMPLE_CHARACTERS = 128;
+
+const OBJECT = 56;
+const LIST = 48;
+const ITEM = 8;
+const PROPERTY = 16;
+const QUOTE = 6;
+
+export function heldBytes(text: string): number {
+  const { length } = text;
+  const whole = SAMPLES * SAMPLE_CHARACTERS;
+  if (length <= whole) return 2 * length + structureOf(text, 0, length);
+  const step = (length - SAMPLE_CHARACTERS) / (SAMPLES - 1);
+  let structure = 0;
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const from = Math.floor(sample * step);
+    structure += structureOf(text, from, from + SAMPLE_CHARACTERS);
+  }
+  return Math.ceil(2 * length + (structure * length) / whole);
+}
+
+/** What the value takes beside one byte for each character. */
+function structureOf(text: string, from: number, to: number): number {
+  let bytes = 0;
+  for (let index = from; index < to; index++) {
+    const code = text.charCodeAt(index);
+    if (code === 44) bytes += ITEM;
+    else if (code === 34) bytes += QUOTE;
+    else if (code === 58) bytes += PROPERTY;
+    else if (code === 123) bytes += OBJECT;
+    else if (code === 91) bytes += LIST;
+    else if (code > 255) bytes += 2;
+  }
+  return bytes;
+}

@@ -1,0 +1,134 @@
+/**
+ * What runs hold in memory is bounded by the process's heap: beyond it they are unloaded or wait for their turn, all end,
+ * and another organization is answered meanwhile.
+ */
+import fs from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { publish, start } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { agentOf, runOf } from "./runs.ts";
+
+const small = (heapMegabytes: number): Promise<TestServer> =>
+  startTestServer({ env: { NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}` } });
+
+/** The most that the process has ever had in memory. */
+const peakMegabytes = ({ pid }: TestServer): number =>
+  Number(/VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
+
+/** Another organization's query and run, again and again until it is told to stop; the longest of each, ms. */
+async function startCanary(server: TestServer): Promise<{ stop(): Promise<{ query: number; run: number }> }> {
+  const neighbour = await server.organization("neighbour");
+  const agentId = await publish(server, "echo", neighbour);
+  const longest = { query: 0, run: 0 };
+  const timed = async (what: "query" | "run", query: string): Promise<void> => {
+    const since = performance.now();
+    const data = await server.data(query, {}, neighbour.apiKey);
+    longest[what] = Math.max(longest[what], performance.now() - since);
+    if (what === "run") expect(data.runAgent.status).toBe("completed");
+  };
+  const stopping = new AbortController();
+  const loop = (async () => {
+    while (!stopping.signal.aborted) {
+      await timed("query", "{ agents { id } }");
+      await timed("run", `mutation { runAgent(input: {agentId: "${agentId}", input: {a: 1}, wait: 30}) { status } }`);
+      await sleep(50);
+    }
+  })();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await loop;
+      return longest;
+    },
+  };
+}
+
+async function untilAllEnd(server: TestServer, agentId: string): Promise<Data[]> {
+  const of = (status: string): string =>
+    `{ runs(filter: {agentId: "${agentId}", status: [${status}]}, first: 200) { nodes { id status error { type detail } } } }`;
+  await eventually(async () => {
+    const { runs } = await server.data(of("pending, running, paused"));
+    if (runs.nodes.length > 0) await sleep(200);
+    return runs.nodes.length === 0;
+  }, 240_000);
+  return (await server.data(of("completed, failed, cancelled"))).runs.nodes;
+}
+
+test("16 runs that hold 30 results of 600 kB each all complete within a heap of 300 MB", async () => {
+  await using server = await small(300);
+  const canary = await startCanary(server);
+  const agentId = await agentOf(
+    server,
+    `
+do:
+- spread:
+    call: each:1.0.0@default
+    with:
+      in: '\${ [range(30)] }'
+      item: number
+      concurrency: 10
+      do: [{pause: {wait: PT0.02S}}, {big: {set: {x: '\${ $workflow.input.x + "y" }'}}}]
+    output: {as: '\${ .[29].x | length }'}
+`,
+  );
+  const x = "x".repeat(600_000);
+  for (let count = 0; count < 16; count++) await start(server, agentId, { x });
+  const ended = await untilAllEnd(server, agentId);
+  expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(16).fill("completed"));
+  const longest = await canary.stop();
+  expect(peakMegabytes(server)).toBeLessThan(600);
+  expect(longest.query).toBeLessThan(10 * 250);
+  expect(longest.run).toBeLessThan(10 * 1_000);
+}, 300_000);
+
+test("1,000 children with inputs of 200 kB all complete within a heap of 300 MB", async () => {
+  await using server = await small(300);
+  const canary = await startCanary(server);
+  const child = await agentOf(
+    server,
+    "do: [{pause: {wait: PT0.9S}}, {done: {set: {length: '${ $workflow.input.x | length }'}}}]",
+    "child",
+  );
+  const parent = await agentOf(
+    server,
+    `
+do:
+- spread:
+    call: each:1.0.0@default
+    with:
+      in: '\${ [range(30)] }'
+      item: number
+      concurrency: 100
+      do: [{one: {run: {workflow: {namespace: test, name: child, version: '1.0.0', input: {x: '\${ $workflow.input.x + "y" }'}}}}}]
+    output: {as: '\${ length }'}
+`,
+  );
+  for (let count = 0; count < 10; count++) await start(server, parent, { x: "x".repeat(200_000) });
+  const ended = await untilAllEnd(server, parent);
+  expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(10).fill("completed"));
+  const longest = await canary.stop();
+  expect(await untilAllEnd(server, child)).toHaveLength(200);
+  expect(peakMegabytes(server)).toBeLessThan(600);
+  expect(longest.query).toBeLessThan(10 * 250);
+  expect(longest.run).toBeLessThan(10 * 1_000);
+}, 300_000);
+
+test("a run that needs more memory than the process can give fails, and says so", async () => {
+  await using server = await small(160);
+  const run = await runOf(
+    server,
+    `
+do:
+- loop:
+    for: {in: '\${ [range(60)] }', each: number}
+    do: [{big: {set: {x: '\${ $workflow.input.x + "y" }'}}}]
+    output: {as: '\${ 1 }'}
+`,
+    { x: "x".repeat(600_000) },
+  ).catch((error: unknown) => ({ error: String(error) }) as Data);
+  expect(run).toMatchObject({
+    status: "failed",
+    error: { detail: expect.stringMatching(/MB of memory, more than this server can give one run/) },
+  });
+});
