@@ -236,8 +236,10 @@ export class EmbeddedEngine implements Engine {
     const { database, places } = this.#options;
     if (!places.someWait) {
       const due = await firstDue(database, now, PAGE_ROWS);
-      for (const { id, organizationId } of due) this.#begin(id, organizationId);
-      if (due.length < PAGE_ROWS) return;
+      if (due.length < PAGE_ROWS) {
+        for (const { id, organizationId } of due) this.#begin(id, organizationId);
+        return;
+      }
     }
     for (const organizationId of await organizationsWithDue(database, now)) places.wait(organizationId);
     await this.#look();

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
-import type { RunId } from "../lib/ids.ts";
+import { newId, type RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
+import { createClaimer } from "./claim.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { Journal, LostRun } from "./journal.ts";
 import { listSteps, readRun } from "./read.ts";
@@ -40,8 +41,12 @@ async function start(body: string, until: RunStatus): Promise<RunId> {
   return run.id;
 }
 
+/** Nothing happens by itself any more: a sweep of the engine would take up what a test holds or leaves due. */
+const stopEngine = (): PromiseLike<void> => opened.runs.engine[Symbol.asyncDispose]();
+
 /** Takes the run as an advance does. */
 async function claim(id: RunId): Promise<Journal> {
+  await stopEngine();
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(opened.runs.clock.now())]);
   const claimed = await opened.runs.claimer.add(id);
   return new Journal({ ...claimed!, writer: opened.runs.writer, published: () => {} });
@@ -60,8 +65,9 @@ const set = (name: string) => ({ name, kind: "set", reference: `/do/0/${name}` }
 
 test("of two that hold one run the later writes; also when both write in one statement", async () => {
   const now = opened.runs.clock.now();
-  for (const isTogether of [false, true]) {
-    const id = await start(PATIENT, "running");
+  const ids = [await start(PATIENT, "running"), await start(PATIENT, "running")];
+  for (const [index, id] of ids.entries()) {
+    const isTogether = index === 1;
     const before = await claim(id);
     const after = await claim(id);
     // Rows that do not meet in one statement: nothing but the fence tells them apart.
@@ -111,6 +117,18 @@ test("a decision while the run is advanced is seen at the release, also after a 
   expect(await journal.release(now, null)).toBe(true);
   const [row] = await database.query("select wake_at from runs where id = $1", [id]);
   expect(row!["wake_at"]).not.toBeNull();
+});
+
+test("a process that does not execute claims nothing, whatever it is told", async () => {
+  const now = opened.runs.clock.now();
+  const id = await start(PATIENT, "running");
+  await stopEngine();
+  await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(now)]);
+  const before = await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id]);
+  const another = createClaimer(database, newId<"instance">(), opened.runs.clock);
+  expect(await another.add(id)).toBeUndefined();
+  expect(await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id])).toEqual(before);
+  expect(await opened.runs.claimer.add(id)).toBeDefined();
 });
 
 test("a decision that comes too late wakes nobody", async () => {
