@@ -67,6 +67,8 @@ export type TestServer = {
   referenceMs(): Promise<number>;
   /** `kill -9`; PostgreSQL stays. */
   kill(): Promise<void>;
+  /** Its exit code when it has ended, null after a signal. */
+  ended(): Promise<number | null>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   /** After `kill` or `stop`: on the same port and data folder. */
@@ -134,6 +136,10 @@ class ServerProcess {
   }
 
   log = (): string => this.#log;
+
+  get ended(): Promise<number | null> {
+    return this.#exited;
+  }
 
   async start(env: Record<string, string> = {}): Promise<void> {
     Object.assign(this.#env, env);
@@ -239,6 +245,7 @@ function clientsOf(server: ServerProcess, world: World): TestServer {
     referenceMs: () => server.command({ command: "reference" }),
     measure: (collected = false) => server.command({ command: "measure", collected }),
     kill: async () => void (await server.signal("SIGKILL")),
+    ended: () => server.ended,
     stop: () => server.signal("SIGTERM"),
     restart: (env) => server.start(env),
     [Symbol.asyncDispose]: () => server.dispose(),

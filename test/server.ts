@@ -2,6 +2,7 @@
  * The server as tests run it: a process of its own that can be killed, whose clock and free space its parent moves by
  * messages (`Command`), each answered once. Settings come from the environment like the real one's.
  */
+import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { startApp, type App } from "../server/src/app.ts";
 import { createApiKey } from "../server/src/auth/create-api-key.ts";
@@ -13,6 +14,7 @@ import { readConfig } from "../server/src/config.ts";
 import type { Clock } from "../server/src/lib/clock.ts";
 import { OperatorError } from "../server/src/lib/errors.ts";
 import { decodeId, encodeId } from "../server/src/lib/ids.ts";
+import { LIMITS } from "../server/src/lib/limits.ts";
 import { createLog } from "../server/src/lib/log.ts";
 import type { Role } from "../server/src/storage/schema.ts";
 import { startMeter, type Meter } from "./meter.ts";
@@ -122,6 +124,20 @@ async function addMember(
   return { email, password: PASSWORD };
 }
 
+/** With `HANGS` in its settings, JSON with one of these words makes this process stand still: in code, or in a call of the system. */
+function hangOn(): void {
+  const { parse } = JSON;
+  JSON.parse = (text: string, ...more: []) => {
+    if (text.includes("STAND-STILL")) standStill();
+    if (text.includes("SLEEP-FOR-EVER")) execFileSync("sleep", ["60"]);
+    return parse(text, ...more);
+  };
+}
+
+function standStill(): never {
+  for (;;);
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { offset: { type: "string", default: "0" } } });
   const stopped = new Promise((resolve) => process.once("SIGTERM", resolve));
@@ -132,7 +148,15 @@ async function main(): Promise<void> {
   const readFreeBytes = async (): Promise<number> => freeBytes ?? 2 ** 40;
   // A test that fills a real disk wants the real figures.
   const space = process.env["REAL_SPACE"] ? { everyMs: 100 } : { readFreeBytes, everyMs: 100, ballastBytes: 0 };
-  await using app = await startApp({ config, clock, log, random: Math.random, space });
+  const standstillSeconds = Number(process.env["STANDSTILL_SECONDS"] ?? LIMITS.standstillSeconds);
+  if (process.env["HANGS"]) hangOn();
+  await using app = await startApp({ config, clock, log, random: Math.random, space, standstillSeconds });
+
+  if (process.env["HANGS"]) {
+    // Within an operation: a token that is looked at.
+    const { verify } = app.handles.auth.accessTokens;
+    app.handles.auth.accessTokens.verify = (token) => (token === "STAND-STILL" ? standStill() : verify(token));
+  }
 
   let meter: Meter | undefined;
 

@@ -29,7 +29,7 @@ const failed = () => process.exit(failureCode());
 /** @typedef {(node: string, args: string[]) => Promise<unknown>} Command */
 
 /**
- * The server, in this process's place. What is more than `--json` is the command line's: help, or a mistake.
+ * The server and the supervisor before it, in this process's place. What is more than `--json` is the command line's: help, or a mistake.
  * @param {string} node @param {string[]} args
  */
 async function start(node, args) {

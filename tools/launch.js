@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OLDEST_NODE = 24;
+const SUPERVISE = fileURLToPath(new URL("supervise.sh", import.meta.url));
 
 /** npm packages that hold a newer Node, locked with integrity as optionalDependencies of the root. */
 const NODE_PACKAGES = {
@@ -110,19 +111,20 @@ export async function run(file, args, { onStart, ...options } = {}) {
  * Ends this process with `node args` in its place: by execve where Node has it (22.15; no process stays between npm and
  * the server, 40 MB less), else as a child whose signals and exit code are passed on.
  *
- * A `guarded` program gets this process's parent as its last argument, `--parent=<pid>`: nobody passes `kill -9` on, so
- * a server that finds another parent than that one knows that whoever started it is gone.
+ * A `guarded` program has a supervisor before it, a shell of less than 1 MB (supervise.sh), which starts it again when its
+ * watchdog or a fatal error has ended it. The program is told by `--parent=<pid>` whose child it is, and below npm whose
+ * child that is: nobody passes `kill -9` on, so it stops when one of them is gone.
  * @param {string} node @param {string[]} args @param {{guarded?: boolean}} [options]
  */
 export async function become(node, args, { guarded = false } = {}) {
   const env = environment(node);
   const byNpm = guarded && env.npm_lifecycle_event !== undefined;
-  if (process.execve !== undefined) {
-    const all = byNpm ? [...args, `--parent=${process.ppid}`] : args;
-    process.execve(node, [node, ...all], env);
-  }
+  const [file, ...all] = guarded
+    ? ["/bin/sh", SUPERVISE, String(byNpm ? process.ppid : 0), node, ...args]
+    : [node, ...args];
+  if (process.execve !== undefined) process.execve(file, [file, ...all], env);
   const watch = byNpm ? stopWithParent() : undefined;
-  const code = await run(node, guarded ? [...args, `--parent=${process.pid}`] : args, { env });
+  const code = await run(file, all, { env });
   clearInterval(watch);
   process.exit(code);
 }

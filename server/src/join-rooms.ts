@@ -32,6 +32,7 @@ import { sweepRuns } from "./runs/sweep-runs.ts";
 import type { Storage } from "./storage/open-storage.ts";
 import { isUnavailable } from "./storage/pg-errors.ts";
 import { createCalls } from "./tasks/calls.ts";
+import { startWatchdog } from "./watchdog/watchdog.ts";
 
 export type JoinOptions = {
   config: Config;
@@ -39,6 +40,8 @@ export type JoinOptions = {
   log: Log;
   /** From 0 to 1, for jitter. */
   random: () => number;
+  /** Another than the limit: tests. */
+  standstillSeconds?: number;
 };
 
 const WEB_FOLDER = path.join(import.meta.dirname, "../../web/dist");
@@ -103,6 +106,10 @@ export async function joinRooms(
   stack.defer(() => listener[Symbol.asyncDispose]());
   stack.use(edge);
   stack.defer(() => drain(runs, engine));
+  const { connection } = database;
+  const { standstillSeconds = LIMITS.standstillSeconds } = options;
+  const loaded = (): Iterable<string> => runs.loaded.keys();
+  stack.use(startWatchdog({ log, connection, instanceId, runs: loaded, standstillSeconds }));
   await engine.start(advanceRun(runs));
   stack.use(sweepRuns(runs));
   return { handles, edge };

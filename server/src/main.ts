@@ -15,7 +15,7 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Resolves at the first signal. A second one ends the process at once; what was committed is resumed at the next start. */
-function untilStopped(parent: number | undefined): Promise<string> {
+function untilStopped(parents: readonly number[]): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let first: number | undefined;
   const stop = (signal: string): void => {
@@ -24,16 +24,31 @@ function untilStopped(parent: number | undefined): Promise<string> {
     resolve(signal);
   };
   for (const signal of SIGNALS) process.on(signal, stop);
+  const { ppid } = process;
   const look = (): void => {
-    if (process.ppid === parent) return;
+    if (parents.every((pid) => (pid === ppid ? process.ppid === ppid : isTaken(pid)))) return;
     clearInterval(looking);
     resolve("the end of its parent");
   };
   const looking = setInterval(look, PARENT_LOOK_EVERY_MS).unref();
-  if (parent === undefined) clearInterval(looking);
-  else look();
+  look();
   return promise;
 }
+
+function isTaken(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** `--parent=<pid>`, once for each process whose end is ours: the supervisor (tools/supervise.sh) and npm before it. */
+const parents = (): number[] =>
+  process.argv.flatMap((argument) => {
+    const [, pid] = /^--parent=(\d+)$/.exec(argument) ?? [];
+    return pid === undefined ? [] : Number(pid);
+  });
 
 /** With `--json` one line of JSON instead. */
 function report(app: App, asJson: boolean): void {
@@ -58,8 +73,7 @@ function checkNode(): void {
 
 async function main(): Promise<void> {
   checkNode();
-  const parent = process.argv.find((argument) => argument.startsWith("--parent="))?.slice("--parent=".length);
-  const stopped = untilStopped(parent === undefined ? undefined : Number(parent));
+  const stopped = untilStopped(parents());
   const config = readConfig(process.env, process.cwd());
   using log = createLog(config.logLevel);
   // Not at the top: an older Node would fail on it before anything could be said.

@@ -4,6 +4,7 @@ import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { notSignedIn, type Caller } from "../auth/caller.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { running } from "../lib/running.ts";
 import type { Context, Origin } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
 import { createErrorMask, GraphqlRefusal, type ShownError } from "./errors.ts";
@@ -121,7 +122,11 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   return {
     schema,
     refused,
-    answer: (request) => run(request).catch((error: unknown) => refused(error, request.origin.requestId)),
+    answer: (request) => {
+      const { query, operationName, origin } = request;
+      const answered = running.run({ requestId: origin.requestId, query, operationName }, run, request);
+      return answered.catch((error: unknown) => refused(error, origin.requestId));
+    },
   };
 }
 

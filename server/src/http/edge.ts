@@ -4,6 +4,7 @@ import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
+import { running } from "../lib/running.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError } from "./answer.ts";
 import { createCredentialWatch } from "./credential-watch.ts";
@@ -55,7 +56,7 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
           connection: "close",
         });
       }
-      handleGraphql(graphqlEdge, exchange).catch((error: unknown) => {
+      running.run({ requestId: exchange.requestId }, handleGraphql, graphqlEdge, exchange).catch((error: unknown) => {
         // The answer could not be written; a client that went away is the usual reason.
         log.debug({ requestId: exchange.requestId, err: error }, "an answer could not be written");
         exchange.response.destroy();

@@ -74,6 +74,7 @@ export const LIMITS = {
   keysWaiting: 1_024,
   refreshesWaiting: 256,
   drainSeconds: 10,
+  standstillSeconds: 10,
   logLinesAlike: 10,
   logTextsCounted: 200,
   logBytesUnread: 1024 * 1024,

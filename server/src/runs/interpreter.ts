@@ -8,6 +8,7 @@ import type { Block, Body, PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
 import type { Json } from "../lib/json.ts";
+import { running } from "../lib/running.ts";
 import { runApproval } from "./approval-task.ts";
 import { LONGEST_MS } from "./back-off.ts";
 import { runCall } from "./call-task.ts";
@@ -32,7 +33,10 @@ import { runTry } from "./try-task.ts";
 import { lazily, runtimeOf, truthy, workflowOf } from "./variables.ts";
 
 /** Advances the run until it ends or waits. */
-export async function execute(execution: Execution): Promise<Outcome> {
+export const execute = (execution: Execution): Promise<Outcome> =>
+  running.run({ runId: execution.journal.head.id }, advance, execution);
+
+async function advance(execution: Execution): Promise<Outcome> {
   try {
     return await execution.finish({ output: await runWorkflow(execution) });
   } catch (reason) {

@@ -34,6 +34,8 @@ export type Database = {
    * With `silentMs` it ends by itself when a statement gets no answer for so long.
    */
   dedicated(silentMs?: number): Promise<pg.Client>;
+  /** Where it is, for a thread that needs a connection of its own. */
+  connection: Connection;
   /** True on the PostgreSQL that this process started for itself. */
   isEmbedded: boolean;
   /** Months whose partitions are known to exist, as `2026_11`; kept by `partitions.ts`. */
@@ -163,6 +165,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     query: async (text, values) => (await listPool.query<Row>(text, values ?? [])).rows,
     transaction: (work) => inTransaction(listPool, work),
     dedicated,
+    connection: options.connection,
     isEmbedded: options.isEmbedded,
     months: new Set(),
     async [Symbol.asyncDispose]() {

@@ -1,0 +1,27 @@
+/** What the watchdog's two threads tell each other. */
+import type { InstanceId } from "../lib/ids.ts";
+import type { Connection } from "../storage/database.ts";
+
+/** What the thread gets. */
+export type Watched = {
+  beats: Int32Array;
+  connection: Connection;
+  instanceId: InstanceId;
+  standstillSeconds: number;
+  isTerminal: boolean;
+};
+
+/** What the thread gets from a main thread that stands still, by way of the inspector. */
+export type WhatRuns = {
+  requestId?: string;
+  operation?: string;
+  query?: string;
+  runId?: string;
+  runs: string[];
+};
+
+/** The two numbers of `beats`: how often this thread came round, and whether a person has stopped it with a debugger. */
+export const BEAT = 0;
+export const DEBUGGED = 1;
+export const LOOK_EVERY_MS = 1_000;
+export const WHAT_RUNS = "autograph.whatRuns";

@@ -1,0 +1,116 @@
+/** A server that really stands still: its watchdog says what ran and ends it, and everything that was accepted goes on. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { createHash } from "node:crypto";
+import http from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { start } from "../agents.ts";
+import { eventually, post, startTestServer, type TestServer } from "../client.ts";
+import { ENDED, agentOf, until } from "../runs.ts";
+import { connectTo } from "./audit.ts";
+
+const STANDSTILL_SECONDS = 3;
+const EXIT_CODE = 70;
+/** Ten times what it should take. */
+const BITTEN_WITHIN_MS = 60_000;
+const ENV = { HANGS: "1", STANDSTILL_SECONDS: String(STANDSTILL_SECONDS), OUTBOUND_ALLOW: "127.0.0.1/32" };
+
+const linesOf = (server: TestServer) =>
+  server
+    .log()
+    .split("\n")
+    .filter((line) => line.startsWith("{") && line.includes("stood still"))
+    .map((line) => JSON.parse(line) as Record<string, any>);
+
+const ended = (server: TestServer): Promise<number | null> =>
+  Promise.race([
+    server.ended(),
+    sleep(BITTEN_WITHIN_MS, undefined, { ref: false }).then(() => Promise.reject(new Error("it still stands"))),
+  ]);
+
+test("in a request: its id, the operation's name and hash and the stack are in the log, and the exit code is 70", async () => {
+  await using server = await startTestServer({ env: ENV });
+  const query = "query Named($id: ID!) { run(id: $id) { id } }";
+  post(`${server.url}/graphql`, query, { id: "secret" }, "STAND-STILL", { "x-request-id": "the-one" }).catch(() => {});
+  expect(await ended(server)).toBe(EXIT_CODE);
+  const [line] = linesOf(server);
+  expect(line).toMatchObject({ level: 50, msg: `the event loop stood still for ${STANDSTILL_SECONDS} s`, runs: [] });
+  expect(line!["stack"][0]).toMatch(/^standStill \(.*test\/server\.ts:\d+:\d+\)$/);
+  const hash = createHash("sha256").update(query).digest("hex").slice(0, 16);
+  expect(line).toMatchObject({ requestId: "the-one", operation: "Named", query: hash });
+  expect(server.log()).not.toContain("secret");
+});
+
+test("in a call of the system: the exit is by SIGABRT", async () => {
+  await using server = await startTestServer({ env: ENV });
+  post(`${server.url}/graphql`, "{ me { id } } # SLEEP-FOR-EVER", {}, server.world.apiKey).catch(() => {});
+  expect(await ended(server)).toBe(null);
+  expect(linesOf(server)).toMatchObject([{ msg: expect.stringContaining("in code that can't be interrupted") }]);
+});
+
+test("stopped and continued, or with a debugger, it is left alone", async () => {
+  await using server = await startTestServer({ env: ENV });
+  process.kill(server.pid, "SIGSTOP");
+  await sleep((STANDSTILL_SECONDS + 3) * 1_000);
+  process.kill(server.pid, "SIGCONT");
+  await sleep(2_500);
+  expect((await server.data("{ me { name } }")).me.name).toBe("first");
+  process.kill(server.pid, "SIGUSR1");
+  await eventually(() => server.log().includes("Debugger listening"));
+  await sleep(1_500);
+  post(`${server.url}/graphql`, "{ me { id } } # STAND-STILL", {}, server.world.apiKey).catch(() => {});
+  await sleep((STANDSTILL_SECONDS + 4) * 1_000);
+  expect(linesOf(server)).toEqual([]);
+  await server.kill();
+});
+
+/** A call that waits is answered with what makes its run stand still; `hold` keeps the answers back. */
+async function startAnswers() {
+  const calls = { still: 0 };
+  const server = http.createServer((request, response) => {
+    const isStill = request.url!.startsWith("/still");
+    if (isStill) calls.still++;
+    setTimeout(
+      () => response.setHeader("content-type", "application/json").end(isStill ? '{"a":"STAND-STILL"}' : "{}"),
+      200,
+    );
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, calls, [Symbol.dispose]: () => (server.closeAllConnections(), void server.close()) };
+}
+
+test("in a run: it is blamed at each end, given up after the fifth, and all the others go on", async () => {
+  using answers = await startAnswers();
+  await using server = await startTestServer({ env: ENV });
+  const client = await connectTo(server);
+  const call = (path: string) => `{call: http, with: {method: post, endpoint: '${answers.url}${path}'}}`;
+  const still = await agentOf(
+    server,
+    `do: [{first: {set: {n: 1}}}, {still: ${call("/still")}}, {after: {set: {n: 2}}}]`,
+  );
+  const other = await agentOf(
+    server,
+    `do: [{call: ${call("/other")}}, {wait: {wait: {seconds: 8}}}, {again: ${call("/other")}}, {done: {set: {n: 1}}}]`,
+  );
+  const others = [await start(server, other), await start(server, other), await start(server, other)];
+  const culprit = await start(server, still);
+  for (let end = 1; end <= 5; end++) {
+    expect(await ended(server)).toBe(EXIT_CODE);
+    expect(linesOf(server)).toHaveLength(end);
+    await server.restart();
+    const { rows } = await client.query(
+      "select max(blamed) as most, count(*) filter (where blamed > 0) as blamed from runs",
+    );
+    expect({ end, ...rows[0] }).toEqual({ end, most: end, blamed: "1" });
+  }
+  const failed = await until(server, culprit, ...ENDED);
+  expect(failed).toMatchObject({ status: "failed", error: { type: expect.stringMatching(/\/crashed$/) } });
+  for (const id of others) expect((await until(server, id, ...ENDED)).output).toEqual({ n: 1 });
+  const [line] = linesOf(server);
+  const { rows } = await client.query("select id from runs where status = 'failed'");
+  expect(line).toMatchObject({ runId: rows[0].id, runs: expect.arrayContaining([rows[0].id]) });
+  expect(answers.calls.still).toBe(5);
+  await client.end();
+}, 180_000);
