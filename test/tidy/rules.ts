@@ -80,6 +80,40 @@ const linesLike =
 
 const ENTRIES = ["server/src/main.ts", "server/src/cli/main.ts", "server/src/graphql/print-schema.ts"];
 
+/** `name in object` also holds for what every object has from its prototype, such as `constructor`. */
+const looseIn = (source: Source): string[] => {
+  const found: string[] = [];
+  walk(source, {
+    BinaryExpression: ({ operator, left, start }) => {
+      const isOwnSymbol = left.type === "MemberExpression" && textAt(source, left).startsWith("Symbol.");
+      if (operator === "in" && left.type !== "Literal" && !isOwnSymbol) found.push(at(source, start));
+    },
+  });
+  return found;
+};
+
+const textAt = ({ text }: Source, { start, end }: { start: number; end: number }): string => text.slice(start, end);
+
+/** Tables with any text as their key, declared and looked up in one file. One with a closed list of keys TypeScript guards. */
+const looseTables = (source: Source): string[] => {
+  const tables = new Set<string>();
+  walk(source, {
+    VariableDeclarator: ({ id, init }) => {
+      if (id.type !== "Identifier" || init?.type !== "ObjectExpression" || init.properties.length === 0) return;
+      const type = id.typeAnnotation ? textAt(source, id.typeAnnotation) : "";
+      if (/^:\s*(Partial<)?Record<string,|^:\s*\{\s*\[\w+: string\]/.test(type)) tables.add(id.name);
+    },
+  });
+  const found: string[] = [];
+  walk(source, {
+    MemberExpression: ({ object, property, computed, start }) => {
+      if (computed && object.type === "Identifier" && tables.has(object.name) && property.type !== "Literal")
+        found.push(at(source, start));
+    },
+  });
+  return found;
+};
+
 /** For what runs in the server. */
 export const SERVER_RULES: Rule[] = [
   {
@@ -121,6 +155,18 @@ export const SERVER_RULES: Rule[] = [
     find: effectsOnImport,
     except: ENTRIES,
     bad: 'registry.add("task");',
+  },
+  {
+    name: "a name from outside is looked up among an object's own keys",
+    advice: "Object.hasOwn(object, name), or a Map",
+    find: looseIn,
+    bad: "const isKnown = (name: string) => name in handlers;",
+  },
+  {
+    name: "a table that is looked up by any text is a Map",
+    advice: 'new Map(Object.entries({…})) and get: an object also answers to "constructor"',
+    find: looseTables,
+    bad: 'const WORDS: Record<string, string> = { a: "b" };\nconst word = (name: string) => WORDS[name];',
   },
 ];
 

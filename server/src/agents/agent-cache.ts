@@ -3,7 +3,7 @@
  * after a change in this process (`invalidate` before the change is answered), and forgotten a moment after a change in
  * another. A version never changes, so what is compiled of it is kept until room is needed.
  */
-import { parseDefinition } from "../definition/parse-definition.ts";
+import { parseInSlices } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -70,8 +70,12 @@ export function createAgentCache(
   };
 }
 
-function compileSource(version: string, source: string, compile: (workflow: Workflow) => Plan): Compiled {
-  const { workflow, problems } = parseDefinition(source);
+async function compileSource(
+  version: string,
+  source: string,
+  compile: (workflow: Workflow) => Plan,
+): Promise<Compiled> {
+  const { workflow, problems } = await parseInSlices(source);
   // It passed when it was published: this program is older, or has become stricter than its promise allows.
   if (!workflow) throw new Error(`a published definition no longer parses: ${problems[0]?.message}`);
   return { version, source, workflow, inputSchema: workflow.input?.schema?.document, plan: compile(workflow) };

@@ -101,21 +101,21 @@ function hunk(changes: Change[], old: string[], now: string[]): string {
   const around = Math.min(AROUND, first.from);
   const [from, to] = [first.from - around, first.to - around];
   const after = Math.min(AROUND, old.length - last.fromEnd);
-  const lines: string[] = [];
+  let lines = "";
   let place = from;
   for (const change of changes) {
-    lines.push(...signed(" ", old.slice(place, change.from)));
-    lines.push(...signed("-", old.slice(change.from, change.fromEnd)));
-    lines.push(...signed("+", now.slice(change.to, change.toEnd)));
+    lines += signed(" ", old.slice(place, change.from));
+    lines += signed("-", old.slice(change.from, change.fromEnd));
+    lines += signed("+", now.slice(change.to, change.toEnd));
     place = change.fromEnd;
   }
-  lines.push(...signed(" ", old.slice(place, last.fromEnd + after)));
+  lines += signed(" ", old.slice(place, last.fromEnd + after));
   const [spanOld, spanNow] = [span(from, last.fromEnd + after), span(to, last.toEnd + after)];
-  return `@@ -${spanOld} +${spanNow} @@\n${lines.join("")}`;
+  return `@@ -${spanOld} +${spanNow} @@\n${lines}`;
 }
 
-const signed = (sign: string, lines: string[]): string[] =>
-  lines.map((line) => (line.endsWith("\n") ? sign + line : `${sign}${line}\n${NO_END}\n`));
+const signed = (sign: string, lines: string[]): string =>
+  lines.map((line) => (line.endsWith("\n") ? sign + line : `${sign}${line}\n${NO_END}\n`)).join("");
 
 /** From 1; of no lines the line before, and of one the count is left out. */
 function span(start: number, end: number): string {

@@ -1,6 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import { readProject } from "../auth/projects.ts";
-import { readDocument, type DocumentHead } from "../definition/read-document.ts";
+import { readDocumentInSlices, type DocumentHead } from "../definition/read-document.ts";
 import { badInput, notFound } from "../lib/errors.ts";
 import { newId, type AgentId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
@@ -27,7 +27,7 @@ export async function saveAgentDraft(agents: Agents, caller: Caller, request: Sa
   const project = await readProject(agents, caller.organizationId, request.projectId);
   if (!project) throw notFound("Project");
   const owner = request.agentId && (await readOwner(agents, caller.organizationId, request.agentId));
-  const document = readHead(request.definition);
+  const document = await readHead(request.definition);
   checkNamespace(document, project);
   if (owner) checkOwner(owner, request.projectId, document);
   const agent = await agents.database.transaction((query) => save(agents, query, caller, request, document));
@@ -41,8 +41,8 @@ async function readOwner(agents: Agents, organizationId: OrganizationId, id: Age
   return agent;
 }
 
-function readHead(definition: string): DocumentHead {
-  const { document, problems } = readDocument(definition);
+async function readHead(definition: string): Promise<DocumentHead> {
+  const { document, problems } = await readDocumentInSlices(definition);
   if (document) return document;
   const fields = problems.map(fieldProblem);
   throw badInput(`the draft does not say which agent it is of: ${fields[0]?.message}`, fields);

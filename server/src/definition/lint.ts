@@ -17,6 +17,10 @@ export type Lint = {
   /** Whether the schema has found nothing wrong at or below the path. */
   isSound(path: Path): boolean;
   report(finding: Finding): void;
+  /** As many findings as are told: looking for more is of no use. */
+  isFull(): boolean;
+  /** Looked at next, as a step of its own: a value may hold thousands of expressions. */
+  next(found: Found): void;
   expression(place: ExpressionPlace): void;
 };
 

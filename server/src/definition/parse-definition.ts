@@ -3,9 +3,10 @@ import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ExpressionPlace, Found } from "./lint.ts";
 import { lint } from "./linter.ts";
+import { atOnce, inSlices, type Steps } from "../lib/slices.ts";
 import { byPlace, type Finding, type Problem } from "./problem.ts";
 import { PROFILE } from "./profile.ts";
-import { readText } from "./read-text.ts";
+import { readingText } from "./read-text.ts";
 import { SchemaWalk, TooCostly } from "./schema-walk.ts";
 import { findingsOf } from "./sentences.ts";
 import type { Workflow } from "./workflow.ts";
@@ -14,8 +15,13 @@ import type { Workflow } from "./workflow.ts";
 export type Parsed = { workflow?: Workflow; problems: Problem[] };
 
 /** All but jq's own look at the expressions (check-definition.ts). Synchronous: for versions that were published before. */
-export function parseDefinition(text: string): Parsed {
-  const { problems, workflow } = parseWithPlaces(text);
+export const parseDefinition = (text: string): Parsed => atOnce(parsing(text));
+
+/** The same, for whoever can wait: a definition of the largest size takes 200 ms of the thread. */
+export const parseInSlices = (text: string): Promise<Parsed> => inSlices(parsing(text));
+
+function* parsing(text: string): Steps<Parsed> {
+  const { problems, workflow } = yield* parseWithPlaces(text);
   return workflow && problems.length === 0 ? { workflow, problems } : { problems };
 }
 
@@ -27,10 +33,12 @@ export type ParsedWithPlaces = {
 };
 
 /** Also answers the expressions, and a way to place what is found wrong with them. */
-export function parseWithPlaces(text: string): ParsedWithPlaces {
-  const { value, problems, place } = readText(text);
+export function* parseWithPlaces(text: string): Steps<ParsedWithPlaces> {
+  const { value, problems, place } = yield* readingText(text);
   if (value === undefined) return { problems, expressions: [], place };
-  const { findings, expressions } = inspect(value);
+  yield;
+  const { findings, expressions } = yield* inspect(value);
+  yield;
   return {
     problems: inOrder([...problems, ...findings.map(place)]),
     workflow: value as unknown as Workflow,
@@ -39,7 +47,7 @@ export function parseWithPlaces(text: string): ParsedWithPlaces {
   };
 }
 
-function inspect(value: Json): { findings: Finding[]; expressions: ExpressionPlace[] } {
+function* inspect(value: Json): Steps<{ findings: Finding[]; expressions: ExpressionPlace[] }> {
   const found: Found[] = [];
   const walk = new SchemaWalk(PROFILE, {
     visit: (path, inner, means) => found.push({ path, value: inner, means }),
@@ -53,8 +61,10 @@ function inspect(value: Json): { findings: Finding[]; expressions: ExpressionPla
       expressions: [],
     };
   }
+  yield;
   const violated = findingsOf(walk.violations);
-  const linted = lint(value, found, violated);
+  yield;
+  const linted = yield* lint(value, found, violated);
   return { findings: [...violated, ...linted.findings], expressions: linted.expressions };
 }
 

@@ -287,7 +287,9 @@ export function kindOf(task: Task): string {
   if ("call" in task) return task.call.split(":")[0]!;
   if ("for" in task) return "for";
   if ("try" in task) return "try";
-  return ["set", "switch", "raise", "wait", "do", "fork", "listen", "emit", "run"].find((keyword) => keyword in task)!;
+  return ["set", "switch", "raise", "wait", "do", "fork", "listen", "emit", "run"].find((keyword) =>
+    Object.hasOwn(task, keyword),
+  )!;
 }
 
 const compileDuration = (value: Duration): Template => compileTemplate(value);

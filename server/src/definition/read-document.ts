@@ -1,8 +1,9 @@
 /** What a definition says it is, however broken the rest of it: for drafts. */
 import { isObject, type Json, type JsonObject } from "../lib/json.ts";
+import { atOnce, inSlices, type Steps } from "../lib/slices.ts";
 import type { Problem } from "./problem.ts";
 import { PROFILE } from "./profile.ts";
-import { readText } from "./read-text.ts";
+import { readingText } from "./read-text.ts";
 import { SchemaWalk } from "./schema-walk.ts";
 import { findingsOf } from "./sentences.ts";
 import type { Workflow } from "./workflow.ts";
@@ -12,10 +13,18 @@ export type DocumentHead = Pick<Workflow["document"], "namespace" | "name" | "ti
   version?: string;
 };
 
+export type ReadDocument = { document?: DocumentHead; problems: Problem[] };
+
 /** `document` when the text can be read and has a namespace and a name; else why it has not. */
-export function readDocument(text: string): { document?: DocumentHead; problems: Problem[] } {
-  const { value, problems, place } = readText(text);
+export const readDocument = (text: string): ReadDocument => atOnce(reading(text));
+
+/** The same, for whoever can wait. */
+export const readDocumentInSlices = (text: string): Promise<ReadDocument> => inSlices(reading(text));
+
+function* reading(text: string): Steps<ReadDocument> {
+  const { value, problems, place } = yield* readingText(text);
   if (value === undefined) return { problems };
+  yield;
   const findings = findingsIn(identityOf(value));
   if (findings.length > 0) return { problems: findings.map(place) };
   const { namespace, name, ...rest } = (value as JsonObject)["document"] as JsonObject;

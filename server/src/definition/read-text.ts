@@ -5,6 +5,7 @@
 import { Composer, CST, Lexer, LineCounter, Parser, type Document } from "yaml";
 import { LIMITS } from "../lib/limits.ts";
 import type { Json } from "../lib/json.ts";
+import { atOnce, type Steps } from "../lib/slices.ts";
 import { readNodes } from "./read-nodes.ts";
 import { byPlace, pointer, type Finding, type Problem } from "./problem.ts";
 
@@ -13,7 +14,9 @@ export type ReadText = { value?: Json; problems: Problem[]; place(finding: Findi
 /** Where in the text something is wrong, in characters. */
 export type TextProblem = { offset: number; message: string };
 
-export function readText(text: string): ReadText {
+export const readText = (text: string): ReadText => atOnce(readingText(text));
+
+export function* readingText(text: string): Steps<ReadText> {
   const lines = new LineCounter();
   lines.addNewLine(0);
   for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) lines.addNewLine(index + 1);
@@ -31,8 +34,10 @@ export function readText(text: string): ReadText {
   if (unfit) return refused([unfit]);
   const scanned = scan(text);
   if ("message" in scanned) return refused([scanned]);
+  yield;
   const document = compose(scanned.tokens, text.length);
   if (document.errors.length > 0) return refused(yamlProblems(document, (offset) => lines.linePos(offset).line));
+  yield;
   const { value, problems, locate } = readNodes(document);
   return {
     value,
@@ -138,13 +143,15 @@ function yamlProblems(document: Document, lineOf: (offset: number) => number): T
     const place = `${code} ${lineOf(pos[0])}`;
     if (told.has(place) || problems.length === LIMITS.definitionProblems) continue;
     told.add(place);
-    const hint = YAML_HINTS[code] ?? `this is not valid YAML: ${message[0]!.toLowerCase()}${message.slice(1)}`;
+    const hint = YAML_HINTS.get(code) ?? `this is not valid YAML: ${message[0]!.toLowerCase()}${message.slice(1)}`;
     problems.push({ offset: pos[0], message: hint });
   }
   return problems;
 }
 
-const YAML_HINTS: Partial<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: 'a text with ": " in it needs quotes around it; so does an expression with an object in it',
-  TAB_AS_INDENT: "a tab indents here; indent with spaces",
-};
+const YAML_HINTS = new Map<string, string>(
+  Object.entries({
+    BLOCK_AS_IMPLICIT_KEY: 'a text with ": " in it needs quotes around it; so does an expression with an object in it',
+    TAB_AS_INDENT: "a tab indents here; indent with spaces",
+  }),
+);

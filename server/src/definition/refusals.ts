@@ -29,20 +29,21 @@ export const REFUSED = {
   reference: "references between schemas are not taken; write the schema where it is needed",
 } as const;
 
-const CALLS: Partial<Record<string, string>> = {
-  grpc: "call: grpc is not run; call the service over http instead",
-  asyncapi: "call: asyncapi is not run; call the broker over http instead",
-  openapi: later("call: openapi"),
-  mcp: later("call: mcp"),
-  a2a: later("call: a2a"),
-};
+const CALLS = new Map([
+  ["grpc", "call: grpc is not run; call the service over http instead"],
+  ["asyncapi", "call: asyncapi is not run; call the broker over http instead"],
+  ["openapi", later("call: openapi")],
+  ["mcp", later("call: mcp")],
+  ["a2a", later("call: a2a")],
+]);
 const CATALOGUE = ["approval", "each"];
 const LATER_IN_CATALOGUE = ["llm", "assistant", "email"];
 
 /** Why a `call` other than `http` and those of the catalogue is refused. */
 export function refusedCall(call: string): string {
   const [, name, catalogue] = /^([\w-]{1,100}):[^@]+@([\w.-]{1,100})$/.exec(call) ?? [];
-  if (CALLS[call] !== undefined) return CALLS[call];
+  const known = CALLS.get(call);
+  if (known !== undefined) return known;
   if (LATER_IN_CATALOGUE.includes(call)) return later(`call: ${call}`);
   if (CATALOGUE.includes(call)) return `write the whole name: ${call}:1.0.0@default`;
   if (name === undefined || catalogue === undefined)

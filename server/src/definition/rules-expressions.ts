@@ -18,8 +18,11 @@ export function expressionRule({ path, value }: Found, lint: Lint): void {
   const [{ problem, variables }] = compileExpression(text).expressions as [CompiledExpression];
   if (problem) return report(doesNotCompile(problem.message));
   lint.expression({ path, text });
+  if (variables.size === 0) return;
+  const scope = scopeAt(lint.root, path, lint.variables);
   for (const name of variables) {
-    const message = unknownVariable(name, scopeAt(lint.root, path, lint.variables));
+    if (lint.isFull()) return;
+    const message = unknownVariable(name, scope);
     if (message !== undefined) report(message);
   }
 }
@@ -32,8 +35,11 @@ export function templateRule({ path, value, means }: Found, lint: Lint): void {
     if (isWhole(value)) expressionRule({ path, value, means }, lint);
     else if (value.includes("${")) lint.report({ path, at: "value", message: MIXED });
   } else if (typeof value === "object" && value !== null) {
-    for (const [key, child] of Object.entries(value)) {
-      templateRule({ path: [...path, Array.isArray(value) ? Number(key) : key], value: child, means }, lint);
+    // The last found is looked at first.
+    for (const [key, child] of Object.entries(value).toReversed()) {
+      const isText = typeof child === "string";
+      if (isText ? child.includes("${") : typeof child === "object" && child !== null)
+        lint.next({ path: [...path, Array.isArray(value) ? Number(key) : key], value: child, means: "template" });
     }
   }
 }

@@ -60,12 +60,14 @@ export function casesRule({ path, value }: Found, lint: Lint): void {
   }
 }
 
-const WORDS: Record<string, string> = {
-  authentications: "authentication",
-  errors: "error",
-  retries: "retry policy",
-  timeouts: "timeout",
-};
+const WORDS = new Map<string, string>(
+  Object.entries({
+    authentications: "authentication",
+    errors: "error",
+    retries: "retry policy",
+    timeouts: "timeout",
+  }),
+);
 
 export function referenceRule({ path, value, means }: Found, lint: Lint): void {
   const of = means.slice("use.".length);
@@ -75,7 +77,7 @@ export function referenceRule({ path, value, means }: Found, lint: Lint): void {
   lint.report({
     path,
     at: "value",
-    message: `there is no ${WORDS[of]} ${quoted(value as string)} under use.${of}${hint(value as string, names)}`,
+    message: `there is no ${WORDS.get(of)} ${quoted(value as string)} under use.${of}${hint(value as string, names)}`,
   });
 }
 

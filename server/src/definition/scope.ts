@@ -17,25 +17,43 @@ export const GIVEN: ReadonlySet<string> = new Set([
   "ENV",
 ]);
 
-const WITHHELD: Record<string, string> = {
-  secrets:
+/** More than a hint ever looks at. */
+const MOST_NEAR = 501;
+
+const WITHHELD = new Map([
+  [
+    "secrets",
     "$secrets can stand in authentication only, and needs the store of secrets, which is not yet part of this release",
-  authorization: "$authorization is not given: a credential must not get into data",
-};
+  ],
+  ["authorization", "$authorization is not given: a credential must not get into data"],
+]);
 
 /** Why the expression at `path` may not refer to `$name`, or undefined. */
 export function unknownVariable(name: string, known: ReadonlySet<string>): string | undefined {
   if (known.has(name)) return undefined;
-  const names = [...known].map((one) => `$${one}`);
-  return WITHHELD[name] ?? `$${name} is not known here${hint(`$${name}`, names)}`;
+  const names = known
+    .values()
+    .take(MOST_NEAR)
+    .map((one) => `$${one}`)
+    .toArray();
+  return WITHHELD.get(name) ?? `$${name} is not known here${hint(`$${name}`, names)}`;
 }
 
 /** `declared`: all variables of the document, which a policy under `use` may mean. */
 export function scopeAt(root: Json, path: Path, declared: ReadonlySet<string>): Set<string> {
+  if (path[0] === "use") return scopeOfUse(declared);
   const known = new Set(["workflow", "runtime"]);
   if (path[0] === "output") known.add("context");
-  if (path[0] === "use") for (const name of ["context", "input", "task", ...declared]) known.add(name);
   if (path[0] === "do") inTask(root, path, known);
+  return known;
+}
+
+const scopesOfUse = new WeakMap<ReadonlySet<string>, Set<string>>();
+
+/** The same for all policies of a document: made for each, thousands of them would each go through thousands of names. */
+function scopeOfUse(declared: ReadonlySet<string>): Set<string> {
+  const known = scopesOfUse.get(declared) ?? new Set(["workflow", "runtime", "context", "input", "task", ...declared]);
+  scopesOfUse.set(declared, known);
   return known;
 }
 

@@ -6,17 +6,22 @@ import { pointer, quoted, type Finding, type Path } from "./problem.ts";
 import { refusedCall } from "./refusals.ts";
 import { typeOf, type SchemaObject, type Violation } from "./schema-walk.ts";
 
+/** Whose task is meant is seen by its first keys: an object may have thousands. */
+const KEYS_COMPARED = 20;
+
 const KINDS = ["set", "for", "switch", "try", "raise", "wait", "call", "do", "fork", "listen", "emit", "run"];
 
-const TYPE_WORDS: Record<string, string> = {
-  string: "a text",
-  number: "a number",
-  integer: "a whole number",
-  boolean: "true or false",
-  object: "an object",
-  array: "a list",
-  null: "null",
-};
+const TYPE_WORDS = new Map<string, string>(
+  Object.entries({
+    string: "a text",
+    number: "a number",
+    integer: "a whole number",
+    boolean: "true or false",
+    object: "an object",
+    array: "a list",
+    null: "null",
+  }),
+);
 
 /** Of the profile: with the name of the place, and the profile's own words. */
 function findingOf(violation: Violation): Finding {
@@ -94,9 +99,9 @@ export function reasonOf({ keyword, schema, value, key }: Violation): string {
 
 function typeReason(schema: SchemaObject, value: Json): string {
   if (value === null) return "is empty";
-  const types = [schema.type!].flat().map((type) => TYPE_WORDS[type] ?? type);
+  const types = [schema.type!].flat().map((type) => TYPE_WORDS.get(type) ?? type);
   const isBroken = schema.type === "integer" && typeof value === "number";
-  return `must be ${types.join(" or ")}${isBroken ? "" : `, not ${TYPE_WORDS[typeOf(value)]}`}`;
+  return `must be ${types.join(" or ")}${isBroken ? "" : `, not ${TYPE_WORDS.get(typeOf(value))}`}`;
 }
 
 function enumReason(values: Json[], value: Json): string {
@@ -130,7 +135,7 @@ function unmeant({ path, at, schema, value }: Violation): Finding {
   }
   const known = schema.oneOf!.flatMap((branch) => (branch as SchemaObject).required?.slice(0, 1) ?? []);
   const keys = isObject(value) ? Object.keys(value) : [];
-  for (const key of keys) {
+  for (const key of keys.slice(0, KEYS_COMPARED)) {
     const near = nearest(key, known);
     if (near !== undefined)
       return { path: [...path, key], at: "key", message: `${quoted(key)} is not known; did you mean ${quoted(near)}?` };

@@ -10,16 +10,18 @@ export type WebFile = {
   read(): Promise<Uint8Array<ArrayBuffer>>;
 };
 
-const TYPES: Record<string, string> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".json": "application/json; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".ico": "image/x-icon",
-  ".woff2": "font/woff2",
-};
+const TYPES = new Map<string, string>(
+  Object.entries({
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+  }),
+);
 
 /** Listed once, so that no request chooses a path; empty when the page was not built. */
 export function readFiles(folder: string): ReadonlyMap<string, WebFile> {
@@ -27,7 +29,7 @@ export function readFiles(folder: string): ReadonlyMap<string, WebFile> {
   for (const entry of listFolder(folder)) {
     const path = join(entry.parentPath, entry.name);
     const name = `/${relative(folder, path).split(sep).join("/")}`;
-    const type = TYPES[extname(name)];
+    const type = TYPES.get(extname(name));
     if (!entry.isFile() || !type) continue;
     files.set(name, {
       type,

@@ -17,6 +17,7 @@ export const LIMITS = {
   definitionTokens: 30_000,
   definitionProblems: 100,
   definitionExpressions: 2_000,
+  definitionExpressionCharacters: 64 * 1024,
   taskNameCharacters: 100,
   descriptionCharacters: 10_000,
   errorCharacters: 10_000,

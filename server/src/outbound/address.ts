@@ -25,20 +25,22 @@ const METADATA = new Set([
   "fd20:ce::254",
 ]);
 
-const WORDS: Record<string, string> = {
-  private: "a private address",
-  loopback: "a loopback address",
-  linkLocal: "a link-local address",
-  uniqueLocal: "a unique local address",
-  deprecatedSiteLocal: "a site-local address",
-  multicast: "a multicast address",
-  broadcast: "the broadcast address",
-  unspecified: "an unspecified address",
-  carrierGradeNat: "a carrier-grade NAT address",
-  "6to4": "a 6to4 tunnel address",
-  teredo: "a Teredo tunnel address",
-  rfc6145: "a translated IPv4 address",
-};
+const WORDS = new Map<string, string>(
+  Object.entries({
+    private: "a private address",
+    loopback: "a loopback address",
+    linkLocal: "a link-local address",
+    uniqueLocal: "a unique local address",
+    deprecatedSiteLocal: "a site-local address",
+    multicast: "a multicast address",
+    broadcast: "the broadcast address",
+    unspecified: "an unspecified address",
+    carrierGradeNat: "a carrier-grade NAT address",
+    "6to4": "a 6to4 tunnel address",
+    teredo: "a Teredo tunnel address",
+    rfc6145: "a translated IPv4 address",
+  }),
+);
 
 /** An IPv4-mapped address is the IPv4 address that the system connects to; a zone is dropped. */
 export function parseAddress(text: string): Address | undefined {
@@ -61,7 +63,7 @@ export function notPublic(address: Address): string | undefined {
     if (address.range() === ("unicast" as string) && !address.match(GLOBAL_UNICAST)) return "a reserved address";
   }
   const range: string = address.range();
-  return range === "unicast" ? undefined : (WORDS[range] ?? "a reserved address");
+  return range === "unicast" ? undefined : (WORDS.get(range) ?? "a reserved address");
 }
 
 const lastIPv4 = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(12));

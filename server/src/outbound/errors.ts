@@ -35,27 +35,29 @@ export const tooLarge = (host: string): OutboundError =>
 
 const CLOSED = "closed the connection before its answer was complete";
 const UNREACHABLE = "can't be reached";
-const SENTENCES: Record<string, string> = {
-  ECONNREFUSED: "refused the connection",
-  ECONNRESET: CLOSED,
-  EPIPE: CLOSED,
-  UND_ERR_SOCKET: CLOSED,
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CLOSED,
-  ENOTFOUND: "has a name that is not known",
-  EAI_AGAIN: "has a name that can't be looked up at present",
-  EHOSTUNREACH: UNREACHABLE,
-  ENETUNREACH: UNREACHABLE,
-  EADDRNOTAVAIL: UNREACHABLE,
-  UND_ERR_DESTROYED: "was given up: the server is stopping",
-  UND_ERR_CLOSED: "was given up: the server is stopping",
-};
+const SENTENCES = new Map<string, string>(
+  Object.entries({
+    ECONNREFUSED: "refused the connection",
+    ECONNRESET: CLOSED,
+    EPIPE: CLOSED,
+    UND_ERR_SOCKET: CLOSED,
+    UND_ERR_RES_CONTENT_LENGTH_MISMATCH: CLOSED,
+    ENOTFOUND: "has a name that is not known",
+    EAI_AGAIN: "has a name that can't be looked up at present",
+    EHOSTUNREACH: UNREACHABLE,
+    ENETUNREACH: UNREACHABLE,
+    EADDRNOTAVAIL: UNREACHABLE,
+    UND_ERR_DESTROYED: "was given up: the server is stopping",
+    UND_ERR_CLOSED: "was given up: the server is stopping",
+  }),
+);
 const TIMEOUTS = new Set(["UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT"]);
 const PARSER_ERROR = "HTTPParserError";
 const CERTIFICATE = /CERT|^UNABLE_TO_|^SELF_SIGNED|_SELF_SIGNED_/;
 const TLS = /^ERR_SSL_|^ERR_TLS_|^EPROTO$/;
 
 function sentenceFor(code: string): string {
-  const known = SENTENCES[code];
+  const known = SENTENCES.get(code);
   if (known) return `${known} (${code})`;
   if (CERTIFICATE.test(code)) return `has a certificate that is not trusted (${code})`;
   if (TLS.test(code)) return `could not agree on TLS (${code})`;

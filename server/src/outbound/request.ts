@@ -68,15 +68,18 @@ export function checkUrl(text: string, what = "the address of the call", base?: 
 }
 
 function checkHeaders(headers: Record<string, string>): Record<string, string> {
-  const checked: Record<string, string> = { "user-agent": "autograph", "accept-encoding": "gzip, br" };
+  const checked = new Map([
+    ["user-agent", "autograph"],
+    ["accept-encoding", "gzip, br"],
+  ]);
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase();
     if (!TOKEN.test(name)) throw bad("a header of the call has a name that can't be sent");
     if (OUR_HEADERS.has(name)) throw bad(`the header ${name} can't be set: it follows from the address and the body`);
     if (!HEADER_VALUE.test(value)) throw bad(`the value of the header ${name} has characters that can't be sent`);
-    checked[name] = value;
+    checked.set(name, value);
   }
-  return checked;
+  return Object.fromEntries(checked);
 }
 
 const bad = (message: string): OutboundError => new OutboundError("bad_request", message);

@@ -33,7 +33,7 @@ export function plannedList(
     return { name, text, values: [organizationId, before, least, limit] };
   }
   const [[key, value]] = given as [[string, unknown]];
-  if (given.length > 1 || status || !(key in COLUMNS)) return undefined;
+  if (given.length > 1 || status || !Object.hasOwn(COLUMNS, key)) return undefined;
   const column = COLUMNS[key as keyof typeof COLUMNS];
   return {
     name: `runs_of_${column}`,

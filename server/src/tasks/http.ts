@@ -87,8 +87,11 @@ async function send(outbound: Outbound, request: JsonObject, context: CallContex
 
 /** Names in lower case, so that the author's win over ours. An object goes as JSON. */
 function withBody(given: Json | undefined, body: Json | undefined): { headers: Record<string, string>; body?: string } {
-  const headers: Record<string, string> = {};
-  if (isObject(given)) for (const [name, value] of Object.entries(given)) headers[name.toLowerCase()] = textOf(value);
+  const entries = isObject(given) ? Object.entries(given) : [];
+  // By `fromEntries`: a header named __proto__ would otherwise be lost.
+  const headers: Record<string, string> = Object.fromEntries(
+    entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]),
+  );
   if (body === undefined || body === null) return { headers };
   headers["content-type"] ??= typeof body === "string" ? "text/plain; charset=utf-8" : "application/json";
   return { headers, body: textOf(body) };

@@ -8,24 +8,26 @@ const OF_THE_PROCESS = "is not available: an expression sees its data and variab
 const OF_THE_CLOCK = "is not available: use $runtime.now, which stays the same when a run is resumed";
 
 /** By name and number of arguments. A definition of the author's own with such a name is fine. */
-const REFUSED: Record<string, string> = {
-  "now/0": OF_THE_CLOCK,
-  "localtime/0": "is not available: use gmtime",
-  "strflocaltime/1": "is not available: use strftime",
-  "env/0": OF_THE_PROCESS,
-  "input/0": OF_THE_PROCESS,
-  "inputs/0": OF_THE_PROCESS,
-  "input_filename/0": OF_THE_PROCESS,
-  "input_line_number/0": OF_THE_PROCESS,
-  "get_search_list/0": OF_THE_PROCESS,
-  "modulemeta/0": OF_THE_PROCESS,
-  "debug/0": OF_THE_PROCESS,
-  "debug/1": OF_THE_PROCESS,
-  "stderr/0": OF_THE_PROCESS,
-  "halt/0": OF_THE_PROCESS,
-  "halt_error/0": "is not available: use error",
-  "halt_error/1": "is not available: use error",
-};
+const REFUSED = new Map<string, string>(
+  Object.entries({
+    "now/0": OF_THE_CLOCK,
+    "localtime/0": "is not available: use gmtime",
+    "strflocaltime/1": "is not available: use strftime",
+    "env/0": OF_THE_PROCESS,
+    "input/0": OF_THE_PROCESS,
+    "inputs/0": OF_THE_PROCESS,
+    "input_filename/0": OF_THE_PROCESS,
+    "input_line_number/0": OF_THE_PROCESS,
+    "get_search_list/0": OF_THE_PROCESS,
+    "modulemeta/0": OF_THE_PROCESS,
+    "debug/0": OF_THE_PROCESS,
+    "debug/1": OF_THE_PROCESS,
+    "stderr/0": OF_THE_PROCESS,
+    "halt/0": OF_THE_PROCESS,
+    "halt_error/0": "is not available: use error",
+    "halt_error/1": "is not available: use error",
+  }),
+);
 
 /** jq binds these itself. */
 const isOfJq = (variable: string): boolean => variable === "ENV" || variable.startsWith("__");
@@ -98,8 +100,8 @@ function visitVariable(node: Node & { kind: "variable" }, known: Known, needs: N
 
 function visitCall(node: Node & { kind: "call" }, known: Known, needs: Needs): void {
   const signature = `${node.name}/${node.args.length}`;
-  if (known.functions.includes(signature) || !Object.hasOwn(REFUSED, signature)) return;
-  needs.problem ??= { message: `${node.name} ${REFUSED[signature]}`, offset: node.offset };
+  if (known.functions.includes(signature) || !REFUSED.has(signature)) return;
+  needs.problem ??= { message: `${node.name} ${REFUSED.get(signature)}`, offset: node.offset };
 }
 
 function visitBinding(node: Node & { kind: "bind" | "reduce" | "foreach" }, known: Known, needs: Needs): void {

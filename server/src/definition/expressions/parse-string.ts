@@ -35,21 +35,23 @@ function interpolation(cursor: Cursor, query: () => Node, start: number): Node {
   return node;
 }
 
-const SIMPLE: Record<string, string> = {
-  '"': '"',
-  "\\": "\\",
-  "/": "/",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-};
+const SIMPLE = new Map<string, string>(
+  Object.entries({
+    '"': '"',
+    "\\": "\\",
+    "/": "/",
+    b: "\b",
+    f: "\f",
+    n: "\n",
+    r: "\r",
+    t: "\t",
+  }),
+);
 const UNICODE = /\\u([0-9a-fA-F]{4})/y;
 
 /** Reads the escape at `offset`; a surrogate pair is one escape, half of one is refused as jq refuses it. */
 function readEscape(source: string, offset: number): { text: string; end: number } {
-  const simple = SIMPLE[source[offset + 1] ?? ""];
+  const simple = SIMPLE.get(source[offset + 1] ?? "");
   if (simple !== undefined) return { text: simple, end: offset + 2 };
   const first = unicodeAt(source, offset);
   if (first === undefined) throw new SyntaxProblem("Invalid escape", offset);

@@ -1,0 +1,213 @@
+/**
+ * What a definition of the largest size can hold the main thread for: processor time of the longest step between two
+ * times that the thread is given back, and of all of them. 100 ms are promised for a stretch; a machine that others use
+ * doubles what a step takes.
+ */
+import { expect, test } from "vitest";
+import { Lexer } from "yaml";
+import { diffVersions } from "../agents/diff-versions.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { checkDefinition } from "./check-definition.ts";
+import { compileExpression } from "./expressions/template.ts";
+import { parseWithPlaces, type ParsedWithPlaces } from "./parse-definition.ts";
+import { compileWorkflow } from "./plan.ts";
+import { readDocument } from "./read-document.ts";
+
+const STEP_MS = 200;
+const WHOLE_MS = 2_000;
+const HEAD = "document: {dsl: 1.0.3, namespace: t, name: a, version: 1.0.0}\n";
+
+function cpuMs(work: () => unknown): number {
+  const start = process.threadCpuUsage();
+  work();
+  return cpuSince(start);
+}
+
+function cpuSince(start: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(start);
+  return (user + system) / 1000;
+}
+
+function measured(text: string): { parsed: ParsedWithPlaces; longest: number; whole: number } {
+  const steps = parseWithPlaces(text);
+  let longest = 0;
+  let whole = 0;
+  for (;;) {
+    const start = process.threadCpuUsage();
+    const step = steps.next();
+    const ms = cpuSince(start);
+    longest = Math.max(longest, ms);
+    whole += ms;
+    if (step.done) return { parsed: step.value, longest, whole };
+  }
+}
+
+function tooLong(text: string): boolean {
+  if (Buffer.byteLength(text) > LIMITS.definitionBytes) return true;
+  let left: number = LIMITS.definitionTokens;
+  for (const _ of new Lexer().lex(text)) if (left-- === 0) return true;
+  return false;
+}
+
+/** As many of the lines as the limits of bytes and tokens take. */
+function most(start: string, line: (index: number) => string, end = ""): string {
+  const whole = (count: number): string =>
+    start + Array.from({ length: count }, (_, index) => line(index)).join("") + end;
+  let [low, high] = [1, Math.min(30_000, Math.ceil(LIMITS.definitionBytes / line(0).length))];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (tooLong(whole(middle))) high = middle - 1;
+    else low = middle;
+  }
+  return whole(low);
+}
+
+const list = (count: number, item: (index: number) => string): string =>
+  Array.from({ length: count }, (_, at) => item(at)).join(",");
+
+const CASES: [string, () => string][] = [
+  ["unknown targets", () => most(`${HEAD}do:\n`, (at) => `- t${at}: {set: {a: 1}, then: nosuch${at}}\n`)],
+  ["unknown keys of one object", () => most(`${HEAD}do:\n- a:\n`, (at) => `    unknown${at}: 1\n`)],
+  ["unknown keys at the top", () => most(`${HEAD}do: [{a: {set: {b: 1}}}]\n`, (at) => `unknown${at}: 1\n`)],
+  ["unknown keywords", () => most(`${HEAD}do:\n`, (at) => `- t${at}: {sett: {a: 1}}\n`)],
+  ["unknown variables", () => most(`${HEAD}do:\n`, (at) => `- t${at}: {set: "\${ $nosuch${at} }"}\n`)],
+  [
+    "unknown variables of one expression",
+    () => `${HEAD}do:\n- a: {set: {b: "\${ [${list(990, (at) => `$v${at}`)}] }"}}\n`,
+  ],
+  [
+    "unknown policies beside known ones",
+    () =>
+      most(
+        `${HEAD}use:\n  retries:\n${Array.from({ length: 1_000 }, (_, at) => `    policy${at}: {delay: PT1S}\n`).join("")}do:\n`,
+        (at) => `- t${at}: {try: [{a: {set: {b: 1}}}], catch: {retry: polici${at}}}\n`,
+      ),
+  ],
+  [
+    "policies beside many variables",
+    () =>
+      most(
+        `${HEAD}do:\n${Array.from({ length: 600 }, (_, at) => `- t${at}: {for: {each: v${at}, in: .a}, do: [{b: {set: {c: 1}}}]}\n`).join("")}use:\n  retries:\n`,
+        (at) => `    policy${at}: {when: .a == $v${at}}\n`,
+      ),
+  ],
+  [
+    "expressions of many operators",
+    () => most(`${HEAD}do:\n`, (at) => `- t${at}: {set: "\${ ${".a+".repeat(900)}${at} }"}\n`),
+  ],
+  [
+    "expressions within one value",
+    () => most(`${HEAD}do:\n- a:\n    set:\n`, (at) => `      k${at}: "\${ ${".a+".repeat(60)}${at} }"\n`),
+  ],
+  [
+    "bindings",
+    () =>
+      most(
+        `${HEAD}do:\n`,
+        (at) => `- t${at}: {set: "\${ ${Array.from({ length: 60 }, (_, k) => `. as $v${k} | `).join("")} ${at} }"}\n`,
+      ),
+  ],
+  [
+    "long texts in expressions",
+    () => most(`${HEAD}do:\n`, (at) => `- t${at}: {set: "\${ \\"${"x".repeat(7_900)}${at}\\" }"}\n`),
+  ],
+  [
+    "tasks within tasks",
+    () => {
+      const nested = (depth: number): string => (depth === 0 ? "{set: {a: 1}}" : `{do: [{x: ${nested(depth - 1)}}]}`);
+      return most(`${HEAD}do:\n`, (at) => `- t${at}: ${nested(14)}\n`);
+    },
+  ],
+  [
+    "choices",
+    () =>
+      most(
+        `${HEAD}input: {schema: {document: {type: object, properties: {\n`,
+        (at) => `f${at}: {type: string, default: no, enum: [${list(100, (k) => `v${k}`)}]},\n`,
+        "}}}}\ndo: [{a: {set: {b: 1}}}]\n",
+      ),
+  ],
+  [
+    "a thousand choices",
+    () =>
+      most(
+        `${HEAD}input: {schema: {document: {type: object, properties: {\n`,
+        (at) => `f${at}: {type: string, default: vxx, enum: [${list(1_000, (k) => `v${k}`)}]},\n`,
+        "}}}}\ndo: [{a: {set: {b: 1}}}]\n",
+      ),
+  ],
+  ["anchors", () => most(`${HEAD}do:\n- a:\n    set:\n`, (at) => `      k${at}: &a${at} 1\n`)],
+  [
+    "aliases",
+    () =>
+      most(
+        `${HEAD}do:\n- a: {set: {x: &a [${list(150, () => "{a: 1, b: 2}")}]}}\n`,
+        (at) => `- b${at}: {set: {x: *a}}\n`,
+      ),
+  ],
+  [
+    "cases",
+    () => most(`${HEAD}do:\n- s:\n    switch:\n`, (at) => `    - c${at}: {when: .a == ${at}, then: nosuch${at}}\n`),
+  ],
+  ["calls", () => most(`${HEAD}do:\n`, (at) => `- t${at}: {call: nosuch${at}}\n`)],
+  [
+    "endpoints",
+    () =>
+      most(
+        `${HEAD}do:\n`,
+        (at) => `- t${at}: {call: http, with: {method: get, endpoint: "http://x/{${"a".repeat(50)}${at}}"}}\n`,
+      ),
+  ],
+  ["durations", () => most(`${HEAD}do:\n`, (at) => `- t${at}: {wait: P${"1".repeat(30)}X}\n`)],
+  ["keys", () => most(`${HEAD}do:\n- a:\n    set:\n`, (at) => `      k${at}: 1\n`)],
+  ["a key again", () => most(`${HEAD}do:\n- a:\n    set:\n`, () => `      k: 1\n`)],
+  ["numbers", () => most(`${HEAD}do: [{a: {set: {b: [`, () => "1,", "1]}}}]\n")],
+  ["comments", () => most(`${HEAD}do: [{a: {set: {b: 1}}}]\n`, () => "#c\n")],
+  ["lines of a text", () => `${HEAD}do:\n- a:\n    set:\n      b: >\n${"        k k\n".repeat(20_000)}`],
+  ["escapes", () => `${HEAD}do:\n- a: {set: {b: "${"\\u0041".repeat(42_000)}"}}\n`],
+];
+
+test.each(CASES)("%s: no step holds the main thread, and all is bounded", async (_, make) => {
+  const text = make();
+  const tries = Array.from({ length: 3 }, () => measured(text));
+  const [{ parsed }] = tries as [(typeof tries)[0]];
+  // What the machine adds to one of three is not the definition's.
+  expect(Math.min(...tries.map(({ longest }) => longest))).toBeLessThan(STEP_MS);
+  expect(Math.min(...tries.map(({ whole }) => whole))).toBeLessThan(WHOLE_MS);
+  expect(parsed.problems.length).toBeLessThanOrEqual(LIMITS.definitionProblems);
+  expect(readDocument(text).problems.length).toBeLessThanOrEqual(LIMITS.definitionProblems);
+  // What may be published is compiled whole at its first run.
+  const texts = new Set(parsed.expressions.map((one) => one.text));
+  for (const one of texts) expect(cpuMs(() => compileExpression(one))).toBeLessThan(STEP_MS);
+  const { workflow } = await checkDefinition(text, async () => undefined);
+  if (workflow) expect(cpuMs(() => compileWorkflow(workflow))).toBeLessThan(STEP_MS);
+});
+
+test("expressions beyond 64 KiB together are refused, equal ones counted once", async () => {
+  const text = (count: number, same: boolean): string =>
+    `${HEAD}do:\n${Array.from({ length: count }, (_, at) => `- t${at}: {set: "\${ ${".a+".repeat(300)}${same ? 1 : at} }"}\n`).join("")}`;
+  const problemsOf = async (of: string): Promise<string[]> =>
+    (await checkDefinition(of, async () => undefined)).problems.map(({ message }) => message);
+  expect(await problemsOf(text(60, false))).toEqual([]);
+  expect(await problemsOf(text(200, true))).toEqual([]);
+  expect(await problemsOf(text(100, false))).toEqual([
+    expect.stringMatching(/^a definition may have 65536 characters of expressions, and this one has \d+;/),
+  ]);
+});
+
+test.each([
+  ["short lines that all differ", "a\n".repeat(131_072), "b\n".repeat(131_072)],
+  ["empty lines", "\n".repeat(262_144), "a\n".repeat(131_072)],
+  ["long lines", `${"a".repeat(100)}\n`.repeat(2_595), `${"b".repeat(100)}\n`.repeat(2_595)],
+  ["lines that often meet", lines(7), lines(13)],
+])("the difference of two texts of 256 KiB: %s", (_, before, after) => {
+  let diff = "";
+  expect(cpuMs(() => (diff = diffVersions(before, after)))).toBeLessThan(STEP_MS);
+  expect(diff).toMatch(/^--- before\n\+\+\+ after\n@@ /);
+});
+
+function lines(seed: number): string {
+  let state = seed;
+  const next = (): number => (state = (state * 48_271) % 2_147_483_647);
+  return Array.from({ length: 19_000 }, () => `line ${next() % 3}\n`).join("");
+}

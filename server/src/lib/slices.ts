@@ -1,0 +1,25 @@
+/** Long work of the main thread that gives it back in between: written once, as steps, and done at once or in slices. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+export type Steps<Result> = Generator<void, Result, void>;
+
+/** Twice this and a step is the longest that others wait. */
+const SLICE_MS = 20;
+
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+export async function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
+  for (;;) {
+    const end = performance.now() + SLICE_MS;
+    while (performance.now() < end) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+    await nextTurn();
+  }
+}
