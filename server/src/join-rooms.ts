@@ -98,6 +98,7 @@ export async function joinRooms(
     graphql,
     auth,
     log,
+    connections: listener.connections,
     webFolder: WEB_FOLDER,
     isReady,
     isDraining: () => runs.draining,

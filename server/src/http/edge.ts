@@ -4,9 +4,10 @@ import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
-import { running } from "../lib/running.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError } from "./answer.ts";
+import { createArrivals } from "./arrivals.ts";
+import type { Connections } from "./connections.ts";
 import { createCredentialWatch } from "./credential-watch.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
 import { refuseUpgrade, type Edge } from "./listen.ts";
@@ -22,6 +23,7 @@ export type EdgeOptions = {
   corsOrigins: readonly string[];
   trustedProxies: readonly string[];
   webFolder: string;
+  connections: Connections;
   /** Whether runs are accepted. */
   isReady: () => Promise<boolean>;
   /** The process is about to end: no new work. */
@@ -35,7 +37,9 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
   const credentials = stack.use(createCredentialWatch(auth));
   const streams = stack.use(createEventStreams(credentials));
-  const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, log }));
+  const arrivals = stack.use(createArrivals(new ByteBudget(LIMITS.arrivingBytes), auth.clock));
+  const { connections } = options;
+  const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, log, arrivals, connections }));
   const pages = createPages({ webFolder: options.webFolder, log });
   const graphqlEdge: GraphqlEdge = {
     graphql,
@@ -43,6 +47,8 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
     streams,
     clientAddress,
     cors: new Set(options.corsOrigins),
+    arrivals,
+    connections,
     unread: new ByteBudget(LIMITS.unreadBytes),
   };
 
@@ -56,7 +62,7 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
           connection: "close",
         });
       }
-      running.run({ requestId: exchange.requestId }, handleGraphql, graphqlEdge, exchange).catch((error: unknown) => {
+      handleGraphql(graphqlEdge, exchange).catch((error: unknown) => {
         // The answer could not be written; a client that went away is the usual reason.
         log.debug({ requestId: exchange.requestId, err: error }, "an answer could not be written");
         exchange.response.destroy();

@@ -5,13 +5,17 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
+import type { Caller } from "../auth/caller.ts";
 import type { Answer, Graphql } from "../graphql/graphql.ts";
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
 import { sendError, sendText, type Exchange } from "./answer.ts";
+import type { Arrivals } from "./arrivals.ts";
+import { LateBody, readBody } from "./body.ts";
+import type { Connections } from "./connections.ts";
 import { corsHeaders, type Cors } from "./cors.ts";
 import { mediaTypeOf, isJson, parseBody, type MediaType } from "./graphql-request.ts";
-import { readBody } from "./request.ts";
+
 import type { EventStreams } from "./sse.ts";
 
 export type GraphqlEdge = {
@@ -20,6 +24,8 @@ export type GraphqlEdge = {
   cors: Cors;
   streams: EventStreams;
   clientAddress: (request: Exchange["request"]) => string;
+  arrivals: Arrivals;
+  connections: Connections;
   /** What answers hold until their readers have taken them. */
   unread: ByteBudget;
 };
@@ -47,17 +53,27 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Prom
   }
   const mediaType = mediaTypeOf(request);
   const answer = await answerOf(edge, exchange, mediaType);
+  if (answer === "late") return sendError(exchange, 408, "BAD_REQUEST", new LateBody().message, headers);
   if (answer.kind === "stream") return edge.streams.send(exchange, answer, headers);
   if (mediaType === "text/event-stream" && answer.kind === "result")
     return edge.streams.sendOne(exchange, answer.result, headers);
   sendAnswer(edge, exchange, answer, mediaType, headers);
 }
 
-async function answerOf(edge: GraphqlEdge, { request, requestId }: Exchange, mediaType: MediaType): Promise<Answer> {
-  const { graphql, auth, clientAddress } = edge;
+async function answerOf(
+  edge: GraphqlEdge,
+  { request, requestId }: Exchange,
+  mediaType: MediaType,
+): Promise<Answer | "late"> {
+  const { graphql, auth, arrivals, connections, clientAddress } = edge;
+  const { authorization, "idempotency-key": idempotencyKey } = request.headers;
+  const whose = async (): Promise<Caller | undefined> => {
+    const caller = await authenticate(auth, authorization);
+    if (caller) connections.belongsTo(request.socket, caller.organizationId);
+    return caller;
+  };
   try {
-    const body = parseBody(await readBody(request));
-    const { authorization, "idempotency-key": idempotencyKey } = request.headers;
+    const body = parseBody(await readBody(request, arrivals, whose));
     return await graphql.answer({
       ...body,
       origin: {
@@ -68,9 +84,10 @@ async function answerOf(edge: GraphqlEdge, { request, requestId }: Exchange, med
         idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
       },
       canStream: mediaType === "text/event-stream",
-      caller: () => authenticate(auth, authorization),
+      caller: whose,
     });
   } catch (error) {
+    if (error instanceof LateBody) return "late";
     return graphql.refused(error, requestId);
   }
 }

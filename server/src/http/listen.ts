@@ -8,7 +8,9 @@ import type { Duplex } from "node:stream";
 import { OperatorError } from "../lib/errors.ts";
 import { ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
-import { isTooLong, pathOf, requestIds } from "./request.ts";
+import { isTooLong } from "./body.ts";
+import { limitConnections, type Connections } from "./connections.ts";
+import { pathOf, requestIds } from "./request.ts";
 
 export type Edge = {
   /** Never throws. */
@@ -25,12 +27,15 @@ export type Listener = {
   url: string;
   /** Where it listens, whatever the public URL. */
   localUrl: string;
+  connections: Connections;
   serve(edge: Edge): void;
 } & AsyncDisposable;
 
 /** A client has this long for its headers, and for the whole request. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Node's own, named because connections times this is what strangers' headers can hold. */
+const HEADER_BYTES = 16 * 1024;
 const TIMEOUTS_CHECKED_EVERY_MS = 5_000;
 /** Above the 60 s that proxies keep a connection: they, not we, should close it. */
 const KEEP_ALIVE_MS = 65_000;
@@ -45,6 +50,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = { request, response, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix) };
+    if (!connections.begin(request, response)) return refusePipelined(exchange);
     if (isHealth(exchange)) return void answerHealth(exchange, edge);
     if (!isOwnHost(request.headers.host))
       return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
@@ -57,7 +63,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADER_BYTES,
   });
+  const connections = limitConnections(server);
   server.on("request", onRequest);
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     if (!isTooLong(request)) response.writeContinue();
@@ -74,6 +82,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   return {
     url: options.publicUrl ?? localUrl,
     localUrl,
+    connections,
     serve: (served) => (edge = served),
     [Symbol.asyncDispose]: () => close(server),
   };
@@ -82,6 +91,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 export function refuseUpgrade(socket: Duplex, status: 403 | 404 | 421 | 503): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
+
+/** Requests that are sent without waiting for answers are all begun at once. */
+const refusePipelined = (exchange: Exchange): void =>
+  sendError(exchange, 503, "UNAVAILABLE", "too many requests of this connection are under way: wait for answers", {
+    "retry-after": "1",
+    connection: "close",
+  });
 
 const isHealth = ({ path, request }: Exchange): boolean =>
   (path === "/healthz" || path === "/readyz") && (request.method === "GET" || request.method === "HEAD");

@@ -12,14 +12,24 @@ import { messageOf, Refusal } from "../lib/errors.ts";
 import { parseJson, type Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
+import type { Arrivals } from "./arrivals.ts";
+import type { Connections } from "./connections.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
 import { graphqlBody } from "./graphql-request.ts";
+import { holdUnfinished } from "./unfinished.ts";
 
 export type WebSockets = {
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, origin: { requestId: string; address: string }): void;
 } & AsyncDisposable;
 
-export type WebSocketsOptions = { graphql: Graphql; auth: Auth; credentials: CredentialWatch; log: Log };
+export type WebSocketsOptions = {
+  graphql: Graphql;
+  auth: Auth;
+  credentials: CredentialWatch;
+  log: Log;
+  arrivals: Arrivals;
+  connections: Connections;
+};
 
 type Extra = {
   socket: WebSocket;
@@ -41,20 +51,20 @@ const INIT_TIMEOUT_MS = 10_000;
 /** Bytes that a client which does not read may keep us holding. */
 const UNSENT_BYTES_MOST = 8 * 1024 * 1024;
 /**
- * Pieces of one message, and what arrived of it unread: each costs about 200 bytes beside its own. With the library's 16,384
- * pieces 200 strangers held 390 MB with a message of one byte in each piece.
+ * What arrived of a message unread; a piece of one costs about 200 bytes beside its own. With the library's 16,384 pieces
+ * 200 strangers held 390 MB with a message of one byte in each piece.
  */
-const FRAGMENTS_MOST = 64;
 const CHUNKS_MOST = 4_096;
 const CLOSE_TIMEOUT_MS = 1_000;
 const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
 
-export function createWebSockets({ graphql, auth, credentials, log }: WebSocketsOptions): WebSockets {
+export function createWebSockets(options: WebSocketsOptions): WebSockets {
+  const { graphql, auth, credentials, log, arrivals, connections } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LIMITS.bodyBytes,
-    maxFragments: FRAGMENTS_MOST,
+    maxFragments: LIMITS.fragmentsPerMessage,
     maxBufferedChunks: CHUNKS_MOST,
     perMessageDeflate: false,
     handleProtocols,
@@ -69,6 +79,7 @@ export function createWebSockets({ graphql, auth, credentials, log }: WebSockets
         typeof parameter === "string" ? parameter : extra.request.headers.authorization,
       );
       if (!caller) return true;
+      connections.belongsTo(extra.request.socket, caller.organizationId);
       extra.caller = caller;
       extra.watched = credentials.watch(caller, () => extra.socket.close(CloseCode.Forbidden, "Forbidden"));
       return true;
@@ -140,6 +151,7 @@ export function createWebSockets({ graphql, auth, credentials, log }: WebSockets
       },
       extra,
     );
+    holdUnfinished(socket, extra.request.socket, arrivals, () => extra.caller);
     socket.on("error", (error) =>
       log.debug({ requestId: extra.requestId, reason: error.message }, "a WebSocket broke"),
     );

@@ -1,6 +1,14 @@
 /** Every limit that is not a plan's, with its unit last in the name. docs/limits.md is held to this by a test. */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
+  strangerBodyBytes: 64 * 1024,
+  arrivingBytes: 128 * 1024 * 1024,
+  bodyProgressSeconds: 5,
+  bodyProgressBytes: 4096,
+  fragmentsPerMessage: 64,
+  requestsPerConnection: 100,
+  strangerConnections: 10_000,
+  callerConnections: 30_000,
   inputBytes: 640 * 1000,
   outputBytes: 1024 * 1024,
   definitionBytes: 256 * 1024,

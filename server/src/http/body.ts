@@ -1,0 +1,83 @@
+/** Reads a request's body, within the limits of who sends it. */
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { noRoom, type Arrivals, type Whose } from "./arrivals.ts";
+
+export const tooLarge = (): Refusal =>
+  new Refusal("REQUEST_ENTITY_TOO_LARGE", `the request body is larger than ${LIMITS.bodyBytes} bytes`);
+
+const tooLargeForStranger = (): Refusal =>
+  new Refusal(
+    "REQUEST_ENTITY_TOO_LARGE",
+    `without a credential a request body may have at most ${LIMITS.strangerBodyBytes} bytes`,
+  );
+
+/** Answered with 408. */
+export class LateBody extends Refusal {
+  constructor() {
+    super("BAD_REQUEST", "the request body did not arrive in time");
+  }
+}
+
+const lengthOf = ({ headers }: IncomingMessage): number | undefined =>
+  headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
+
+export const isTooLong = (request: IncomingMessage): boolean => (lengthOf(request) ?? 0) > LIMITS.bodyBytes;
+
+/**
+ * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
+ * for it, LateBody when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
+ */
+export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<string> {
+  if (isTooLong(request)) throw tooLarge();
+  const length = lengthOf(request);
+  const isLarge = length !== undefined && length > LIMITS.strangerBodyBytes;
+  const caller = isLarge ? await whose() : undefined;
+  if (isLarge && !caller) throw tooLargeForStranger();
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const chunks: Buffer[] = [];
+  const fail = (error: unknown): void => {
+    request.pause();
+    arrival.end();
+    chunks.length = 0;
+    reject(error);
+  };
+  const arrival = arrivals.begin(() => fail(new LateBody()));
+  let isKnown = caller !== undefined;
+  if (caller) arrival.belongsTo(caller.organizationId);
+  let bytes = 0;
+
+  /** Strangers have no more room, or it is too large for one: the credential is looked at while the sender waits. */
+  const identify = async (refusal: Refusal): Promise<void> => {
+    request.pause();
+    isKnown = true;
+    const known = await whose();
+    if (!known) throw refusal;
+    if (!arrival.belongsTo(known.organizationId) || !arrival.hold(bytes)) throw noRoom();
+    request.resume();
+  };
+
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > LIMITS.bodyBytes) return fail(tooLarge());
+    chunks.push(chunk);
+    arrival.came(chunk.length);
+    // Nearly every body comes whole, in one piece.
+    if (bytes === length) return;
+    const isTooLarge = !isKnown && bytes > LIMITS.strangerBodyBytes;
+    if (!isTooLarge && arrival.hold(bytes)) return;
+    if (isKnown) return fail(noRoom());
+    identify(isTooLarge ? tooLargeForStranger() : noRoom()).catch(fail);
+  });
+  request.on("end", () => {
+    arrival.end();
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    if (isUtf8(body)) resolve(body.toString());
+    else reject(new Refusal("BAD_REQUEST", "the request body is not UTF-8 text"));
+  });
+  request.on("error", fail);
+  request.once("close", () => arrival.end());
+  return promise;
+}

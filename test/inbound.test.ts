@@ -1,0 +1,246 @@
+/** What arrives: bodies, messages and connections of strangers and callers, over raw sockets, with the server's memory measured. */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import net from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { agentOf } from "./runs.ts";
+import { eventually, post, startTestServer, type TestServer } from "./client.ts";
+import type { World } from "./server.ts";
+
+const MB = 1024 * 1024;
+/** For hundreds of megabytes over loopback on a busy machine. */
+const BUSY_MS = 40_000;
+
+let server: TestServer;
+let other: World;
+beforeAll(async () => {
+  server = await startTestServer();
+  other = await server.organization("other");
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+type Raw = { got(): string; write(data: string | Buffer): void; closed: Promise<void>; isOpen(): boolean } & Disposable;
+
+async function connect(): Promise<Raw> {
+  const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+  let got = "";
+  let isOpen = true;
+  const closed = new Promise<void>((resolve) => socket.once("close", () => ((isOpen = false), resolve())));
+  socket.on("data", (chunk) => (got += chunk.toString("latin1"))).on("error", () => {});
+  await once(socket, "connect");
+  return {
+    got: () => got,
+    write: (data) => void socket.write(data),
+    closed,
+    isOpen: () => isOpen,
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+const head = (length: number | "chunked", token?: string, more = ""): string =>
+  [
+    "POST /graphql HTTP/1.1",
+    "host: localhost",
+    "content-type: application/json",
+    length === "chunked" ? "transfer-encoding: chunked" : `content-length: ${length}`,
+    ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
+    `${more}\r\n`,
+  ].join("\r\n");
+
+const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${" ".repeat(bytes)}\r\n`;
+
+const residentMb = (): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))![1]) / 1024;
+
+/** So many connections that each sent a part of a body, all at once. */
+async function unfinished(count: number, first: string, rest: string): Promise<{ all: Raw[] } & Disposable> {
+  const all: Raw[] = [];
+  for (let begun = 0; begun < count; begun += 50) {
+    const some = await Promise.all(Array.from({ length: Math.min(50, count - begun) }, connect));
+    for (const raw of some) raw.write(first + rest);
+    all.push(...some);
+  }
+  return { all, [Symbol.dispose]: () => all.forEach((raw) => raw[Symbol.dispose]()) };
+}
+
+const ask = async (token: string, bytes = 0) => {
+  const started = performance.now();
+  const { status, data } = await post(
+    `${server.url}/graphql`,
+    "{ me { name } }",
+    { padding: "x".repeat(bytes) },
+    token,
+  );
+  return { status, name: data?.me?.name, ms: performance.now() - started };
+};
+
+const statuses = (all: readonly Raw[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const raw of all) {
+    const status = raw.got().split(" ")[1] ?? "none";
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+};
+
+describe("unfinished bodies", () => {
+  test.runIf(process.platform === "linux")(
+    "of 1,000 strangers hold less than 100 MB, and callers' large bodies are taken meanwhile",
+    async () => {
+      const before = residentMb();
+      using small = await unfinished(600, head(60_000), " ".repeat(59_000));
+      using large = await unfinished(200, head(MB - 1), " ".repeat(400_000));
+      using chunked = await unfinished(200, head("chunked"), chunk(500_000));
+      await eventually(() => statuses([...large.all, ...chunked.all])["413"] === 400, BUSY_MS);
+      expect(residentMb() - before).toBeLessThan(100);
+      for (const { apiKey } of [server.world, other]) expect(await ask(apiKey, 600_000)).toMatchObject({ status: 200 });
+      expect(statuses(small.all)).toEqual({ none: 600 });
+    },
+  );
+
+  test("of one organization have half of the budget, then 503 with Retry-After; another's large body is taken", async () => {
+    const { apiKey } = server.world;
+    const bytes = MB - 10_000;
+    const most = LIMITS.arrivingBytes / 2 / bytes;
+    using held = await unfinished(Math.ceil(most * 1.5), head(MB, apiKey), " ".repeat(bytes));
+    const waiting = (): number => statuses(held.all)["none"] ?? 0;
+    await eventually(() => waiting() <= most + 1, BUSY_MS);
+    expect(waiting()).toBeGreaterThan(most * 0.9);
+    const refused = held.all.find((raw) => raw.got().includes(" 503 "))!;
+    expect(refused.got()).toMatch(/retry-after: 1\r\n/i);
+    expect(refused.got()).toContain('"code":"UNAVAILABLE"');
+    expect(await ask(other.apiKey, 900_000)).toMatchObject({ status: 200, name: "other" });
+    // What comes whole in one piece is never held.
+    expect(await ask(apiKey)).toMatchObject({ status: 200 });
+    held[Symbol.dispose]();
+    await eventually(async () => (await ask(apiKey, 900_000)).status === 200);
+  });
+
+  test("that stand still or trickle are cut with 408, those that come are not", async () => {
+    using still = await connect();
+    using trickling = await connect();
+    using coming = await connect();
+    still.write(`${head(100)}{`);
+    trickling.write(head(1_000, server.world.apiKey));
+    coming.write(head(200_000, server.world.apiKey));
+    for (let second = 1; second <= 2 * LIMITS.bodyProgressSeconds; second++) {
+      trickling.write(" ");
+      coming.write(" ".repeat(LIMITS.bodyProgressBytes));
+      await sleep(20);
+      await server.clock.advance(1_000);
+    }
+    await Promise.all([still.closed, trickling.closed]);
+    for (const raw of [still, trickling]) {
+      expect(raw.got()).toMatch(/^HTTP\/1\.1 408 [^]*connection: close/i);
+      expect(raw.got()).toContain("did not arrive in time");
+    }
+    expect(coming.isOpen()).toBe(true);
+    expect(coming.got()).toBe("");
+  });
+});
+
+describe("a stranger's body", () => {
+  test("may have 64 KiB, with a length or in chunks; a caller's more", async () => {
+    const short = JSON.stringify({ query: "{ __typename }" });
+    const query = (bytes: number): string => `${short.slice(0, -1)}${" ".repeat(bytes - short.length)}}`;
+    const send = async (body: string, token: string | undefined, isChunked: boolean): Promise<string> => {
+      using raw = await connect();
+      const text = isChunked ? `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body;
+      raw.write(head(isChunked ? "chunked" : body.length, token, "connection: close\r\n") + text);
+      await raw.closed;
+      return raw.got().split(" ")[1]!;
+    };
+    for (const isChunked of [false, true]) {
+      expect(await send(query(LIMITS.strangerBodyBytes), undefined, isChunked)).toBe("200");
+      expect(await send(query(LIMITS.strangerBodyBytes + 1), undefined, isChunked)).toBe("413");
+      expect(await send(query(LIMITS.strangerBodyBytes + 1), "ag_live_wrong", isChunked)).toBe("401");
+      expect(await send(query(LIMITS.bodyBytes), server.world.apiKey, isChunked)).toBe("200");
+    }
+  });
+});
+
+test("of requests that one connection sends without waiting 100 are begun, the next is refused", async () => {
+  const agent = await agentOf(server, "do: [{rest: {wait: {seconds: 60}}}]");
+  const body = JSON.stringify({ query: `mutation { runAgent(input: {agentId: "${agent}", wait: 20}) { id } }` });
+  using raw = await connect();
+  const one = head(body.length, server.world.apiKey) + body;
+  raw.write(one.repeat(LIMITS.requestsPerConnection + 20));
+  const count = async (): Promise<number> =>
+    (await server.data("{ runs(first: 200) { nodes { id } } }")).runs.nodes.length;
+  await eventually(async () => (await count()) >= LIMITS.requestsPerConnection);
+  await sleep(500);
+  expect(await count()).toBe(LIMITS.requestsPerConnection);
+});
+
+describe("WebSockets", () => {
+  const UPGRADE = [
+    "GET /graphql HTTP/1.1",
+    "host: localhost",
+    "connection: upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+    "sec-websocket-protocol: graphql-transport-ws",
+    "\r\n",
+  ].join("\r\n");
+  /** A frame of text that is not the last, or the last; masked with zeros. */
+  function frame(payload: string | number, { isFirst = true, isLast = true } = {}): Buffer {
+    const body = typeof payload === "string" ? Buffer.from(payload) : Buffer.alloc(payload, " ");
+    const header = Buffer.alloc(14);
+    header[0] = (isLast ? 0x80 : 0) | (isFirst ? 1 : 0);
+    header[1] = 0x80 | 127;
+    header.writeBigUInt64BE(BigInt(body.length), 2);
+    return Buffer.concat([header, body]);
+  }
+  async function open(token?: string): Promise<Raw> {
+    const raw = await connect();
+    raw.write(UPGRADE);
+    await eventually(() => raw.got().includes("\r\n\r\n"));
+    if (token !== undefined) {
+      const payload = { Authorization: `Bearer ${token}` };
+      raw.write(frame(JSON.stringify({ type: "connection_init", payload })));
+      await eventually(() => raw.got().includes("connection_ack"));
+    }
+    return raw;
+  }
+
+  test.runIf(process.platform === "linux")(
+    "of 300 strangers with a message of 1 MiB that is not whole: closed, and little is held",
+    async () => {
+      const before = residentMb();
+      const all = await Promise.all(Array.from({ length: 300 }, () => open()));
+      for (const raw of all) raw.write(frame(900_000, { isLast: false }));
+      await Promise.all(all.map(({ closed }) => closed));
+      const fragments = await Promise.all(Array.from({ length: 300 }, () => open()));
+      for (const raw of fragments)
+        for (let part = 0; part < 3; part++) raw.write(frame(30_000, { isFirst: part === 0, isLast: false }));
+      await Promise.all(fragments.map(({ closed }) => closed));
+      expect(residentMb() - before).toBeLessThan(150);
+    },
+  );
+
+  test("more fragments than a message may have: closed", async () => {
+    using raw = await open(server.world.apiKey);
+    for (let part = 0; part <= LIMITS.fragmentsPerMessage; part++)
+      raw.write(frame(1, { isFirst: part === 0, isLast: false }));
+    await raw.closed;
+  });
+
+  test("a caller's unfinished messages have the organization's share; one that stands still is closed", async () => {
+    const { apiKey } = server.world;
+    using idle = await open(apiKey);
+    const most = LIMITS.arrivingBytes / 2 / 900_000;
+    const all = await Promise.all(Array.from({ length: Math.ceil(most * 1.3) }, () => open(apiKey)));
+    for (const raw of all) raw.write(frame(900_000, { isLast: false }));
+    await eventually(() => all.filter((raw) => !raw.isOpen()).length >= most * 0.2);
+    expect(all.filter((raw) => raw.isOpen()).length).toBeGreaterThan(most * 0.9);
+    expect(await ask(other.apiKey, 900_000)).toMatchObject({ status: 200 });
+    for (let second = 0; second < 2 * LIMITS.bodyProgressSeconds; second++) await server.clock.advance(1_000);
+    await Promise.all(all.map(({ closed }) => closed));
+    expect(idle.isOpen()).toBe(true);
+    idle.write(frame(JSON.stringify({ type: "ping" })));
+    await eventually(() => idle.got().includes('"pong"'));
+  });
+});
