@@ -32,28 +32,38 @@ export function hint(word: string, candidates: Iterable<string>): string {
   return known.size > 0 ? `; known here: ${[...known].join(", ")}` : "";
 }
 
+/** Three rows of the table below, used again: making them took four fifths of the time. */
+const ROWS = Array.from({ length: 3 }, () => new Uint8Array(LONGEST + MOST_CHANGES + 2)) as [
+  Uint8Array,
+  Uint8Array,
+  Uint8Array,
+];
+
 /**
  * Insertions, deletions, replacements and swaps of neighbours; `most + 1` when there are more than `most`. Only places
  * that few changes can reach are looked at: 7 of a row's 40, and no more when a row has none within reach.
  */
 function changesBetween(one: string, other: string, most: number): number {
   const far = most + 1;
-  let before: number[] = [];
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  let [before, row, next] = ROWS;
+  for (let j = 0; j <= other.length; j++) row[j] = Math.min(j, far);
   for (let i = 1; i <= one.length; i++) {
-    const next = Array<number>(other.length + 1).fill(far);
-    if (i <= most) next[0] = i;
-    let least = next[0]!;
-    for (let j = Math.max(1, i - most); j <= Math.min(other.length, i + most); j++) {
-      const same = one[i - 1] === other[j - 1];
-      let changes = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (same ? 0 : 1));
-      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1])
+    const first = Math.max(1, i - most);
+    const last = Math.min(other.length, i + most);
+    const letter = one.charCodeAt(i - 1);
+    const former = one.charCodeAt(i - 2);
+    let least = (next[first - 1] = first === 1 ? Math.min(i, far) : far);
+    for (let j = first; j <= last; j++) {
+      const facing = other.charCodeAt(j - 1);
+      let changes = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (letter === facing ? 0 : 1), far);
+      if (i > 1 && j > 1 && letter === other.charCodeAt(j - 2) && former === facing)
         changes = Math.min(changes, before[j - 2]! + 1);
       next[j] = changes;
-      least = Math.min(least, changes);
+      if (changes < least) least = changes;
     }
+    if (last < other.length) next[last + 1] = far;
     if (least > most) return far;
-    [before, row] = [row, next];
+    [before, row, next] = [row, next, before];
   }
   return Math.min(far, row[other.length]!);
 }
