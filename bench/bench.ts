@@ -2,7 +2,7 @@
  * `npm run bench`: the figures of README.md, measured and printed. Starts everything itself on loopback, in temporary
  * folders and on free ports; ends within a quarter of an hour.
  *
- *     --only three,call,start,memory,ready,recovery,mastra,scale,subscribers,resume,growth   some of it
+ *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,growth   some of it
  *     --quick     one short round: to see that it works, not for figures
  *     --profile   where the server's CPU goes during `three`, 16 at once; with `--only call` during that
  *
@@ -14,7 +14,7 @@ import { measureGrowth } from "./growth.ts";
 import { endEverything, startFloor, startServer, startSinkProcess, temporaryFolder } from "./launch.ts";
 import { startGenerator, type Generator } from "./load.ts";
 import { measureMastra } from "./mastra.ts";
-import { measureMemory, measureReady, measureRecovery } from "./once.ts";
+import { measureMemory, measureOpen, measureReady, measureRecovery } from "./once.ts";
 import { profile } from "./profile.ts";
 import { aboutLine, machine, today, writeReadme, writeResult } from "./report.ts";
 import { measureResume } from "./resume.ts";
@@ -31,6 +31,7 @@ const LONGEST_GROWTH_MS = 30 * 60_000;
 const SPEED = { three: measureThree, call: measureCall, start: measureStarts };
 const ONCE = {
   memory: (generator: Generator, sinkUrl: string) => measureMemory(generator, sinkUrl),
+  open: (_generator: Generator, sinkUrl: string) => measureOpen(sinkUrl),
   ready: () => measureReady(5),
   recovery: (generator: Generator, sinkUrl: string) => measureRecovery(generator, sinkUrl),
   mastra: measureMastra,

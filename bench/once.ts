@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { median } from "./measure.ts";
-import { memoryOf } from "./processes.ts";
+import { memoryOf, peakOf } from "./processes.ts";
 import type { Measured } from "./speed.ts";
 import { graphql, makeWorld, runToResult, startOnly, type World } from "./world.ts";
 
@@ -37,6 +37,52 @@ export async function measureMemory(generator: Generator, sinkUrl: string, runs 
     ],
     details: { memory: { atStart, after } },
   };
+}
+
+const LARGE_RUNS = 1_000;
+const HALF_MEGABYTE = 500_000;
+
+/** Runs with an input and a result of 500 kB each, which then wait in a call: what the process holds of them. */
+export async function measureOpen(sinkUrl: string): Promise<Measured> {
+  using folder = temporaryFolder();
+  await using server = await startServer({ folder: folder.path });
+  const world = await makeWorld(server, sinkUrl);
+  const agentId = await publishLarge(server, world, sinkUrl);
+  const x = "x".repeat(HALF_MEGABYTE);
+  let left = LARGE_RUNS;
+  const starter = async (): Promise<void> => {
+    while (left-- > 0) {
+      await graphql(server, world, START_LARGE, { input: { agentId, input: { x } } });
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, starter));
+  await sleep(MEMORY_SETTLE_MS);
+  const most = peakOf(server.roots()[0]!);
+  const figure = `most memory while ${LARGE_RUNS.toLocaleString("en")} runs of 1 MB each are open: Node`;
+  return { figures: [{ figure, unit: "MB", ours: most }], details: { open: { most } } };
+}
+
+const START_LARGE = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+
+async function publishLarge(server: Server, world: World, sinkUrl: string): Promise<string> {
+  const { agent } = await graphql<{ agent: { project: { id: string; handle: string } } }>(
+    server,
+    world,
+    "query ($id: ID!) { agent(id: $id) { project { id handle } } }",
+    { id: world.agents.three },
+  );
+  const definition = `document: {dsl: '1.0.3', namespace: ${agent.project.handle}, name: large, version: '1.0.0'}
+do:
+- result: {set: {x: '\${ .x + "y" }'}}
+- hold: {input: {from: {}}, call: http, with: {method: get, endpoint: '${sinkUrl}/hang'}}
+`;
+  const { publishAgent } = await graphql<{ publishAgent: { id: string } }>(
+    server,
+    world,
+    "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
+    { input: { projectId: agent.project.id, definition } },
+  );
+  return publishAgent.id;
 }
 
 /** From the spawn of the server's process to its line `ready at`. */

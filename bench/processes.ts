@@ -54,6 +54,12 @@ export function memoryOf(roots: readonly number[]): Memory {
   return memory;
 }
 
+/** The most that one process has ever had in memory, MB. */
+export function peakOf(pid: number): number {
+  const text = fs.readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(text)![1]) / 1024;
+}
+
 function pssOf(pid: number): number {
   const text = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   return Number(/^Pss:\s+(\d+) kB$/m.exec(text)![1]) / 1024;

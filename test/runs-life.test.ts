@@ -17,6 +17,32 @@ const cancel = (id: string): Promise<Answer> => server.graphql(CANCEL, { id });
 const codeOf = ({ errors }: Answer): string | undefined => errors?.[0]!.extensions.code;
 
 describe("states", () => {
+  test("progress does not fall when the run goes back to an earlier task", async () => {
+    const id = await start(
+      server,
+      await agentOf(
+        server,
+        `
+do:
+- count: {set: {n: '\${ (.n // 0) + 1 }'}}
+- pause: {wait: PT1.5S}
+- again: {switch: [{more: {when: '\${ .n < 2 }', then: count}}]}
+- last: {set: {done: true}}
+`,
+      ),
+    );
+    const at = async (step: number): Promise<number> =>
+      (
+        await eventually(async () => {
+          const run = await readRun(server, id);
+          return run.currentStep === step && run;
+        }, 30_000)
+      ).progress;
+    expect(await at(2)).toBe(25);
+    // `count` and `pause` once more: by where it stands it would be 25 again.
+    expect(await at(5)).toBe(75);
+  });
+
   test("running, then completed: times, steps and progress fit together", async () => {
     const id = await start(server, agents.slow);
     const first = await readRun(server, id);

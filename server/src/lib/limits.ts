@@ -91,6 +91,7 @@ export const LIMITS = {
   outboundConnectSeconds: 10,
   outboundRedirects: 5,
   outboundHeaderBytes: 16 * 1024,
+  outboundAnswersBytes: 64 * 1024 * 1024,
   outboundConnectionsPerOrigin: 256,
   outboundKeptSockets: 512,
 } as const;

@@ -3,6 +3,7 @@
  * `undici.request` does not reject while it still connects, and its stream costs more than the guard.
  */
 import type { Dispatcher } from "undici";
+import type { Charge } from "../lib/run-memory.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { asOutboundError, tooLarge } from "./errors.ts";
 import type { Interruption } from "./interruption.ts";
@@ -11,11 +12,20 @@ import type { CheckedRequest } from "./request.ts";
 /** `body` as it came over the wire. */
 export type Answer = { status: number; statusText: string; headers: Record<string, string>; body: Buffer };
 
-export function exchange(dispatcher: Dispatcher, request: CheckedRequest, interruption: Interruption): Promise<Answer> {
+/** What a body may have before it is charged: most have less. */
+const FREE_BYTES = 64 * 1024;
+
+/** `charge`: for the body, which waits on the wire while there is no room for it. */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: CheckedRequest,
+  interruption: Interruption,
+  charge: Charge,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     interruption.throwIfEnded();
     const { method, url, headers, body = null } = request;
-    const handler = new AnswerHandler(method, url.origin, resolve, reject);
+    const handler = new AnswerHandler(method, url.origin, charge, resolve, reject);
     interruption.stop = handler.fail;
     const path = url.pathname + url.search;
     // The call's own time limit stands above both.
@@ -41,10 +51,19 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   #headers: Record<string, string> = {};
   #controller: Controller | undefined;
   #failure: Error | undefined;
+  readonly #charge: Charge;
+  readonly #over = new AbortController();
 
-  constructor(method: string, host: string, resolve: (answer: Answer) => void, reject: (error: unknown) => void) {
+  constructor(
+    method: string,
+    host: string,
+    charge: Charge,
+    resolve: (answer: Answer) => void,
+    reject: (error: unknown) => void,
+  ) {
     this.#method = method;
     this.#host = host;
+    this.#charge = charge;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -54,6 +73,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     if (this.#failure) return;
     this.#failure = reason instanceof Error ? reason : new Error("aborted");
     this.#reject(reason);
+    this.#over.abort();
     this.#controller?.abort(this.#failure);
   };
 
@@ -69,12 +89,22 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#headers = flatten(headers);
     const announced = this.#method === "HEAD" ? 0 : Number(this.#headers["content-length"] ?? 0);
     if (announced > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
+    else if (announced > FREE_BYTES) this.#hold(announced);
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
     this.#length += chunk.length;
     if (this.#length > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
     else this.#chunks.push(chunk);
+    // It did not say how long it is.
+    if (this.#length > FREE_BYTES && this.#charge.bytes === 0) this.#hold(LIMITS.outputBytes);
+  }
+
+  /** All that it can need at once, so that no two wait for each other with half a body each. */
+  #hold(bytes: number): void {
+    if (this.#charge.tryHold(bytes)) return;
+    this.#controller?.pause();
+    void this.#charge.hold(bytes, this.#over.signal).then((isHeld) => isHeld && this.#controller?.resume());
   }
 
   onResponseEnd(): void {
@@ -83,6 +113,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
+    this.#over.abort();
     this.#reject(asOutboundError(error, this.#host));
   }
 }

@@ -3,6 +3,7 @@ import type { Agent } from "undici";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
+import { RunMemory, type Charge } from "../lib/run-memory.ts";
 import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
 import { OutboundError } from "./errors.ts";
@@ -44,12 +45,19 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
   let opening: Promise<Sockets> | undefined;
   let sockets: Sockets | undefined;
   let disposed = false;
+  const bodies = new RunMemory({
+    sharedBytes: LIMITS.outboundAnswersBytes,
+    aloneBytes: LIMITS.outputBytes,
+    ownBytes: LIMITS.outputBytes,
+  });
   return {
     async request(request) {
       const checked = checkRequest(request);
       if (disposed) throw new OutboundError("network", `${checked.url.origin} was given up: the server is stopping`);
       sockets ??= await (opening ??= open());
-      return call(sockets, checked, request);
+      // Given back with the answer, which the caller takes apart at once.
+      using charge = bodies.open(request.organizationId);
+      return await call(sockets, checked, request, charge);
     },
     async [Symbol.asyncDispose]() {
       disposed = true;
@@ -58,14 +66,19 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
   };
 }
 
-async function call(sockets: Sockets, first: CheckedRequest, options: OutboundRequest): Promise<OutboundResponse> {
+async function call(
+  sockets: Sockets,
+  first: CheckedRequest,
+  options: OutboundRequest,
+  charge: Charge,
+): Promise<OutboundResponse> {
   const { organizationId, signal, timeoutMs, redirect } = options;
   const timedOut = (): Error =>
     new OutboundError("timeout", `${next.url.origin} did not answer in full within ${timeoutMs} ms`);
   let next = first;
   using interruption = new Interruption(signal, timeoutMs, timedOut);
   for (let redirects = 0; ; redirects++) {
-    const answer = await exchange(sockets.agent(organizationId), next, interruption);
+    const answer = await exchange(sockets.agent(organizationId), next, interruption, charge);
     const target = redirect ? redirected(next, answer) : undefined;
     if (!target) return await finish(answer, next, interruption);
     if (redirects === LIMITS.outboundRedirects) {

@@ -11,7 +11,7 @@ import { partitionOf } from "../storage/partitions.ts";
 import { AT_ONCE_SQL } from "./due.ts";
 import type { Head, JournalStep } from "./loaded-run.ts";
 import { headFromRow, journalStepFromRow } from "./read-rows.ts";
-import { OPEN_STATUSES_SQL } from "./states.ts";
+import { CLAIMED_FROM_SQL } from "./states.ts";
 
 export type Claimed = {
   head: Head;
@@ -66,7 +66,7 @@ const claimRows = (
     `update runs_${month} set epoch = epoch + 1, owner = $1, wake_at = null, status = 'running',
         revision = revision + (status <> 'running')::int,
         started_at = coalesce(started_at, to_timestamp($3::float8 / 1000.0))
-      where id = any ($2::uuid[]) and status in (${OPEN_STATUSES_SQL})
+      where id = any ($2::uuid[]) and status in (${CLAIMED_FROM_SQL})
         and (owner is not null or wake_at <= to_timestamp($3::float8 / 1000.0))
         and exists (select 1 from executor where instance_id = $1)
       returning ${CLAIMED_COLUMNS}`,

@@ -6,7 +6,7 @@ import { partitionOf } from "../storage/partitions.ts";
 import { RUN_COLUMNS, runFromRow } from "./read-rows.ts";
 import type { Run, RunError } from "./run.ts";
 import { tellApproval, tellChanged, type Runs } from "./runs.ts";
-import { isFinal, OPEN_STATUSES_SQL } from "./states.ts";
+import { mayBecome, OPEN_STATUSES_SQL } from "./states.ts";
 
 type Ended = { run: Run; changed: boolean };
 type Ending = { status: "cancelled"; error: null } | { status: "failed"; error: RunError };
@@ -28,7 +28,7 @@ async function commitEnd(runs: Runs, organizationId: OrganizationId, id: RunId, 
   const now = new Date(runs.clock.now());
   const ended = await runs.database.transaction(async (query) => {
     const before = await lock(query, month, organizationId, id);
-    if (isFinal(before.status)) return { run: before, changed: false, withdrawn: [] };
+    if (!mayBecome(before.status, ending.status)) return { run: before, changed: false, withdrawn: [] };
     if (ending.status === "failed" && !(await isExecutor(query, runs.instanceId)))
       return { run: before, changed: false, withdrawn: [] };
     return { ...(await end(query, month, organizationId, id, now, ending)), changed: true };

@@ -123,11 +123,15 @@ export class Execution {
 
   evaluate(template: Template, data: Json, variables: () => Variables): Json | Promise<Json> {
     const used = template.variables.size === 0 ? {} : variables();
-    try {
-      return this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId);
-    } catch (error) {
-      // A text longer than there can be, or a value too deep to go into: the data's doing.
+    // A text longer than there can be, or a value too deep to go into: the data's doing.
+    const failed = (error: unknown): never => {
       throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
+    };
+    try {
+      const value = this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId);
+      return value instanceof Promise ? value.catch(failed) : value;
+    } catch (error) {
+      return failed(error);
     }
   }
 

@@ -94,6 +94,16 @@ test("after a cancel nothing is written, neither a checkpoint nor an end", async
   expect(await readRun(opened.runs, opened.caller.organizationId, id)).toMatchObject({ status: "cancelled", revision });
 });
 
+test("a change of state that the table does not have is refused before it is written", async () => {
+  const now = opened.runs.clock.now();
+  const id = await start(PATIENT, "running");
+  const journal = await claim(id);
+  journal.head.status = "pending";
+  await expect(journal.commit(now)).rejects.toThrow("a run that is running can't become pending");
+  const [row] = await database.query("select status from runs where id = $1", [id]);
+  expect(row).toEqual({ status: "running" });
+});
+
 test("a decision between the claim and the expiry counts: the expiry is not written", async () => {
   const now = opened.runs.clock.now();
   const id = await start(ASK, "paused");

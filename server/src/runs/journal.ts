@@ -13,7 +13,7 @@ import { heldBytesOf, startRow, stepWrite, weigh, type Payload } from "./journal
 import type { Change, Head, JournalStep, RunState } from "./loaded-run.ts";
 import type { ApprovalRow, ApprovalChange, AttemptRow, StartRow, StepWrite } from "./rows.ts";
 import { OpenSteps } from "./open-steps.ts";
-import { isFinal, isStepOpen } from "./states.ts";
+import { changed, isFinal, isStepOpen } from "./states.ts";
 import type { Write, Writer, Written } from "./write.ts";
 
 /** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */
@@ -339,7 +339,7 @@ export class Journal {
       id: head.id,
       epoch: head.epoch,
       from_status: this.#committedStatus,
-      status: head.status,
+      status: changed(this.#committedStatus, head.status),
       ...payload,
       now,
       started_at: head.startedAt,

@@ -29,12 +29,12 @@ export async function readRunState(
   runs: Pick<Runs, "database">,
   organizationId: OrganizationId,
   id: RunId,
-): Promise<{ run: Run; state: RunState } | undefined> {
+): Promise<{ run: Run; state: RunState; heldBytes: number } | undefined> {
   const [row] = await runs.database.query(
-    `select ${RUN_COLUMNS}, state from runs_${partitionOf(runs.database, id)} where id = $1 and organization_id = $2`,
+    `select ${RUN_COLUMNS}, state, held_bytes from runs_${partitionOf(runs.database, id)} where id = $1 and organization_id = $2`,
     [id, organizationId],
   );
-  return row && { run: runFromRow(row), state: (row["state"] as RunState | null) ?? {} };
+  return row && { run: runFromRow(row), state: (row["state"] as RunState | null) ?? {}, heldBytes: row["held_bytes"] };
 }
 
 /** In order of their number; `after` is a number. */

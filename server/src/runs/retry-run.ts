@@ -3,7 +3,7 @@
  * the same version or another that has the same tasks up to it.
  */
 import type { Caller } from "../auth/caller.ts";
-import { conflict, notFound } from "../lib/errors.ts";
+import { conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
 import { wakeNew } from "./admit-runs.ts";
 import { checkFit } from "./check-fit.ts";
@@ -13,6 +13,7 @@ import { keyColumns, startOnce, type IdempotencyKey } from "./idempotency-key.ts
 import { Journal } from "./journal.ts";
 import { contextOf, firstStep, keep } from "./kept-steps.ts";
 import { runOf, type RunState } from "./loaded-run.ts";
+import { neededBytes } from "./memory.ts";
 import { newHead, prepareRun } from "./new-run.ts";
 import { readRunState } from "./read.ts";
 import type { Run } from "./run.ts";
@@ -48,7 +49,7 @@ async function startAgain(
   runs: Runs,
   caller: Caller,
   request: RetryRequest,
-  { run, state }: { run: Run; state: RunState },
+  { run, state, heldBytes }: { run: Run; state: RunState; heldBytes: number },
   key: IdempotencyKey | undefined,
 ): Promise<Run> {
   if (!isFinal(run.status)) throw conflict(`the run is ${run.status}: cancel it first`);
@@ -57,6 +58,12 @@ async function startAgain(
     input: run.input,
     version: request.version ?? run.version,
   });
+  using charge = runs.memory.open(caller.organizationId);
+  if (!charge.tryHold(neededBytes(heldBytes))) {
+    throw new Refusal("UNAVAILABLE", "the run's steps don't fit into the server's memory beside what it runs", {
+      retryAfter: 5,
+    });
+  }
   const steps = await readJournalSteps(runs.database, run);
   const { error } = run;
   const old = { steps, hasFailed: error !== null, failed: steps.find(({ number }) => number === error?.step) };

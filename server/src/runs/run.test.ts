@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { stepDuration } from "./run.ts";
-import { isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "./states.ts";
+import type { RunStatus } from "../storage/schema.ts";
+import { changed, CLAIMED_FROM_SQL, isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "./states.ts";
 
 const at = (ms: number): Date => new Date(Date.UTC(2026, 10, 21) + ms);
 const now = at(5_000).getTime();
@@ -21,4 +22,23 @@ test("every state but the final three leads on, none to pending, and none to its
     expect(ends).not.toContain("pending");
     expect(ends).not.toContain(from);
   }
+});
+
+test("a change that the table does not have is not written; what ended stays what it is", () => {
+  const allowed = new Set(
+    "pending>pending running>running paused>paused pending>running pending>cancelled pending>failed running>paused running>completed running>failed running>cancelled paused>running paused>cancelled paused>failed".split(
+      " ",
+    ),
+  );
+  const attempt = (from: RunStatus, to: RunStatus): boolean => {
+    try {
+      return changed(from, to) === to;
+    } catch {
+      return false;
+    }
+  };
+  for (const from of RUN_STATUSES)
+    for (const to of RUN_STATUSES)
+      expect([from, to, attempt(from, to)]).toEqual([from, to, allowed.has(`${from}>${to}`)]);
+  expect(CLAIMED_FROM_SQL).toBe("'pending', 'running', 'paused'");
 });

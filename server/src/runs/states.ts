@@ -14,10 +14,21 @@ export const RUN_TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
 export const RUN_STATUSES = Object.keys(RUN_TRANSITIONS) as RunStatus[];
 export const isFinal = (status: RunStatus): boolean => RUN_TRANSITIONS[status].length === 0;
 
+/** Whether a run that is `from` may be written as `to`; to stay what it is is no change. */
+export const mayBecome = (from: RunStatus, to: RunStatus): boolean =>
+  (from === to && !isFinal(from)) || RUN_TRANSITIONS[from].includes(to);
+
+/** Throws for a change that the table does not have: a bug of ours, which is not written. */
+export function changed(from: RunStatus, to: RunStatus): RunStatus {
+  if (!mayBecome(from, to)) throw new Error(`a run that is ${from} can't become ${to}`);
+  return to;
+}
+
 /** As SQL literals: as a parameter the partial indexes are unusable. */
-export const OPEN_STATUSES_SQL = RUN_STATUSES.filter((status) => !isFinal(status))
-  .map((status) => `'${status}'`)
-  .join(", ");
+const asSql = (statuses: readonly RunStatus[]): string => statuses.map((status) => `'${status}'`).join(", ");
+export const OPEN_STATUSES_SQL = asSql(RUN_STATUSES.filter((status) => !isFinal(status)));
+/** What a claim, which makes a run `running`, may find. */
+export const CLAIMED_FROM_SQL = asSql(RUN_STATUSES.filter((status) => mayBecome(status, "running")));
 
 export const isStepOpen = (status: StepStatus): boolean =>
   status === "pending" || status === "running" || status === "paused";

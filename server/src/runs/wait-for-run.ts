@@ -1,5 +1,6 @@
 /** `wait`: answers when a run ends or pauses, from the commits of this process, without asking the database. */
 import { LIMITS } from "../lib/limits.ts";
+import { weigh } from "./journal-rows.ts";
 import { isFinal } from "./states.ts";
 import { runOf, type Change, type Head } from "./loaded-run.ts";
 import { listSteps, readRun } from "./read.ts";
@@ -47,6 +48,7 @@ export function untilSettled(
 /** What the commits since the run's first one made of it. Lost when there was another one before, or one was missed. */
 class Seen {
   readonly #steps = new Map<number, StepWrite>();
+  #bytes = 0;
   #head: Head | undefined;
   #isLost = false;
 
@@ -59,7 +61,10 @@ class Seen {
     const before = this.#head?.revision ?? 0;
     const isNext = head.revision === before || head.revision === before + steps.length + 1;
     this.#head = head;
-    if (!isNext || this.#isLost || this.#steps.size + steps.length > LIMITS.stepsListed) this.forget();
+    for (const step of steps) this.#bytes += weigh(step);
+    // What a thousand of them could hold, a caller's `wait` must not.
+    const isMuch = this.#steps.size + steps.length > LIMITS.stepsListed || this.#bytes > LIMITS.batchBytes;
+    if (!isNext || this.#isLost || isMuch) this.forget();
     else for (const step of steps) this.#steps.set(step.number, step);
     return isSettled(head);
   }
