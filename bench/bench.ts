@@ -18,6 +18,7 @@ import { measureMemory, measureOpen, measureReady, measureRecovery } from "./onc
 import { profile } from "./profile.ts";
 import { aboutLine, machine, today, writeReadme, writeResult } from "./report.ts";
 import { measureResume } from "./resume.ts";
+import { measureNeighbours } from "./neighbours.ts";
 import { measureScale } from "./scale.ts";
 import { measureCall, measureStarts, measureThree, type Effort, type Measured, type Setting } from "./speed.ts";
 import { measureSubscribers } from "./subscribers.ts";
@@ -38,6 +39,7 @@ const ONCE = {
   scale: measureScale,
   subscribers: measureSubscribers,
   resume: measureResume,
+  neighbours: measureNeighbours,
   growth: measureGrowth,
 };
 type Part = keyof typeof SPEED | keyof typeof ONCE;
