@@ -115,4 +115,9 @@ export const CORNERS: [string, Json][] = [
   ["9007199254740993 == 9007199254740992", null],
   ["100000000000000000000000 | tostring", null],
   [". == 0.1 + 0.2", 0.30000000000000004],
+  ...["+ $b", "- $b", "* $b", "/ $b", "% $b"].map((operation): [string, Json] => [
+    `[.[] as $a | .[] as $b | try ($a ${operation}) catch .]`,
+    [null, true, 0, 3, -2, "", "ab", [], [1], {}, { a: 1 }],
+  ]),
+  ["[.[] | try length catch .]", [null, true, false, -3, "é", [1], { a: 1 }]],
 ];
