@@ -56,18 +56,20 @@ export async function admitRuns(runs: Admitting, organizationId: OrganizationId,
   }
 }
 
-/** Without a limit, by now, all of them. */
+/** Without a limit, by now, all of them. Both look-ups end at the limit: `runs_parked` and `runs_begun`, in order. */
 const ADMIT = `
   update runs set wake_at = ${AT_ONCE_SQL}, wake_seq = wake_seq + 1
-   where organization_id = $1 and id in (
+   where organization_id = $1 and id = any (array(
      select id from runs
       where agent_id = $2 and organization_id = $1 and limited and status = 'pending' and owner is null and wake_at is null
         and (run_at is null or run_at <= $3)
       order by id
       limit $4::int - (
-        select least(count(*), $4::int) from runs
-         where agent_id = $2 and organization_id = $1 and limited
-           and (status in ('running', 'paused') or (status = 'pending' and wake_at is not null))))
+        select count(*) from (
+          select from runs
+           where agent_id = $2 and organization_id = $1 and limited
+             and (status in ('running', 'paused') or (status = 'pending' and wake_at is not null))
+           limit $4::int) begun)))
   returning id`;
 
 /**
@@ -101,7 +103,7 @@ export async function admitAll(runs: Admitting): Promise<void> {
     `select organization_id, agent_id, bool_or(run_at is null or run_at <= $1) as has_due,
         array_agg(distinct run_at) filter (where run_at > $1) as times
        from runs
-      where limited and status in ('pending', 'running', 'paused') and status = 'pending' and wake_at is null and owner is null
+      where limited and status = 'pending' and wake_at is null and owner is null
         and (run_at is null or run_at <= $2)
       group by organization_id, agent_id`,
     [new Date(now), new Date(now + AHEAD_MS)],

@@ -8,6 +8,7 @@ import * as afterCrashes from "./migrations/0002-after-crashes.ts";
 import * as turns from "./migrations/0003-turns.ts";
 import * as knownAddresses from "./migrations/0004-known-addresses.ts";
 import * as heldBytes from "./migrations/0005-held-bytes.ts";
+import * as admission from "./migrations/0006-admission.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -16,6 +17,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0003-turns": turns,
   "0004-known-addresses": knownAddresses,
   "0005-held-bytes": heldBytes,
+  "0006-admission": admission,
 };
 
 /** Names of the migrations that this database has seen, in order. */
