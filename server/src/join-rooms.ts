@@ -91,12 +91,13 @@ export async function joinRooms(
   });
   stack.use(forgetKeys(runs));
   const handles = (joined.handles = { auth, agents, runs, clock, log });
-  const graphql = createGraphql({ handles, isUnavailable });
+  const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const isReady = async (): Promise<boolean> => !runs.draining && hasSpace() && (await answers(database));
   const edge = createEdge({
     ...config,
     graphql,
     auth,
+    clock,
     log,
     connections: listener.connections,
     webFolder: WEB_FOLDER,

@@ -2,7 +2,6 @@
 import type { Agent } from "../agents/agent.ts";
 import { listAgents, pageOfAgents } from "../agents/list-agents.ts";
 import { published, readAgent, type Published } from "../agents/published.ts";
-import { inputFields } from "../definition/form.ts";
 import { decodeId, encodeId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { listRuns } from "../runs/list-runs.ts";
@@ -11,6 +10,7 @@ import type { Builder } from "./builder.ts";
 import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "./connection.ts";
 import { callerOf, callerWith, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
+import { fieldsOf } from "./form-fields.ts";
 import { runCursor, runPage } from "./runs.ts";
 
 export function addAgents(builder: Builder, enums: Enums): void {
@@ -79,7 +79,7 @@ function addAgent(builder: Builder, enums: Enums): void {
       inputFields: t.field({
         type: ["InputField"],
         description: "The same, for showing a form.",
-        resolve: async (agent, _, context) => inputFields((await publishedOf(agent, context))?.inputSchema),
+        resolve: async (agent, _, context) => fieldsOf(context, (await publishedOf(agent, context))?.inputSchema),
       }),
       definition: t.string({
         nullable: true,

@@ -1,9 +1,11 @@
 /** Approvals: the questions that hold runs, and their decisions. */
-import { inputFields } from "../definition/form.ts";
+import type { JsonObject } from "../lib/json.ts";
 import { decodeId, encodeId, type Id } from "../lib/ids.ts";
 import { decideApproval } from "../runs/decide-approval.ts";
 import { listApprovals, readApproval, readRun } from "../runs/read.ts";
 import type { Approval } from "../runs/run.ts";
+import { fieldsOf } from "./form-fields.ts";
+import { readPayload } from "./payloads.ts";
 import { checkFilter, found, idOf, optionalId } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "./connection.ts";
@@ -35,16 +37,30 @@ function addApproval(builder: Builder, enums: Enums): void {
       id: t.id({ resolve: ({ id }) => encodeId("approval", id), description: "A TypeID, `approval_…`." }),
       status: t.expose("status", { type: enums.ApprovalStatus, description: "Where it stands." }),
       question: t.exposeString("question", { description: "What is asked." }),
-      context: t.expose("context", { type: "JSON", nullable: true, description: "What helps to decide." }),
+      context: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "What helps to decide.",
+        resolve: ({ id, context: value }, _, context) =>
+          readPayload(context, value, { of: "approval", id, column: "context" }),
+      }),
       assignee: t.exposeString("assignee", {
         nullable: true,
         description: "Who should decide, as the agent names them.",
       }),
-      form: t.expose("form", { type: "JSON", nullable: true, description: "JSON schema of the answer." }),
+      form: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "JSON schema of the answer.",
+        resolve: ({ id, form }, _, context) => readPayload(context, form, { of: "approval", id, column: "form" }),
+      }),
       answerFields: t.field({
         type: ["InputField"],
         description: "The same, for showing a form; empty without one.",
-        resolve: ({ form }) => inputFields(form ?? undefined),
+        resolve: async ({ id, form }, _, context) => {
+          const text = await readPayload(context, form, { of: "approval", id, column: "form" });
+          return fieldsOf(context, text?.value as JsonObject | undefined);
+        },
       }),
       run: t.field({
         type: "Run",
@@ -68,7 +84,12 @@ function addApproval(builder: Builder, enums: Enums): void {
       decidedAt: t.expose("decidedAt", { type: "DateTime", nullable: true, description: "When it was decided." }),
       decidedBy: t.expose("decidedBy", { type: "ApprovalDecider", nullable: true, description: "Who decided." }),
       comment: t.exposeString("comment", { nullable: true, description: "What they said." }),
-      answer: t.expose("answer", { type: "JSON", nullable: true, description: "What they filled in." }),
+      answer: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "What they filled in.",
+        resolve: ({ id, answer }, _, context) => readPayload(context, answer, { of: "approval", id, column: "answer" }),
+      }),
     }),
   });
 }

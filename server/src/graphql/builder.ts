@@ -2,6 +2,7 @@
 import SchemaBuilder from "@pothos/core";
 import type { Id, Kind } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
+import type { JsonText } from "../lib/json-text.ts";
 import type { Context } from "./context.ts";
 import type { Objects } from "./objects.ts";
 
@@ -14,7 +15,7 @@ type Types = {
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };
-    JSON: { Input: Json; Output: Json };
+    JSON: { Input: Json; Output: Json | JsonText };
   };
 };
 

@@ -1,6 +1,7 @@
 /** What every resolver gets. */
 import { requireScope, signedIn, type Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
+import type { AnswerSize } from "./answer-size.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
 
@@ -19,7 +20,9 @@ export type Context = Handles & {
   loaders: Loaders;
   /** How many fields of this operation asked to `wait`. */
   waits: number;
-  /** Ends with a subscription. */
+  /** What the answer has taken so far. */
+  size: AnswerSize;
+  /** Ends when nobody waits for the answer any more, or has waited for too long. */
   signal: AbortSignal;
 };
 

@@ -3,8 +3,11 @@ import { normalizedExecutor } from "@graphql-tools/executor";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { notSignedIn, type Caller } from "../auth/caller.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import { every } from "../lib/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { running } from "../lib/running.ts";
+import { AnswerSize } from "./answer-size.ts";
 import type { Context, Origin } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
 import { createErrorMask, GraphqlRefusal, type ShownError } from "./errors.ts";
@@ -19,16 +22,26 @@ export type GraphqlRequest = {
   origin: Origin;
   /** Whether a subscription can be answered. */
   canStream: boolean;
+  /** Aborted by the transport when nobody waits for the answer any more, and here when it takes too long. */
+  ending: AbortController;
   /** Asked when the operation looks at credentials. Throws UNAUTHENTICATED for a bad one. */
   caller: () => Caller | undefined | Promise<Caller | undefined>;
 };
 
 export type Result = { data?: unknown; errors?: ShownError[] };
 export type Answer =
-  | { kind: "result"; operation: Operation; caller: Caller | undefined; result: Result }
+  /** `size` is disposed of when the reader has the answer. */
+  | { kind: "result"; operation: Operation; size: AnswerSize; result: Result }
   /** Nothing was executed. */
   | { kind: "refused"; code: Code; result: Result }
-  | { kind: "stream"; operation: Operation; caller: Caller | undefined; results: AsyncGenerator<Result, void, void> };
+  /** An event holds `size` until the next one is asked for. */
+  | {
+      kind: "stream";
+      operation: Operation;
+      size: AnswerSize;
+      caller: Caller | undefined;
+      results: AsyncGenerator<Result, void, void>;
+    };
 
 export type Graphql = {
   schema: GraphQLSchema;
@@ -36,25 +49,30 @@ export type Graphql = {
   answer(request: GraphqlRequest): Promise<Answer>;
   /** What a refusal of a transport looks like. */
   refused(error: unknown, requestId: string): Answer & { kind: "refused" };
-};
+} & Disposable;
 
 export type GraphqlOptions = { handles: Handles; isUnavailable: (error: unknown) => boolean };
 
-const NO_SIGNAL = new AbortController().signal;
+/** How often it is looked whether a request has taken too long. */
+const LOOK_EVERY_MS = 1_000;
 
 export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graphql {
   const schema = createSchema();
   const documents = createDocuments(schema);
   const mask = createErrorMask(handles.log, isUnavailable);
 
-  const contextOf = ({ origin }: GraphqlRequest, caller: Caller | undefined, signal: AbortSignal): Context => ({
-    ...handles,
-    caller,
-    origin,
-    loaders: createLoaders(handles, caller),
-    waits: 0,
-    signal,
+  const budget = new ByteBudget(LIMITS.answersBytes);
+  const underWay = new Map<AbortController, { endsAt: number }>();
+  const looking = every(handles.clock, LOOK_EVERY_MS, async () => {
+    const now = handles.clock.now();
+    for (const [ending, { endsAt }] of underWay) if (endsAt <= now) ending.abort(tookTooLong());
   });
+
+  const contextOf = ({ origin, ending: { signal } }: GraphqlRequest, caller: Caller | undefined): Context => {
+    const size = new AnswerSize(budget, caller?.organizationId);
+    signal.addEventListener("abort", () => size[Symbol.dispose](), { once: true });
+    return { ...handles, caller, origin, loaders: createLoaders(handles, caller), waits: 0, size, signal };
+  };
 
   /** 14 µs faster a request than graphql-js' own executor, 9 µs of 33 than Yoga's pipeline around the same one. */
   const execute = async (request: GraphqlRequest, operation: Operation, contextValue: Context): Promise<Executed> =>
@@ -87,14 +105,25 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       return {
         kind: "result",
         operation,
-        caller,
+        size: new AnswerSize(budget, undefined),
         result: { data: null, errors: mask.show(notSignedIn(), origin.requestId) },
       };
     if (operation.type === "subscription") return subscribe(request, operation, caller);
-    const result = await execute(request, operation, contextOf(request, caller, NO_SIGNAL));
-    if (isIterable(result)) throw new Error("an operation other than a subscription answered a stream");
-    if (result.errors && !("data" in result)) throw variableRefusal(result.errors);
-    return { kind: "result", operation, caller, result: shown(result, origin.requestId) };
+    const context = contextOf(request, caller);
+    const { size } = context;
+    const { ending } = request;
+    underWay.set(ending, { endsAt: handles.clock.now() + LIMITS.requestSeconds * 1_000 });
+    try {
+      const result = await unlessEnded(ending.signal, execute(request, operation, context));
+      if (isIterable(result)) throw new Error("an operation other than a subscription answered a stream");
+      if (result.errors && !("data" in result)) throw variableRefusal(result.errors);
+      return { kind: "result", operation, size, result: shown(withRefusal(result, operation, size), origin.requestId) };
+    } catch (error) {
+      size[Symbol.dispose]();
+      throw error;
+    } finally {
+      underWay.delete(ending);
+    }
   };
 
   const subscribe = async (
@@ -104,18 +133,24 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   ): Promise<Answer> => {
     if (!request.canStream)
       throw new Refusal("BAD_REQUEST", "a subscription needs Accept: text/event-stream, or a WebSocket");
-    const ending = new AbortController();
-    const results = await execute(request, operation, contextOf(request, caller, ending.signal));
+    const context = contextOf(request, caller);
+    const { size } = context;
+    const results = await execute(request, operation, context);
     const { requestId } = request.origin;
     if (!isIterable(results)) {
       if (results.errors?.some(({ path }) => path === undefined)) throw variableRefusal(results.errors);
-      return { kind: "result", operation, caller, result: shown(results, requestId) };
+      return { kind: "result", operation, size, result: shown(results, requestId) };
     }
     return {
       kind: "stream",
       operation,
+      size,
       caller,
-      results: stream(results, ending, (result) => shown(result, requestId), mask.show, requestId),
+      results: stream(results, request.ending, {
+        size,
+        show: (result) => shown(result, requestId),
+        showError: (error) => mask.show(error, requestId),
+      }),
     };
   };
 
@@ -127,7 +162,32 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       const answered = running.run({ requestId: origin.requestId, query, operationName }, run, request);
       return answered.catch((error: unknown) => refused(error, origin.requestId));
     },
+    [Symbol.dispose]: () => looking[Symbol.dispose](),
   };
+}
+
+const tookTooLong = (): Refusal =>
+  new Refusal(
+    "UNAVAILABLE",
+    `the request took more than ${LIMITS.requestSeconds} s: it reads no further, but what it was changing may have happened`,
+    { retryAfter: 1 },
+  );
+
+/** Rejects when the request ends first: its resolvers notice it before they read on. */
+function unlessEnded<Value>(signal: AbortSignal, value: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    value.then(resolve, reject);
+  });
+}
+
+/** One error for an answer that is refused by its size, not one for each field; what a mutation has done is answered. */
+function withRefusal(result: ExecutionResult, { type }: Operation, { refusal }: AnswerSize): ExecutionResult {
+  if (!refusal) return result;
+  if (type !== "mutation") throw refusal;
+  const isRefusal = ({ originalError }: GraphQLError): boolean => originalError === refusal;
+  const others = result.errors!.filter((error) => !isRefusal(error));
+  return { ...result, errors: [...others, result.errors!.find(isRefusal)!] };
 }
 
 type Executed = ExecutionResult | AsyncIterable<ExecutionResult>;
@@ -138,17 +198,22 @@ const isIterable = (value: Executed): value is AsyncIterable<ExecutionResult> =>
 const variableRefusal = (errors: readonly GraphQLError[]): GraphqlRefusal =>
   new GraphqlRefusal("BAD_USER_INPUT", errors);
 
-/** Ends the source at once on `return`, also while `next` waits: a generator's own `return` would wait for it. */
+type Shows = { size: AnswerSize; show(result: ExecutionResult): Result; showError(error: unknown): ShownError[] };
+
+/**
+ * Ends the source at once on `return`, also while `next` waits: a generator's own `return` would wait for it. The next
+ * event is asked for when the reader has the last one, so one at a time counts. One that is refused by its size is the
+ * last: who subscribes again gets the present state.
+ */
 function stream(
   source: AsyncIterable<ExecutionResult>,
   ending: AbortController,
-  show: (result: ExecutionResult) => Result,
-  showError: (error: unknown, requestId: string) => ShownError[],
-  requestId: string,
+  { size, show, showError }: Shows,
 ): AsyncGenerator<Result, void, void> {
   const iterator = source[Symbol.asyncIterator]();
   const done = { done: true, value: undefined } as const;
   const end = async (): Promise<typeof done> => {
+    size.clear();
     if (!ending.signal.aborted) {
       ending.abort();
       // Not waited for: it may hang on a `next` that only the signal ends.
@@ -156,17 +221,21 @@ function stream(
     }
     return done;
   };
+  const last = async (error: unknown): Promise<IteratorResult<Result, void>> => {
+    await end();
+    return { done: false, value: { errors: showError(error) } };
+  };
   return {
     async next() {
+      size.clear();
       if (ending.signal.aborted) return done;
       try {
         const item = await iterator.next();
-        if (!item.done && !ending.signal.aborted) return { done: false, value: show(item.value) };
-        return await end();
+        if (item.done || ending.signal.aborted) return await end();
+        return size.refusal ? await last(size.refusal) : { done: false, value: show(item.value) };
       } catch (error) {
         if (ending.signal.aborted) return done;
-        await end();
-        return { done: false, value: { errors: showError(error, requestId) } };
+        return last(error);
       }
     },
     return: end,

@@ -11,6 +11,8 @@ import type { Project } from "../auth/project.ts";
 import { userNames } from "../auth/users.ts";
 import { notFound } from "../lib/errors.ts";
 import type { AgentId, ProjectId, UserId } from "../lib/ids.ts";
+import type { JsonText } from "../lib/json-text.ts";
+import { readPayloads, type PayloadKey } from "../runs/read-payloads.ts";
 import type { Handles } from "./rooms.ts";
 
 export type Loader<Key, Value> = (key: Key) => Promise<Value>;
@@ -22,14 +24,36 @@ export type Loaders = {
   project: Loader<ProjectId, Project>;
   /** Of somebody who made something, also when they left. */
   userName: Loader<UserId, string>;
+  /** What is too large to come with its row; who asks has charged for it. */
+  payload: Loader<PayloadKey, JsonText>;
 };
 
-export function createLoaders({ agents, auth }: Pick<Handles, "agents" | "auth">, caller: Caller | undefined): Loaders {
+export function createLoaders(
+  { agents, auth, runs }: Pick<Handles, "agents" | "auth" | "runs">,
+  caller: Caller | undefined,
+): Loaders {
   return {
     agent: batched("Agent", (ids) => readAgents(agents, signedIn(caller).organizationId, ids)),
     draft: batched("Agent", (ids) => readDrafts(agents, signedIn(caller).organizationId, ids)),
     project: batched("Project", (ids) => readProjects(auth, signedIn(caller).organizationId, ids)),
     userName: batched("User", (ids) => userNames(auth, ids)),
+    payload: payloads((keys) => readPayloads(runs, signedIn(caller).organizationId, keys)),
+  };
+}
+
+/** One of the same name is read once, for however many aliases. */
+function payloads(read: (keys: PayloadKey[]) => Promise<(JsonText | undefined)[]>): Loader<PayloadKey, JsonText> {
+  const asked = new Map<string, PayloadKey>();
+  const load = batched<string, JsonText>("Payload", async (names) => {
+    const keys = names.map((name) => asked.get(name)!);
+    asked.clear();
+    const texts = await read(keys);
+    return new Map(names.flatMap((name, index) => (texts[index] ? [[name, texts[index]] as const] : [])));
+  });
+  return (key) => {
+    const name = Object.values(key).join(" ");
+    asked.set(name, key);
+    return load(name);
   };
 }
 

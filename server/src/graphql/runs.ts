@@ -1,5 +1,6 @@
 /** Runs: read and listed. */
 import { decodeId, encodeId, type Id } from "../lib/ids.ts";
+import type { JsonText } from "../lib/json-text.ts";
 import { listRuns } from "../runs/list-runs.ts";
 import { listApprovals, readRun } from "../runs/read.ts";
 import type { Run } from "../runs/run.ts";
@@ -9,6 +10,7 @@ import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "
 import { callerOf, callerWith, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 import type { Starter } from "./objects.ts";
+import { readError, readPayload } from "./payloads.ts";
 import { checkedFilter, STARTERS, type RunFilterInput } from "./run-filter.ts";
 
 export function addRuns(builder: Builder, enums: Enums, filter: RunFilterInput): void {
@@ -66,13 +68,24 @@ function addRun(builder: Builder, enums: Enums): void {
         resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
       }),
       version: t.exposeString("version", { description: "The agent's version; a run keeps it for life." }),
-      input: t.expose("input", { type: "JSON", description: "The input object, with the form's defaults written in." }),
-      output: t.expose("output", {
+      input: t.field({
+        type: "JSON",
+        description: "The input object, with the form's defaults written in.",
+        resolve: ({ id, input }, _, context) =>
+          readPayload(context, input, { of: "run", id, column: "input" }) as JsonText | Promise<JsonText>,
+      }),
+      output: t.field({
         type: "JSON",
         nullable: true,
         description: "The result; null before it is completed.",
+        resolve: ({ id, output }, _, context) => readPayload(context, output, { of: "run", id, column: "output" }),
       }),
-      error: t.expose("error", { type: "RunError", nullable: true, description: "Why it failed." }),
+      error: t.field({
+        type: "RunError",
+        nullable: true,
+        description: "Why it failed.",
+        resolve: ({ id, error }, _, context) => readError(context, error, { of: "run", id, column: "error" }),
+      }),
       startedBy: t.expose("startedBy", { type: "RunStarter", description: "Who or what started it." }),
       createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was accepted." }),
       runAt: t.expose("runAt", {

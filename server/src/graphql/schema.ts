@@ -7,6 +7,7 @@ import { addApiKeys } from "./api-keys.ts";
 import { addApprovals } from "./approvals.ts";
 import { createBuilder } from "./builder.ts";
 import { addChanges } from "./changes.ts";
+import { chargeFields } from "./charge.ts";
 import { addPageInfo } from "./connection.ts";
 import { addDefinitions } from "./definitions.ts";
 import { addEnums } from "./enums.ts";
@@ -55,5 +56,5 @@ export function createSchema(): GraphQLSchema {
   addNode(builder);
   addUpdates(builder);
   addChanges(builder);
-  return guardFields(builder.toSchema({ sortSchema: false }));
+  return guardFields(chargeFields(builder.toSchema({ sortSchema: false })));
 }

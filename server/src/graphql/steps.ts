@@ -8,6 +8,7 @@ import type { Builder } from "./builder.ts";
 import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "./connection.ts";
 import type { Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
+import { readError, readPayload } from "./payloads.ts";
 import { findRelative } from "./relatives.ts";
 
 /** The steps that `runAgent` waited for, by the run of its answer: they need no statement of their own. */
@@ -25,8 +26,10 @@ export function addSteps(builder: Builder, enums: Enums): void {
   addStepsOfRun(builder);
 }
 
-/** Few steps are tried more often; the cost of an operation counts this many. */
-const ATTEMPTS_COUNTED = { cost: { most: 3 } };
+/** Few steps are tried more often: without `first` the cost counts this many, and what there are beyond as they are read. */
+const ATTEMPTS_COUNTED = { cost: { most: 3, argument: "first" } };
+/** What an attempt has of fields, those of its error among them. */
+const ATTEMPT_VALUES = 11;
 
 function addAttempt(builder: Builder, enums: Enums): void {
   builder.objectType("Attempt", {
@@ -38,7 +41,8 @@ function addAttempt(builder: Builder, enums: Enums): void {
         type: "RunError",
         nullable: true,
         description: "Why it failed.",
-        resolve: ({ error }) => error && { ...error, step: null },
+        resolve: ({ step: { runId: id, number }, number: attempt, error }, _, context) =>
+          readError(context, error, { of: "attempt", id, number, attempt, column: "error" }, null),
       }),
       startedAt: t.expose("startedAt", { type: "DateTime", nullable: true, description: "When it began." }),
       finishedAt: t.expose("finishedAt", { type: "DateTime", nullable: true, description: "When it ended." }),
@@ -67,13 +71,27 @@ function addStep(builder: Builder, enums: Enums): void {
         type: ["Attempt"],
         extensions: ATTEMPTS_COUNTED,
         description: "Its tries, the first one first.",
-        resolve: (step, _, { runs }): Promise<Attempt[]> => listAttempts(runs, step),
+        args: {
+          first: t.arg.int({
+            required: false,
+            defaultValue: LIMITS.attemptsListed,
+            description: `How many at most, 1 to ${LIMITS.attemptsPerStep}.`,
+          }),
+          after: t.arg.int({ required: false, description: "Only those behind this number." }),
+        },
+        resolve: async (step, { first, after }, { runs, size }): Promise<Attempt[]> => {
+          const wanted = sizeOf(first ?? LIMITS.attemptsListed, LIMITS.attemptsPerStep);
+          const attempts = await listAttempts(runs, step, { first: wanted, ...(after != null && { after }) });
+          size.addValues(attempts.length * ATTEMPT_VALUES);
+          return attempts;
+        },
       }),
       error: t.field({
         type: "RunError",
         nullable: true,
         description: "Why it failed.",
-        resolve: ({ error, number }) => error && { ...error, step: number },
+        resolve: ({ runId: id, error, number }, _, context) =>
+          readError(context, error, { of: "step", id, number, column: "error" }, number),
       }),
       child: t.field({
         type: "Run",
@@ -81,17 +99,29 @@ function addStep(builder: Builder, enums: Enums): void {
         description: "The run that it started.",
         resolve: ({ childId }, _, context) => childId && findRelative(context, childId),
       }),
-      input: t.expose("input", { type: "JSON", nullable: true, description: "What the task was given." }),
-      output: t.expose("output", { type: "JSON", nullable: true, description: "What the task gave." }),
+      input: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "What the task was given.",
+        resolve: ({ runId: id, number, input }, _, context) =>
+          readPayload(context, input, { of: "step", id, number, column: "input" }),
+      }),
+      output: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "What the task gave.",
+        resolve: ({ runId: id, number, output }, _, context) =>
+          readPayload(context, output, { of: "step", id, number, column: "output" }),
+      }),
       startedAt: t.expose("startedAt", { type: "DateTime", nullable: true, description: "When it began." }),
       finishedAt: t.expose("finishedAt", { type: "DateTime", nullable: true, description: "When it ended." }),
     }),
   });
 }
 
-function sizeOf(first: number): number {
-  if (first >= 1 && first <= LIMITS.stepsListed) return first;
-  const message = `must be between 1 and ${LIMITS.stepsListed}`;
+function sizeOf(first: number, most: number): number {
+  if (first >= 1 && first <= most) return first;
+  const message = `must be between 1 and ${most}`;
   throw badInput(`first ${message}`, [{ path: "first", code: "out_of_range", message }]);
 }
 
@@ -117,7 +147,8 @@ function addStepsOfRun(builder: Builder): void {
         after: t.arg.int({ required: false, description: "Only those behind this number." }),
       },
       resolve: async (run, { first, after }, context) =>
-        (await stepsOf(context, run, sizeOf(first ?? LIMITS.stepsListed), after ?? undefined)).items,
+        (await stepsOf(context, run, sizeOf(first ?? LIMITS.stepsListed, LIMITS.stepsListed), after ?? undefined))
+          .items,
     }),
   );
   builder.objectField("Run", "stepsConnection", (t) =>

@@ -2,6 +2,7 @@
 import type { Auth } from "../auth/auth.ts";
 import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
+import type { Clock } from "../lib/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
@@ -9,6 +10,7 @@ import { sendError } from "./answer.ts";
 import { createArrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
 import { createCredentialWatch } from "./credential-watch.ts";
+import { createDelivery } from "./delivery.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
 import { refuseUpgrade, type Edge } from "./listen.ts";
 import { createPages } from "./pages.ts";
@@ -18,6 +20,7 @@ import { createWebSockets } from "./websocket.ts";
 export type EdgeOptions = {
   graphql: Graphql;
   auth: Auth;
+  clock: Clock;
   log: Log;
   publicUrl: string | undefined;
   corsOrigins: readonly string[];
@@ -36,10 +39,11 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const clientAddress = clientAddresses(options.trustedProxies);
   const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
   const credentials = stack.use(createCredentialWatch(auth));
-  const streams = stack.use(createEventStreams(credentials));
+  const delivery = createDelivery(options.clock);
+  const streams = stack.use(createEventStreams(credentials, delivery));
   const arrivals = stack.use(createArrivals(new ByteBudget(LIMITS.arrivingBytes), auth.clock));
   const { connections } = options;
-  const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, log, arrivals, connections }));
+  const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, delivery, log, arrivals, connections }));
   const pages = createPages({ webFolder: options.webFolder, log });
   const graphqlEdge: GraphqlEdge = {
     graphql,
@@ -49,7 +53,7 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
     cors: new Set(options.corsOrigins),
     arrivals,
     connections,
-    unread: new ByteBudget(LIMITS.unreadBytes),
+    delivery,
   };
 
   return {

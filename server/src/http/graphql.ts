@@ -7,13 +7,14 @@ import { authenticate } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Answer, Graphql } from "../graphql/graphql.ts";
-import type { ByteBudget } from "../lib/byte-budget.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
-import { sendError, sendText, type Exchange } from "./answer.ts";
+import { stringify } from "../lib/json-text.ts";
+import { sendError, sendHead, sendText, type Exchange } from "./answer.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { LateBody, readBody } from "./body.ts";
 import type { Connections } from "./connections.ts";
 import { corsHeaders, type Cors } from "./cors.ts";
+import { PIECE_BYTES, type Delivery } from "./delivery.ts";
 import { mediaTypeOf, isJson, parseBody, type MediaType } from "./graphql-request.ts";
 
 import type { EventStreams } from "./sse.ts";
@@ -26,8 +27,7 @@ export type GraphqlEdge = {
   clientAddress: (request: Exchange["request"]) => string;
   arrivals: Arrivals;
   connections: Connections;
-  /** What answers hold until their readers have taken them. */
-  unread: ByteBudget;
+  delivery: Delivery;
 };
 
 /** Refusals of a request as a whole. What stands in none of these is about the operation: see `statusOf`. */
@@ -56,13 +56,13 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Prom
   if (answer === "late") return sendError(exchange, 408, "BAD_REQUEST", new LateBody().message, headers);
   if (answer.kind === "stream") return edge.streams.send(exchange, answer, headers);
   if (mediaType === "text/event-stream" && answer.kind === "result")
-    return edge.streams.sendOne(exchange, answer.result, headers);
+    return edge.streams.sendOne(exchange, answer, headers);
   sendAnswer(edge, exchange, answer, mediaType, headers);
 }
 
 async function answerOf(
   edge: GraphqlEdge,
-  { request, requestId }: Exchange,
+  { request, response, requestId }: Exchange,
   mediaType: MediaType,
 ): Promise<Answer | "late"> {
   const { graphql, auth, arrivals, connections, clientAddress } = edge;
@@ -72,6 +72,10 @@ async function answerOf(
     if (caller) connections.belongsTo(request.socket, caller.organizationId);
     return caller;
   };
+  const ending = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) ending.abort(clientGone());
+  });
   try {
     const body = parseBody(await readBody(request, arrivals, whose));
     return await graphql.answer({
@@ -84,6 +88,7 @@ async function answerOf(
         idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
       },
       canStream: mediaType === "text/event-stream",
+      ending,
       caller: whose,
     });
   } catch (error) {
@@ -99,34 +104,53 @@ function sendAnswer(
   mediaType: MediaType,
   cors?: OutgoingHttpHeaders,
 ): void {
-  const text = JSON.stringify(answer.result);
-  if (answer.kind === "result" && !hold(edge, exchange, answer, text))
-    return sendAnswer(edge, exchange, edge.graphql.refused(tooMuchUnread(), exchange.requestId), mediaType, cors);
   const status = statusOf(answer, mediaType);
-  if (status === 200 && mediaType === "application/json") return sendText(exchange, status, text, cors);
+  const text = stringify(answer.result);
+  if (answer.kind === "result") answer.size.settle(text.length);
+  send(edge, exchange, { status, text, headers: headersOf(answer, status, mediaType, cors) }, () => {
+    if (answer.kind === "result") answer.size.clear();
+  });
+}
+
+function headersOf(
+  { result }: Exclude<Answer, { kind: "stream" }>,
+  status: number,
+  mediaType: MediaType,
+  cors?: OutgoingHttpHeaders,
+): OutgoingHttpHeaders | undefined {
+  if (status === 200 && mediaType === "application/json") return cors;
   const headers: OutgoingHttpHeaders = { ...cors };
   if (mediaType === "application/graphql-response+json") headers["content-type"] = `${mediaType}; charset=utf-8`;
   if (status === 401) headers["www-authenticate"] = "Bearer";
   if (status === 503 || status === 429)
-    headers["retry-after"] = String(answer.result.errors?.[0]?.extensions["retryAfter"] ?? 1);
+    headers["retry-after"] = String(result.errors?.[0]?.extensions["retryAfter"] ?? 1);
+  return headers;
+}
+
+type Sent = { status: number; text: string; headers: OutgoingHttpHeaders | undefined };
+
+/** Calls `sent` when the reader has it, or never will. */
+function send(edge: GraphqlEdge, exchange: Exchange, { status, text, headers }: Sent, sent: () => void): void {
+  const { request, response } = exchange;
+  if (text.length > PIECE_BYTES) {
+    const bytes = Buffer.from(text);
+    sendHead(exchange, status, bytes.length, headers);
+    return void sendPieces(edge, exchange, bytes).then(sent);
+  }
   sendText(exchange, status, text, headers);
+  // Nearly always the kernel has taken it by now.
+  if (response.socket && request.socket.writableLength === 0) return sent();
+  void edge.delivery.taken(request.socket, (done) => response.once("finish", done)).then(sent);
 }
 
-/** Until the answer is with the kernel. False when there is no room for it. */
-function hold(
-  { unread }: GraphqlEdge,
-  { response }: Exchange,
-  answer: Answer & { kind: "result" },
-  text: string,
-): boolean {
-  const organizationId = answer.caller?.organizationId;
-  if (!unread.tryTake(organizationId, text.length)) return false;
-  response.once("close", () => unread.give(organizationId, text.length));
-  return true;
+async function sendPieces({ delivery }: GraphqlEdge, { request, response }: Exchange, bytes: Buffer): Promise<void> {
+  const write = (piece: Buffer, _isLast: boolean, done: (error?: Error | null) => void): void =>
+    void response.write(piece, done);
+  if (await delivery.pieces(request.socket, bytes, write)) response.end();
 }
 
-const tooMuchUnread = (): Refusal =>
-  new Refusal("UNAVAILABLE", "too many answers wait to be read by their clients: read those first", { retryAfter: 1 });
+/** Nobody sees it. */
+export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client has gone away");
 
 function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaType): number {
   if (answer.kind === "refused") return STATUS[answer.code] ?? (mediaType === "application/json" ? 200 : 400);

@@ -1,45 +1,53 @@
 /** Subscriptions as Server-Sent Events: `next` with a result, `complete` at the end (graphql-sse, distinct connections). */
-import { once } from "node:events";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { notSignedIn } from "../auth/caller.ts";
+import type { AnswerSize } from "../graphql/answer-size.ts";
 import type { Answer, Result } from "../graphql/graphql.ts";
+import { stringify } from "../lib/json-text.ts";
 import type { Exchange } from "./answer.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
+import type { Delivery } from "./delivery.ts";
 
 export type EventStreams = {
   send(exchange: Exchange, answer: Answer & { kind: "stream" }, headers?: OutgoingHttpHeaders): Promise<void>;
-  sendOne(exchange: Exchange, result: Result, headers?: OutgoingHttpHeaders): Promise<void>;
+  sendOne(exchange: Exchange, answer: Answer & { kind: "result" }, headers?: OutgoingHttpHeaders): Promise<void>;
 } & Disposable;
 
 /** Proxies cut connections that are silent for a minute. */
 const PING_EVERY_MS = 15_000;
 
-const eventOf = (result: Result): string => `event: next\ndata: ${JSON.stringify(result)}\n\n`;
+const eventOf = (result: Result): string => `event: next\ndata: ${stringify(result)}\n\n`;
 const COMPLETE = "event: complete\ndata:\n\n";
 
-export function createEventStreams(credentials: CredentialWatch): EventStreams {
+export function createEventStreams(credentials: CredentialWatch, delivery: Delivery): EventStreams {
   const open = new Set<ServerResponse>();
   const pings = setInterval(() => {
     for (const response of open) if (!response.writableNeedDrain) response.write(":\n\n");
   }, PING_EVERY_MS).unref();
 
+  /** False when the reader has gone away or was cut. */
+  const deliver = ({ request, response }: Exchange, text: string): Promise<boolean> =>
+    delivery.pieces(request.socket, Buffer.from(text), (piece, _isLast, done) => void response.write(piece, done));
+
+  const deliverResult = async (exchange: Exchange, size: AnswerSize, result: Result): Promise<boolean> => {
+    const text = eventOf(result);
+    size.settle(text.length);
+    return deliver(exchange, text);
+  };
+
   return {
-    async send(exchange, { caller, results }, headers) {
+    async send(exchange, { caller, results, size }, headers) {
       const { response } = exchange;
       begin(exchange, headers);
       open.add(response);
-      const gone = new AbortController();
-      const stop = (): void => {
-        gone.abort();
-        void results.return();
-      };
+      const stop = (): void => void results.return();
       response.once("close", stop);
       let isExpired = false;
       using _watched = caller && credentials.watch(caller, () => ((isExpired = true), stop()));
       try {
         for await (const result of results) {
           // The source keeps the newest state while a slow reader's connection is full.
-          if (!response.write(eventOf(result)) && !(await drained(response, gone.signal))) break;
+          if (!(await deliverResult(exchange, size, result))) break;
         }
       } finally {
         open.delete(response);
@@ -47,9 +55,11 @@ export function createEventStreams(credentials: CredentialWatch): EventStreams {
       if (isExpired) response.write(eventOf({ errors: [expired()] }));
       response.end(COMPLETE);
     },
-    async sendOne(exchange, result, headers) {
+    async sendOne(exchange, { result, size }, headers) {
       begin(exchange, headers);
-      exchange.response.end(eventOf(result) + COMPLETE);
+      await deliverResult(exchange, size, result);
+      size.clear();
+      exchange.response.end(COMPLETE);
     },
     [Symbol.dispose]: () => {
       clearInterval(pings);
@@ -70,13 +80,6 @@ function begin({ response, requestId }: Exchange, headers: OutgoingHttpHeaders =
   });
   response.write(":\n\n");
 }
-
-/** False when the reader went away. */
-const drained = (response: ServerResponse, signal: AbortSignal): Promise<boolean> =>
-  once(response, "drain", { signal }).then(
-    () => true,
-    () => false,
-  );
 
 const expired = () => {
   const { code } = notSignedIn();

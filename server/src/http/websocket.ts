@@ -1,7 +1,8 @@
 /** graphql-transport-ws on the path of POST /graphql. */
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { GraphQLError, type ExecutionArgs, type ExecutionResult, type FormattedExecutionResult } from "graphql";
+import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql";
 import { CloseCode, handleProtocols, makeServer, type Context } from "graphql-ws";
 import { WebSocketServer, type WebSocket } from "ws";
 import { authenticate } from "../auth/authenticate.ts";
@@ -15,7 +16,10 @@ import type { Log } from "../lib/log.ts";
 import type { Arrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
+import type { Delivery } from "./delivery.ts";
+import { clientGone } from "./graphql.ts";
 import { graphqlBody } from "./graphql-request.ts";
+import { Outgoing } from "./outgoing.ts";
 import { holdUnfinished } from "./unfinished.ts";
 
 export type WebSockets = {
@@ -26,6 +30,7 @@ export type WebSocketsOptions = {
   graphql: Graphql;
   auth: Auth;
   credentials: CredentialWatch;
+  delivery: Delivery;
   log: Log;
   arrivals: Arrivals;
   connections: Connections;
@@ -36,6 +41,9 @@ type Extra = {
   request: IncomingMessage;
   requestId: string;
   address: string;
+  outgoing: Outgoing;
+  /** Of the operations under way, by their ids, until their clients have all of their answers. */
+  endings: Map<string, AbortController>;
   caller?: Caller;
   watched?: Disposable;
 };
@@ -48,8 +56,6 @@ type Formatted = Result & ExecutionResult;
 
 const PING_EVERY_MS = 15_000;
 const INIT_TIMEOUT_MS = 10_000;
-/** Bytes that a client which does not read may keep us holding. */
-const UNSENT_BYTES_MOST = 8 * 1024 * 1024;
 /**
  * What arrived of a message unread; a piece of one costs about 200 bytes beside its own. With the library's 16,384 pieces
  * 200 strangers held 390 MB with a message of one byte in each piece.
@@ -60,7 +66,7 @@ const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
 
 export function createWebSockets(options: WebSocketsOptions): WebSockets {
-  const { graphql, auth, credentials, log, arrivals, connections } = options;
+  const { graphql, auth, credentials, delivery, log, arrivals, connections } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LIMITS.bodyBytes,
@@ -94,7 +100,9 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     }
   };
 
-  const answerOf = async ({ extra, subscriptions }: Connection, payload: unknown): Promise<Answer> => {
+  const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
+    const ending = new AbortController();
+    extra.endings.set(id, ending);
     try {
       if (Object.keys(subscriptions).length > LIMITS.subscriptionsPerConnection) throw tooMany();
       const origin = { requestId: extra.requestId, address: extra.address };
@@ -102,6 +110,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         ...graphqlBody(payload as Json),
         origin,
         canStream: true,
+        ending,
         caller: () => extra.caller,
       });
     } catch (error) {
@@ -109,24 +118,35 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     }
   };
 
+  const end = ({ extra }: Connection, id: string): void => {
+    extra.endings.get(id)?.abort();
+    extra.endings.delete(id);
+  };
+
   const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
 
   const server = makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: INIT_TIMEOUT_MS,
     onConnect,
-    onClose: ({ extra }) => extra.watched?.[Symbol.dispose](),
-    onSubscribe: async (connection, _id, payload) => {
-      const answer = await answerOf(connection, payload);
+    onClose: ({ extra }) => {
+      extra.watched?.[Symbol.dispose]();
+      for (const ending of extra.endings.values()) ending.abort(clientGone());
+    },
+    onSubscribe: async (connection, id, payload) => {
+      const answer = await answerOf(connection, id, payload);
       if (answer.kind !== "refused") {
         const { document, name } = answer.operation;
         return { schema: graphql.schema, document, operationName: name ?? null, contextValue: {}, answer } as Answered;
       }
+      end(connection, id);
       const errors = answer.result.errors!.map(({ message }) => new GraphQLError(message));
       shownErrors.set(errors, answer.result.errors);
       return errors;
     },
+    onComplete: end,
     onError: (_connection, _id, _payload, errors) => shownErrors.get(errors),
-    onNext: (_connection, _id, _payload, _arguments, result) => result as FormattedExecutionResult,
+    onNext: ({ extra }, _id, _payload, args, result) =>
+      extra.outgoing.hold(result as unknown as Result, (args as Answered).answer.size),
     execute: (args) => ((args as Answered).answer as Answer & { kind: "result" }).result as Formatted,
     subscribe: (args) => {
       const { answer } = args as Answered;
@@ -138,7 +158,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     const closed = server.opened(
       {
         protocol: socket.protocol,
-        send: (data) => send(socket, data),
+        send: (data) => extra.outgoing.send(data),
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) => {
           socket.on("message", (data) => {
@@ -162,7 +182,13 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   return {
     accept: (request, socket, head, origin) =>
       sockets.handleUpgrade(request, socket, head, (webSocket) =>
-        open(webSocket, { socket: webSocket, request, ...origin }),
+        open(webSocket, {
+          socket: webSocket,
+          request,
+          outgoing: new Outgoing(webSocket, socket as Socket, delivery),
+          endings: new Map(),
+          ...origin,
+        }),
       ),
     async [Symbol.asyncDispose]() {
       clearInterval(pings);
@@ -182,18 +208,6 @@ async function receive(text: string, handle: (text: string) => Promise<void>): P
     return handle("");
   }
   await handle(text);
-}
-
-/** Resolves when the message is with the kernel, so that a subscription's next state waits for a slow reader. */
-function send(socket: WebSocket, data: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (socket.readyState !== socket.OPEN) return resolve();
-    if (socket.bufferedAmount > UNSENT_BYTES_MOST) {
-      socket.terminate();
-      return resolve();
-    }
-    socket.send(data, (error) => (error && socket.readyState === socket.OPEN ? reject(error) : resolve()));
-  });
 }
 
 const unanswered = new WeakSet<WebSocket>();

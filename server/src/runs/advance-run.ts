@@ -13,7 +13,7 @@ import { afterEnd, cancelLeft } from "./families.ts";
 import { Journal, LostRun, type JournalOptions } from "./journal.ts";
 import { asRunError } from "./loaded-run.ts";
 import { LEAST_HELD_BYTES, neededBytes, remember, tooLarge } from "./memory.ts";
-import { readApproval, readRun } from "./read.ts";
+import { readWholeApproval, readWholeRun } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
 
 /** So often may a run be blamed for the end of the process without having moved. */
@@ -122,9 +122,9 @@ export const executionParts = (runs: Runs): ExecutionParts => ({
   turns: runs.turns,
   contended: (organizationId) => runs.places.contended(organizationId),
   draining: () => runs.draining,
-  readApproval: (organizationId, id) => readApproval(runs, organizationId, id),
+  readApproval: (organizationId, id) => readWholeApproval(runs, organizationId, id),
   startChild: (request, signal) => startChild(runs, request, signal),
-  readRun: (organizationId, id) => readRun(runs, organizationId, id),
+  readRun: async (organizationId, id) => (await readWholeRun(runs, organizationId, id))?.run,
   mostHeldBytes: runs.memory.mostBytes,
   // Twice as much as it had: a run that grows is read again a few times, not at each step.
   turnedAway: (id, bytes) => remember(runs.needs, id, Math.min(2 * bytes, runs.memory.mostBytes)),

@@ -7,7 +7,7 @@ import type { Execution } from "./execution.ts";
 import { asDuration, evaluated } from "./evaluate.ts";
 import type { Frame } from "./frame.ts";
 import type { JournalStep } from "./loaded-run.ts";
-import type { Approval } from "./run.ts";
+import type { WholeApproval } from "./run.ts";
 
 /** Asks a person and waits: `{approved, comment, answer, decidedBy, decidedAt}`, or the error `approval-rejected`. */
 export async function runApproval(frame: Frame, body: Extract<Body, { is: "call" }>): Promise<Json> {
@@ -56,7 +56,7 @@ function ask(execution: Execution, values: JsonObject, step: JournalStep): void 
   });
 }
 
-function decided(step: JournalStep, approval: Approval): Json {
+function decided(step: JournalStep, approval: WholeApproval): Json {
   const { comment, answer, decidedBy, decidedAt } = approval;
   step.status = "running";
   const onReject = (step.input as JsonObject)["onReject"];

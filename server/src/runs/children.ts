@@ -4,22 +4,20 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import { Refusal } from "../lib/errors.ts";
 import { wakeNew } from "./admit-runs.ts";
 import { dueAt } from "./due.ts";
-import type { ChildRequest } from "./execution.ts";
+import type { Child, ChildRequest } from "./execution.ts";
 import { Journal } from "./journal.ts";
-import { runOf } from "./loaded-run.ts";
 import { newHead, prepareRun } from "./new-run.ts";
-import { readRun } from "./read.ts";
-import type { Run } from "./run.ts";
+import { readWholeRun } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
 
 /**
  * Starts the child unless it is there already. What refuses it is an error of the workflow. `signal`: the parent's; who
  * cancelled it in this moment may not have seen the child.
  */
-export async function startChild(runs: Runs, request: ChildRequest, signal: AbortSignal): Promise<Run> {
+export async function startChild(runs: Runs, request: ChildRequest, signal: AbortSignal): Promise<Child> {
   const { parent, id } = request;
-  const existing = await readRun(runs, parent.organizationId, id);
-  if (existing) return existing;
+  const existing = await readWholeRun(runs, parent.organizationId, id);
+  if (existing) return existing.run;
   try {
     const child = await insertChild(runs, request);
     if (signal.aborted) runs.mended = false;
@@ -33,7 +31,7 @@ export async function startChild(runs: Runs, request: ChildRequest, signal: Abor
   }
 }
 
-async function insertChild(runs: Runs, request: ChildRequest): Promise<Run> {
+async function insertChild(runs: Runs, request: ChildRequest): Promise<Child> {
   const { parent, id, namespace, name, version, input, awaits } = request;
   const agent = await findAgent(runs.agents, parent.organizationId, namespace, name);
   if (!agent) throw WorkflowError.of("configuration", `there is no agent ${namespace}/${name}`);
@@ -54,5 +52,5 @@ async function insertChild(runs: Runs, request: ChildRequest): Promise<Run> {
   });
   await journal.commit(runs.clock.now());
   await wakeNew(runs, head);
-  return runOf(journal.committed);
+  return journal.committed;
 }

@@ -7,9 +7,9 @@ import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { AT_ONCE_SQL } from "./due.ts";
-import { approvalFromRow } from "./read-rows.ts";
-import { readApproval } from "./read.ts";
-import type { Approval } from "./run.ts";
+import { APPROVAL_COLUMNS, approvalFromRow } from "./read-rows.ts";
+import { readWholeApproval } from "./read.ts";
+import type { Approval, WholeApproval } from "./run.ts";
 import { tellApproval, type Runs } from "./runs.ts";
 import { OPEN_STATUSES_SQL } from "./states.ts";
 
@@ -23,7 +23,7 @@ export type Decision = {
 
 /** NOT_FOUND; CONFLICT when it is decided, expired or withdrawn; BAD_USER_INPUT when the answer does not fit the form. */
 export async function decideApproval(runs: Runs, caller: Caller, decision: Decision): Promise<Approval> {
-  const approval = await readApproval(runs, caller.organizationId, decision.approvalId);
+  const approval = await readWholeApproval(runs, caller.organizationId, decision.approvalId);
   if (!approval) throw notFound("Approval");
   const answer = checkedAnswer(approval, decision);
   checkComment(decision.comment);
@@ -37,7 +37,7 @@ export async function decideApproval(runs: Runs, caller: Caller, decision: Decis
   return decided;
 }
 
-function checkedAnswer(approval: Approval, { decision, answer }: Decision): Json | undefined {
+function checkedAnswer(approval: WholeApproval, { decision, answer }: Decision): Json | undefined {
   if (!approval.form || (decision === "reject" && answer === undefined)) return answer;
   const checked = checkInput(approval.form, answer ?? {}, "input.answer");
   if (checked.problems) throw badInput("the answer does not fit the approval's form", checked.problems);
@@ -59,7 +59,7 @@ function checkComment(comment: string | undefined): void {
 async function decide(
   runs: Runs,
   caller: Caller,
-  approval: Approval,
+  approval: WholeApproval,
   { decision, comment }: Decision,
   answer: Json | undefined,
 ): Promise<Approval | undefined> {
@@ -73,7 +73,7 @@ async function decide(
         returning id)
      update approvals set status = $5, decided_at = $4, decided_by_kind = $6, decided_by_id = $7, comment = $8, answer = $9
       where organization_id = $1 and id = $2 and status = 'open' and run_id in (select id from r)
-      returning *`,
+      returning ${APPROVAL_COLUMNS}`,
     [
       approval.organizationId,
       approval.id,
@@ -89,7 +89,7 @@ async function decide(
   return row && approvalFromRow(row);
 }
 
-async function tooLate(runs: Runs, approval: Approval): Promise<Error> {
-  const now = (await readApproval(runs, approval.organizationId, approval.id)) ?? approval;
+async function tooLate(runs: Runs, approval: WholeApproval): Promise<Error> {
+  const now = (await readWholeApproval(runs, approval.organizationId, approval.id)) ?? approval;
   return conflict(now.status === "open" ? "the approval has expired" : `the approval is ${now.status} already`);
 }

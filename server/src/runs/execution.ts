@@ -18,7 +18,7 @@ import { AT_ONCE } from "./due.ts";
 import { LostRun, type Journal } from "./journal.ts";
 import { neededBytes, tooLarge } from "./memory.ts";
 import { asRunError, type Head } from "./loaded-run.ts";
-import type { Approval, Run } from "./run.ts";
+import type { WholeApproval, WholeRun } from "./run.ts";
 import type { Scope } from "./scope.ts";
 import type { Turns } from "./turns.ts";
 
@@ -37,13 +37,16 @@ export type ExecutionParts = {
   mostHeldBytes: number;
   /** The process is ending: no new step. */
   draining: () => boolean;
-  readApproval: (organizationId: OrganizationId, id: ApprovalId) => Promise<Approval | undefined>;
+  readApproval: (organizationId: OrganizationId, id: ApprovalId) => Promise<WholeApproval | undefined>;
   /** Starts a child unless it is there already. Throws WorkflowError. */
-  startChild: (request: ChildRequest, signal: AbortSignal) => Promise<Run>;
-  readRun: (organizationId: OrganizationId, id: RunId) => Promise<Run | undefined>;
+  startChild: (request: ChildRequest, signal: AbortSignal) => Promise<Child>;
+  readRun: (organizationId: OrganizationId, id: RunId) => Promise<Child | undefined>;
   /** Called after the commit of the run's end. */
   ended: (journal: Journal) => void;
 };
+
+/** What a step needs of the run that it started. */
+export type Child = Pick<WholeRun, "id" | "status" | "output" | "error">;
 
 /** A run that a step starts. */
 export type ChildRequest = {

@@ -2,12 +2,13 @@
 import type { ErrorFields, WorkflowError } from "../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
+import { JsonText } from "../lib/json-text.ts";
 import type { StepStatus } from "../storage/schema.ts";
 import type { StepWrite } from "./rows.ts";
-import type { Run, RunError } from "./run.ts";
+import type { Run, RunError, WholeRun } from "./run.ts";
 
 /** The run's own row while it is in memory. Times are ms. */
-export type Head = Omit<Run, "createdAt" | "startedAt" | "finishedAt" | "cancelledAt" | "runAt"> & {
+export type Head = Omit<WholeRun, "createdAt" | "startedAt" | "finishedAt" | "cancelledAt" | "runAt"> & {
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
@@ -87,6 +88,9 @@ export function runOf(head: Head): Run {
   const { state: _state, epoch: _epoch, wakeSeq: _wakeSeq, limited: _limited, ...run } = head;
   return {
     ...run,
+    input: JsonText.ofValue(run.input),
+    output: run.output === null ? null : JsonText.ofValue(run.output),
+    error: run.error && JsonText.ofValue(run.error),
     createdAt: new Date(run.createdAt),
     startedAt: date(run.startedAt),
     finishedAt: date(run.finishedAt),

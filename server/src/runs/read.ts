@@ -4,9 +4,22 @@ import { checkPage, pageOf, type Page, type PageRequest } from "../lib/page.ts";
 import type { Row } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import type { ApprovalStatus } from "../storage/schema.ts";
-import { approvalFromRow, RUN_COLUMNS, runFromRow, stepFromRow } from "./read-rows.ts";
+import {
+  APPROVAL_COLUMNS,
+  approvalFromRow,
+  payloadColumn,
+  payloadFromRow,
+  RUN_COLUMNS,
+  runFromRow,
+  STEP_COLUMNS,
+  stepFromRow,
+  WHOLE_APPROVAL_COLUMNS,
+  WHOLE_RUN_COLUMNS,
+  wholeApprovalFromRow,
+  wholeRunFromRow,
+} from "./read-rows.ts";
 import type { RunState } from "./loaded-run.ts";
-import type { Approval, Attempt, Run, Step } from "./run.ts";
+import type { Approval, Attempt, Run, Step, WholeApproval, WholeRun } from "./run.ts";
 import type { Runs } from "./runs.ts";
 import { isStepOpen } from "./states.ts";
 
@@ -24,17 +37,21 @@ export async function readRun(
   return row && runFromRow(row);
 }
 
-/** With what the interpreter keeps of it. */
-export async function readRunState(
+/** With its payloads and what the interpreter keeps of it. */
+export async function readWholeRun(
   runs: Pick<Runs, "database">,
   organizationId: OrganizationId,
   id: RunId,
-): Promise<{ run: Run; state: RunState; heldBytes: number } | undefined> {
-  const [row] = await runs.database.query(
-    `select ${RUN_COLUMNS}, state, held_bytes from runs_${partitionOf(runs.database, id)} where id = $1 and organization_id = $2`,
+): Promise<{ run: WholeRun; state: RunState; heldBytes: number } | undefined> {
+  const month = partitionOf(runs.database, id);
+  const [row] = await runs.database.hot(
+    `whole_run_${month}`,
+    `select ${WHOLE_RUN_COLUMNS}, state, held_bytes from runs_${month} where id = $1 and organization_id = $2`,
     [id, organizationId],
   );
-  return row && { run: runFromRow(row), state: (row["state"] as RunState | null) ?? {}, heldBytes: row["held_bytes"] };
+  return (
+    row && { run: wholeRunFromRow(row), state: (row["state"] as RunState | null) ?? {}, heldBytes: row["held_bytes"] }
+  );
 }
 
 /** In order of their number; `after` is a number. */
@@ -46,7 +63,8 @@ export async function listSteps(
   const month = partitionOf(runs.database, id);
   const rows = await runs.database.hot(
     `steps_${month}`,
-    `select * from steps_${month} where run_id = $1 and organization_id = $2 and number > $3 order by number limit $4`,
+    `select ${STEP_COLUMNS} from steps_${month}
+      where run_id = $1 and organization_id = $2 and number > $3 order by number limit $4`,
     [id, organizationId, page.after ?? 0, page.first + 1],
   );
   return pageOf(rows.map(stepFromRow), page.first);
@@ -62,35 +80,48 @@ export async function listStepsAfter(
   const month = partitionOf(runs.database, id);
   const rows = await runs.database.hot(
     `steps_after_${month}`,
-    `select * from steps_${month} where run_id = $1 and organization_id = $2 and revision > $3 order by revision limit $4`,
+    `select ${STEP_COLUMNS} from steps_${month}
+      where run_id = $1 and organization_id = $2 and revision > $3 order by revision limit $4`,
     [id, organizationId, revision, most],
   );
   return rows.map(stepFromRow);
 }
 
-/** Every attempt of a step, the present one last. */
-export async function listAttempts(runs: Runs, step: Step): Promise<Attempt[]> {
-  const rows = step.attempt === 1 ? [] : await readAttempts(runs, step);
-  const earlier = rows.map((row) => attemptFromRow(row));
-  if (step.status === "skipped") return earlier;
-  const startedAt = earlier.length === 0 ? step.startedAt : (earlier.at(-1)!.finishedAt ?? step.startedAt);
+/** The attempts of a step behind number `after`, the present one last. */
+export async function listAttempts(
+  runs: Runs,
+  step: Step,
+  { first, after = 0 }: { first: number; after?: number },
+): Promise<Attempt[]> {
+  const rows = step.attempt - 1 <= after ? [] : await readAttempts(runs, step, { first, after });
+  const earlier = rows.map((row) => attemptFromRow(row, step));
+  if (step.status === "skipped" || earlier.length === first || step.attempt <= after) return earlier;
+  const before = earlier.at(-1) ?? (step.attempt > 1 ? await readLast(runs, step) : undefined);
+  const startedAt = before?.finishedAt ?? step.startedAt;
   const finishedAt = isStepOpen(step.status) ? null : step.finishedAt;
-  return [...earlier, { number: step.attempt, status: step.status, error: step.error, startedAt, finishedAt }];
+  return [...earlier, { step, number: step.attempt, status: step.status, error: step.error, startedAt, finishedAt }];
 }
 
-function readAttempts(runs: Runs, step: Step): Promise<Row[]> {
+async function readLast(runs: Runs, step: Step): Promise<Attempt | undefined> {
+  const [row] = await readAttempts(runs, step, { first: 1, after: step.attempt - 2 });
+  return row && attemptFromRow(row, step);
+}
+
+function readAttempts(runs: Runs, step: Step, { first, after }: { first: number; after: number }): Promise<Row[]> {
   const month = partitionOf(runs.database, step.runId);
   return runs.database.hot(
     `attempts_${month}`,
-    `select * from attempts_${month} where run_id = $1 and number = $2 and organization_id = $3 order by attempt`,
-    [step.runId, step.number, step.organizationId],
+    `select attempt, status, started_at, finished_at, ${payloadColumn("error")} from attempts_${month}
+      where run_id = $1 and number = $2 and organization_id = $3 and attempt > $4 order by attempt limit $5`,
+    [step.runId, step.number, step.organizationId, after, first],
   );
 }
 
-const attemptFromRow = (row: Row): Attempt => ({
+const attemptFromRow = (row: Row, step: Step): Attempt => ({
+  step,
   number: row["attempt"],
   status: row["status"],
-  error: row["error"],
+  error: payloadFromRow(row, "error"),
   startedAt: row["started_at"],
   finishedAt: row["finished_at"],
 });
@@ -100,11 +131,24 @@ export async function readApproval(
   organizationId: OrganizationId,
   id: ApprovalId,
 ): Promise<Approval | undefined> {
-  const [row] = await runs.database.query("select * from approvals where organization_id = $1 and id = $2", [
-    organizationId,
-    id,
-  ]);
+  const [row] = await runs.database.query(
+    `select ${APPROVAL_COLUMNS} from approvals where organization_id = $1 and id = $2`,
+    [organizationId, id],
+  );
   return row && approvalFromRow(row);
+}
+
+/** With its payloads. */
+export async function readWholeApproval(
+  runs: Runs,
+  organizationId: OrganizationId,
+  id: ApprovalId,
+): Promise<WholeApproval | undefined> {
+  const [row] = await runs.database.query(
+    `select ${WHOLE_APPROVAL_COLUMNS} from approvals where organization_id = $1 and id = $2`,
+    [organizationId, id],
+  );
+  return row && wholeApprovalFromRow(row);
 }
 
 export type ApprovalFilter = { status?: ApprovalStatus; projectId?: ProjectId; agentId?: AgentId; runId?: RunId };
@@ -117,20 +161,21 @@ export async function listApprovals(
   page: PageRequest,
 ): Promise<Page<Approval>> {
   const { first, after } = checkPage(page);
-  let query = runs.database.kysely
-    .selectFrom("approvals")
-    .selectAll()
-    .where("organization_id", "=", organizationId)
-    .orderBy("id", "desc")
-    .limit(first + 1);
-  if (filter.status) query = query.where("status", "=", filter.status);
-  if (filter.projectId) query = query.where("project_id", "=", filter.projectId);
-  if (filter.agentId) query = query.where("agent_id", "=", filter.agentId);
-  if (filter.runId) query = query.where("run_id", "=", filter.runId);
-  if (after) query = query.where("id", "<", after as ApprovalId);
-  const rows = await query.execute();
-  return pageOf(
-    rows.map((row) => approvalFromRow(row as unknown as Row)),
-    first,
+  const values: unknown[] = [organizationId];
+  const also = (condition: string, value: unknown): string => {
+    if (value === undefined) return "";
+    values.push(value);
+    return ` and ${condition} $${values.length}`;
+  };
+  const conditions =
+    also("status =", filter.status) +
+    also("project_id =", filter.projectId) +
+    also("agent_id =", filter.agentId) +
+    also("run_id =", filter.runId) +
+    also("id <", after);
+  const rows = await runs.database.query(
+    `select ${APPROVAL_COLUMNS} from approvals where organization_id = $1${conditions} order by id desc limit ${first + 1}`,
+    values,
   );
+  return pageOf(rows.map(approvalFromRow), first);
 }

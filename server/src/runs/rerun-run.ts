@@ -1,7 +1,7 @@
 import type { Caller } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
-import { readRun } from "./read.ts";
+import { readWholeRun } from "./read.ts";
 import type { Run } from "./run.ts";
 import type { Runs } from "./runs.ts";
 import { startRun } from "./start-run.ts";
@@ -11,9 +11,9 @@ export type RerunRequest = { runId: RunId; idempotencyKey?: string };
 /** A new run with the same input, on the agent's published version. Throws NOT_FOUND and what a start throws. */
 export async function rerunRun(runs: Runs, caller: Caller, request: RerunRequest): Promise<Run> {
   const { runId, ...key } = request;
-  const before = await readRun(runs, caller.organizationId, runId);
+  const before = await readWholeRun(runs, caller.organizationId, runId);
   if (!before) throw notFound("Run");
-  const { agentId, input } = before;
+  const { agentId, input } = before.run;
   const { run } = await startRun(runs, caller, { agentId, input, ...key, body: ["rerunRun", runId] });
   return run;
 }

@@ -16,8 +16,8 @@ import { contextOf, firstStep, keep } from "./kept-steps.ts";
 import { runOf, type RunState } from "./loaded-run.ts";
 import { neededBytes } from "./memory.ts";
 import { newHead, prepareRun } from "./new-run.ts";
-import { readRunState } from "./read.ts";
-import type { Run } from "./run.ts";
+import { readWholeRun } from "./read.ts";
+import type { Run, WholeRun } from "./run.ts";
 import { publish, type Runs } from "./runs.ts";
 import { starterOf } from "./start-run.ts";
 import { isFinal } from "./states.ts";
@@ -34,13 +34,13 @@ export type RetryRequest = {
 
 /** Throws NOT_FOUND; CONFLICT while the run is open, or naming the step that the version has no more; BAD_USER_INPUT. */
 export async function retryRun(runs: Runs, caller: Caller, request: RetryRequest): Promise<Run> {
-  const old = await readRunState(runs, caller.organizationId, request.runId);
+  const old = await readWholeRun(runs, caller.organizationId, request.runId);
   if (!old) throw notFound("Run");
   const key = keyOf(old.run, request);
   return startOnce(runs, key, { start: () => startAgain(runs, caller, request, old, key), known: (run) => run });
 }
 
-function keyOf({ organizationId, agentId }: Run, request: RetryRequest): IdempotencyKey | undefined {
+function keyOf({ organizationId, agentId }: WholeRun, request: RetryRequest): IdempotencyKey | undefined {
   const { idempotencyKey: text, runId, fromStep, version } = request;
   if (text === undefined) return undefined;
   return { organizationId, agentId, text, body: ["retryRun", runId, fromStep ?? null, version ?? null] };
@@ -50,7 +50,7 @@ async function startAgain(
   runs: Runs,
   caller: Caller,
   request: RetryRequest,
-  { run, state, heldBytes }: { run: Run; state: RunState; heldBytes: number },
+  { run, state, heldBytes }: { run: WholeRun; state: RunState; heldBytes: number },
   key: IdempotencyKey | undefined,
 ): Promise<Run> {
   if (!isFinal(run.status)) throw conflict(`the run is ${run.status}: cancel it first`);

@@ -5,8 +5,8 @@ import { encodeId, newId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { evaluated } from "./evaluate.ts";
+import type { Child } from "./execution.ts";
 import type { Frame } from "./frame.ts";
-import type { Run } from "./run.ts";
 import { isFinal } from "./states.ts";
 
 /**
@@ -41,7 +41,7 @@ export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>)
   return outcomeOf(child);
 }
 
-function outcomeOf(child: Run): Json {
+function outcomeOf(child: Child): Json {
   if (child.status === "completed") return child.output;
   if (child.error) {
     const { step: _step, ...fields } = child.error;

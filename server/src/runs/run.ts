@@ -2,10 +2,14 @@
 import type { ErrorFields } from "../definition/workflow-error.ts";
 import type { AgentId, ApprovalId, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
+import type { JsonText } from "../lib/json-text.ts";
 import type { ApprovalStatus, RunStatus, StarterKind, StepStatus } from "../storage/schema.ts";
 
 /** The error a run failed with, and the number of the step that raised it. */
 export type RunError = ErrorFields & { step: number | null };
+
+/** JSON of any size: here, or so many bytes in the database, to be read by `read-payloads.ts` when somebody asks. */
+export type Payload = JsonText | { bytes: number };
 
 export type Run = {
   id: RunId;
@@ -21,9 +25,10 @@ export type Run = {
   retryOf: RunId | null;
   /** When it is to begin, where that was asked for. */
   runAt: Date | null;
-  input: JsonObject;
-  output: Json;
-  error: RunError | null;
+  input: Payload;
+  output: Payload | null;
+  /** A `RunError`. */
+  error: Payload | null;
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
@@ -33,6 +38,13 @@ export type Run = {
   currentStep: number | null;
   /** 0 to 100; never falls; 100 only when completed. */
   progress: number;
+};
+
+/** A run with its payloads, as those need it who go on from it. */
+export type WholeRun = Omit<Run, "input" | "output" | "error"> & {
+  input: JsonObject;
+  output: Json;
+  error: RunError | null;
 };
 
 export type Step = {
@@ -48,18 +60,21 @@ export type Step = {
   attempt: number;
   startedAt: Date | null;
   finishedAt: Date | null;
-  input: Json;
-  output: Json;
-  error: ErrorFields | null;
+  input: Payload | null;
+  output: Payload | null;
+  /** `ErrorFields`. */
+  error: Payload | null;
   revision: number;
   /** The run that it starts; not there yet, or never, when starting it failed. */
   childId: RunId | null;
 };
 
 export type Attempt = {
+  step: Pick<Step, "runId" | "number">;
   number: number;
   status: StepStatus;
-  error: ErrorFields | null;
+  /** `ErrorFields`. */
+  error: Payload | null;
   startedAt: Date | null;
   finishedAt: Date | null;
 };
@@ -73,14 +88,22 @@ export type Approval = {
   stepNumber: number;
   status: ApprovalStatus;
   question: string;
-  context: Json;
+  context: Payload | null;
   assignee: string | null;
-  form: JsonObject | null;
+  /** A JSON schema. */
+  form: Payload | null;
   expiresAt: Date | null;
   createdAt: Date;
   decidedAt: Date | null;
   decidedBy: { kind: "user" | "key"; id: string } | null;
   comment: string | null;
+  answer: Payload | null;
+};
+
+/** An approval with its payloads. */
+export type WholeApproval = Omit<Approval, "context" | "form" | "answer"> & {
+  context: Json;
+  form: JsonObject | null;
   answer: Json;
 };
 

@@ -6,11 +6,11 @@ import { until } from "../lib/clock.ts";
 import { notFound } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { Door, stream } from "../realtime/stream.ts";
-import { runOf, type Change } from "./loaded-run.ts";
+import { runOf, type Change, type Head } from "./loaded-run.ts";
 import { listStepsAfter, readRun } from "./read.ts";
 import { stepFromWrite } from "./read-rows.ts";
 import type { Run, Step } from "./run.ts";
-import type { Notice, Runs } from "./runs.ts";
+import type { Runs } from "./runs.ts";
 import { isFinal } from "./states.ts";
 
 /** One subscriber gets at most one update of a run in this time. */
@@ -24,33 +24,45 @@ export async function watchRun(
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Run>> {
   const door = new Door();
-  let newest: Notice | undefined;
+  // A reader that is slow holds no payload: what is gone from memory meanwhile is read again.
+  let newest: WeakRef<Head> | undefined;
   const subscription = runs.hub.subscribe(runId, (notice) => {
-    newest = notice;
+    newest = notice === "changed" ? undefined : new WeakRef(notice.head);
     door.knock();
   });
   const first = await readOr(runs, organizationId, runId, subscription);
   return stream(signal, subscription, async function* (ended) {
-    let shown = first;
-    yield shown;
-    while (!isFinal(shown.status) && (await door.pass(ended))) {
-      const run =
-        newest === undefined || newest === "changed" ? await readRun(runs, organizationId, runId) : runOf(newest.head);
-      if (!run || run.revision <= shown.revision) continue;
-      shown = run;
-      yield shown;
-      if (!isFinal(shown.status)) await pause(runs, ended);
+    let revision = -1;
+    for (let run: Run | undefined = first; ; run = await next()) {
+      if (run && run.revision > revision) {
+        revision = run.revision;
+        const isLast = isFinal(run.status);
+        yield run;
+        if (isLast) return;
+        if (revision > first.revision) await pause(runs, ended);
+      }
+      run = undefined;
+      if (!(await door.pass(ended))) return;
     }
   });
+
+  async function next(): Promise<Run | undefined> {
+    const head = newest?.deref();
+    return head ? runOf(head) : readRun(runs, organizationId, runId);
+  }
 }
 
 /** What changed after a revision: each entity in its present state, in the order of their revisions. */
 export type RunEvent = { revision: number; run?: Run; step?: Step };
 
-/** More commits than this behind, a reader is served from the database again. */
+/** More commits than this behind, or so many characters of them, a reader is served from the database again. */
 const MOST_KEPT = 100;
+const MOST_KEPT_CHARACTERS = 256 * 1024;
 /** So many steps are read at once: a run has 10,000 of them, and 64 MB. */
 const MOST_READ = 1_000;
+
+/** A commit: without the run's own payloads, which a reader that is slow does not hold. */
+type Kept = { revision: number; head: WeakRef<Head>; steps: Change["steps"] };
 
 export async function watchRunEvents(
   runs: Runs,
@@ -60,13 +72,22 @@ export async function watchRunEvents(
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<RunEvent>> {
   const door = new Door();
-  let kept: Change[] = [];
+  let kept: Kept[] = [];
+  let characters = 0;
   let reads = true;
+  const readAgain = (): void => {
+    reads = true;
+    kept = [];
+    door.knock();
+  };
   const subscription = runs.hub.subscribe(runId, (notice) => {
-    if (notice === "changed" || kept.length === MOST_KEPT) {
-      reads = true;
-      kept = [];
-    } else if (!reads) kept.push(notice);
+    if (notice === "changed") return readAgain();
+    if (!reads) {
+      const { head, steps } = notice;
+      kept.push({ revision: head.revision, head: new WeakRef(head), steps });
+      characters += charactersOf(steps);
+      if (kept.length > MOST_KEPT || characters > MOST_KEPT_CHARACTERS) return readAgain();
+    }
     door.knock();
   });
   await readOr(runs, organizationId, runId, subscription);
@@ -77,12 +98,17 @@ export async function watchRunEvents(
       const changes = kept;
       const wasRead = reads;
       kept = [];
+      characters = 0;
       reads = false;
       const isRead = wasRead || !isWhole(changes, shown);
       const events = isRead ? await readEvents(runs, organizationId, runId, shown) : changes.values().flatMap(eventsOf);
       let count = 0;
       for (const event of events) {
         count++;
+        if (!event) {
+          readAgain();
+          break;
+        }
         if (event.revision <= shown) continue;
         const turn = runs.turns.next(organizationId);
         if (turn) await turn;
@@ -92,9 +118,7 @@ export async function watchRunEvents(
       }
       if (isRead && count >= MOST_READ) {
         // There is more, and what came meanwhile is among it.
-        reads = true;
-        kept = [];
-        door.knock();
+        readAgain();
       }
       // Resumed at or behind the final revision: nothing more will come.
       if (wasRead && count === 0 && isFinal((await readRun(runs, organizationId, runId))?.status ?? "failed")) return;
@@ -137,19 +161,26 @@ async function readEvents(
 }
 
 /** Revisions have no gaps: the notice of a commit is missing when its answer was lost. */
-function isWhole(changes: readonly Change[], shown: number): boolean {
+function isWhole(changes: readonly Kept[], shown: number): boolean {
   let next = shown + 1;
-  for (const { head, steps } of changes) {
-    for (const { revision } of [...steps, head]) if (revision > next++) return false;
+  for (const { revision: last, steps } of changes) {
+    for (const { revision } of [...steps, { revision: last }]) if (revision > next++) return false;
   }
   return true;
 }
 
-/** One after the other: a commit may have 10,000 steps, whose payloads are texts still. */
-function* eventsOf({ head, steps }: Change): Generator<RunEvent> {
+/** One after the other: a commit may have 10,000 steps. Undefined: gone from memory while the reader took its time. */
+function* eventsOf({ revision, head: ref, steps }: Kept): Generator<RunEvent | undefined> {
   for (const step of steps) yield { revision: step.revision, step: stepFromWrite(step) };
-  yield { revision: head.revision, run: runOf(head) };
+  const head = ref.deref();
+  yield head && { revision, run: runOf(head) };
 }
+
+const charactersOf = (steps: Change["steps"]): number =>
+  steps.reduce(
+    (sum, { input, output, state }) => sum + (input?.length ?? 0) + (output?.length ?? 0) + (state?.length ?? 0),
+    0,
+  );
 
 async function pause(runs: Runs, signal: AbortSignal): Promise<void> {
   await until(runs.clock, runs.clock.now() + UPDATE_MS, signal).catch(() => {});
