@@ -5,6 +5,7 @@ import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
+import { running } from "../lib/running.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError } from "./answer.ts";
 import { createArrivals } from "./arrivals.ts";
@@ -66,7 +67,7 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
           connection: "close",
         });
       }
-      handleGraphql(graphqlEdge, exchange).catch((error: unknown) => {
+      running.run({ requestId: exchange.requestId }, handleGraphql, graphqlEdge, exchange).catch((error: unknown) => {
         // The answer could not be written; a client that went away is the usual reason.
         log.debug({ requestId: exchange.requestId, err: error }, "an answer could not be written");
         exchange.response.destroy();
