@@ -6,9 +6,31 @@ const ssr = { resolve: { conditions: ["node", "module-sync"] } };
 /** Rules of the house and of the workspace: no server, so they run with the unit tests. */
 const HOUSE = ["test/tidy/*.test.ts", "test/install-size.test.ts"];
 
+/** What differs most where the PostgreSQL is the operator's: other sessions, no kill of ours, TCP between us. About five minutes. */
+const TELLING = ["test/faults/cancel.test.ts", "test/graphql-errors.test.ts"];
+
+/** The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:url` all (tools/commands.js). */
+const onUrl = (files: string[]) => ({
+  ssr,
+  test: {
+    name: "url",
+    sequence: { groupOrder: 2 },
+    include: files,
+    exclude: [...HOUSE, "test/hostile/**"],
+    globalSetup: ["test/operators-postgres.ts"],
+    env: { TEST_DATABASE: "url" },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+  },
+});
+const URL_FILES: Record<string, string[]> = { telling: TELLING, all: ["test/**/*.test.ts"] };
+const urlFiles = URL_FILES[process.env["TEST_URL"] ?? ""];
+
 export default defineConfig({
   test: {
     projects: [
+      ...(urlFiles ? [onUrl(urlFiles)] : []),
       {
         ssr,
         test: {

@@ -15,7 +15,7 @@ import { WebSocket } from "ws";
 import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
 import type { Role } from "../server/src/storage/schema.ts";
 import type { Figures } from "./meter.ts";
-import { startTestPostgres } from "./postgres.ts";
+import { temporaryDatabase } from "./postgres.ts";
 import type { Command, Started, World } from "./server.ts";
 
 /** Whatever came: a test's expectations say what they read. */
@@ -27,6 +27,9 @@ export type ShownError = {
 };
 export type Answer = { status: number; headers: Headers; data: Data; errors: ShownError[] | undefined };
 export type Variables = Record<string, unknown>;
+
+/** Why a test of the embedded PostgreSQL is skipped there. */
+export const ON_OPERATORS = "skipped on DATABASE_URL: the PostgreSQL is the operator's";
 
 export type TestServerOptions = {
   /** Settings beside the usual ones. With a `DATABASE_URL` the world is made anew: the database must be empty. */
@@ -41,6 +44,8 @@ export type TestServer = {
   readonly dataFolder: string;
   /** Its PostgreSQL is its own. */
   readonly isEmbedded: boolean;
+  /** Of its PostgreSQL when that is somebody else's. */
+  readonly databaseUrl: string | undefined;
   readonly setupLink: string | null;
   /** What it wrote to stderr so far. */
   log(): string;
@@ -97,14 +102,17 @@ const temporaryFolder = (): string => {
   return folder;
 };
 
-/** `TEST_DATABASE=url`: the same tests on a PostgreSQL of the operator's, by TCP and a password (`DATABASE_URL`). */
-const ON_URL = process.env["TEST_DATABASE"] === "url";
+/**
+ * `npm run test:url`: the same tests on a PostgreSQL of the operator's, by TCP and a password. Its URL is that of one server
+ * for all (test/operators-postgres.ts), where each of ours gets a database of its own.
+ */
+const OPERATORS_URL = process.env["TEST_DATABASE"] === "url" ? process.env["TEST_DATABASE_URL"] : undefined;
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const server = new ServerProcess(temporaryFolder(), options.env ?? {});
   const world =
-    options.fresh || ON_URL || options.env?.["DATABASE_URL"] ? undefined : await copyTemplate(server.folder);
-  if (ON_URL && !options.env?.["DATABASE_URL"]) await server.useUrl();
+    options.fresh || OPERATORS_URL || options.env?.["DATABASE_URL"] ? undefined : await copyTemplate(server.folder);
+  if (OPERATORS_URL && !options.env?.["DATABASE_URL"]) await server.useDatabaseOf(OPERATORS_URL);
   await server.start();
   const hasWorld = world !== undefined || options.fresh;
   return clientsOf(server, hasWorld ? world! : await server.command({ command: "organization", name: "first" }));
@@ -127,8 +135,8 @@ class ServerProcess {
     this.#env = env;
   }
 
-  get hasUrl(): boolean {
-    return this.#env["DATABASE_URL"] !== undefined;
+  get databaseUrl(): string | undefined {
+    return this.#env["DATABASE_URL"];
   }
 
   get pid(): number {
@@ -181,9 +189,9 @@ class ServerProcess {
     return result;
   }
 
-  async useUrl(): Promise<void> {
-    const postgres = this.#held.use(await startTestPostgres());
-    this.#env["DATABASE_URL"] = postgres.url;
+  async useDatabaseOf(url: string): Promise<void> {
+    const database = this.#held.use(await temporaryDatabase(url));
+    this.#env["DATABASE_URL"] = database.url;
   }
 
   async signal(signal: NodeJS.Signals): Promise<number | null> {
@@ -219,7 +227,8 @@ function clientsOf(server: ServerProcess, world: World): TestServer {
     get dataFolder() {
       return server.started.dataFolder;
     },
-    isEmbedded: !server.hasUrl,
+    isEmbedded: server.databaseUrl === undefined,
+    databaseUrl: server.databaseUrl,
     get setupLink() {
       return server.started.setupLink;
     },

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { readPidFile } from "../server/src/storage/postmaster.ts";
 import { startTestPostgres } from "./postgres.ts";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Answer } from "./client.ts";
+import { ON_OPERATORS, eventually, startTestServer, type Answer } from "./client.ts";
 
 test("a database that is stopped makes requests 503 and the server not ready; a new connection is used when it is back", async () => {
   await using postgres = await startTestPostgres();
@@ -33,9 +33,9 @@ test("a database that is stopped makes requests 503 and the server not ready; a 
   expect([...codes]).toEqual(["UNAVAILABLE"]);
 });
 
-test("the embedded PostgreSQL killed is started again by itself, and runs go on", async () => {
+test("the embedded PostgreSQL killed is started again by itself, and runs go on", async (context) => {
   await using server = await startTestServer();
-  if (!server.isEmbedded) return;
+  context.skip(!server.isEmbedded, ON_OPERATORS);
   const three = await publish(server, "three");
   const before = await start(server, three, { n: 1 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CODES } from "../server/src/lib/errors.ts";
 import { publish } from "./agents.ts";
-import { startTestServer, type ShownError, type TestServer } from "./client.ts";
+import { ON_OPERATORS, startTestServer, type ShownError, type TestServer } from "./client.ts";
 
 let server: TestServer;
 let three: string;
@@ -238,9 +238,9 @@ describe("an operation", () => {
   });
 });
 
-test("without space on the disk new runs are UNAVAILABLE (503 with Retry-After), and everything else goes on", async () => {
+test("without space on the disk new runs are UNAVAILABLE (503 with Retry-After), and everything else goes on", async (context) => {
   // The operator's database has a disk of its own.
-  if (!server.isEmbedded) return;
+  context.skip(!server.isEmbedded, ON_OPERATORS);
   await server.setFreeBytes(1_000_000);
   await expect
     .poll(async () => (await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`)).code)

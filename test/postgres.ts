@@ -77,16 +77,22 @@ export async function startTestPostgres(settings: Record<string, string> = {}): 
     fs.rmSync(root, { recursive: true, force: true });
   };
   const url = `postgres://tester:${password}@127.0.0.1:${port}/postgres`;
-  let databases = 0;
-  const createDatabase = async (): Promise<string> => {
-    const name = `test_${++databases}`;
+  const createDatabase = async (): Promise<string> => (await temporaryDatabase(url)).url;
+  return { url, pid: child.pid!, dataFolder: cluster, createDatabase, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A new empty database on the server of `url`, which goes when it is disposed of. */
+export async function temporaryDatabase(url: string): Promise<{ url: string } & AsyncDisposable> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  const run = async (text: string): Promise<void> => {
     const client = new pg.Client(url);
     await client.connect();
-    await client.query(`create database ${name}`);
+    await client.query(text);
     await client.end();
-    return url.replace(/postgres$/, name);
   };
-  return { url, pid: child.pid!, dataFolder: cluster, createDatabase, stop, [Symbol.asyncDispose]: stop };
+  await run(`create database ${name}`);
+  const drop = (): Promise<void> => run(`drop database if exists ${name} with (force)`);
+  return { url: url.replace(/postgres$/, name), [Symbol.asyncDispose]: drop };
 }
 
 /** A port that nothing listened on a moment ago. */

@@ -70,8 +70,17 @@ const COMMANDS = {
   async test(node, args) {
     const needsServer = !/--project[ =]unit\b/.test(args.join(" "));
     if (needsServer) await ensureBuilt(["server", "web"], node);
-    if (args.length === 0 && !(await checkStatic(node))) failed();
+    if (args.length === 0) {
+      if (!(await checkStatic(node))) failed();
+      process.env.TEST_URL = "telling";
+    }
     await become(node, [at("node_modules/vitest/vitest.mjs"), "run", ...args]);
+  },
+  /** The product's tests once more, on a PostgreSQL that is not ours. Arguments go to vitest. */
+  async "test:url"(node, args) {
+    await ensureBuilt(["server", "web"], node);
+    process.env.TEST_URL = "all";
+    await become(node, [at("node_modules/vitest/vitest.mjs"), "run", "--project", "url", ...args]);
   },
   async bench(node, args) {
     await ensureBuilt(["server", "web"], node);
@@ -79,7 +88,8 @@ const COMMANDS = {
   },
   async soak(node, args) {
     await ensureBuilt(["server", "web"], node);
-    await become(node, [at("bench/soak.ts"), ...args]);
+    const file = args.includes("--hostile") ? "bench/soak-hostile.ts" : "bench/soak.ts";
+    await become(node, [at(file), ...args]);
   },
   /** Files to change, else those of tools/mutants/stryker.json. */
   async mutants(node, args) {

@@ -12,8 +12,11 @@ import { readPassword } from "../../server/src/storage/postgres-password.ts";
 import { readPidFile } from "../../server/src/storage/postmaster.ts";
 import type { TestServer } from "../client.ts";
 
-/** A connection to the server's own PostgreSQL; to another's with its URL. */
-export async function connectTo(server: Pick<TestServer, "dataFolder">, databaseUrl?: string): Promise<pg.Client> {
+/** A connection to the server's PostgreSQL, or to the one of a URL. */
+export async function connectTo(
+  server: Pick<TestServer, "dataFolder" | "databaseUrl">,
+  databaseUrl = server.databaseUrl,
+): Promise<pg.Client> {
   const ownConnection = (): Connection =>
     socketConnection(
       readPidFile(path.join(server.dataFolder, "postgres"))!.socketFolder,

@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { publish, start } from "../agents.ts";
-import { eventually, startTestServer, type Answer, type TestServer } from "../client.ts";
+import { ON_OPERATORS, eventually, startTestServer, type Answer, type TestServer } from "../client.ts";
 import { agentOf, DECIDE, decide, ENDED, readRun, until } from "../runs.ts";
 import { askedAs } from "./asked-as.ts";
 import { insisted } from "./workload.ts";
@@ -21,9 +21,9 @@ async function expectRefused(server: Pick<TestServer, "graphql">, agentId: strin
   expect(refused.errors![0]!.message).toMatch(/disk/);
 }
 
-test("little space left: starts are UNAVAILABLE, open runs go on, and all is well when there is space again", async () => {
+test("little space left: starts are UNAVAILABLE, open runs go on, and all is well when there is space again", async (context) => {
   await using server = await startTestServer();
-  if (!server.isEmbedded) return;
+  context.skip(!server.isEmbedded, ON_OPERATORS);
   const three = await publish(server, "three");
   const asking = await start(server, await publish(server, "approve"));
   const waiting = await start(server, await agentOf(server, "do: [{pause: {wait: PT3S}}, {done: {set: {n: 1}}}]"));
@@ -86,12 +86,12 @@ const ANSWER_BYTES = 400_000;
 
 test.runIf(canMount())(
   "a real disk filled to the last byte: nothing acknowledged is lost, and everything goes on when there is room",
-  async () => {
+  async (context) => {
     using disk = mountDisk()!;
     const { folder } = disk;
     const env = { DATA_DIR: path.join(folder, "data"), REAL_SPACE: "1", LOG_LEVEL: "error" };
     await using plain = await startTestServer({ fresh: true, env });
-    if (!plain.isEmbedded) return;
+    context.skip(!plain.isEmbedded, ON_OPERATORS);
     const world = await plain.organization("disk");
     const server = askedAs(plain, world);
     const three = await publish(server, "three");

@@ -1,7 +1,7 @@
 /** `kill -9` of PostgreSQL, whole and in part, while runs of every shape are under way; the server stays. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { eventually, startTestServer, type TestServer } from "../client.ts";
+import { ON_OPERATORS, eventually, startTestServer, type TestServer } from "../client.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
 import { killBackend, killPostmaster } from "./kills.ts";
@@ -16,13 +16,14 @@ const CLIENTS = 20;
 const isReady = async (server: TestServer): Promise<boolean> => (await fetch(`${server.url}/readyz`)).status === 200;
 const KILLED = { postmaster: killPostmaster, "one backend": killBackend };
 
-test.each(Object.keys(KILLED) as (keyof typeof KILLED)[])(
+test.for(Object.keys(KILLED) as (keyof typeof KILLED)[])(
   `${KILLS} times kill -9 of PostgreSQL's %s: every acknowledged run ends as it should`,
-  async (what) => {
+  { timeout: 300_000 },
+  async (what, context) => {
     const random = seeded(`kill -9 of the ${what}`);
     await using sink = await startSink();
     await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
-    if (!server.isEmbedded) return;
+    context.skip(!server.isEmbedded, ON_OPERATORS);
     const installing = await connectTo(server);
     await installAudit(installing);
     await installing.end();
@@ -54,5 +55,4 @@ test.each(Object.keys(KILLED) as (keyof typeof KILLED)[])(
     expect(await violations(client)).toEqual([]);
     await client.end();
   },
-  300_000,
 );

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { isAlive } from "../../server/src/storage/postmaster.ts";
 import { publish } from "../agents.ts";
-import { eventually, startTestServer } from "../client.ts";
+import { ON_OPERATORS, eventually, startTestServer } from "../client.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
 import { clusterOf, postgresProcesses } from "./kills.ts";
@@ -20,13 +20,14 @@ import { startWorkload } from "./workload.ts";
 const CLIENTS = 20;
 
 /** Nothing that was written since the last checkpoint; and half of it, by sector. */
-test.each([0, 0.5])(
+test.for([0, 0.5])(
   "power loss with %d of the unflushed writes on the disk: every acknowledged run is there and ends",
-  async (chance) => {
+  { timeout: 120_000 },
+  async (chance, context) => {
     const random = seeded("power loss");
     await using sink = await startSink();
     await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
-    if (!server.isEmbedded) return;
+    context.skip(!server.isEmbedded, ON_OPERATORS);
     const cluster = clusterOf(server);
     const installing = await connectTo(server);
     await installAudit(installing);
@@ -86,7 +87,6 @@ test.each([0, 0.5])(
     expect(await violations(after)).toEqual([]);
     await after.end();
   },
-  120_000,
 );
 
 test("each acknowledged run is flushed to the disk before its answer, by settings and by count", async () => {

@@ -85,9 +85,14 @@ async function fill(server: TestServer, { largeRuns, smallRuns }: Size): Promise
 const EVERYTHING = `{ me { id } organization { id } projects { nodes { id } } apiKeys { nodes { id } } agents { id }
   runs(first: 50) { nodes { id } pageInfo { endCursor } } approvals { nodes { id } pageInfo { endCursor } } }`;
 
-/** The attacker's own and the neighbour's. */
+const KEYS = "{ apiKeys(first: 200) { nodes { id } } }";
+const NEW_KEY = 'mutation { createApiKey(input: {name: "spare"}) { id } }';
+
+/** The attacker's own and the neighbour's; but the key that the cases are sent with may not be revoked by one of them. */
 async function idsOf(server: TestServer, otherKey: string): Promise<Ids> {
   const ids: Record<string, string[]> = { cursor: [] };
+  const own = new Set<string>((await server.data(KEYS)).apiKeys.nodes.map(({ id }: { id: string }) => id));
+  for (let spare = 0; spare < 3; spare++) await server.data(NEW_KEY);
   for (const key of [server.world.apiKey, otherKey]) {
     const data = await server.data(EVERYTHING, {}, key);
     for (const [, prefix, id] of JSON.stringify(data)
@@ -97,5 +102,6 @@ async function idsOf(server: TestServer, otherKey: string): Promise<Ids> {
     }
     for (const { pageInfo } of [data.runs, data.approvals]) ids["cursor"]!.push(pageInfo.endCursor ?? "");
   }
+  ids["key"] = ids["key"]!.filter((id) => !own.has(id));
   return ids;
 }

@@ -1,0 +1,11 @@
+/** What `npm run test:url` runs before the tests: one PostgreSQL for all of them, told by the environment (test/client.ts). */
+import { startTestPostgres } from "./postgres.ts";
+
+/** Two files at a time, a few servers each, with up to 24 connections. */
+const CONNECTIONS = "400";
+
+export default async function setup(): Promise<() => Promise<void>> {
+  const postgres = await startTestPostgres({ max_connections: CONNECTIONS });
+  process.env["TEST_DATABASE_URL"] = postgres.url;
+  return () => postgres.stop();
+}
