@@ -6,6 +6,7 @@ import { weigh } from "../definition/expressions/weigh.ts";
 import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../lib/durations.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { LONGEST_MS } from "./back-off.ts";
@@ -61,19 +62,20 @@ export function limited(value: Json): Json {
   return value;
 }
 
-/** About how many bytes a result has as JSON; throws when they are too many. */
-export function sized(value: Json): number {
+/** About how many bytes a result has as JSON, and takes in memory; throws when they are too many. */
+export function sized(value: Json): { bytes: number; heldBytes: number } {
   // Most are small: a number, or a text that stays below the limit however it is written, is not measured.
   if (typeof value !== "object" || value === null) {
-    if (typeof value !== "string") return 8;
-    if (value.length < LIMITS.outputBytes / 6) return value.length;
+    if (typeof value !== "string") return { bytes: 8, heldBytes: 8 };
+    const bytes = value.length;
+    if (bytes < LIMITS.outputBytes / 6) return { bytes, heldBytes: 3 * bytes };
   }
   // Results of many items share parts, or are a thousand times the limit: counted without writing it out first.
-  const length = weigh(value, LIMITS.outputBytes, Infinity) ? Infinity : JSON.stringify(value).length;
-  if (length > LIMITS.outputBytes) {
+  const text = weigh(value, LIMITS.outputBytes, Infinity) ? undefined : JSON.stringify(value);
+  if (text === undefined || text.length > LIMITS.outputBytes) {
     throw WorkflowError.of("runtime", `an output has at most ${LIMITS.outputBytes} bytes`);
   }
-  return length;
+  return { bytes: text.length, heldBytes: heldBytes(text) };
 }
 
 /** `output.as`, then `export.as`: the task's output, and the new `$context` if there is one. */

@@ -18,8 +18,6 @@ import type { Write, Writer, Written } from "./write.ts";
 
 /** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */
 export class LostRun extends Error {}
-/** What is kept and not written yet: of its memory only the length of its text is known. */
-const KEPT_FACTOR = 3;
 const MOST_INT4 = 2 ** 31 - 1;
 
 /** A start whose idempotency key is taken. */
@@ -61,6 +59,7 @@ export class Journal {
   #stateHeldBytes: number;
   /** What was kept since the last commit, about. */
   keptBytes = 0;
+  #keptHeldBytes = 0;
   #inFlight: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -100,7 +99,7 @@ export class Journal {
 
   /** About what the run takes in memory: its input, its state, the rows of its steps, and what is kept for the next commit. */
   get heldBytes(): number {
-    return this.#heldBytes + KEPT_FACTOR * this.keptBytes;
+    return this.#heldBytes + this.#keptHeldBytes;
   }
 
   /** The rows of this run's steps are as many bytes as a process can be asked to hold. */
@@ -171,9 +170,10 @@ export class Journal {
     this.#open.note(step);
   }
 
-  keep(step: JournalStep, output: Json, bytes: number): void {
+  keep(step: JournalStep, output: Json, { bytes, heldBytes }: { bytes: number; heldBytes: number }): void {
     step.output = output;
     this.keptBytes += bytes;
+    this.#keptHeldBytes += heldBytes;
   }
 
   close(step: JournalStep, status: StepStatus, now: number): void {
@@ -273,7 +273,7 @@ export class Journal {
       if (!isStepOpen(step.status)) step.input = step.output = undefined;
       return row;
     });
-    this.keptBytes = 0;
+    this.keptBytes = this.#keptHeldBytes = 0;
     head.revision++;
     head.currentStep = this.#currentStep();
     const payload = this.#payload();

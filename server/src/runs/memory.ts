@@ -5,12 +5,17 @@ import type { RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { RunMemory } from "../lib/run-memory.ts";
 
-/** Of the heap's limit (`--max-old-space-size`, else Node's own by the machine's memory): for all runs, and for one more. */
+/**
+ * Of the heap's limit (`--max-old-space-size`, else Node's own by the machine's memory) without what the process needs for
+ * itself: for all runs, and for one more. The rest is for what a commit, an answer and the collector take for a moment.
+ */
 const SHARED = 0.3;
 const ALONE = 0.25;
+const OURS_BYTES = 128 * 1024 * 1024;
+const LEAST_BYTES = 64 * 1024 * 1024;
 
 export function createMemory(): RunMemory {
-  const { heap_size_limit: heap } = getHeapStatistics();
+  const heap = Math.max(LEAST_BYTES, getHeapStatistics().heap_size_limit - OURS_BYTES);
   return new RunMemory({ sharedBytes: heap * SHARED, aloneBytes: heap * ALONE, ownBytes: LIMITS.runMemoryOwnBytes });
 }
 
