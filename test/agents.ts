@@ -25,6 +25,14 @@ do:
       do:
         - pause: {wait: {milliseconds: 100}}
 `,
+  /** Eighty commits, 10 ms apart. */
+  quick: `${head("quick")}
+do:
+  - loop:
+      for: {in: '\${ [range(80)] }'}
+      do:
+        - pause: {wait: {milliseconds: 10}}
+`,
   /** Waits an hour. */
   patient: `${head("patient")}
 do:

@@ -1,7 +1,7 @@
 /** The language over the wire: how data and control go from task to task. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
-import { runOf, stepsOf } from "./runs.ts";
+import { agentOf, runOf, stepsOf } from "./runs.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -22,6 +22,11 @@ async function failed(body: string, input: object = {}): Promise<Data> {
   expect(run).toMatchObject({ status: "failed", output: null });
   return run;
 }
+
+const stepsBehind = async (id: string, after: number): Promise<number[]> =>
+  (await server.data(`{ run(id: "${id}") { steps(after: ${after}, first: 5) { number } } }`)).run.steps.map(
+    ({ number }: Data) => number,
+  );
 
 describe("data", () => {
   test("input.from, output.as and export.as, of tasks and of the workflow", async () => {
@@ -302,14 +307,20 @@ output: {as: '\${ $context }'}
       type: expect.stringMatching(/\/runtime$/),
       detail: expect.stringMatching(/10000 steps/),
     });
+    expect(await stepsBehind(steps.id, 9_998)).toEqual([9_999, 10_000]);
     const caught = await failed(
       `do: [{all: {call: 'each:1.0.0@default', with: {in: '\${ [range(10001)] }', concurrency: 100, onError: collect, do: [{one: {set: {n: 1}}}]}}}]`,
     );
     expect(caught.error.detail).toMatch(/10000 steps/);
-    const bytes = await failed(
+    const agentId = await agentOf(
+      server,
       `do: [{loop: {for: {in: '\${ [range(1000)] }'}, do: [{big: {set: {text: '\${ $workflow.input.text }'}}}]}}]`,
-      { text: "x".repeat(500_000) },
     );
-    expect(bytes.error.detail).toMatch(/67108864 bytes/);
+    // Without its steps, of which an answer has not room for all.
+    const { runAgent: bytes } = await server.data(
+      "mutation($input: RunAgentInput!) { runAgent(input: $input) { status error { detail } } }",
+      { input: { agentId, input: { text: "x".repeat(500_000) }, wait: 30 } },
+    );
+    expect(bytes).toMatchObject({ status: "failed", error: { detail: expect.stringMatching(/67108864 bytes/) } });
   });
 });

@@ -13,10 +13,10 @@ const EVENTS =
   "subscription($id: ID!, $after: Int) { runEvents(runId: $id, after: $after) { revision run { status revision } step { number status } } }";
 
 let server: TestServer;
-let agents: Record<"three" | "slow" | "patient" | "approve", string>;
+let agents: Record<"three" | "slow" | "quick" | "patient" | "approve", string>;
 beforeAll(async () => {
   server = await startTestServer();
-  const names: AgentName[] = ["three", "slow", "patient", "approve"];
+  const names: AgentName[] = ["three", "slow", "quick", "patient", "approve"];
   agents = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await publish(server, name)])));
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -58,6 +58,16 @@ describe.for(Object.entries(TRANSPORTS))("over %s", ([, subscribe]) => {
     const progress = updates.map((update) => update.progress);
     expect(progress).toEqual(progress.toSorted((a: number, b: number) => a - b));
     expect(updates.filter(({ status }) => status === "completed")).toHaveLength(1);
+  });
+
+  test("one subscriber gets at most one update of a run in 50 ms", async () => {
+    const began = performance.now();
+    const id = await start(server, agents.quick);
+    const updates = await collect(subscribe(UPDATED, { id }));
+    const places = Math.ceil((performance.now() - began) / 50);
+    // The first, the newest after each pause, and the last.
+    expect(updates.length).toBeLessThanOrEqual(places + 2);
+    expect(updates.at(-1)!.runUpdated).toMatchObject({ status: "completed", currentStep: 81 });
   });
 
   test("of a run that has ended: its final state, and the end", async () => {

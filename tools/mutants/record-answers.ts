@@ -1,7 +1,7 @@
 /** Writes what jq answers to the generated expressions of a fixed seed, once for all mutants. */
 import { writeFile } from "node:fs/promises";
+import { CORNERS } from "../../server/src/definition/expressions/corners.testsuite.ts";
 import {
-  CORNERS,
   generatedCases,
   jqResults,
   nativeResult,

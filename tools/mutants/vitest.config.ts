@@ -6,11 +6,11 @@ export default defineConfig({
   test: {
     include: [
       "tools/mutants/*.mutants.ts",
-      "server/src/definition/expressions/{charges,parse,template,weigh}.test.ts",
-      "server/src/definition/{check-input,form,form-rules}.test.ts",
-      "server/src/graphql/documents.test.ts",
+      "server/src/definition/expressions/{charges,native,parse,template,values,weigh}.test.ts",
+      "server/src/definition/{calendar,check-input,form,form-rules}.test.ts",
+      "server/src/graphql/{cost,size}.test.ts",
       "server/src/lib/{durations,slots}.test.ts",
-      "server/src/runs/run.test.ts",
+      "server/src/runs/{back-off,run}.test.ts",
     ],
     testTimeout: 60_000,
   },

@@ -66,6 +66,65 @@ describe("each refusal has a code and a sentence", () => {
   });
 });
 
+/** A field of each kind of limit, with the values on either side of it. */
+test.each<[JsonObject, Json, string | undefined]>([
+  [{ type: "string", minLength: 2 }, "a", "must have at least 2 characters"],
+  [{ type: "string", minLength: 2 }, "😀", "must have at least 2 characters"],
+  [{ type: "string", minLength: 2 }, "ab", undefined],
+  [{ type: "string", minLength: 2 }, "😀😀", undefined],
+  [{ type: "string", minLength: 3 }, "ab", "must have at least 3 characters"],
+  [{ type: "string", minLength: 3 }, "😀😀a", undefined],
+  [{ type: "string", minLength: 1 }, "a", undefined],
+  [{ type: "string", minLength: 0 }, "", undefined],
+  [{ type: "string", maxLength: 1 }, "ab", "must have at most 1 character"],
+  [{ type: "string", maxLength: 1 }, "a", undefined],
+  [{ type: "string", maxLength: 1 }, "😀", undefined],
+  [{ type: "string", maxLength: 2 }, "😀😀a", "must have at most 2 characters"],
+  [{ type: "string", maxLength: 0 }, "", undefined],
+  [{ type: "string", format: "date", minLength: 11 }, "2026-01-31", "must have at least 11 characters"],
+  [
+    { type: "string", enum: Array.from({ length: 10 }, (_, at) => `c${at}`) },
+    "nothing like it",
+    "must be one of c0, c1, c2, c3, c4, c5, c6, c7, c8, c9",
+  ],
+  [
+    { type: "string", enum: Array.from({ length: 11 }, (_, at) => `c${at}`) },
+    "nothing like it",
+    "must be one of c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, …",
+  ],
+  [{ type: "number", minimum: 2 }, 1.9, "must be at least 2"],
+  [{ type: "number", minimum: 2 }, 2, undefined],
+  [{ type: "number", maximum: 2 }, 2.1, "must be at most 2"],
+  [{ type: "number", maximum: 2 }, 2, undefined],
+  [{ type: "number", exclusiveMinimum: 2 }, 2, "must be more than 2"],
+  [{ type: "number", exclusiveMinimum: 2 }, 2.1, undefined],
+  [{ type: "number", exclusiveMaximum: 2 }, 2, "must be less than 2"],
+  [{ type: "number", exclusiveMaximum: 2 }, 1.9, undefined],
+  [{ type: "number", minimum: 0 }, -1, "must be at least 0"],
+  [{ type: "number", maximum: 0 }, 1, "must be at most 0"],
+  [{ type: "number" }, 2 ** 53, undefined],
+  [{ type: "number" }, -Infinity, "is too large a number"],
+  [{ type: "integer" }, 2 ** 53 - 1, undefined],
+  [{ type: "integer" }, 1 - 2 ** 53, undefined],
+  [{ type: "integer" }, 2 ** 53, "must be between -9007199254740991 and 9007199254740991"],
+  [{ type: "integer", multipleOf: 3 }, 4, "must be a multiple of 3"],
+  [{ type: "integer", multipleOf: 3 }, 9, undefined],
+  [{ type: "boolean" }, false, undefined],
+  [{ type: "boolean" }, null, "must be true or false"],
+  [{ type: "array", items: { type: "string" }, minItems: 2 }, ["a"], "must have at least 2 items"],
+  [{ type: "array", items: { type: "string" }, minItems: 2 }, ["a", "b"], undefined],
+  [{ type: "array", items: { type: "string" }, maxItems: 1 }, ["a", "b"], "must have at most 1 item"],
+  [{ type: "array", items: { type: "string" }, maxItems: 1 }, ["a"], undefined],
+  [{ type: "array", items: { type: "string" }, maxItems: 0 }, ["a"], "must have at most 0 items"],
+  [{ type: "array", items: { type: "string" } }, ["a", "a"], undefined],
+  [{ type: "array", items: { type: "string" }, uniqueItems: false }, ["a", "a"], undefined],
+  [{ type: "array", items: { type: "string" } }, { length: 0 }, "must be a list of texts"],
+  [{ type: "array", items: { type: "string" } }, ["a", 1], "must be a text"],
+])("%j and %j: %s", (field, value, message) => {
+  const { problems } = checkInput({ type: "object", properties: { a: field } }, { a: value });
+  expect(problems?.map((problem) => problem.message)).toEqual(message === undefined ? undefined : [message]);
+});
+
 test.each([
   ["text", "😀😀😀"],
   ["text", "\0\ud800x"],

@@ -42,6 +42,36 @@ describe("forms", () => {
       '"minLength" is more than "maxLength"',
     ],
     [
+      "properties: {a: {type: array, items: {type: string}, minItems: 3, maxItems: 2}}",
+      "/properties/a/minItems",
+      '"minItems" is more than "maxItems"',
+    ],
+    [
+      "properties: {a: {type: integer, minimum: 3, maximum: 2}}",
+      "/properties/a/minimum",
+      '"minimum" is more than "maximum"',
+    ],
+    [
+      "properties: {a: {type: array, items: {type: string, minLength: 3, maxLength: 2}}}",
+      "/properties/a/items/minLength",
+      '"minLength" is more than "maxLength"',
+    ],
+    [
+      "properties: {a: {type: array, items: {type: string, oneOf: [{const: x}, {const: y}, {const: x}]}}}",
+      "/properties/a/items/oneOf",
+      "a choice stands here twice; keep one",
+    ],
+    [
+      "properties: {a: {type: string, enum: [x], format: date}}",
+      "/properties/a/format",
+      "a choice has no format; leave it out",
+    ],
+    [
+      "properties: {a: {type: string}}, required: [a, c]",
+      "/required/1",
+      'there is no field "c" under properties; known here: a',
+    ],
+    [
       "properties: {a: {type: integer, default: 1.5}}",
       "/properties/a/default",
       "the default does not fit: it must be a whole number",
@@ -80,6 +110,18 @@ describe("forms", () => {
     ],
     ["propertys: {}", "/propertys", '"propertys" is not known in the form; did you mean "properties"?'],
   ])("%s", (form, path, message) => expect(ofForm(form)).toEqual([[path, message]]));
+
+  test.each([
+    "properties: {a: {type: string, minLength: 2, maxLength: 2}}",
+    "properties: {a: {type: array, items: {type: string}, minItems: 2, maxItems: 2}}",
+    "properties: {a: {type: integer, minimum: 2, maximum: 2, default: 2}}",
+    "properties: {a: {type: string, enum: [x, y], default: y}}",
+    "properties: {a: {type: string, oneOf: [{const: x}, {const: y}]}}",
+    "properties: {a: {type: string, format: date, default: 2026-02-28}}",
+    "properties: {a: {type: array, items: {type: string, enum: [x, y]}, default: [x]}}",
+    "properties: {a: {type: string, minLength: 5}, b: {type: string, maxLength: 3}}, required: [b, a]",
+    "properties: {}",
+  ])("%s is as it should be", (form) => expect(ofForm(form)).toEqual([]));
 
   test("an approval's form may take defaults and texts from the data", () => {
     const approval = (field: string): [string, string][] =>

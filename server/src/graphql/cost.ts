@@ -5,7 +5,6 @@
  */
 import {
   getNamedType,
-  isCompositeType,
   Kind,
   type DocumentNode,
   type FieldNode,
@@ -92,7 +91,6 @@ function fieldCost(walk: Walk, node: FieldNode, parent: GraphQLNamedType): CostO
   const field = fieldOf(parent, node.name.value);
   if (!field) return NOTHING;
   const type = getNamedType(field.type);
-  if (!isCompositeType(type)) return ONE_VALUE;
   const below = setCost(walk, node.selectionSet, type);
   const times = timesOf(walk, node, field.extensions["cost"] as ListCost | undefined);
   const objects = type.extensions["isPart"] === true ? 0 : 1;
@@ -106,7 +104,7 @@ function fieldCost(walk: Walk, node: FieldNode, parent: GraphQLNamedType): CostO
 
 /** Undefined for `__schema` and `__type`, which have a rule of their own. */
 const fieldOf = (parent: GraphQLNamedType, name: string): GraphQLField<unknown, unknown> | undefined =>
-  "getFields" in parent ? (parent as GraphQLObjectType).getFields()[name] : undefined;
+  (parent as GraphQLObjectType).getFields()[name];
 
 function timesOf(walk: Walk, node: FieldNode, cost: ListCost | undefined): number | ((variables: Variables) => number) {
   if (!cost) return 1;

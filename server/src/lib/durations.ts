@@ -11,9 +11,9 @@ export function durationMs(value: Json): number | undefined {
   if (typeof value === "string") {
     const match = ISO.exec(value);
     if (!match || value.endsWith("P") || value.endsWith("T")) return undefined;
-    const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
+    const part = (at: number): number => Number(match[at] ?? 0);
     return Math.round(
-      (weeks * 7 + days) * UNIT_MS.days + hours * UNIT_MS.hours + minutes * UNIT_MS.minutes + seconds * 1000,
+      (part(1) * 7 + part(2)) * UNIT_MS.days + part(3) * UNIT_MS.hours + part(4) * UNIT_MS.minutes + part(5) * 1000,
     );
   }
   if (!isObject(value)) return undefined;

@@ -6,6 +6,7 @@ import { newId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { cancelRun } from "./cancel-run.ts";
+import { cancelRuns } from "./cancel-runs.ts";
 import { readRun } from "./read.ts";
 import type { Runs } from "./runs.ts";
 import { openRuns, type TestRuns } from "./runs.testsuite.ts";
@@ -86,6 +87,45 @@ test("a cancel that is not committed interrupts nothing", async () => {
   };
   await expect(cancelRun(broken, opened.caller.organizationId, id)).rejects.toThrow("lost at the commit");
   expect(interrupted).toEqual([]);
+});
+
+test("cancelRuns leaves a run that ends meanwhile as it ended, and cancels the others", async () => {
+  const { runs, caller } = opened;
+  const agentId = await opened.agentOf("do: [{pause: {wait: PT1H}}]");
+  const ids: RunId[] = [];
+  for (let count = 0; count < 5; count++) ids.push((await startRun(runs, caller, { agentId, input: {} })).run.id);
+  const ending = ids[2]!;
+  const { promise: listed, resolve: isListed } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: hasEnded } = Promise.withResolvers<void>();
+  // It has the run's row when the list is read, and the run has completed when the cancel gets it.
+  const end = database.transaction(async (query) => {
+    await query(`update runs set status = 'completed', finished_at = now(), owner = null where id = $1`, [ending]);
+    hasEnded();
+    await listed;
+  });
+  await ended;
+  const locked: Runs = {
+    ...runs,
+    database: {
+      ...database,
+      transaction: (work) => (isListed(), database.transaction(work)),
+    },
+  };
+  expect(await cancelRuns(locked, caller.organizationId, { agentId })).toBe(4);
+  await end;
+  const states = await Promise.all(ids.map(async (id) => (await readRun(runs, caller.organizationId, id))!.status));
+  expect(states).toEqual(ids.map((id) => (id === ending ? "completed" : "cancelled")));
+});
+
+test("what is no refusal ends cancelRuns", async () => {
+  const { runs, caller } = opened;
+  const agentId = await opened.agentOf("do: [{pause: {wait: PT1H}}]");
+  await startRun(runs, caller, { agentId, input: {} });
+  const broken: Runs = {
+    ...runs,
+    database: { ...database, transaction: () => Promise.reject(new Error("the connection was lost")) },
+  };
+  await expect(cancelRuns(broken, caller.organizationId, { agentId })).rejects.toThrow("the connection was lost");
 });
 
 test("the steps of a run with 9,900 open ones are cancelled within a second, whatever the statistics say", async () => {

@@ -48,7 +48,7 @@ class Walk {
       if (!step) return this.#checkLeft(left, `comes to ${task.name} before it`);
       left.delete(step.key);
       // The number of a step that was tried again is that of its first try.
-      if (before && step.number < before.number && step.attempt === 1 && before.attempt === 1)
+      if (before && step.number < before.number && step.attempt === 1)
         throw doesNotFit(step, this.#version, `comes to ${before.name} before it`);
       before = step;
       if (isStepOpen(step.status)) this.#into(task, step);

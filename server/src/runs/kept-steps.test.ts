@@ -110,3 +110,87 @@ test("of what is around the step only the state goes on, of what was cancelled b
     ["all#1/right#1", "running", undefined, {}],
   ]);
 });
+
+/** Which of the steps that were stopped are open again, before the step that is done first. */
+const openAgain = (steps: JournalStep[], from: number): string[] =>
+  keep(
+    { steps, hasFailed: true, failed: steps.at(-1) },
+    steps.find(({ number }) => number === from),
+    7,
+  )
+    .filter(({ status }) => status === "running")
+    .map(({ key }) => key);
+const stopped = { kind: "wait", status: "cancelled" } as const;
+
+test("in a catch: what was stopped in the try stays as it is, what was stopped in the catch is open again", () => {
+  const attempt = step(1, "attempt#1", { kind: "try", status: "failed", state: { try: 1, caught: {} as never } });
+  const steps = [
+    attempt,
+    step(2, "attempt#1/inside#1", { ...stopped, round: "1." }),
+    step(3, "attempt#1/catch/beside#1", stopped),
+    step(4, "attempt#1/catch/bad#1", { status: "failed" }),
+  ];
+  expect(openAgain(steps, 4)).toEqual(["attempt#1", "attempt#1/catch/beside#1"]);
+});
+
+test("in a try: only what was stopped in its last round is open again, and nothing of a catch", () => {
+  const steps = [
+    step(1, "attempt#1", { kind: "try", status: "failed", state: { try: 2 } }),
+    step(2, "attempt#1/early#1", { ...stopped, round: "1." }),
+    step(3, "attempt#1/inner#1", { kind: "try", status: "failed", round: "2.", state: { try: 1 } }),
+    step(4, "attempt#1/inner#1/catch/mend#1", { ...stopped, round: "1." }),
+    step(5, "attempt#1/inner#1/late#1", { ...stopped, round: "2.1." }),
+    step(6, "attempt#1/inner#1/gone#1", { ...stopped, round: "1.1." }),
+    step(7, "attempt#1/inner#1/bad#1", { status: "failed", round: "2.1." }),
+  ];
+  expect(openAgain(steps, 7)).toEqual(["attempt#1", "attempt#1/inner#1", "attempt#1/inner#1/late#1"]);
+});
+
+test("in the catch of a second round: what was stopped in that of the first stays as it is", () => {
+  const steps = [
+    step(1, "attempt#1", { kind: "try", status: "failed", state: { try: 2 } }),
+    step(2, "attempt#1/inner#1", {
+      kind: "try",
+      status: "failed",
+      round: "2.",
+      state: { try: 1, caught: {} as never },
+    }),
+    step(3, "attempt#1/inner#1/catch/first#1", { ...stopped, round: "1." }),
+    step(4, "attempt#1/inner#1/catch/second#1", { ...stopped, round: "2." }),
+    step(5, "attempt#1/inner#1/catch/bad#1", { status: "failed", round: "2." }),
+  ];
+  expect(openAgain(steps, 5)).toEqual(["attempt#1", "attempt#1/inner#1", "attempt#1/inner#1/catch/second#1"]);
+});
+
+test("in a loop: what was stopped in it is open again, what another round left is not", () => {
+  const steps = [
+    step(1, "loop#1", { kind: "for", status: "failed", state: { items: [1, 2] } }),
+    step(2, "loop#1/1/pause#1", stopped),
+    step(3, "loop#1/1/old#1", { ...stopped, round: "1." }),
+    step(4, "loop#1/2/bad#1", { status: "failed" }),
+  ];
+  expect(openAgain(steps, 4)).toEqual(["loop#1", "loop#1/1/pause#1"]);
+});
+
+describe("the order of what is kept", () => {
+  const attempt = { attempt: { try: [{ one: set }, { two: set }], catch: { retry: { delay: "PT1S" } } } };
+  const rows = (...own: [name: string, number: number, attempt: number][]): JournalStep[] => [
+    step(1, "attempt#1", { kind: "try", status: "running", state: { try: 2 } }),
+    ...own.map(([name, number, tries]) => step(number, `attempt#1/${name}#1`, { round: "2.", attempt: tries })),
+  ];
+  const fit = (...own: [string, number, number][]) => checkFit(planOf([attempt]), "2.0.0", rows(...own));
+  const another = /^step 2 \(two, set\) does not fit: version 2.0.0 comes to one before it$/;
+
+  test("is that of the plan", () => {
+    expect(() => fit(["one", 2, 1], ["two", 3, 1])).not.toThrow();
+    expect(() => fit(["one", 3, 1], ["two", 2, 1])).toThrow(another);
+  });
+
+  test("a step that was tried again keeps the number of its first try", () => {
+    expect(() => fit(["one", 3, 1], ["two", 2, 2])).not.toThrow();
+  });
+
+  test("also when what stands before it was tried again", () => {
+    expect(() => fit(["one", 3, 2], ["two", 2, 1])).toThrow(another);
+  });
+});

@@ -74,7 +74,7 @@ function isReached({ key, round }: JournalStep, open: ReadonlyMap<string, Journa
   if (!parent) return false;
   const { try: number, caught } = parent.state;
   if (number === undefined) return round === parent.round;
-  if (key.startsWith(`${around}/catch/`)) return caught !== undefined;
+  if (key.startsWith(`${around}/catch/`)) return caught !== undefined && round === parent.round;
   return caught === undefined && round === `${parent.round}${number}.`;
 }
 

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
-import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
+import type { AgentId, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { ensurePartitions } from "../storage/partitions.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import { listRuns } from "./list-runs.ts";
+import { listStepsAfter } from "./read.ts";
 import type { RunFilter } from "./run.ts";
 import { isFinal, RUN_STATUSES } from "./states.ts";
 
@@ -127,6 +128,31 @@ test("an agent or a project of another organization has no runs here", async () 
     expect(expected(theirs, filter)).toEqual([]);
     expect((await listRuns({ database, clock }, theirs, filter, { first: 50 })).items).toEqual([]);
   }
+});
+
+test("the steps that changed after a revision: not the one of it, in the order of their revisions, no more than wanted", async () => {
+  const { id, organization } = made[0]!;
+  // Step 1 changed last.
+  for (const [number, revision] of [
+    [1, 9],
+    [2, 4],
+    [3, 5],
+    [4, 7],
+  ])
+    await database.query(
+      `insert into steps (run_id, number, organization_id, key, name, kind, status, round, attempt, started_at, revision)
+       values ($1, $2, $3, $4, 'one', 'set', 'running', '', 1, $5, $6)`,
+      [id, number, organization, `one#${number}`, new Date(NOW), revision],
+    );
+  const after = async (revision: number, most: number, organizationId = organization): Promise<number[]> =>
+    (await listStepsAfter({ database }, { id: id as RunId, organizationId }, revision, most)).map(
+      (step) => step.revision,
+    );
+  expect(await after(0, 10)).toEqual([4, 5, 7, 9]);
+  expect(await after(4, 10)).toEqual([5, 7, 9]);
+  expect(await after(4, 2)).toEqual([5, 7]);
+  expect(await after(9, 10)).toEqual([]);
+  expect(await after(0, 10, organization === mine ? theirs : mine)).toEqual([]);
 });
 
 /** The plan that a hot statement has, once it doesn't depend on its values. */

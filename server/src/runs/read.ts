@@ -72,7 +72,7 @@ export async function listSteps(
 
 /** The first `most` steps that changed after a revision of the run, in that order. */
 export async function listStepsAfter(
-  runs: Runs,
+  runs: Pick<Runs, "database">,
   { id, organizationId }: Pick<Run, "id" | "organizationId">,
   revision: number,
   most: number,

@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 import { stepDuration } from "./run.ts";
-import type { RunStatus } from "../storage/schema.ts";
-import { changed, CLAIMED_FROM_SQL, isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "./states.ts";
+import type { RunStatus, StepStatus } from "../storage/schema.ts";
+import { AT_ONCE, AT_ONCE_SQL, dueAt } from "./due.ts";
+import {
+  changed,
+  CLAIMED_FROM_SQL,
+  isFinal,
+  isStepOpen,
+  OPEN_STATUSES_SQL,
+  RUN_STATUSES,
+  RUN_TRANSITIONS,
+} from "./states.ts";
 
 const at = (ms: number): Date => new Date(Date.UTC(2026, 10, 21) + ms);
 const now = at(5_000).getTime();
@@ -33,12 +42,38 @@ test("a change that the table does not have is not written; what ended stays wha
   const attempt = (from: RunStatus, to: RunStatus): boolean => {
     try {
       return changed(from, to) === to;
-    } catch {
+    } catch (error) {
+      expect(error).toEqual(new Error(`a run that is ${from} can't become ${to}`));
       return false;
     }
   };
   for (const from of RUN_STATUSES)
     for (const to of RUN_STATUSES)
       expect([from, to, attempt(from, to)]).toEqual([from, to, allowed.has(`${from}>${to}`)]);
-  expect(CLAIMED_FROM_SQL).toBe("'pending', 'running', 'paused'");
+});
+
+test("in SQL: what is open, which a claim makes running", () => {
+  expect(OPEN_STATUSES_SQL).toBe("'pending', 'running', 'paused'");
+  expect(CLAIMED_FROM_SQL).toBe(OPEN_STATUSES_SQL);
+});
+
+test.each<[StepStatus, boolean]>([
+  ["pending", true],
+  ["running", true],
+  ["paused", true],
+  ["completed", false],
+  ["failed", false],
+  ["skipped", false],
+  ["cancelled", false],
+])("a step that is %s is open: %s", (status, isOpen) => expect(isStepOpen(status)).toBe(isOpen));
+
+test("a run is due at once, at the time that was asked for, or when it is admitted", () => {
+  expect(dueAt({ limited: false, runAt: null })).toBe(AT_ONCE);
+  expect(dueAt({ limited: false, runAt: now })).toBe(now);
+  expect(dueAt({ limited: true, runAt: now })).toBeNull();
+});
+
+test("at once is before every clock, in ms as in SQL", () => {
+  expect(AT_ONCE).toBe(new Date("1970-01-01T00:00:00Z").getTime());
+  expect(AT_ONCE_SQL).toBe("'epoch'::timestamptz");
 });

@@ -20,7 +20,7 @@ export function weighed(value: Json, mostBytes: number, mostNesting: number): { 
         take(item, depth - 1);
       }
     } else {
-      left -= 2;
+      left -= 1;
       for (const key in part) {
         left -= key.length + 4;
         if (left < 0) return;

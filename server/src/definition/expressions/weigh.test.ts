@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { Json } from "../../lib/json.ts";
+import { weigh, weighed } from "./weigh.ts";
+
+const sharing = (double: (part: Json) => Json): Json => {
+  let value: Json = "x";
+  for (let times = 0; times < 60; times++) value = double(value);
+  return value;
+};
+
+test.each<[Json, number]>([
+  [null, 1],
+  [true, 1],
+  [12_345, 1],
+  ["", 2],
+  ["abc", 5],
+  [[], 1],
+  [[1], 3],
+  [[1, "ab", null], 10],
+  [[[], [1]], 7],
+  [{}, 1],
+  [{ a: 1 }, 7],
+  [{ a: 1, bc: "d" }, 16],
+  [{ a: [{ b: {} }] }, 15],
+])("%j counts as %i bytes, which its JSON has at least", (value, bytes) => {
+  expect(weighed(value, 100, 10)).toEqual({ bytes });
+  expect(JSON.stringify(value).length).toBeGreaterThanOrEqual(bytes);
+  expect(weigh(value, bytes, 10)).toBeUndefined();
+  expect(weigh(value, bytes - 1, 10)).toBe(`larger than ${bytes - 1} bytes`);
+});
+
+test.each<[Json, number]>([
+  ["x", 0],
+  [[], 1],
+  [{}, 1],
+  [[1, [2]], 2],
+  [{ a: { b: 1 } }, 2],
+  [[1, { a: [] }, 2], 3],
+])("%j is %i levels deep", (value, levels) => {
+  expect(weigh(value, 100, levels)).toBeUndefined();
+  if (levels > 0) expect(weigh(value, 100, levels - 1)).toBe(`nested deeper than ${levels - 1} levels`);
+});
+
+test("parts that are shared are counted as often as they would be written, up to the most", () => {
+  for (const value of [sharing((part) => [part, part]), sharing((part) => ({ a: part, b: part }))])
+    expect(weigh(value, 10_000, 64)).toBe("larger than 10000 bytes");
+});
