@@ -67,6 +67,7 @@ export const LIMITS = {
   attemptsListed: 100,
   internalTries: 5,
   waitInMemoryMs: 1_000,
+  restSeconds: 300,
   batchRows: 256,
   batchBytes: 1024 * 1024,
   accessTokenMinutes: 10,

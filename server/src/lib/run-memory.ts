@@ -37,6 +37,11 @@ export class RunMemory {
     return Math.max(this.#options.aloneBytes, this.#options.ownBytes);
   }
 
+  /** Whether some run waits for memory. */
+  get isWanted(): boolean {
+    return this.#queues.size > 0;
+  }
+
   /** A charge of nothing yet. */
   open(organizationId: OrganizationId | undefined): Charge {
     return new Charge(this, organizationId);

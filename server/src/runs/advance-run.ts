@@ -46,7 +46,7 @@ async function failInternally(runs: Runs, organizationId: OrganizationId, id: Ru
 async function failRun(runs: Runs, organizationId: OrganizationId, id: RunId, error: WorkflowError): Promise<Outcome> {
   const { run, changed } = await commitFailure(runs, organizationId, id, asRunError(error, null));
   if (!changed) return { kind: "lost" };
-  await afterEnd(runs, { ...run, limited: true });
+  await afterEnd(runs, run);
   return { kind: "done" };
 }
 
@@ -122,9 +122,11 @@ export const executionParts = (runs: Runs): ExecutionParts => ({
   turns: runs.turns,
   contended: (organizationId) => runs.places.contended(organizationId),
   draining: () => runs.draining,
+  signals: runs.signals,
   readApproval: (organizationId, id) => readWholeApproval(runs, organizationId, id),
   startChild: (request, signal) => startChild(runs, request, signal),
   readRun: async (organizationId, id) => (await readWholeRun(runs, organizationId, id))?.run,
+  memoryWanted: () => runs.memory.isWanted,
   mostHeldBytes: runs.memory.mostBytes,
   // Twice as much as it had: a run that grows is read again a few times, not at each step.
   turnedAway: (id, bytes) => remember(runs.needs, id, Math.min(2 * bytes, runs.memory.mostBytes)),

@@ -16,15 +16,18 @@ export async function runApproval(frame: Frame, body: Extract<Body, { is: "call"
   let isNew = step.state.approvalId === undefined;
   if (isNew) ask(execution, (await evaluated(execution, body.arguments, input, variables)) as JsonObject, step);
   const id = step.state.approvalId!;
+  const { organizationId } = journal.head;
   for (; ; isNew = false) {
-    const approval = isNew ? undefined : await parts.readApproval(journal.head.organizationId, id);
-    if (approval && (approval.status === "approved" || approval.status === "rejected")) return decided(step, approval);
+    const status = isNew ? "open" : await parts.signals.approvals.add({ organizationId, id });
+    if (status === "approved" || status === "rejected") {
+      return decided(step, (await parts.readApproval(organizationId, id))!);
+    }
     if (step.state.until !== undefined && step.state.until <= execution.now()) {
       journal.changeApproval(id, "expired", execution.now());
       step.status = "running";
       throw WorkflowError.of("timeout", "nobody decided in time");
     }
-    await execution.waitForPerson(step.state.until ?? null, scope);
+    await execution.waitForPerson(id, step.state.until ?? null, scope);
   }
 }
 

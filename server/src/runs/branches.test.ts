@@ -1,20 +1,28 @@
 import { expect, test, vi } from "vitest";
 import { testClock } from "../../../test/clock.ts";
-import { Branches } from "./branches.ts";
+import { Branches, type Rest, type Wait } from "./branches.ts";
+import { newId } from "../lib/ids.ts";
 import type { Scope } from "./scope.ts";
 
 class Unloaded extends Error {}
 
-function open(unload?: () => Promise<never>) {
+/** `stays`: whether the run stays in memory when it rests. */
+function open(unload?: () => Promise<never>, stays: (rest: Rest) => boolean = () => false) {
   const clock = testClock();
   const unloaded = vi.fn<(wakeAt: number | null, person: boolean) => void>();
-  const branches = new Branches(clock, (wakeAt, person) => {
-    unloaded(wakeAt, person);
-    return unload ? unload() : Promise.reject(new Unloaded());
+  const noted: string[] = [];
+  const branches = new Branches(clock, {
+    stays,
+    commit: async ({ person }) => void noted.push(person ? "paused" : "running"),
+    unload: ({ wakeAt, person }) => {
+      unloaded(wakeAt, person);
+      return unload ? unload() : Promise.reject(new Unloaded());
+    },
+    goesOn: () => noted.push("goes on"),
   });
   const controller = new AbortController();
   const scope = { signal: controller.signal, deadline: undefined } as unknown as Scope;
-  return { clock, branches, unloaded, scope, controller };
+  return { clock, branches, unloaded, noted, scope, controller };
 }
 
 const settle = (): Promise<void> => new Promise(setImmediate);
@@ -44,24 +52,26 @@ test("a wait is over at its time while another branch goes on; the last to end l
   expect(unloaded.mock.calls).toEqual([[clock.now() + 8_000, false]]);
 });
 
-test("a signal is looked for when somebody knocks, and now and then", async () => {
+test("a signal is looked for when somebody knocks for it, and now and then", async () => {
   const { clock, branches, scope } = open();
   branches.fork(4);
-  let looks = 0;
-  for (const wait of [
-    { until: null, person: false },
-    { until: clock.now() + 60_000, person: true },
-  ])
-    void branches.wait(wait, { ...scope, deadline: clock.now() + 1e9 }).then(() => looks++);
-  const timed = vi.fn<() => void>();
-  void branches.wait({ until: clock.now() + 60_000, person: false }, scope).then(timed);
-  branches.knock();
+  const [child, approval] = [newId<"run">(), newId<"approval">()];
+  const looked: string[] = [];
+  const within = { ...scope, deadline: clock.now() + 1e9 };
+  const wait = (name: string, wait: Wait): Promise<unknown> =>
+    branches.wait(wait, within).then(() => looked.push(name));
+  void wait("child", { signal: child, until: null, person: false });
+  void wait("approval", { signal: approval, until: clock.now() + 60_000, person: true });
+  void wait("time", { until: clock.now() + 60_000, person: false });
+  branches.knock(approval);
+  branches.knock(approval);
+  branches.knock(newId<"approval">());
   await settle();
-  expect([looks, timed.mock.calls.length]).toEqual([2, 0]);
-  void branches.wait({ until: null, person: false }, scope).then(() => looks++);
+  expect(looked).toEqual(["approval"]);
+  void wait("approval", { signal: approval, until: null, person: true });
   clock.pass(5_000);
   await settle();
-  expect([looks, timed.mock.calls.length]).toEqual([3, 0]);
+  expect(looked).toEqual(["approval", "child", "approval"]);
 });
 
 test("leaving the scope ends a wait with the scope's reason", async () => {
@@ -80,14 +90,15 @@ test("while the claim is given back nothing goes on: not a timer, not a knock, n
   const wentOn = vi.fn<() => void>();
   const failed = vi.fn<(reason: unknown) => void>();
   branches.fork(3);
+  const signal = newId<"approval">();
   for (const wait of [
     { until: clock.now() + 1_000, person: false },
-    { until: null, person: true },
+    { signal, until: null, person: true },
   ])
     void branches.wait(wait, scope).then(wentOn, failed);
   branches.end();
   clock.pass(1_000);
-  branches.knock();
+  branches.knock(signal);
   controller.abort(new Error("timed out"));
   await settle();
   expect([wentOn.mock.calls, failed.mock.calls]).toEqual([[], []]);
@@ -95,4 +106,69 @@ test("while the claim is given back nothing goes on: not a timer, not a knock, n
   await settle();
   expect(wentOn).not.toHaveBeenCalled();
   expect(failed.mock.calls.map(([reason]) => reason)).toEqual([expect.any(Unloaded), expect.any(Unloaded)]);
+});
+
+test("a run that stays is committed once, asked for again each 250 ms, and goes on where it waits", async () => {
+  let mayStay = true;
+  const rests: Rest[] = [];
+  const stays = (rest: Rest): boolean => {
+    rests.push(rest);
+    return mayStay;
+  };
+  const { clock, branches, unloaded, noted, scope } = open(undefined, stays);
+  const start = clock.now();
+  const signal = newId<"approval">();
+  const decided = branches.wait({ signal, until: null, person: true }, scope);
+  await settle();
+  clock.pass(600);
+  expect(noted).toEqual(["paused"]);
+  expect(rests).toEqual(
+    Array.from({ length: 3 }, () => ({
+      wakeAt: null,
+      person: true,
+      isForSignal: true,
+      isForMemory: false,
+      since: start,
+    })),
+  );
+  branches.knock(signal);
+  await decided;
+  expect(noted).toEqual(["paused", "goes on"]);
+
+  const later = branches.wait({ until: start + 2_000, person: false }, scope);
+  await settle();
+  expect(rests.at(-1)).toEqual({
+    wakeAt: start + 2_000,
+    person: false,
+    isForSignal: false,
+    isForMemory: false,
+    since: start + 600,
+  });
+  mayStay = false;
+  expect(unloaded).not.toHaveBeenCalled();
+  clock.pass(250);
+  await expect(later).rejects.toThrow(Unloaded);
+  expect(unloaded.mock.calls).toEqual([[start + 2_000, false]]);
+});
+
+test("who looks again and finds nothing has rested on", async () => {
+  const rests: Rest[] = [];
+  const { clock, branches, scope } = open(undefined, (rest) => rests.push(rest) > 0);
+  const start = clock.now();
+  const signal = newId<"run">();
+  const again = branches.wait({ signal, until: null, person: false }, scope);
+  await settle();
+  clock.pass(5_000);
+  await again;
+  void branches.wait({ signal, until: null, person: false }, scope);
+  expect(rests.at(-1)!.since).toBe(start);
+});
+
+test("a commit that fails while the run stays fails what waits", async () => {
+  const clock = testClock();
+  const lost = new Error("lost");
+  const fails = (): Promise<never> => Promise.reject(lost);
+  const branches = new Branches(clock, { stays: () => true, commit: fails, unload: fails, goesOn: () => {} });
+  const scope = { signal: new AbortController().signal, deadline: undefined } as unknown as Scope;
+  await expect(branches.wait({ until: clock.now() + 1_000, person: false }, scope)).rejects.toBe(lost);
 });

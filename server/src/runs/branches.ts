@@ -1,41 +1,75 @@
 /**
  * The branches of a run in memory: how many are live, and which wait. When the last live one waits or ends while others
- * wait, the whole run is unloaded.
+ * wait, the whole run rests: it is unloaded, at once or when it has stayed in memory for a while.
  */
 import type { Clock } from "../lib/clock.ts";
+import type { ApprovalId, RunId } from "../lib/ids.ts";
 import type { Scope } from "./scope.ts";
 
-type Wait = {
-  /** When it is over by itself, ms; null: only a signal (a decision, a child's end) ends it. */
+export type Wait = {
+  /** When it is over by itself, ms; null: only a signal ends it. */
   until: number | null;
+  /** What else ends it: the approval's decision, the child's end. */
+  signal?: ApprovalId | RunId;
   person: boolean;
+  /** For memory that others have: the run gives back what it has itself. */
+  forMemory?: boolean;
 };
 type Waiting = {
   /** The nearest end, a timeout's too. */
   until: number | null;
   person: boolean;
   isForSignal: boolean;
-  resolve: () => void;
+  isForMemory: boolean;
   reject: (reason: unknown) => void;
+  resolve: () => void;
 };
 
-/** Unloads the run until `wakeAt`; `person`: one of the waits is for a person. Always throws. */
-type Unload = (wakeAt: number | null, person: boolean) => Promise<never>;
+/** All branches wait. */
+export type Rest = {
+  /** When the first of the waits is over by itself. */
+  wakeAt: number | null;
+  /** One of them is for a person. */
+  person: boolean;
+  /** One of them may end at any time. */
+  isForSignal: boolean;
+  isForMemory: boolean;
+  /** When the last wait was over, ms. */
+  since: number;
+};
+
+/** What the run does when it rests. */
+type Resting = {
+  /** Whether it stays in memory; asked now and then. */
+  stays: (rest: Rest) => boolean;
+  /** Commits it as it stays. */
+  commit: (rest: Rest) => Promise<void>;
+  /** Commits it and gives its claim back. Always throws. */
+  unload: (rest: Rest) => Promise<never>;
+  /** It stayed, and goes on. */
+  goesOn: () => void;
+};
 
 /** A wait for a signal looks again after this long, in case the signal came to another process. */
 const LOOK_AGAIN_MS = 5_000;
+/** So soon does a run that stays in memory see that others need the room. */
+const STAYS_MS = 250;
 
 export class Branches {
   readonly #clock: Clock;
-  readonly #unload: Unload;
+  readonly #resting: Resting;
   readonly #waiting = new Set<Waiting>();
+  readonly #forSignal = new Map<ApprovalId | RunId, Waiting>();
   #live = 1;
   /** The claim is being given back: what happens now is seen at the next advance, nothing goes on in memory. */
   #isUnloading = false;
+  #stayed: Disposable | undefined;
+  #since: number;
 
-  constructor(clock: Clock, unload: Unload) {
+  constructor(clock: Clock, resting: Resting) {
     this.#clock = clock;
-    this.#unload = unload;
+    this.#resting = resting;
+    this.#since = clock.now();
   }
 
   /** Whether there is but one branch. */
@@ -51,22 +85,25 @@ export class Branches {
   /** One of them ended and others go on. If all those wait, nothing is left to do in memory. */
   end(): void {
     this.#live--;
-    if (this.#live === 0 && this.#waiting.size > 0) this.#unloadAll().catch(() => {});
+    if (this.#live === 0 && this.#waiting.size > 0) this.#rest();
   }
 
-  /** The waits for a signal are over: each looks whether its own has come. */
-  knock(): void {
-    for (const waiting of this.#waiting) if (waiting.isForSignal) waiting.resolve();
+  /** What the branch that waits for this looks at has changed. The others are left alone: there may be 10,000. */
+  knock(signal: ApprovalId | RunId): void {
+    this.#forSignal.get(signal)?.resolve();
   }
 
   /** Returns when it may be over; throws when the run is unloaded or the scope is left. */
   wait(wait: Wait, scope: Scope): Promise<void> {
     return new Promise((resolve, reject) => {
-      const isForSignal = wait.until === null || wait.person;
-      const again = isForSignal ? this.#clock.now() + LOOK_AGAIN_MS : Infinity;
+      const { signal } = wait;
+      const again = signal === undefined ? Infinity : this.#clock.now() + LOOK_AGAIN_MS;
       const look = Math.min(wait.until ?? Infinity, again);
       const leave = (then: () => void): void => {
         if (this.#isUnloading || !this.#waiting.delete(waiting)) return;
+        if (signal !== undefined) this.#forSignal.delete(signal);
+        this.#stayed?.[Symbol.dispose]();
+        if (this.#live === 0) this.#resting.goesOn();
         timer[Symbol.dispose]();
         scope.signal.removeEventListener("abort", abort);
         this.#live++;
@@ -74,34 +111,71 @@ export class Branches {
       };
       const waiting: Waiting = {
         person: wait.person,
-        isForSignal,
+        isForSignal: signal !== undefined,
+        isForMemory: wait.forMemory ?? false,
         until: scope.deadline === undefined ? wait.until : Math.min(wait.until ?? Infinity, scope.deadline),
-        resolve: () => leave(resolve),
+        resolve: () => {
+          this.#since = this.#clock.now();
+          leave(resolve);
+        },
         reject: (reason) => leave(() => reject(reason)),
       };
       const abort = (): void => waiting.reject(scope.signal.reason);
-      const timer = this.#clock.at(look, waiting.resolve);
+      const timer = this.#clock.at(look, () => (look === again ? leave(resolve) : waiting.resolve()));
       scope.signal.addEventListener("abort", abort, { once: true });
       this.#waiting.add(waiting);
+      if (signal !== undefined) this.#forSignal.set(signal, waiting);
       this.#live--;
       if (scope.signal.aborted) abort();
-      else if (this.#live === 0) this.#unloadAll().catch(() => {});
+      else if (this.#live === 0) this.#rest();
     });
   }
 
-  async #unloadAll(): Promise<void> {
-    const waiting = [...this.#waiting];
-    const ends = waiting.flatMap(({ until }) => (until === null ? [] : [until]));
-    const wakeAt = ends.length > 0 ? Math.min(...ends) : null;
+  #rest(): void {
+    const rest = this.#asRest();
+    void (this.#resting.stays(rest) ? this.#stay(rest) : this.#unloadAll(rest));
+  }
+
+  #asRest(): Rest {
+    const rest: Rest = { wakeAt: null, person: false, isForSignal: false, isForMemory: false, since: this.#since };
+    for (const { until, person, isForSignal, isForMemory } of this.#waiting) {
+      if (until !== null) rest.wakeAt = Math.min(until, rest.wakeAt ?? Infinity);
+      rest.person ||= person;
+      rest.isForSignal ||= isForSignal;
+      rest.isForMemory ||= isForMemory;
+    }
+    return rest;
+  }
+
+  async #stay(rest: Rest): Promise<void> {
+    try {
+      await this.#resting.commit(rest);
+      if (this.#live === 0) this.#lookLater();
+    } catch (reason) {
+      this.#rejectAll(reason);
+    }
+  }
+
+  #lookLater(): void {
+    this.#stayed?.[Symbol.dispose]();
+    this.#stayed = this.#clock.at(this.#clock.now() + STAYS_MS, () => {
+      const rest = this.#asRest();
+      if (this.#resting.stays(rest)) this.#lookLater();
+      else void this.#unloadAll(rest);
+    });
+  }
+
+  async #unloadAll(rest: Rest): Promise<void> {
     this.#isUnloading = true;
     try {
-      await this.#unload(
-        wakeAt,
-        waiting.some(({ person }) => person),
-      );
+      await this.#resting.unload(rest);
     } catch (reason) {
       this.#isUnloading = false;
-      for (const one of this.#waiting) one.reject(reason);
+      this.#rejectAll(reason);
     }
+  }
+
+  #rejectAll(reason: unknown): void {
+    for (const one of this.#waiting) one.reject(reason);
   }
 }

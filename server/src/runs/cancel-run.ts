@@ -7,6 +7,6 @@ import type { Runs } from "./runs.ts";
 /** Commits `cancelled` at once, then its children's. Idempotent. Throws NOT_FOUND; CONFLICT when it completed or failed. */
 export async function cancelRun(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<Run> {
   const { run, changed } = await commitCancel(runs, organizationId, id);
-  if (changed) await afterEnd(runs, { ...run, limited: true });
+  if (changed) await afterEnd(runs, run);
   return run;
 }

@@ -4,24 +4,22 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import { Refusal } from "../lib/errors.ts";
 import { wakeNew } from "./admit-runs.ts";
 import { dueAt } from "./due.ts";
-import type { Child, ChildRequest } from "./execution.ts";
+import type { RunStatus } from "../storage/schema.ts";
+import type { ChildRequest } from "./execution.ts";
 import { Journal } from "./journal.ts";
+import type { Head } from "./loaded-run.ts";
 import { newHead, prepareRun } from "./new-run.ts";
-import { readWholeRun } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
 
 /**
- * Starts the child unless it is there already. What refuses it is an error of the workflow. `signal`: the parent's; who
- * cancelled it in this moment may not have seen the child.
+ * What refuses it is an error of the workflow. `signal`: the parent's; who cancelled it in this moment may not have seen
+ * the child.
  */
-export async function startChild(runs: Runs, request: ChildRequest, signal: AbortSignal): Promise<Child> {
-  const { parent, id } = request;
-  const existing = await readWholeRun(runs, parent.organizationId, id);
-  if (existing) return existing.run;
+export async function startChild(runs: Runs, request: ChildRequest, signal: AbortSignal): Promise<RunStatus> {
   try {
-    const child = await insertChild(runs, request);
+    const { status } = await insertChild(runs, request);
     if (signal.aborted) runs.mended = false;
-    return child;
+    return status;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "UNAVAILABLE") throw error;
     const fields =
@@ -31,7 +29,7 @@ export async function startChild(runs: Runs, request: ChildRequest, signal: Abor
   }
 }
 
-async function insertChild(runs: Runs, request: ChildRequest): Promise<Child> {
+async function insertChild(runs: Runs, request: ChildRequest): Promise<Head> {
   const { parent, id, namespace, name, version, input, awaits } = request;
   const agent = await findAgent(runs.agents, parent.organizationId, namespace, name);
   if (!agent) throw WorkflowError.of("configuration", `there is no agent ${namespace}/${name}`);

@@ -1,14 +1,15 @@
 /** Ends a run at once without its journal, whoever advances it, and aborts what is in flight here. */
 import { conflict, notFound } from "../lib/errors.ts";
 import type { ApprovalId, InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
-import type { Query } from "../storage/database.ts";
+import type { Query, Row } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { RUN_COLUMNS, runFromRow } from "./read-rows.ts";
 import type { Run, RunError } from "./run.ts";
 import { tellApproval, tellChanged, type Runs } from "./runs.ts";
 import { mayBecome, OPEN_STATUSES_SQL } from "./states.ts";
 
-type Ended = { run: Run; changed: boolean };
+/** `limited`: its agent has a limit of concurrent runs, one of which may begin now. */
+type Ended = { run: Run & { limited: boolean }; changed: boolean };
 type Ending = { status: "cancelled"; error: null } | { status: "failed"; error: RunError };
 
 /** `changed` is false when it was cancelled already. Throws NOT_FOUND; CONFLICT on a run that completed or failed. */
@@ -49,15 +50,17 @@ const isExecutor = async (query: Query, instanceId: InstanceId): Promise<boolean
  * The second statement must see the steps of a checkpoint that was committed meanwhile, so the row is locked first. What
  * is planned after it reads no whole partition: statistics may be missing, or older than a month's first rows.
  */
-async function lock(query: Query, month: string, organizationId: OrganizationId, id: RunId): Promise<Run> {
+async function lock(query: Query, month: string, organizationId: OrganizationId, id: RunId): Promise<Ended["run"]> {
   const [row] = await query(
-    `select ${RUN_COLUMNS}, set_config('enable_seqscan', 'off', true) from runs_${month}
+    `select ${RUN_COLUMNS}, limited, set_config('enable_seqscan', 'off', true) from runs_${month}
       where id = $1 and organization_id = $2 for update`,
     [id, organizationId],
   );
   if (!row) throw notFound("Run");
-  return runFromRow(row);
+  return endedFromRow(row);
 }
+
+const endedFromRow = (row: Row): Ended["run"] => ({ ...runFromRow(row), limited: row["limited"] });
 
 /** What a step's row must have, but for what changes. */
 const KEPT = "run_id, number, organization_id, key, name, kind, round, attempt";
@@ -74,7 +77,7 @@ async function end(
   id: RunId,
   now: Date,
   { status, error }: Ending,
-): Promise<{ run: Run; withdrawn: ApprovalId[] }> {
+): Promise<{ run: Ended["run"]; withdrawn: ApprovalId[] }> {
   const [row] = await query(
     `with open as (
        select ${KEPT}, row_number() over (order by number) as place from steps_${month}
@@ -96,8 +99,8 @@ async function end(
        update approvals set status = 'withdrawn', decided_at = $3
         where run_id = $1 and organization_id = $2 and status = 'open' and exists (select 1 from r)
        returning id)
-     select ${RUN_COLUMNS}, array(select id from a) as withdrawn from r`,
+     select ${RUN_COLUMNS}, limited, array(select id from a) as withdrawn from r`,
     [id, organizationId, now, status, error && JSON.stringify(error)],
   );
-  return { run: runFromRow(row!), withdrawn: row!["withdrawn"] as ApprovalId[] };
+  return { run: endedFromRow(row!), withdrawn: row!["withdrawn"] as ApprovalId[] };
 }

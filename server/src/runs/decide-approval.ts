@@ -31,7 +31,7 @@ export async function decideApproval(runs: Runs, caller: Caller, decision: Decis
   if (!decided) throw await tooLate(runs, approval);
   const { runId, organizationId } = decided;
   tellApproval(runs, organizationId, decided.id);
-  runs.loaded.get(runId)?.branches.knock();
+  runs.loaded.get(runId)?.branches.knock(decided.id);
   runs.engine.wake(runId, { organizationId });
   runs.notices.send({ kind: "wake", organizationId, id: runId });
   return decided;

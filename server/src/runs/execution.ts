@@ -6,6 +6,7 @@ import type { Expressions, Variables } from "../definition/expressions/expressio
 import type { Template } from "../definition/expressions/template.ts";
 import type { Plan } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
+import type { RunStatus } from "../storage/schema.ts";
 import type { Outcome } from "../engine/engine.ts";
 import { until, type Clock } from "../lib/clock.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
@@ -13,13 +14,14 @@ import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Charge } from "../lib/run-memory.ts";
 import type { Calls } from "../tasks/task.ts";
-import { Branches } from "./branches.ts";
+import { Branches, type Rest, type Wait } from "./branches.ts";
 import { AT_ONCE } from "./due.ts";
 import { LostRun, type Journal } from "./journal.ts";
 import { neededBytes, tooLarge } from "./memory.ts";
 import { asRunError, type Head } from "./loaded-run.ts";
 import type { WholeApproval, WholeRun } from "./run.ts";
 import type { Scope } from "./scope.ts";
+import type { Signals } from "./signals.ts";
 import type { Turns } from "./turns.ts";
 
 export type ExecutionParts = {
@@ -33,13 +35,16 @@ export type ExecutionParts = {
   turns: Turns;
   /** There was no memory for so many bytes of this run, which is unloaded for it: they are waited for before it is claimed. */
   turnedAway: (id: RunId, bytes: number) => void;
+  /** Other runs wait for memory. */
+  memoryWanted: () => boolean;
   /** What this process can ever hold of one run. */
   mostHeldBytes: number;
   /** The process is ending: no new step. */
   draining: () => boolean;
+  signals: Signals;
   readApproval: (organizationId: OrganizationId, id: ApprovalId) => Promise<WholeApproval | undefined>;
-  /** Starts a child unless it is there already. Throws WorkflowError. */
-  startChild: (request: ChildRequest, signal: AbortSignal) => Promise<Child>;
+  /** Starts a child. Throws WorkflowError. */
+  startChild: (request: ChildRequest, signal: AbortSignal) => Promise<RunStatus>;
   readRun: (organizationId: OrganizationId, id: RunId) => Promise<Child | undefined>;
   /** Called after the commit of the run's end. */
   ended: (journal: Journal) => void;
@@ -78,6 +83,9 @@ const TURN_MS = 30_000;
  */
 const SHORT_WAIT_MS = 200;
 const SHORT_TURN_MS = 500;
+/** A run of 100 steps stays in memory for two seconds when all of it waits, one of 10,000 for 200; a smaller one doesn't. */
+const REST_BYTES_PER_MS = 50;
+const LEAST_REST_BYTES = 100_000;
 /** A branch that there is no memory for looks again after so long, while others of its run go on. */
 const MEMORY_PAUSE_MS = 500;
 
@@ -109,7 +117,15 @@ export class Execution {
     this.#charge = options.charge;
     this.#startAndEndTogether = options.startAndEndTogether ?? false;
     this.#since = options.parts.clock.now();
-    this.branches = new Branches(options.parts.clock, (wakeAt, person) => this.#unload(wakeAt, person));
+    this.branches = new Branches(options.parts.clock, {
+      stays: (rest) => this.#stays(rest),
+      commit: ({ person }) => {
+        this.journal.head.status = person ? "paused" : "running";
+        return this.commit();
+      },
+      unload: ({ wakeAt, person }) => this.#unload(wakeAt, person),
+      goesOn: () => (this.journal.head.status = "running"),
+    });
   }
 
   now(): number {
@@ -162,7 +178,7 @@ export class Execution {
       if (needed > this.parts.mostHeldBytes) throw tooLarge(this.journal.heldBytes).at(reference);
       this.parts.turnedAway(this.journal.head.id, needed);
       if (this.branches.isAlone) await this.#unload(AT_ONCE, false);
-      await this.#wait(this.now() + MEMORY_PAUSE_MS, false, scope);
+      await this.#wait({ until: this.now() + MEMORY_PAUSE_MS, person: false, forMemory: true }, scope);
     }
   }
 
@@ -176,26 +192,40 @@ export class Execution {
     if (left <= 0) return;
     const hasTurn = left <= SHORT_WAIT_MS && Math.abs(now - this.#since) < SHORT_TURN_MS;
     if (left > LIMITS.waitInMemoryMs || this.parts.draining() || (this.#isContended && !hasTurn)) {
-      return this.#wait(time, false, scope);
+      return this.#wait({ until: time, person: false }, scope);
     }
     await this.commit();
     await until(this.parts.clock, time, scope.signal);
   }
 
-  /** Waits for a person, at most until `time`: the run is `paused` when every other branch waits too. */
-  waitForPerson(time: number | null, scope: Scope): Promise<void> {
-    return this.#wait(time, true, scope);
+  /** Waits for a decision, at most until `time`: the run is `paused` when every other branch waits too. */
+  waitForPerson(signal: ApprovalId, time: number | null, scope: Scope): Promise<void> {
+    return this.#wait({ signal, until: time, person: true }, scope);
   }
 
-  /** Waits for a signal, a child's end; returns when it may have come. */
-  waitForSignal(scope: Scope): Promise<void> {
-    return this.#wait(null, false, scope);
+  /** Waits for a child's end; returns when it may have come. */
+  waitForChild(signal: RunId, scope: Scope): Promise<void> {
+    return this.#wait({ signal, until: null, person: false }, scope);
   }
 
-  async #wait(time: number | null, person: boolean, scope: Scope): Promise<void> {
+  async #wait(wait: Wait, scope: Scope): Promise<void> {
     // Others go on: what this branch waits for must be seen meanwhile.
     if (!this.branches.isAlone) await this.commit();
-    await this.branches.wait({ until: time, person }, scope);
+    await this.branches.wait(wait, scope);
+    if (this.journal.isPaused) await this.commit();
+  }
+
+  /**
+   * A large run stays in memory while all of it waits, as long as nobody needs the room: what its next advance would read
+   * again is paid by the time between. So 10,000 waits in a row read what a few dozen read, not 10,000 times 10,000 steps.
+   */
+  #stays({ wakeAt, isForSignal, isForMemory, since }: Rest): boolean {
+    const { parts, journal } = this;
+    const mostMs = Math.min(LIMITS.restSeconds * 1_000, journal.heldBytes / REST_BYTES_PER_MS);
+    if (isForMemory || journal.heldBytes < LEAST_REST_BYTES || parts.draining()) return false;
+    if (this.#isContended || parts.memoryWanted()) return false;
+    const now = this.now();
+    return (isForSignal ? now - since : wakeAt! - now) < mostMs;
   }
 
   /** Commits, gives the claim back and frees the memory until `wakeAt`. */
@@ -210,7 +240,7 @@ export class Execution {
   /** Ends the run. */
   async finish(ending: { output: Json } | { error: WorkflowError }): Promise<Outcome> {
     const { journal } = this;
-    if (!journal.isStarted && !this.#startAndEndTogether) await this.commit();
+    if ((!journal.isStarted && !this.#startAndEndTogether) || journal.isPaused) await this.commit();
     const now = this.now();
     const { head } = journal;
     if ("error" in ending) {

@@ -19,7 +19,10 @@ export async function afterEnd(
   run: Pick<Head, "id" | "organizationId" | "agentId" | "parent" | "status" | "limited">,
 ): Promise<void> {
   try {
-    if (run.parent?.awaits) await wakeParent(runs, run.organizationId, run.parent.runId);
+    if (run.parent?.awaits) {
+      await wakeParent(runs, run.organizationId, run.parent.runId);
+      runs.loaded.get(run.parent.runId)?.branches.knock(run.id);
+    }
     if (run.status !== "completed") await cancelChildren(runs, run.organizationId, run.id);
     if (run.limited) await admitRuns(runs, run.organizationId, run.agentId);
   } catch (error) {
@@ -44,7 +47,6 @@ async function wakeParent(runs: Runs, organizationId: OrganizationId, id: RunId)
       where id = $1 and organization_id = $2 and status in (${OPEN_STATUSES_SQL})`,
     [id, organizationId],
   );
-  runs.loaded.get(id)?.branches.knock();
   runs.engine.wake(id, { organizationId });
   runs.notices.send({ kind: "wake", organizationId, id });
 }
@@ -61,7 +63,7 @@ async function cancelChildren(runs: Runs, organizationId: OrganizationId, id: Ru
 async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
   try {
     const { run, changed } = await commitCancel(runs, organizationId, id);
-    if (changed) await afterEnd(runs, { ...run, parent: null, limited: true });
+    if (changed) await afterEnd(runs, { ...run, parent: null });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
   }
@@ -73,7 +75,7 @@ async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: Ru
  */
 export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
   const parents = await runs.database.query(
-    `select p.id, p.organization_id from runs c join runs p on p.id = c.parent_run_id
+    `select distinct p.id, p.organization_id from runs c join runs p on p.id = c.parent_run_id
       where c.parent_awaits and c.parent_run_id is not null and c.finished_at >= $2
         and p.status in ('running', 'paused') and p.owner is null and (p.wake_at is null or p.wake_at > $1)`,
     [new Date(runs.clock.now()), since],

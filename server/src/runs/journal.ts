@@ -87,6 +87,11 @@ export class Journal {
     return this.#start === undefined;
   }
 
+  /** The run is `paused` in the database, or about to be. */
+  get isPaused(): boolean {
+    return this.#committedStatus === "paused";
+  }
+
   /** Resolves with the first commit; makes it when nothing has asked for one yet. */
   async started(now: number): Promise<void> {
     await (this.#firstWrite ?? this.commit(now));

@@ -8,6 +8,7 @@ import { evaluated } from "./evaluate.ts";
 import type { Child } from "./execution.ts";
 import type { Frame } from "./frame.ts";
 import { isFinal } from "./states.ts";
+import type { RunStatus } from "../storage/schema.ts";
 
 /**
  * The child's id is committed with this step before the child is started, so that a repeat starts no second one. Its
@@ -17,7 +18,8 @@ import { isFinal } from "./states.ts";
 export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>): Promise<Json> {
   const { execution, input, step, scope, variables } = frame;
   const { journal, parts } = execution;
-  if (step.state.childId === undefined) {
+  const isNew = step.state.childId === undefined;
+  if (isNew) {
     if ((journal.head.state.depth ?? 0) >= LIMITS.runDepth) {
       throw WorkflowError.of("runtime", `runs start runs at most ${LIMITS.runDepth} deep`);
     }
@@ -27,16 +29,21 @@ export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>)
     journal.touch(step);
   }
   await execution.commit();
-  const id = step.state.childId;
-  const request = { ...body, id, parent: journal.head, input: step.input! };
-  let child = await parts.startChild(request, execution.signal);
-  if (!body.awaits) return input;
-  while (!isFinal(child.status)) {
-    await execution.waitForSignal(scope);
-    const read = await parts.readRun(journal.head.organizationId, id);
-    if (!read) throw WorkflowError.of("runtime", `the run ${encodeId("run", id)} is not there any more`);
-    child = read;
+  const id = step.state.childId!;
+  const { organizationId } = journal.head;
+  const look = (): Promise<RunStatus | undefined> => parts.signals.children.add({ organizationId, id });
+  let status = isNew ? undefined : await look();
+  if (!status) {
+    const request = { ...body, id, parent: journal.head, input: step.input! };
+    status = await parts.startChild(request, execution.signal);
   }
+  if (!body.awaits) return input;
+  while (status && !isFinal(status)) {
+    await execution.waitForChild(id, scope);
+    status = await look();
+  }
+  const child = await parts.readRun(organizationId, id);
+  if (!child) throw WorkflowError.of("runtime", `the run ${encodeId("run", id)} is not there any more`);
   delete step.state.awaits;
   return outcomeOf(child);
 }

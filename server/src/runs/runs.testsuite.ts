@@ -8,7 +8,7 @@ import { createExpressions } from "../definition/expressions/expressions.ts";
 import { compileWorkflow } from "../definition/plan.ts";
 import { EmbeddedEngine } from "../engine/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
-import { realClock } from "../lib/clock.ts";
+import { realClock, type Clock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { Places } from "../lib/places.ts";
@@ -40,12 +40,11 @@ export const idle: Engine = {
 /** `engine`: instead of an embedded one that is started. */
 export async function openRuns(
   database: Database,
-  { answer = () => null, engine }: { answer?: Answer; engine?: Engine } = {},
+  { answer = () => null, engine, clock = realClock }: { answer?: Answer; engine?: Engine; clock?: Clock } = {},
 ): Promise<TestRuns> {
   const auth = openAuth(database);
   const { caller, project } = await makeWorld(auth);
   const expressions = createExpressions({ log: quiet });
-  const clock = realClock;
   const agents = createAgents({
     database,
     clock,
@@ -94,6 +93,22 @@ export async function openRuns(
       await expressions[Symbol.asyncDispose]();
       await auth[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** The same database, which notes each statement: its text, and how many rows it answered. */
+export function noting(database: Database): Database & { noted: { text: string; rows: number }[] } {
+  const noted: { text: string; rows: number }[] = [];
+  const note = async (text: string, rows: Promise<Row[]>): Promise<Row[]> => {
+    noted.push({ text, rows: (await rows).length });
+    return rows;
+  };
+  return {
+    ...database,
+    noted,
+    hot: (name, text, values) => note(text, database.hot(name, text, values)),
+    query: (text, values) => note(text, database.query(text, values)),
+    transaction: (work) => database.transaction((query) => work((text, values) => note(text, query(text, values)))),
   };
 }
 

@@ -15,6 +15,7 @@ import { createClaimer, type Claimer } from "./claim.ts";
 import { createMemory } from "./memory.ts";
 import type { Execution } from "./execution.ts";
 import type { Change, Head } from "./loaded-run.ts";
+import { createSignals, type Signals } from "./signals.ts";
 import { Turns } from "./turns.ts";
 import { createWriter, type Writer } from "./write.ts";
 
@@ -44,6 +45,7 @@ export type Begun = { follow(signal: AbortSignal): Promise<Outcome> };
 export type Runs = RunsOptions & {
   writer: Writer;
   claimer: Claimer;
+  signals: Signals;
   turns: Turns;
   /** What the runs in memory hold. */
   memory: RunMemory;
@@ -71,6 +73,7 @@ export const createRuns = (options: RunsOptions): Runs => ({
   ...options,
   writer: createWriter(options.database),
   claimer: createClaimer(options.database, options.instanceId, options.clock),
+  signals: createSignals(options.database),
   turns: new Turns(options.clock),
   memory: createMemory(),
   needs: new Map(),
@@ -110,6 +113,9 @@ export function tellApproval(runs: Telling, organizationId: OrganizationId, id: 
 
 /** Word from another process. */
 export function receive(runs: Runs, { kind, organizationId, id }: RunNotice): void {
+  // What a run in memory waits for: of its child only a cancel comes from there, all else is done by the executor.
+  if (kind === "approval" || kind === "cancelled")
+    for (const { branches } of runs.loaded.values()) branches.knock(id as ApprovalId | RunId);
   if (kind === "approval") return runs.approvals.publish(organizationId, id as ApprovalId);
   const runId = id as RunId;
   if (kind === "wake") return runs.engine.wake(runId, { organizationId });
