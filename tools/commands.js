@@ -1,5 +1,6 @@
 // The commands of package.json and of `npx autograph`, with what each needs before it can run.
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensureBuilt } from "./build.js";
 import { checkAll, checkStatic } from "./check.js";
@@ -91,13 +92,17 @@ const COMMANDS = {
     const file = args.includes("--hostile") ? "bench/soak-hostile.ts" : "bench/soak.ts";
     await become(node, [at(file), ...args]);
   },
-  /** Files to change, else those of tools/mutants/stryker.json. */
+  /** Files to change, else those of tools/mutants/stryker.json: one after the other, so that each asks only its own tests. */
   async mutants(node, args) {
-    const code = await run(node, [at("tools/mutants/record-answers.ts")], { env: environment(node) });
-    if (code !== 0) throw new Stop("jq's answers could not be recorded");
-    const files = args.length > 0 ? ["--mutate", args.join(",")] : [];
-    const stryker = at("node_modules/@stryker-mutator/core/bin/stryker.js");
-    await become(node, [stryker, "run", at("tools/mutants/stryker.json"), ...files]);
+    const config = at("tools/mutants/stryker.json");
+    const options = { env: environment(node) };
+    if ((await run(node, [at("tools/mutants/record-answers.ts")], options)) !== 0)
+      throw new Stop("jq's answers could not be recorded");
+    for (const file of args.length > 0 ? args : JSON.parse(readFileSync(config, "utf8")).mutate) {
+      const stryker = at("node_modules/@stryker-mutator/core/bin/stryker.js");
+      const code = await run(node, [stryker, "run", config, "--mutate", file], options);
+      if (code !== 0) process.exit(code);
+    }
   },
   async exec(node, [file, ...args]) {
     if (file === undefined) throw new Stop("exec needs a program");

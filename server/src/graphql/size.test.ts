@@ -36,6 +36,7 @@ const refusalOf = (text: string): string | undefined => {
     checkSize(parse(text));
     return undefined;
   } catch (error) {
+    expect(error).toMatchObject({ code: "QUERY_TOO_COMPLEX" });
     return (error as Error).message;
   }
 };
@@ -94,6 +95,12 @@ test("selections are counted to the last", () => {
   expect(refusalOf(`query A ${text(49)} query B { a }`)).toContain("5001 selections");
 });
 
+test("a fragment is looked at once, however often it is spread", () => {
+  const chain = repeat(50, (at) => `fragment F${at} on A { ...F${at + 1} ...F${at + 1} }`);
+  // The last has one, each before it twice what the next has and two; and the first spread.
+  expect(refusalOf(`{ ...F0 } ${chain} fragment F50 on A { a }`)).toContain(`${3 * 2 ** 50 - 1} selections`);
+});
+
 test("the standard introspection query may be as deep as it is", () => {
   expect(refusalOf(`{ __schema ${nested(40)} }`)).toBeUndefined();
   expect(refusalOf(`{ __schema { ${repeat(5_000, (at) => `a${at}`)} } }`)).toContain("5001 selections");
@@ -101,6 +108,8 @@ test("the standard introspection query may be as deep as it is", () => {
 
 test("what a validation refuses later is no reason to fail here", () => {
   expect(refusalOf("{ ...Nowhere }")).toBeUndefined();
+  expect(refusalOf(`{ ...Nowhere ...Nowhere ${"a ".repeat(LIMITS.queryRepeats + 1)} }`)).toContain("of one name");
+  expect(refusalOf(`{ ...Nowhere a ${nested(DEEP)} }`)).toContain(`${DEEP + 1} levels`);
   expect(refusalOf("type A { b: C } { a }")).toBeUndefined();
   expect(refusalOf("fragment F on A { a }")).toBeUndefined();
   expect(refusalOf("scalar A")).toBeUndefined();

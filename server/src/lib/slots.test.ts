@@ -67,4 +67,62 @@ describe("slots", () => {
     await settle();
     expect([granted, slots.tryTake(one), slots.tryTake(two)]).toEqual([[], false, true]);
   });
+
+  test("a slot that is given back is free again, also for its organization's share", async () => {
+    const slots = new Slots(4, 0.5);
+    expect([await slots.take(one), await slots.take(one, never), slots.tryTake(one)]).toEqual([true, true, false]);
+    slots.release(one);
+    expect([slots.tryTake(one), slots.tryTake(one)]).toEqual([true, false]);
+    expect([slots.tryTake(two), slots.tryTake(two), slots.tryTake(three)]).toEqual([true, true, false]);
+    for (const who of [one, one, two, two]) slots.release(who);
+    expect([one, one, one, two, two, three].map((who) => slots.tryTake(who))).toEqual([
+      true,
+      true,
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test("who has its share waits on, and the next organization has the slot", async () => {
+    const slots = new Slots(3, 0.5);
+    for (const who of [one, one, two]) slots.tryTake(who);
+    const granted: string[] = [];
+    // Without a signal.
+    void slots.take(one).then(() => granted.push("1"));
+    void slots.take(two).then(() => granted.push("2"));
+    slots.release(two);
+    await settle();
+    expect([granted, slots.contended]).toEqual([["2"], true]);
+    slots.release(one);
+    await settle();
+    expect([granted, slots.contended]).toEqual([["2", "1"], false]);
+  });
+
+  test("when the last of an organization gives up, nobody waits", async () => {
+    const slots = new Slots(1);
+    slots.tryTake(one);
+    const leaving = new AbortController();
+    const taken = slots.take(two, leaving.signal);
+    leaving.abort();
+    expect([await taken, slots.contended]).toEqual([false, false]);
+    slots.release(one);
+    expect(slots.tryTake(two)).toBe(true);
+  });
+
+  test("who gives up after it had its slot takes nobody else's place", async () => {
+    const slots = new Slots(1);
+    slots.tryTake(one);
+    const { granted, take } = queueing(slots);
+    const late = new AbortController();
+    take(two, "first", late.signal);
+    slots.release(one);
+    await settle();
+    take(two, "second");
+    late.abort();
+    slots.release(two);
+    await settle();
+    expect(granted).toEqual(["first", "second"]);
+  });
 });

@@ -37,19 +37,18 @@ export class Slots {
     if (this.tryTake(organizationId)) return Promise.resolve(true);
     return new Promise((resolve) => {
       const queue = this.#queues.get(organizationId) ?? [];
-      if (queue.length === 0) this.#queues.set(organizationId, queue);
+      this.#queues.set(organizationId, queue);
       const granted = (): void => {
         signal?.removeEventListener("abort", aborted);
         resolve(true);
       };
       const aborted = (): void => {
-        const index = queue.indexOf(granted);
-        if (index >= 0) queue.splice(index, 1);
+        queue.splice(queue.indexOf(granted), 1);
         if (queue.length === 0) this.#queues.delete(organizationId);
         resolve(false);
       };
       queue.push(granted);
-      signal?.addEventListener("abort", aborted, { once: true });
+      signal?.addEventListener("abort", aborted);
     });
   }
 

@@ -39,4 +39,5 @@ test("the longest delay bounds the jitter too, and only that of an exponential p
 test("a delay is whole milliseconds, and never longer than a run may last", () => {
   expect(delayBefore({ delay: 10, growth: exponential(1.26) }, 2, 0)).toBe(13);
   expect(delayBefore({ delay: 1_000, growth: exponential(10) }, 1_000, 0)).toBe(LONGEST_MS);
+  expect(delayBefore({ delay: 0, growth: exponential(10) }, 1_000, 0)).toBe(0);
 });

@@ -95,7 +95,6 @@ async function caught({ execution, step, ...frame }: Frame, rule: Catch, error: 
   if (delay === undefined) {
     if (rule.retry && !rule.block) throw error;
     state.caught = error.fields;
-    delete state.sent;
     execution.journal.touch(step);
     return;
   }
