@@ -9,9 +9,11 @@ import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts"
 import { realClock } from "../lib/clock.ts";
 import { newId, type InstanceId, type RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
+import { Places } from "../lib/places.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { EmbeddedEngine } from "./embedded.ts";
+import type { Outcome } from "./engine.ts";
 import { describeEngine, insertRun, manyPlaces, Process } from "./engine.testsuite.ts";
 
 const log = createLog("silent");
@@ -221,6 +223,34 @@ describe("after unclean stops", () => {
       return engine.begun.includes(stray!);
     });
   });
+});
+
+test("what found no place begins when there is one again, without a sweep", async () => {
+  const clock = testClock();
+  const places = new Places({ shared: 10, own: 1 });
+  const opened = Promise.withResolvers<void>();
+  const advance = async (): Promise<Outcome> => {
+    await opened.promise;
+    return { kind: "done" };
+  };
+  await using process = new Process(url, clock, { clock, places, advance }, (options) => {
+    return new EmbeddedEngine({ ...options, log });
+  });
+  await process.start();
+  const others = newId<"organization">();
+  for (let count = 0; count < 10; count++) places.take(others);
+  for (const organizationId of [newId<"organization">(), newId<"organization">()]) {
+    for (let count = 0; count < 8; count++) {
+      process.engine.wake(await insertRun(database, clock, { organizationId }), { organizationId });
+    }
+  }
+  await eventually(() => process.calls.length === 3);
+  // There is room for all of either now, and not for all of both.
+  for (let count = 0; count < 10; count++) places.release(others);
+  await eventually(() => process.calls.length > 10);
+  expect(process.calls.length).toBeLessThan(16);
+  opened.resolve();
+  await eventually(() => process.calls.length === 16);
 });
 
 describe("processes", () => {

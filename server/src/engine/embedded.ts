@@ -61,7 +61,7 @@ export class EmbeddedEngine implements Engine {
   #lookTimer: NodeJS.Timeout | undefined;
   /** By the monotonic clock. */
   #lookedAt = -Infinity;
-  /** Organizations whose runs found no place since the last look began: it may not have seen them. */
+  /** Organizations whose runs found no place since the last look began, or in it. */
   readonly #missed = new Set<OrganizationId>();
   #orphansAt = -Infinity;
   #carefulTime: Disposable | undefined;
@@ -279,6 +279,8 @@ export class EmbeddedEngine implements Engine {
       const current = this.#advancing.get(id);
       if (current) current.again = true;
       else if (places.tryTakeWaiting(organizationId)) this.#drive(id, organizationId);
+      // Others have what there was room for.
+      else this.#missed.add(organizationId);
     }
     const found = Map.groupBy(due, ({ organizationId }) => organizationId);
     for (const { organizationId, most } of wanted) {

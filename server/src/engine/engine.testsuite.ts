@@ -365,14 +365,18 @@ async function makeWorld(
 export async function insertRun(
   database: Database,
   clock: Clock,
-  { wakeAt = clock.now(), owner }: { wakeAt?: number; owner?: InstanceId } = {},
+  {
+    wakeAt = clock.now(),
+    owner,
+    organizationId = ORGANIZATION,
+  }: { wakeAt?: number; owner?: InstanceId; organizationId?: OrganizationId } = {},
 ): Promise<RunId> {
   const id = newId<"run">();
   await database.query(
     `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
        created_at, started_at, revision, progress, epoch, owner, wake_at, wake_seq)
      values ($1, $2, $2, $2, '1.0.0', 'running', 'user', $2, '{}', $3, $3, 1, 0, 1, $4, $5, 0)`,
-    [id, ORGANIZATION, new Date(clock.now()), owner ?? null, owner ? null : new Date(wakeAt)],
+    [id, organizationId, new Date(clock.now()), owner ?? null, owner ? null : new Date(wakeAt)],
   );
   return id;
 }
