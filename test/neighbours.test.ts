@@ -2,12 +2,11 @@
  * Twenty organizations with 2,000 runs each that hang in calls, more than a process advances at once, and a twenty-first
  * with single runs, waits and approvals: it does not notice them. The figures are printed by `npm run bench -- --only neighbours`.
  */
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { decodeId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { multiplyRuns, startDoor } from "./flood.ts";
 import { connectTo } from "./faults/audit.ts";
 import type { World } from "./server.ts";
 
@@ -16,6 +15,8 @@ const RUNS = 2_000;
 /** Ten times what is promised. */
 const DEADLINE_MS = 10_000;
 const WAIT_MS = 1_500;
+/** By then it is found what nobody told of. */
+const SWEEP_MS = 5_000;
 
 const DEFINITIONS = {
   hang: (url: string) => `do: [{hold: {call: http, with: {method: post, endpoint: '${url}'}}}]`,
@@ -23,21 +24,6 @@ const DEFINITIONS = {
   wait: () => `do: [{pause: {wait: {milliseconds: ${WAIT_MS}}}}, {after: {set: {a: 1}}}]`,
   ask: () => "do: [{ask: {call: approval:1.0.0@default, with: {question: Now?}}}, {after: {set: {a: 1}}}]",
 };
-
-/** Answers nobody. */
-async function startDoor(): Promise<{ url: string; calls(): number } & AsyncDisposable> {
-  let calls = 0;
-  const server = createServer(() => calls++).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    calls: () => calls,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
 
 async function publish(server: TestServer, world: World, name: keyof typeof DEFINITIONS, url = ""): Promise<string> {
   const definition = `document: {dsl: '1.0.3', namespace: test, name: ${name}, version: '1.0.0'}\n${DEFINITIONS[name](url)}`;
@@ -87,7 +73,7 @@ test("20 organizations with 2,000 hanging runs each delay no run, wait or decisi
     await server.data(START, { input: { agentId } }, world.apiKey);
   }
   const client = await connectTo(server);
-  await multiply(client, RUNS - 1);
+  await multiplyRuns(client, RUNS - 1);
   const neighbour = await server.organization("neighbour");
   const agents = {
     single: await publish(server, neighbour, "single"),
@@ -95,6 +81,7 @@ test("20 organizations with 2,000 hanging runs each delay no run, wait or decisi
     ask: await publish(server, neighbour, "ask"),
   };
   const { single, wait, approval } = canary(server, neighbour, agents);
+  await server.clock.advance(SWEEP_MS);
   // They are under way, as many as have a place: all of them hang, and most of the runs wait for them.
   await eventually(() => door.calls() > LIMITS.runsInMemory * 0.9, 60_000);
   const measured: number[] = [];
@@ -107,14 +94,70 @@ test("20 organizations with 2,000 hanging runs each delay no run, wait or decisi
   await client.end();
 }, 120_000);
 
-/** So many copies of each run, as their starts would have left them when no place was free. */
-const multiply = (client: Awaited<ReturnType<typeof connectTo>>, copies: number): Promise<unknown> =>
-  client.query(
-    `with columns as (select r.*, row_number() over (order by r.id, copy) as nth from runs r, generate_series(1, $1) copy)
-     insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
-       created_at, revision, progress, epoch, wake_at, wake_seq)
-     select overlay(id::text placing lpad(to_hex(nth), 12, '0') from 25)::uuid, organization_id, project_id, agent_id, version,
-       'pending', started_by_kind, started_by_id, input, created_at, 1, 0, 0, 'epoch', 0
-       from columns`,
-    [copies],
+test("of 4,000 runs whose calls are answered at once a fifth end before another organization's single run, two thirds before its eleventh", async () => {
+  await using door = await startDoor();
+  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  const agents: string[] = [];
+  for (const name of ["flood-1", "flood-2", "flood-3", "flood-4"]) {
+    const world = await server.organization(name);
+    const agentId = await publish(server, world, "hang", door.url);
+    await server.data(START, { input: { agentId } }, world.apiKey);
+    agents.push(decodeId("agent", agentId)!);
+  }
+  const client = await connectTo(server);
+  await multiplyRuns(client, 999);
+  const neighbour = await server.organization("neighbour");
+  const single = await publish(server, neighbour, "single");
+  const run = async (): Promise<void> => {
+    const { runAgent } = await server.data(START, { input: { agentId: single, wait: 30 } }, neighbour.apiKey);
+    expect(runAgent.status).toBe("completed");
+  };
+  const ended = async (): Promise<number> => {
+    const count = "select count(*)::int as ended from runs where agent_id = any ($1) and finished_at is not null";
+    return (await client.query(count, [agents])).rows[0].ended as number;
+  };
+  await run();
+  await server.clock.advance(SWEEP_MS);
+  await eventually(() => door.calls() > LIMITS.runsInMemory * 0.9, 60_000);
+  const since = performance.now();
+  door.open();
+  await run();
+  expect(await ended()).toBeLessThan(LIMITS.runsInMemory * 0.8);
+  for (let count = 0; count < 10; count++) await run();
+  expect(performance.now() - since).toBeLessThan(11 * DEADLINE_MS);
+  expect(await ended()).toBeLessThan(2_700);
+  await client.end();
+}, 120_000);
+
+test("behind 6,000 statements of one organization's six queries another's query is answered before the third of them", async () => {
+  await using server = await startTestServer();
+  const flood = await server.organization("flood");
+  const neighbour = await server.organization("neighbour");
+  for (const world of [flood, neighbour]) {
+    const input = { agentId: await publish(server, world, "single"), wait: 30 };
+    expect((await server.data(START, { input }, world.apiKey)).runAgent.status).toBe("completed");
+  }
+  const client = await connectTo(server);
+  await multiplyRuns(client, 99);
+  await client.query(
+    "update runs set status = 'cancelled', finished_at = created_at, wake_at = null where status = 'pending'",
   );
+  await client.end();
+  const steps = Array.from({ length: 10 }, (_, index) => `s${index}: steps(first: 1, after: ${index}) { name }`);
+  const many = `{ runs(first: 100) { nodes { ${steps.join(" ")} } } }`;
+  let answered = 0;
+  const first = Promise.withResolvers<void>();
+  const all = Array.from({ length: 6 }, async () => {
+    expect((await server.data(many, {}, flood.apiKey)).runs.nodes).toHaveLength(100);
+    answered++;
+    first.resolve();
+  });
+  // The others' are all waiting by then.
+  await first.promise;
+  const { runs } = await server.data("{ runs(first: 1) { nodes { steps { name } } } }", {}, neighbour.apiKey);
+  expect(runs.nodes).toHaveLength(1);
+  expect(answered).toBeLessThanOrEqual(2);
+  const t = performance.now();
+  await Promise.all(all);
+  process.stderr.write(`REST ${answered} ${Math.round(performance.now() - t)}\n`);
+}, 60_000);

@@ -43,9 +43,10 @@ export async function readDraftRows(
   organizationId: OrganizationId,
   ids: readonly AgentId[],
 ): Promise<Map<AgentId, string | null>> {
-  const rows = await query("select id, draft from agents where organization_id = $1 and id = any($2::uuid[])", [
+  const rows = await query(
+    "select id, draft from agents where organization_id = $1 and id = any($2::uuid[])",
+    [organizationId, ids],
     organizationId,
-    ids,
-  ]);
+  );
   return new Map(rows.map((row) => [row["id"] as AgentId, row["draft"] as string | null]));
 }

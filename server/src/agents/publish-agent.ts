@@ -32,7 +32,10 @@ export async function publishWorkflow(
   caller: Caller,
   request: PublishRequest & { workflow: Workflow },
 ): Promise<Agent> {
-  const agent = await agents.database.transaction((query) => publish(agents, query, caller, request));
+  const agent = await agents.database.transaction(
+    (query) => publish(agents, query, caller, request),
+    caller.organizationId,
+  );
   agents.cache.invalidate(agent.organizationId, agent.id);
   return agent;
 }

@@ -30,7 +30,10 @@ export async function saveAgentDraft(agents: Agents, caller: Caller, request: Sa
   const document = await readHead(request.definition);
   checkNamespace(document, project);
   if (owner) checkOwner(owner, request.projectId, document);
-  const agent = await agents.database.transaction((query) => save(agents, query, caller, request, document));
+  const agent = await agents.database.transaction(
+    (query) => save(agents, query, caller, request, document),
+    caller.organizationId,
+  );
   agents.cache.invalidate(agent.organizationId, agent.id);
   return agent;
 }

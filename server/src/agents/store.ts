@@ -36,10 +36,11 @@ export async function readAgentRow(
   organizationId: OrganizationId,
   id: AgentId,
 ): Promise<Agent | undefined> {
-  const [row] = await database.query(`select ${COLUMNS} from agents where organization_id = $1 and id = $2`, [
+  const [row] = await database.query(
+    `select ${COLUMNS} from agents where organization_id = $1 and id = $2`,
+    [organizationId, id],
     organizationId,
-    id,
-  ]);
+  );
   return row && agentOf(row);
 }
 
@@ -51,6 +52,7 @@ export async function readAgentRows(
   const rows = await database.query(
     `select ${COLUMNS} from agents where organization_id = $1 and id = any($2::uuid[])`,
     [organizationId, ids],
+    organizationId,
   );
   return rows.map(agentOf);
 }
@@ -66,6 +68,7 @@ export async function findAgentRow(
     `select ${COLUMNS} from agents where organization_id = $1 and handle = $3 and project_id = (
        select id from projects where organization_id = $1 and handle = $2)`,
     [organizationId, project, handle],
+    organizationId,
   );
   return row && agentOf(row);
 }
@@ -81,6 +84,7 @@ export async function listAgentRows(
       where organization_id = $1 and ($2::uuid is null or project_id = $2) and status <> 'archived'
       order by name, id limit $3`,
     [organizationId, projectId ?? null, most],
+    organizationId,
   );
   return rows.map(agentOf);
 }
@@ -100,6 +104,7 @@ export async function pageOfAgentRows(
         and ($3::uuid is null or project_id = $3) and ($4::text[] is null or status = any($4))
       order by id desc limit $5`,
     [organizationId, after ?? null, projectId ?? null, status ?? null, first + 1],
+    organizationId,
   );
   return rows.map(agentOf);
 }
@@ -118,6 +123,7 @@ export async function pageOfVersionRows(
           select created_at, version from agent_versions where organization_id = $1 and agent_id = $2 and version = $3))
       order by created_at desc, version desc limit $4`,
     [organizationId, agentId, after ?? null, first + 1],
+    organizationId,
   );
   return rows.map(versionOf);
 }
@@ -131,6 +137,7 @@ export async function readSource(
   const [row] = await query(
     "select source from agent_versions where organization_id = $1 and agent_id = $2 and version = $3",
     [organizationId, agentId, version],
+    organizationId,
   );
   return row?.source;
 }
@@ -215,6 +222,7 @@ export async function updateStatus(
     `update agents set status = $3, updated_at = $5
       where organization_id = $1 and id = $2 and (published_version is not null) = $4 returning ${COLUMNS}`,
     [agent.organizationId, agent.id, status, agent.publishedVersion !== null, new Date(now)],
+    agent.organizationId,
   );
   return row && agentOf(row);
 }

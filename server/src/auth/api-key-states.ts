@@ -85,6 +85,7 @@ async function readCaller(
        from api_keys k join users u on u.id = k.user_id
       where k.organization_id = $1 and k.id = $2 and k.revoked_at is null`,
     [organizationId, keyId],
+    organizationId,
   );
   if (!row) return undefined;
   return {

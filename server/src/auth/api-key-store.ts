@@ -55,6 +55,7 @@ export async function insertApiKey(database: Database, key: NewApiKey): Promise<
       key.expiresAt,
       key.most,
     ],
+    key.organizationId,
   );
   return row && keyOf(row);
 }
@@ -70,6 +71,7 @@ export async function pageOfApiKeys(
       where k.organization_id = $1 and ($2::uuid is null or k.id < $2)
       order by k.id desc limit $3`,
     [organizationId, after ?? null, first + 1],
+    organizationId,
   );
   return pageOf(rows.map(keyOf), first);
 }
@@ -82,6 +84,7 @@ export async function readApiKeyRow(
   const [row] = await database.query(
     `select ${COLUMNS} from api_keys k join users u on u.id = k.user_id where k.organization_id = $1 and k.id = $2`,
     [organizationId, id],
+    organizationId,
   );
   return row && keyOf(row);
 }
@@ -98,6 +101,7 @@ export async function revokeApiKeyRow(
        update api_keys set revoked_at = coalesce(revoked_at, $3) where organization_id = $1 and id = $2 returning *)
      select ${COLUMNS} from k join users u on u.id = k.user_id`,
     [organizationId, id, new Date(now)],
+    organizationId,
   );
   return row && keyOf(row);
 }

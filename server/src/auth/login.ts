@@ -74,6 +74,7 @@ async function readLogin(database: Database, email: string): Promise<Login | und
       order by m.organization_id is not distinct from u.last_organization_id desc, m.created_at, m.organization_id
       limit 1`,
     [email],
+    "strangers",
   );
   return row && { id: row.id, passwordHash: row.password_hash, organizationId: row.organization_id };
 }

@@ -86,7 +86,7 @@ describe("users", () => {
       code: "CONFLICT",
     });
     expect(await findUser(auth, "grace\u0000@example.com")).toBeUndefined();
-    expect(await userNames(auth, [made.id, newId()])).toEqual(new Map([[made.id, "Grace"]]));
+    expect(await userNames(auth, organizationId, [made.id, newId()])).toEqual(new Map([[made.id, "Grace"]]));
   });
 
   test("another organization's member is not there", async () => {

@@ -17,7 +17,7 @@ export const organizationOf = (row: Row): Organization => ({
 });
 
 export async function readOrganization(auth: Auth, id: OrganizationId): Promise<Organization | undefined> {
-  const [row] = await auth.database.query(`select ${COLUMNS} from organizations o where o.id = $1`, [id]);
+  const [row] = await auth.database.query(`select ${COLUMNS} from organizations o where o.id = $1`, [id], id);
   return row && organizationOf(row);
 }
 

@@ -28,6 +28,7 @@ export async function createProject(
      on conflict (organization_id, handle) do nothing
      returning id, handle, name, created_at`,
     [caller.organizationId, newId(), handle, tidyName(name), new Date(auth.clock.now())],
+    caller.organizationId,
   );
   if (!row) throw conflict(`there is already a project with the handle ${handle}`);
   return projectOf(row);
@@ -41,6 +42,7 @@ export async function listProjects(auth: Auth, caller: Caller, request: PageRequ
       where organization_id = $1 and ($2::uuid is null or id < $2)
       order by id desc limit $3`,
     [caller.organizationId, after ?? null, first + 1],
+    caller.organizationId,
   );
   return pageOf(rows.map(projectOf), first);
 }
@@ -53,6 +55,7 @@ export async function readProject(
   const [row] = await auth.database.query(
     "select id, handle, name, created_at from projects where organization_id = $1 and id = $2",
     [organizationId, id],
+    organizationId,
   );
   return row && projectOf(row);
 }
@@ -66,6 +69,7 @@ export async function readProjects(
   const rows = await auth.database.query(
     "select id, handle, name, created_at from projects where organization_id = $1 and id = any($2::uuid[])",
     [organizationId, ids],
+    organizationId,
   );
   return new Map(rows.map((row) => [row.id as ProjectId, projectOf(row)]));
 }

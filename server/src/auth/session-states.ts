@@ -56,6 +56,7 @@ async function readState(
        join members m on m.organization_id = s.organization_id and m.user_id = s.user_id
       where s.organization_id = $1 and s.id = $2 and s.revoked_at is null`,
     [organizationId, sessionId],
+    organizationId,
   );
   return row && { userId: row.user_id, userName: row.name, role: row.role };
 }

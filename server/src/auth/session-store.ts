@@ -29,6 +29,7 @@ export const insertSession = (database: Database, session: NewSession): Promise<
       new Date(session.now),
       new Date(session.now + REFRESH_LIFE_MS),
     ],
+    session.organizationId,
   );
 
 export type Rotation = {
@@ -101,8 +102,8 @@ export const revokeSession = (
   id: SessionId,
   now: number,
 ): Promise<unknown> =>
-  database.query("update sessions set revoked_at = $3 where organization_id = $1 and id = $2 and revoked_at is null", [
+  database.query(
+    "update sessions set revoked_at = $3 where organization_id = $1 and id = $2 and revoked_at is null",
+    [organizationId, id, new Date(now)],
     organizationId,
-    id,
-    new Date(now),
-  ]);
+  );

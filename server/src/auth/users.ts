@@ -29,7 +29,11 @@ export async function isEmpty(auth: Auth): Promise<boolean> {
 export async function findUser(auth: Auth, email: string): Promise<User | undefined> {
   const tidy = tidyName(email);
   if (!isEmail(tidy)) return undefined;
-  const [row] = await auth.database.query(`select ${COLUMNS} from users u where lower(u.email) = lower($1)`, [tidy]);
+  const [row] = await auth.database.query(
+    `select ${COLUMNS} from users u where lower(u.email) = lower($1)`,
+    [tidy],
+    "strangers",
+  );
   return row && userOf(row);
 }
 
@@ -43,13 +47,22 @@ export async function readMember(
     `select ${COLUMNS}, m.role from members m join users u on u.id = m.user_id
       where m.organization_id = $1 and m.user_id = $2`,
     [organizationId, id],
+    organizationId,
   );
   return row && { ...userOf(row), role: row.role };
 }
 
 /** Names by id, for who made something; also of those who left. Ask only for ids that came from the caller's own rows. */
-export async function userNames(auth: Auth, ids: readonly UserId[]): Promise<Map<UserId, string>> {
-  const rows = await auth.database.query("select id, name from users where id = any($1::uuid[])", [ids]);
+export async function userNames(
+  auth: Auth,
+  organizationId: OrganizationId,
+  ids: readonly UserId[],
+): Promise<Map<UserId, string>> {
+  const rows = await auth.database.query(
+    "select id, name from users where id = any($1::uuid[])",
+    [ids],
+    organizationId,
+  );
   return new Map(rows.map((row) => [row.id as UserId, row.name as string]));
 }
 
@@ -79,6 +92,7 @@ export async function createUser(auth: Auth, organizationId: OrganizationId, use
       user.role,
       new Date(auth.clock.now()),
     ],
+    organizationId,
   );
   if (!row) throw conflict("there is already a user with this e-mail");
   return userOf(row);

@@ -36,7 +36,7 @@ export function createLoaders(
     agent: batched("Agent", (ids) => readAgents(agents, signedIn(caller).organizationId, ids)),
     draft: batched("Agent", (ids) => readDrafts(agents, signedIn(caller).organizationId, ids)),
     project: batched("Project", (ids) => readProjects(auth, signedIn(caller).organizationId, ids)),
-    userName: batched("User", (ids) => userNames(auth, ids)),
+    userName: batched("User", (ids) => userNames(auth, signedIn(caller).organizationId, ids)),
     payload: payloads((keys) => readPayloads(runs, signedIn(caller).organizationId, keys)),
   };
 }

@@ -57,7 +57,12 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
       sockets ??= await (opening ??= open());
       // Given back with the answer, which the caller takes apart at once.
       using charge = bodies.open(request.organizationId);
-      return await call(sockets, checked, request, charge);
+      try {
+        return await call(sockets, checked, request, charge);
+      } finally {
+        const turn = request.turn?.();
+        if (turn) await turn;
+      }
     },
     async [Symbol.asyncDispose]() {
       disposed = true;

@@ -17,6 +17,8 @@ export type OutboundRequest = {
   signal: AbortSignal;
   /** For the whole call: waiting for a connection, redirects and reading included. */
   timeoutMs: number;
+  /** Asked when the answer or the error is there: it is given to the caller when this resolves, at once when it is undefined. */
+  turn?: () => Promise<void> | undefined;
 };
 
 /** A request that may be sent: header names in lower case, the URL without fragment. */

@@ -49,7 +49,7 @@ export async function admitRuns(runs: Admitting, organizationId: OrganizationId,
         [organizationId, agentId],
       );
       return query(ADMIT, [organizationId, agentId, new Date(runs.clock.now()), agent?.["concurrency_limit"] ?? null]);
-    });
+    }, organizationId);
     for (const row of admitted) wake(runs, organizationId, row["id"] as RunId);
   } catch (error) {
     runs.log.warn({ agent: agentId, reason: messageOf(error) }, "queued runs were not admitted; the next sweep does");

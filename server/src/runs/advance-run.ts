@@ -11,7 +11,7 @@ import { Execution, type ExecutionParts } from "./execution.ts";
 import { execute } from "./interpreter.ts";
 import { afterEnd, cancelLeft } from "./families.ts";
 import { Journal, LostRun, type JournalOptions } from "./journal.ts";
-import { asRunError } from "./loaded-run.ts";
+import { asRunError, type Head } from "./loaded-run.ts";
 import { LEAST_HELD_BYTES, neededBytes, remember, tooLarge } from "./memory.ts";
 import { readWholeApproval, readWholeRun } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
@@ -60,7 +60,7 @@ async function advanceInMemory(
   using charge = runs.memory.open(organizationId);
   if (!(await charge.hold(runs.needs.get(runId) ?? LEAST_HELD_BYTES, signal))) return { kind: "lost" };
   runs.needs.delete(runId);
-  return await advanceClaimed(runs, runId, charge, signal);
+  return await advanceClaimed(runs, { id: runId, organizationId }, charge, signal);
 }
 
 /** It is claimed, and there is no room for it: again when there is. One that there never will be room for fails. */
@@ -72,8 +72,14 @@ async function turnAway(runs: Runs, { head, heldBytes }: Claimed): Promise<Outco
   return { kind: "yield" };
 }
 
-async function advanceClaimed(runs: Runs, runId: RunId, charge: Charge, signal: AbortSignal): Promise<Outcome> {
-  const claimed = runs.draining ? undefined : await runs.claimer.add(runId);
+async function advanceClaimed(
+  runs: Runs,
+  run: Pick<Head, "id" | "organizationId">,
+  charge: Charge,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { id: runId } = run;
+  const claimed = runs.draining ? undefined : await runs.claimer.add(run);
   if (!claimed) {
     // It may have ended in a commit whose answer was lost: nobody else tells those who watch it.
     runs.hub.publish(runId, "changed");

@@ -29,11 +29,14 @@ export async function runCall(frame: Frame, body: Extract<Body, { is: "call" }>)
   }
   await execution.commit();
   const authentication = body.authentication && (await evaluated(execution, body.authentication, input, variables));
+  const turn = execution.turn();
+  if (turn) await turn;
   scope.signal.throwIfAborted();
   const output = await call.perform(step.input as JsonObject, {
     organizationId: journal.head.organizationId,
     idempotencyKey: idempotencyKeyOf(journal.head.id, step.key),
     signal: scope.signal,
+    turn: () => execution.turn(),
     authentication,
   });
   delete step.state.sent;

@@ -22,23 +22,26 @@ export type Claimed = {
   blamed: number;
 };
 /** Undefined: nothing to do for it now, or not ours to take. */
-export type Claimer = { add(runId: RunId): Promise<Claimed | undefined> };
+export type Claimer = { add(run: Wanted): Promise<Claimed | undefined> };
+type Wanted = Pick<Head, "id" | "organizationId">;
 
 export const createClaimer = (database: Database, instanceId: InstanceId, clock: Clock): Claimer =>
-  new Batch<RunId, Claimed | undefined>({
-    id: (runId) => runId,
+  new Batch<Wanted, Claimed | undefined>({
+    id: ({ id }) => id,
+    organizationId: ({ organizationId }) => organizationId,
     bytes: () => 4_000,
-    write: (runIds) => claimAll(database, instanceId, clock.now(), runIds),
+    write: (wanted) => claimAll(database, instanceId, clock.now(), wanted),
   });
 
 async function claimAll(
   database: Database,
   instanceId: InstanceId,
   now: number,
-  runIds: RunId[],
+  wanted: Wanted[],
 ): Promise<(Claimed | undefined)[]> {
   const claimed = new Map<RunId, Claimed>();
-  for (const [month, ids] of Map.groupBy(runIds, (runId) => partitionOf(database, runId))) {
+  for (const [month, group] of Map.groupBy(wanted, ({ id }) => partitionOf(database, id))) {
+    const ids = group.map(({ id }) => id);
     const rows = await claimRows(database, month, instanceId, now, ids);
     for (const row of rows) {
       const { id, blamed, held_bytes: heldBytes } = row;
@@ -51,7 +54,7 @@ async function claimAll(
       rows.filter((row) => isReadAtOnce(row["held_bytes"])),
     );
   }
-  return runIds.map((runId) => claimed.get(runId));
+  return wanted.map(({ id }) => claimed.get(id));
 }
 
 const claimRows = (
@@ -91,6 +94,7 @@ export async function readWhole(
   const [row] = await database.query(
     `select input, state from runs_${partitionOf(database, head.id)} where id = $1 and organization_id = $2 and epoch = $3`,
     [head.id, head.organizationId, head.epoch],
+    head.organizationId,
   );
   if (!row) return undefined;
   head.input = row["input"] as Head["input"];
@@ -104,6 +108,7 @@ export async function unclaim(database: Database, { id, organizationId, epoch }:
     `update runs_${partitionOf(database, id)} set owner = null, wake_at = ${AT_ONCE_SQL}
       where id = $1 and organization_id = $2 and epoch = $3`,
     [id, organizationId, epoch],
+    organizationId,
   );
 }
 
@@ -136,6 +141,7 @@ export async function readJournalSteps(
     `select ${JOURNAL_COLUMNS} from steps_${partitionOf(database, id)}
       where run_id = $1 and organization_id = $2 order by number`,
     [id, organizationId],
+    organizationId,
   );
   return rows.map(journalStepFromRow);
 }

@@ -33,7 +33,7 @@ async function commitEnd(runs: Runs, organizationId: OrganizationId, id: RunId, 
     if (ending.status === "failed" && !(await isExecutor(query, runs.instanceId)))
       return { run: before, changed: false, withdrawn: [] };
     return { ...(await end(query, month, organizationId, id, now, ending)), changed: true };
-  });
+  }, organizationId);
   if (ended.changed) {
     runs.engine.interrupt(id);
     tellChanged(runs, organizationId, id);

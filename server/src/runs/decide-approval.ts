@@ -85,6 +85,7 @@ async function decide(
       comment ?? null,
       answer === undefined ? null : JSON.stringify(answer),
     ],
+    caller.organizationId,
   );
   return row && approvalFromRow(row);
 }

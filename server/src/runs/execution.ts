@@ -154,12 +154,17 @@ export class Execution {
     }
   }
 
+  /** Undefined: the run may have the thread at once. */
+  turn(): Promise<void> | undefined {
+    return this.parts.turns.next(this.journal.head.organizationId);
+  }
+
   /**
    * Between two steps: lets others have the thread, and the place when this run has had its turn; ends what a timeout has
    * ended; writes down what has gathered. `reference`: the step that comes next.
    */
   async breathe(scope: Scope, reference: string): Promise<void> {
-    const turn = this.parts.turns.next(this.journal.head.organizationId);
+    const turn = this.turn();
     if (turn) await turn;
     scope.signal.throwIfAborted();
     if (this.journal.isFull) {

@@ -46,6 +46,7 @@ async function wakeParent(runs: Runs, organizationId: OrganizationId, id: RunId)
     `update runs_${partitionOf(runs.database, id)} set wake_seq = wake_seq + 1, wake_at = ${AT_ONCE_SQL}
       where id = $1 and organization_id = $2 and status in (${OPEN_STATUSES_SQL})`,
     [id, organizationId],
+    organizationId,
   );
   runs.engine.wake(id, { organizationId });
   runs.notices.send({ kind: "wake", organizationId, id });
@@ -55,6 +56,7 @@ async function cancelChildren(runs: Runs, organizationId: OrganizationId, id: Ru
   const rows = await runs.database.query(
     `select id from runs where parent_run_id = $1 and organization_id = $2 and parent_awaits and status in (${OPEN_STATUSES_SQL})`,
     [id, organizationId],
+    organizationId,
   );
   for (const row of rows) await cancelRelative(runs, organizationId, row["id"] as RunId);
 }

@@ -44,11 +44,13 @@ async function start(body: string, until: RunStatus): Promise<RunId> {
 /** Nothing happens by itself any more: a sweep of the engine would take up what a test holds or leaves due. */
 const stopEngine = (): PromiseLike<void> => opened.runs.engine[Symbol.asyncDispose]();
 
+const owned = (id: RunId) => ({ id, organizationId: opened.caller.organizationId });
+
 /** Takes the run as an advance does. */
 async function claim(id: RunId): Promise<Journal> {
   await stopEngine();
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(opened.runs.clock.now())]);
-  const claimed = await opened.runs.claimer.add(id);
+  const claimed = await opened.runs.claimer.add(owned(id));
   return new Journal({ ...claimed!, writer: opened.runs.writer, published: () => {} });
 }
 
@@ -136,9 +138,9 @@ test("a process that does not execute claims nothing, whatever it is told", asyn
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(now)]);
   const before = await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id]);
   const another = createClaimer(database, newId<"instance">(), opened.runs.clock);
-  expect(await another.add(id)).toBeUndefined();
+  expect(await another.add(owned(id))).toBeUndefined();
   expect(await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id])).toEqual(before);
-  expect(await opened.runs.claimer.add(id)).toBeDefined();
+  expect(await opened.runs.claimer.add(owned(id))).toBeDefined();
 });
 
 test("a decision that comes too late wakes nobody", async () => {

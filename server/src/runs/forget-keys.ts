@@ -27,6 +27,7 @@ export async function forgetKey(
   await database.query(
     "delete from idempotency_keys where organization_id = $1 and agent_id = $2 and key = $3 and created_at < $4",
     [organizationId, agentId, key, oldest(clock.now())],
+    organizationId,
   );
 }
 

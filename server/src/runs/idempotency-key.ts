@@ -60,6 +60,7 @@ async function readKey(
     `select run_id, encode(body_hash, 'hex') as body_hash from idempotency_keys
       where organization_id = $1 and agent_id = $2 and key = $3`,
     [organizationId, agentId, text],
+    organizationId,
   );
   return row as { run_id: RunId; body_hash: string } | undefined;
 }

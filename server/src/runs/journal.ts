@@ -285,6 +285,7 @@ export class Journal {
     const held_bytes = Math.min(MOST_INT4, Math.ceil(this.#heldBytes));
     const write: Write = {
       runId: head.id,
+      organizationId: head.organizationId,
       steps: rows,
       attempts: this.#attempts,
       approvals: this.#newApprovals,

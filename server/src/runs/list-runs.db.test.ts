@@ -187,8 +187,8 @@ test("a list by one thing reads the index that has it, whatever the statistics",
   const plans: string[] = [];
   const explaining: Database = {
     ...database,
-    hot: async (...statement) => {
-      plans.push(await planOf(database, ...statement));
+    hot: async (name, text, values) => {
+      plans.push(await planOf(database, name, text, values));
       return [];
     },
   };

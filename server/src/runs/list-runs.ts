@@ -43,7 +43,7 @@ async function read(
   const { organizationId, filter, limit } = wanted;
   if (filter.status?.length === 0) return [];
   const planned = plannedList(organizationId, filter, range, limit);
-  if (planned) return database.hot(planned.name, planned.text, planned.values);
+  if (planned) return database.hot(planned.name, planned.text, planned.values, organizationId);
   const newest = Math.min(clock.now(), timeOfId(range.before as RunId));
   const boundary = leastId(startOfMonth(newest, 1 - NEWEST_MONTHS));
   if (boundary <= range.least) return readRange(database, wanted, range);
@@ -77,6 +77,7 @@ function readRange(
   return database.query(
     `select ${RUN_COLUMNS} from runs where ${conditions.join(" and ")} order by id desc limit ${limit}`,
     values,
+    organizationId,
   );
 }
 

@@ -54,6 +54,7 @@ async function readGroup(
        from unnest(${arrays}) with ordinality as wanted (${columns.join(", ")}, place)
        join ${table}${month} p on p.organization_id = $1 and ${joined}`,
     [organizationId, ...columns.map((_, index) => keys.map((key) => partsOf(key)[index]))],
+    organizationId,
   );
   return rows.flatMap((row) => (row["text"] === null ? [] : [[row["place"] - 1, row["text"]]]));
 }

@@ -33,6 +33,7 @@ export async function readRun(
     `run_${month}`,
     `select ${RUN_COLUMNS} from runs_${month} where id = $1 and organization_id = $2`,
     [id, organizationId],
+    organizationId,
   );
   return row && runFromRow(row);
 }
@@ -48,6 +49,7 @@ export async function readWholeRun(
     `whole_run_${month}`,
     `select ${WHOLE_RUN_COLUMNS}, state, held_bytes from runs_${month} where id = $1 and organization_id = $2`,
     [id, organizationId],
+    organizationId,
   );
   return (
     row && { run: wholeRunFromRow(row), state: (row["state"] as RunState | null) ?? {}, heldBytes: row["held_bytes"] }
@@ -66,6 +68,7 @@ export async function listSteps(
     `select ${STEP_COLUMNS} from steps_${month}
       where run_id = $1 and organization_id = $2 and number > $3 order by number limit $4`,
     [id, organizationId, page.after ?? 0, page.first + 1],
+    organizationId,
   );
   return pageOf(rows.map(stepFromRow), page.first);
 }
@@ -83,6 +86,7 @@ export async function listStepsAfter(
     `select ${STEP_COLUMNS} from steps_${month}
       where run_id = $1 and organization_id = $2 and revision > $3 order by revision limit $4`,
     [id, organizationId, revision, most],
+    organizationId,
   );
   return rows.map(stepFromRow);
 }
@@ -114,6 +118,7 @@ function readAttempts(runs: Runs, step: Step, { first, after }: { first: number;
     `select attempt, status, started_at, finished_at, ${payloadColumn("error")} from attempts_${month}
       where run_id = $1 and number = $2 and organization_id = $3 and attempt > $4 order by attempt limit $5`,
     [step.runId, step.number, step.organizationId, after, first],
+    step.organizationId,
   );
 }
 
@@ -134,6 +139,7 @@ export async function readApproval(
   const [row] = await runs.database.query(
     `select ${APPROVAL_COLUMNS} from approvals where organization_id = $1 and id = $2`,
     [organizationId, id],
+    organizationId,
   );
   return row && approvalFromRow(row);
 }
@@ -147,6 +153,7 @@ export async function readWholeApproval(
   const [row] = await runs.database.query(
     `select ${WHOLE_APPROVAL_COLUMNS} from approvals where organization_id = $1 and id = $2`,
     [organizationId, id],
+    organizationId,
   );
   return row && wholeApprovalFromRow(row);
 }
@@ -176,6 +183,7 @@ export async function listApprovals(
   const rows = await runs.database.query(
     `select ${APPROVAL_COLUMNS} from approvals where organization_id = $1${conditions} order by id desc limit ${first + 1}`,
     values,
+    organizationId,
   );
   return pageOf(rows.map(approvalFromRow), first);
 }

@@ -25,7 +25,7 @@ export async function setAgentLimit(
     if (!changed) throw notFound("Agent");
     if (concurrency !== null) await limitRuns(query, organizationId, agentId);
     return changed;
-  });
+  }, organizationId);
   runs.agents.cache.invalidate(organizationId, agentId);
   if (concurrency !== null) limitLoaded(runs, agentId);
   await admitRuns(runs, organizationId, agentId);

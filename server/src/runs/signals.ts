@@ -21,6 +21,7 @@ export const createSignals = (database: Database): Signals => ({
 function look<Id extends string, Status>(read: (asked: Asked<Id>[]) => Promise<Row[]>): Look<Id, Status> {
   return new Batch<Asked<Id>, Status | undefined>({
     id: ({ id }) => id,
+    organizationId: ({ organizationId }) => organizationId,
     bytes: () => 0,
     async write(asked) {
       const rows = await read(asked);

@@ -51,6 +51,27 @@ test("organizations take turns, so that one's fifty runs do not hold up another'
   expect(ended.indexOf("single")).toBe(0);
 });
 
+test("beside 20 organizations with 50 runs each a single one of three short steps ends within two rounds", async () => {
+  const steer = steered();
+  const short = async (of: OrganizationId, steps: number): Promise<void> => {
+    for (let step = 0; step < steps; step++) {
+      await (steer.turns.next(of) ?? Promise.resolve());
+      steer.pass(0.05);
+    }
+  };
+  const flood = Array.from({ length: 20 }, () => newId<"organization">()).flatMap((of) =>
+    Array.from({ length: 50 }, () => short(of, 20)),
+  );
+  // They have used up this round.
+  steer.pass(5);
+  const single = { hasEnded: false };
+  void short(newId<"organization">(), 3).then(() => (single.hasEnded = true));
+  await immediately();
+  await immediately();
+  expect(single.hasEnded).toBe(true);
+  await Promise.all(flood);
+});
+
 test("a run goes on at once when none had the thread in this round", async () => {
   const { turns, pass } = steered();
   const of = newId<"organization">();

@@ -1,6 +1,7 @@
 /**
  * All runs share one thread: in each round of the event loop they have it for 5 ms together, then what came from outside
- * is looked at. Those that have more to evaluate go on one a round, by turns of their organizations.
+ * is looked at. Who comes later waits, and organizations take turns: one step of each, as many as the next rounds' 5 ms have
+ * room for.
  */
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -19,13 +20,13 @@ export class Turns {
 
   /** Undefined: it may go on at once. Else it resolves when its turn has come. */
   next(organizationId: OrganizationId): Promise<void> | undefined {
-    const now = this.#clock.now();
     if (this.#since === undefined) {
-      this.#since = now;
-      setImmediate(() => this.#round());
+      this.#since = this.#clock.now();
+      setImmediate(this.#round);
       return undefined;
     }
-    if (Math.abs(now - this.#since) < ROUND_MS) return undefined;
+    // Not past those who wait: there is always somebody who comes from outside.
+    if (this.#waiting.size === 0 && this.#hasTime) return undefined;
     return new Promise((resolve) => {
       const line = this.#waiting.get(organizationId);
       if (line) line.push(resolve);
@@ -33,17 +34,32 @@ export class Turns {
     });
   }
 
-  #round(): void {
+  get #hasTime(): boolean {
+    return Math.abs(this.#clock.now() - this.#since!) < ROUND_MS;
+  }
+
+  readonly #round = (): void => {
     this.#since = undefined;
+    if (this.#waiting.size === 0) return;
+    this.#since = this.#clock.now();
+    setImmediate(this.#round);
+    this.#serve();
+  };
+
+  #serve(): void {
     for (const [organizationId, line] of this.#waiting) {
       const resolve = line.shift()!;
       // To the end, behind all others.
       this.#waiting.delete(organizationId);
       if (line.length > 0) this.#waiting.set(organizationId, line);
-      this.#since = this.#clock.now();
-      setImmediate(() => this.#round());
       resolve();
+      // A tick comes when all that follows from it at once is done.
+      queueMicrotask(() => process.nextTick(this.#serveMore));
       return;
     }
   }
+
+  readonly #serveMore = (): void => {
+    if (this.#since !== undefined && this.#hasTime) this.#serve();
+  };
 }

@@ -7,12 +7,13 @@ import { Batch } from "../storage/batch.ts";
 import type { Database } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { RowSet } from "../storage/unnest.ts";
-import type { RunId } from "../lib/ids.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { ApprovalRow, ApprovalChange, AttemptRow, StartRow, StepWrite, UpdateRow } from "./rows.ts";
 
 /** All that one run commits at once: a start or an update, and the rows that go with it. */
 export type Write = {
   runId: RunId;
+  organizationId: OrganizationId;
   start?: StartRow;
   update?: UpdateRow;
   steps: StepWrite[];
@@ -36,6 +37,7 @@ export type Writer = { add(write: Write): Promise<Written> };
 export const createWriter = (database: Database): Writer =>
   new Batch<Write, Written>({
     id: (write) => write.runId,
+    organizationId: (write) => write.organizationId,
     bytes: (write) => write.bytes,
     write: (writes) => writeAll(database, writes),
   });

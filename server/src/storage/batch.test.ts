@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Batch } from "./batch.ts";
 
-type Item = { id: string; bytes?: number };
+type Item = { id: string; bytes?: number; of?: string };
 type Write = { ids: string[]; answer: (error?: unknown) => void };
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -12,6 +13,7 @@ function held(): { writes: Write[]; batch: Batch<Item, string> } {
   const writes: Write[] = [];
   const batch = new Batch<Item, string>({
     id: (item) => item.id,
+    organizationId: (item) => (item.of ?? "one") as OrganizationId,
     bytes: (item) => item.bytes ?? 1,
     write: (items) =>
       new Promise((resolve, reject) => {
@@ -28,6 +30,7 @@ function immediate(fails: (ids: string[], call: number) => unknown): { calls: st
   const calls: string[][] = [];
   const batch = new Batch<Item, string>({
     id: (item) => item.id,
+    organizationId: (item) => (item.of ?? "one") as OrganizationId,
     bytes: () => 1,
     write: async (items) => {
       const ids = items.map((item) => item.id);
@@ -93,6 +96,50 @@ describe("what is written together", () => {
       await nextTick();
     }
     expect(writes.map((write) => write.ids)).toEqual([["a", "b"], ["c"], ["d"]]);
+    await Promise.all(results);
+  });
+});
+
+describe("organizations take turns", () => {
+  test("behind 1,000 items of one another's are in the next write, as many of each", async () => {
+    const { writes, batch } = held();
+    const results = Array.from({ length: 1_000 }, (_, index) => batch.add({ id: `many-${index}`, of: "many" }));
+    await nextTick();
+    for (const id of ["single-0", "single-1"]) results.push(batch.add({ id, of: "single" }));
+    const few = Array.from({ length: 200 }, (_, index) => batch.add({ id: `some-${index}`, of: "some" }));
+    for (let next = 0; next < writes.length; next++) {
+      writes[next]!.answer();
+      await nextTick();
+      await nextTick();
+    }
+    const of = (write: Write): Record<string, number> =>
+      Object.fromEntries(
+        ["many", "single", "some"].map((name) => [name, write.ids.filter((id) => id.startsWith(name)).length]),
+      );
+    // The first two were under way.
+    expect(writes.slice(2, 4).map(of)).toEqual([
+      { many: 127, single: 2, some: 127 },
+      { many: 183, single: 0, some: 73 },
+    ]);
+    expect(await Promise.all(results)).toHaveLength(1_002);
+    expect(await Promise.all(few)).toHaveLength(200);
+  });
+
+  test("an item that finds no room any more is the first of the next write", async () => {
+    const { writes, batch } = held();
+    const big = LIMITS.batchBytes / 2;
+    const add = (id: string, bytes: number) => batch.add({ id, bytes, of: id[0]! });
+    const results = [add("a1", big), add("a2", big), add("b1", big), add("b2", 1), add("c1", 1)];
+    await nextTick();
+    for (const next of [0, 1]) {
+      writes[next]!.answer();
+      await nextTick();
+      await nextTick();
+    }
+    expect(writes.map(({ ids }) => ids)).toEqual([
+      ["a1", "b1"],
+      ["a2", "b2", "c1"],
+    ]);
     await Promise.all(results);
   });
 });

@@ -1,7 +1,9 @@
 /**
  * Group commit: everything added in one tick of the event loop becomes one write, so that many callers share one
- * commit's fsync. Two writes are in flight at most; while they are, items gather for the next.
+ * commit's fsync. Two writes are in flight at most; while they are, items gather for the next, and organizations take
+ * turns in it: behind another's thousand items a single one is in the next write.
  */
+import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isDeadlock, isUnavailable } from "./pg-errors.ts";
 
@@ -10,6 +12,8 @@ export type BatchOptions<Item, Result> = {
   write: (items: Item[]) => Promise<Result[]>;
   /** Rows are sorted by it, so that two writes lock rows in the same order. */
   id: (item: Item) => string;
+  /** Whose turn it takes. */
+  organizationId: (item: Item) => OrganizationId;
   bytes: (item: Item) => number;
   /** Writes in flight at most; 2 when left out. */
   inFlight?: number;
@@ -31,7 +35,9 @@ const DEADLOCK_REPEATS = 3;
 export class Batch<Item, Result> {
   readonly #options: BatchOptions<Item, Result>;
   readonly #most: number;
-  #waiting: Entry<Item, Result>[] = [];
+  /** In the order of their turns. */
+  readonly #queues = new Map<OrganizationId, Entry<Item, Result>[]>();
+  #waiting = 0;
   #inFlight = 0;
   #scheduled = false;
 
@@ -43,7 +49,12 @@ export class Batch<Item, Result> {
   /** Resolves when the write that has the item is committed; rejects with the item's own error. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, id: this.#options.id(item), bytes: this.#options.bytes(item), resolve, reject });
+      const { id, bytes, organizationId } = this.#options;
+      const entry = { item, id: id(item), bytes: bytes(item), resolve, reject };
+      const queue = this.#queues.get(organizationId(item));
+      if (queue) queue.push(entry);
+      else this.#queues.set(organizationId(item), [entry]);
+      this.#waiting++;
       this.#schedule();
     });
   }
@@ -58,19 +69,23 @@ export class Batch<Item, Result> {
   }
 
   #isWorthAWrite(): boolean {
-    return this.#inFlight < this.#most && this.#waiting.length >= (this.#inFlight === 0 ? 1 : WORTH_A_WRITE);
+    return this.#inFlight < this.#most && this.#waiting >= (this.#inFlight === 0 ? 1 : WORTH_A_WRITE);
   }
 
-  /** The longest head of the queue within both limits, at least one item. */
+  /** One of each organization, then the second ones, and so on within both limits; at least one item. */
   #take(): Entry<Item, Result>[] {
+    const taken: Entry<Item, Result>[] = [];
     let bytes = 0;
-    let count = 0;
-    for (const entry of this.#waiting) {
-      bytes += entry.bytes;
-      if (count > 0 && (count === LIMITS.batchRows || bytes > LIMITS.batchBytes)) break;
-      count++;
+    // A map's iteration comes to what is put behind its end meanwhile: round after round.
+    for (const [organizationId, queue] of this.#queues) {
+      bytes += queue[0]!.bytes;
+      if (taken.length > 0 && (taken.length === LIMITS.batchRows || bytes > LIMITS.batchBytes)) break;
+      taken.push(queue.shift()!);
+      this.#queues.delete(organizationId);
+      if (queue.length > 0) this.#queues.set(organizationId, queue);
     }
-    return this.#waiting.splice(0, count).toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+    this.#waiting -= taken.length;
+    return taken.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
   }
 
   async #flush(entries: Entry<Item, Result>[]): Promise<void> {

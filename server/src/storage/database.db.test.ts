@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startProxy } from "../../../test/faults/proxy.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { newId, type OrganizationId } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { isUnavailable } from "./pg-errors.ts";
@@ -163,3 +164,23 @@ test("a server that is not there is unavailable", async () => {
   expect(isUnavailable(await absent.query("select 1").catch((error: unknown) => error))).toBe(true);
   await absent[Symbol.asyncDispose]();
 });
+
+test.each(["hot", "query", "transaction"] as const)(
+  "%s: behind 300 statements of one organization another's comes next, and the product's own waits for none of them",
+  async (kind) => {
+    const text = "select pg_sleep(0.005)";
+    const ask = (whose?: OrganizationId): Promise<unknown> =>
+      kind === "hot"
+        ? database.hot("sleep", text, [], whose)
+        : kind === "query"
+          ? database.query(text, [], whose)
+          : database.transaction((query) => query(text), whose);
+    const [one, another] = [newId<"organization">(), newId<"organization">()];
+    let done = 0;
+    const all = Array.from({ length: 300 }, () => ask(one).then(() => done++));
+    await Promise.all([ask(another), ask()]);
+    expect(done).toBeLessThan(30);
+    await Promise.all(all);
+    expect(done).toBe(300);
+  },
+);

@@ -7,6 +7,7 @@ import pg from "pg";
 import { messageOf } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { codeOf } from "./pg-errors.ts";
+import { createPoolTurns, type Whose } from "./pool-turns.ts";
 import type { Tables } from "./schema.ts";
 import { endWhenSilent } from "./silence.ts";
 
@@ -18,17 +19,18 @@ export type Connection = Pick<
 
 /** A row as an object by column name; its types are stated where the statement is written. */
 export type Row = Record<string, any>;
-export type Query = (text: string, values?: unknown[]) => Promise<Row[]>;
+/** `whose`: whose turn it takes (`pool-turns.ts`); without it it is the product's own. In a transaction it has its turn. */
+export type Query = (text: string, values?: unknown[], whose?: Whose) => Promise<Row[]>;
 
 export type Database = {
   /** Ordinary queries and lists, on the list pool. */
   kysely: Kysely<Tables>;
   /** A named statement, prepared once per connection of the hot pool and run by its generic plan. The name stands for the text. */
-  hot(name: string, text: string, values: unknown[]): Promise<Row[]>;
+  hot(name: string, text: string, values: unknown[], whose?: Whose): Promise<Row[]>;
   /** On the list pool, planned with its values. */
   query: Query;
   /** One short transaction on the list pool; rolled back when `work` throws. */
-  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>;
+  transaction<Result>(work: (query: Query) => Promise<Result>, whose?: Whose): Promise<Result>;
   /**
    * A connected client outside the pools (locks, LISTEN). Its errors and its end come as its events; the caller ends it.
    * With `silentMs` it ends by itself when a statement gets no answer for so long.
@@ -50,6 +52,8 @@ export type DatabaseOptions = {
   listConnections?: number;
 };
 
+/** Of each pool. */
+const CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Idle backends cost about 5 MB each: all but one of a pool are closed after this. */
 const IDLE_TIMEOUT_MS = 30_000;
@@ -140,8 +144,11 @@ async function inTransaction<Result>(pool: pg.Pool, work: (query: Query) => Prom
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const hotPool = createPool(options, options.hotConnections ?? 4, HOT_SESSION);
-  const listPool = createPool(options, options.listConnections ?? 4, LIST_SESSION);
+  const { hotConnections = CONNECTIONS, listConnections = CONNECTIONS } = options;
+  const hotPool = createPool(options, hotConnections, HOT_SESSION);
+  const listPool = createPool(options, listConnections, LIST_SESSION);
+  const hotTurns = createPoolTurns(hotConnections);
+  const listTurns = createPoolTurns(listConnections);
   const clients = new Set<pg.Client>();
 
   const dedicated = async (silentMs?: number): Promise<pg.Client> => {
@@ -155,15 +162,18 @@ export function openDatabase(options: DatabaseOptions): Database {
     return client;
   };
 
+  const hot = (name: string, text: string, values: unknown[]): Promise<Row[]> =>
+    runNamed(hotPool, name, text, values).catch((error: unknown) => {
+      if (!isStalePlan(error)) throw error;
+      return runNamed(hotPool, name, text, values);
+    });
+
   return {
     kysely: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: listPool }) }),
-    hot: (name, text, values) =>
-      runNamed(hotPool, name, text, values).catch((error: unknown) => {
-        if (!isStalePlan(error)) throw error;
-        return runNamed(hotPool, name, text, values);
-      }),
-    query: async (text, values) => (await listPool.query<Row>(text, values ?? [])).rows,
-    transaction: (work) => inTransaction(listPool, work),
+    hot: (name, text, values, whose) =>
+      whose === undefined ? hot(name, text, values) : hotTurns(whose, () => hot(name, text, values)),
+    query: (text, values, whose) => listTurns(whose, async () => (await listPool.query<Row>(text, values ?? [])).rows),
+    transaction: (work, whose) => listTurns(whose, () => inTransaction(listPool, work)),
     dedicated,
     connection: options.connection,
     isEmbedded: options.isEmbedded,

@@ -78,6 +78,7 @@ async function send(outbound: Outbound, request: JsonObject, context: CallContex
       ...(body === undefined ? {} : { body }),
       redirect: request["redirect"] === true,
       signal: context.signal,
+      turn: context.turn,
       timeoutMs: TIMEOUT_MS,
     });
   } catch (error) {

@@ -8,6 +8,8 @@ export type CallContext = {
   idempotencyKey: string;
   /** Aborts when the run is cancelled or a timeout ends the task. */
   signal: AbortSignal;
+  /** Asked when the answer is there, before it is taken apart: a thousand may be answered at once. */
+  turn: () => Promise<void> | undefined;
   /** Evaluated anew for each attempt: it may hold secrets and is never kept. */
   authentication: Json | undefined;
 };

@@ -1,0 +1,51 @@
+/** Many runs at once, and what they call: it answers nobody until the door is opened, then all of them at once. */
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Door = {
+  url: string;
+  /** How many have come. */
+  calls(): number;
+  open(): void;
+} & AsyncDisposable;
+
+export async function startDoor(): Promise<Door> {
+  const waiting: ServerResponse[] = [];
+  let isOpen = false;
+  let calls = 0;
+  const server = createServer((request, response) => {
+    calls++;
+    request.resume();
+    if (isOpen) response.end();
+    else waiting.push(response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls: () => calls,
+    open: () => {
+      isOpen = true;
+      for (const response of waiting) response.end();
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** So many copies of each run, as their starts would have left them when no place was free. */
+export const multiplyRuns = (
+  client: { query(text: string, values: unknown[]): Promise<unknown> },
+  copies: number,
+): Promise<unknown> =>
+  client.query(
+    `with copies as (select r.*, row_number() over (order by r.id, copy) as nth from runs r, generate_series(1, $1) copy)
+     insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
+       created_at, revision, progress, epoch, wake_at, wake_seq)
+     select overlay(id::text placing lpad(to_hex(nth), 12, '0') from 25)::uuid, organization_id, project_id, agent_id,
+       version, 'pending', started_by_kind, started_by_id, input, created_at, 1, 0, 0, 'epoch', 0
+       from copies`,
+    [copies],
+  );
