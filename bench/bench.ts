@@ -3,10 +3,11 @@
  * folders and on free ports; ends within a quarter of an hour.
  *
  *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,growth   some of it
+ *     --case 'cancel|retry'   of growth only what this matches
  *     --quick     one short round: to see that it works, not for figures
  *     --profile   where the server's CPU goes during `three`, 16 at once; with `--only call` during that
  *
- * A full run writes results/<date>.json and the table in README.md.
+ * A full run writes results/<date>.json and the table in README.md; all of growth writes its own table there.
  */
 import { parseArgs } from "node:util";
 import { tableOf } from "./figures.ts";
@@ -27,7 +28,7 @@ import { makeWorld } from "./world.ts";
 const FULL: Effort = { rounds: 3, togetherMs: 5_000, aloneMs: 3_000, warmUpMs: 6_000 };
 const QUICK: Effort = { rounds: 1, togetherMs: 2_000, aloneMs: 1_000, warmUpMs: 1_000 };
 const LONGEST_MS = 15 * 60_000;
-const LONGEST_GROWTH_MS = 30 * 60_000;
+const LONGEST_GROWTH_MS = 40 * 60_000;
 
 const SPEED = { three: measureThree, call: measureCall, start: measureStarts };
 const ONCE = {
@@ -40,25 +41,30 @@ const ONCE = {
   subscribers: measureSubscribers,
   resume: measureResume,
   neighbours: measureNeighbours,
-  growth: measureGrowth,
 };
-type Part = keyof typeof SPEED | keyof typeof ONCE;
-const PARTS = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];
+type Part = keyof typeof SPEED | keyof typeof ONCE | "growth";
+const USUAL = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];
 /** `growth` takes longer than all others together, and is asked for by its name. */
-const USUAL = PARTS.filter((part) => part !== "growth");
+const PARTS = [...USUAL, "growth"];
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`);
 
-type Options = { only: Part[]; quick: boolean; profile: boolean };
+type Options = { only: Part[]; case?: string; quick: boolean; profile: boolean };
 
 function readOptions(): Options {
   const { values } = parseArgs({
-    options: { only: { type: "string" }, quick: { type: "boolean" }, profile: { type: "boolean" } },
+    options: {
+      only: { type: "string" },
+      case: { type: "string" },
+      quick: { type: "boolean" },
+      profile: { type: "boolean" },
+    },
   });
   const only = (values.only?.split(",") ?? USUAL) as Part[];
   const unknown = only.find((part) => !PARTS.includes(part));
   if (unknown !== undefined) throw new Error(`--only takes ${PARTS.join(", ")}; not ${unknown}`);
-  return { only, quick: values.quick ?? false, profile: values.profile ?? false };
+  const { case: wanted, quick = false, profile = false } = values;
+  return { only, quick, profile, ...(wanted !== undefined && { case: wanted }) };
 }
 
 /** What needs server and floor side by side. */
@@ -77,7 +83,7 @@ async function measureSpeed(parts: Part[], effort: Effort, generator: Generator,
   return measured;
 }
 
-async function measureAll({ only, quick }: Options): Promise<Measured[]> {
+async function measureAll({ only, quick, ...options }: Options): Promise<Measured[]> {
   await using sink = await startSinkProcess();
   await using generator = startGenerator();
   const measured: Measured[] = [];
@@ -85,6 +91,11 @@ async function measureAll({ only, quick }: Options): Promise<Measured[]> {
     if (!only.includes(part)) continue;
     say(part);
     measured.push(await ONCE[part](generator, sink.url, quick));
+  }
+  if (only.includes("growth")) {
+    const growth = await measureGrowth(sink.url, quick, new RegExp(options.case ?? ""));
+    if (!quick && options.case === undefined) writeReadme("growth", `${aboutLine(machine())}\n\n${growth.table!}`);
+    measured.push(growth);
   }
   return [...(await measureSpeed(only, quick ? QUICK : FULL, generator, sink.url)), ...measured];
 }
