@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cli, cliJson, startCli } from "./cli-process.ts";
+import { cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, post, startTestServer } from "./client.ts";
 import { startTestPostgres } from "./postgres.ts";
 
@@ -69,7 +69,7 @@ describe("with no server", () => {
 describe("beside the running server", () => {
   test("organizations, their plans and users' passwords", async () => {
     await using server = await startTestServer({ fresh: true });
-    const env = { DATA_DIR: server.dataFolder };
+    const env = settingsOf(server);
     const owner = await cliJson<any>(["setup"], {
       env: { ...env, ADMIN_EMAIL: "ada@example.org", ADMIN_PASSWORD: "a long password" },
     });

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { beside, cli, cliJson, startCli } from "./cli-process.ts";
+import { beside, cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { freePort } from "./postgres.ts";
 
@@ -219,7 +219,7 @@ describe("the server and the credential", () => {
     expect(await refusal("adds", "n=1", "--url", `${server.url}/elsewhere`)).toMatch(
       /is no Autograph server|nothing at this path/,
     );
-    const { code, stderr } = await cli(["run", "adds"], { env: { DATA_DIR: server.dataFolder } });
+    const { code, stderr } = await cli(["run", "adds"], { env: settingsOf(server) });
     expect([code, stderr]).toEqual([1, expect.stringContaining("no API key: set AUTOGRAPH_API_KEY")]);
   });
 

@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { isAlive, readPidFile } from "../server/src/storage/postmaster.ts";
-import { cli, startCli } from "./cli-process.ts";
+import { cli, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, startTestServer } from "./client.ts";
 
 const folders = (): string[] => readdirSync(os.tmpdir()).filter((name) => name.startsWith("autograph-demo-"));
@@ -48,7 +48,7 @@ test("plays the main job on a server of its own, and leaves nothing behind", asy
 
 test("plays it on the running server, in an organization of its own", async () => {
   await using server = await startTestServer();
-  const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: { DATA_DIR: server.dataFolder } });
+  const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: settingsOf(server) });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain(`Autograph at ${server.url}\n`);
   expectInOrder(stdout, PARTS);
@@ -57,7 +57,7 @@ test("plays it on the running server, in an organization of its own", async () =
 
 test("leaves a server alone that waits for its first owner", async () => {
   await using server = await startTestServer({ fresh: true });
-  const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: { DATA_DIR: server.dataFolder } });
+  const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: settingsOf(server) });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^Starting a server in a temporary folder …\nAutograph at http/);
   expect(stdout).not.toContain(server.url);
@@ -65,7 +65,7 @@ test("leaves a server alone that waits for its first owner", async () => {
 
 test("with --json each thing that happened is a line", async () => {
   await using server = await startTestServer();
-  const { stdout } = await cli(["demo", "--pause", "0", "--json"], { env: { DATA_DIR: server.dataFolder } });
+  const { stdout } = await cli(["demo", "--pause", "0", "--json"], { env: settingsOf(server) });
   const names = stdout
     .trim()
     .split("\n")

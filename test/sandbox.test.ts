@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cli, type Ended } from "./cli-process.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { cli, settingsOf, type Ended } from "./cli-process.ts";
+import { eventually, ON_OPERATORS, startTestServer, type TestServer } from "./client.ts";
 import { startTestPostgres } from "./postgres.ts";
 import { startSink, type Sink } from "./sink.ts";
 
@@ -33,12 +33,14 @@ let made: Ended;
 let sandbox: Sandbox;
 
 const sandboxOf = (of: TestServer, args: string[], env: Record<string, string> = {}): Promise<Ended> =>
-  cli(["sandbox", "--json", ...args], { env: { DATA_DIR: of.dataFolder, ...env } });
+  cli(["sandbox", "--json", ...args], { env: { ...settingsOf(of), ...env } });
 
 beforeAll(async () => {
   server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
   sink = await startSink();
-  made = await sandboxOf(server, ["--sink", `${sink.url}/refuse/1`]);
+  // Beside an operator's database the command sees its own settings alone.
+  const env = server.isEmbedded ? {} : { OUTBOUND_ALLOW: "127.0.0.1/32" };
+  made = await sandboxOf(server, ["--sink", `${sink.url}/refuse/1`], env);
   sandbox = JSON.parse(made.stdout) as Sandbox;
 });
 afterAll(async () => {
@@ -214,7 +216,9 @@ describe("call", () => {
 });
 
 describe("what it says and refuses", () => {
-  test("a server without OUTBOUND_ALLOW for a loopback sink", async () => {
+  test("a server without OUTBOUND_ALLOW for a loopback sink", async (context) => {
+    // Only the data folder tells what a server was started with.
+    context.skip(!server.isEmbedded, ON_OPERATORS);
     await using guarded = await startTestServer();
     const { code, stdout, stderr } = await sandboxOf(guarded, ["--sink", sink.url], { OUTBOUND_ALLOW: "127.0.0.1/32" });
     expect(code).toBe(0);
@@ -227,12 +231,16 @@ describe("what it says and refuses", () => {
 
   test("a public server, unless it is forced", async () => {
     await using open = await startTestServer({ env: { PUBLIC_URL: "https://agents.example.org" } });
-    for (const env of [{}, { PUBLIC_URL: "https://agents.example.org" }]) {
+    const own = { PUBLIC_URL: "https://agents.example.org" };
+    for (const env of open.isEmbedded ? [{}, own] : [own]) {
       const { code, stdout, stderr } = await sandboxOf(open, [], env);
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toMatch(/^autograph: https:\/\/agents\.example\.org is not a loopback address.*--force.*\n$/);
     }
-    expect(await sandboxOf(open, ["--force"])).toMatchObject({ code: 0, stdout: expect.stringContaining("apiKey2") });
+    expect(await sandboxOf(open, ["--force"], open.isEmbedded ? {} : own)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("apiKey2"),
+    });
   });
 
   test("a sink that is no URL", async () => {

@@ -2,6 +2,7 @@
 import path from "node:path";
 import { readPidFile, type PidFile } from "../../server/src/storage/postmaster.ts";
 import { eventually, type TestServer } from "../client.ts";
+import { connectTo } from "./audit.ts";
 import { childrenOf, killAll, titleOf } from "./processes.ts";
 import type { Random } from "./random.ts";
 
@@ -28,6 +29,16 @@ export async function killPostmaster(server: Killed): Promise<void> {
     const now = readPidFile(clusterOf(server));
     return now !== undefined && now.pid !== before.pid && now.status === "ready";
   }, 30_000);
+}
+
+/** One of the server's sessions, as an operator ends it or a failover does. */
+export async function endSession(server: Pick<TestServer, "dataFolder" | "databaseUrl">): Promise<void> {
+  const client = await connectTo(server);
+  await client.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() order by random() limit 1`,
+  );
+  await client.end();
 }
 
 /** PostgreSQL ends every other session too, as memory that they share may be torn; resolves when they have ended. */
