@@ -97,6 +97,24 @@ describe("runs", () => {
     expect(run.last).toEqual({ nodes: [{ number: 3 }], pageInfo: { hasNextPage: false } });
   });
 
+  test("a page of steps has 1 to 1,000, one of their connection 1 to 200, one of attempts 1 to 1,000", async () => {
+    const id = await start(server, agents.three, { n: 1 });
+    await until(id, "completed");
+    const answered = async (list: string, first: number): Promise<string> => {
+      const query = `{ run(id: "${id}") { ${list.replace("?", `(first: ${first})`)} } }`;
+      const { errors } = await server.graphql(query);
+      return errors?.[0]!.extensions.code ?? "answered";
+    };
+    for (const [list, most] of [
+      ["steps? { number }", 1_000],
+      ["stepsConnection? { nodes { number } }", 200],
+      ["steps(first: 1) { attempts? { number } }", 1_000],
+    ] as const) {
+      const answers = await Promise.all([0, 1, most, most + 1].map((first) => answered(list, first)));
+      expect(answers, list).toEqual(["BAD_USER_INPUT", "answered", "answered", "BAD_USER_INPUT"]);
+    }
+  });
+
   test("a failed run says why, and where", async () => {
     const { runAgent: run } = await server.data(
       `mutation { runAgent(input: {agentId: "${agents.failing}", wait: 10}) { status output error { type status title detail instance step } steps { number status error { type step } } } }`,

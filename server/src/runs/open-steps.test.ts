@@ -41,6 +41,7 @@ test("the lowest number that runs, and the lowest that is paused", () => {
     step(1, "all#1"),
     step(4, "all#1/late#1", "paused"),
     step(3, "all#1/early#1", "paused"),
+    step(5, "all#1/last#1", "paused"),
     step(2, "all#1/call#1"),
   );
   expect([open.lowest("running"), open.lowest("paused")]).toEqual([1, 3]);

@@ -85,3 +85,13 @@ test("a run goes on at once when none had the thread in this round", async () =>
   await immediately();
   expect(turns.next(of)).toBeUndefined();
 });
+
+test("a clock that is set back ends the round: who comes next waits for a turn", () => {
+  const { turns, pass } = steered();
+  const of = newId<"organization">();
+  expect(turns.next(of)).toBeUndefined();
+  pass(-4);
+  expect(turns.next(of)).toBeUndefined();
+  pass(-3_600_000);
+  expect(turns.next(of)).toBeInstanceOf(Promise);
+});

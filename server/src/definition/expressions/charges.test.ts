@@ -173,10 +173,12 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     undefined,
     { "short text": 2, "long text": 10877, "text of digits": 1877, "text to escape": 1252 },
   ],
+  ["ascii_upcase?", undefined, { "long text": 19877 }],
   [
     "tonumber?",
     undefined,
     {
+      "text of digits": 1875,
       "list of numbers": 20103,
       "list of fractions": 69103,
       "list of texts": 15103,

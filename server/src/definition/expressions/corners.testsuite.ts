@@ -330,6 +330,7 @@ export const CORNERS: [string, Json][] = [
   ["tojson", { a: [1, { b: null }], c: '\u007f"\\\n\u2028é' }],
   ["tojson", ["a\u007fb\u007f"]],
   ["tojson", { "\u007f": 1 }],
+  ...[1e16, 1e17, -1e17, 0.00001, 9_999_999_999_999_998].map((data): [string, Json] => [". * 1 | tostring", data]),
   // JavaScript puts keys that are numbers first.
   ...["1", "01", "0", "00", "4294967295", "12345678901", "1a", "-1", "", "a1"].flatMap((key): [string, Json][] => [
     ["[.[]]", JSON.parse(`{"${key}": 1, "a": 2}`) as Json],

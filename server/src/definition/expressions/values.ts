@@ -53,7 +53,8 @@ function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const shared = Math.min(left.length, right.length);
   let at = 0;
-  while (at < shared && left.charCodeAt(at) === right.charCodeAt(at)) at++;
+  // They differ, at the end of one at the latest.
+  while (left.charCodeAt(at) === right.charCodeAt(at)) at++;
   spend(2 + (at >> 3));
   if (at === shared) return left.length - right.length;
   return scalarRank(left.charCodeAt(at)) - scalarRank(right.charCodeAt(at));
@@ -121,7 +122,7 @@ function quoted(text: string): string {
   const json = JSON.stringify(text);
   // What had to be escaped costs more.
   spend(json.length > text.length + 2 ? json.length >> 2 : 0);
-  return json.includes("\u007f") ? json.replaceAll("\u007f", String.raw`\u007f`) : json;
+  return json.replaceAll("\u007f", String.raw`\u007f`);
 }
 
 /**
@@ -142,15 +143,14 @@ const SHOWN_CHARACTERS = 64;
 
 /** `string ("abc")`, cut as in jq's messages: at most 29 bytes of JSON, the closing bracket or quote kept. */
 export function described(value: Json): string {
-  const isLong = typeof value === "string" && value.length > SHOWN_CHARACTERS;
-  const text = toText(isLong ? value.slice(0, SHOWN_CHARACTERS) : value);
+  const text = toText(typeof value === "string" ? value.slice(0, SHOWN_CHARACTERS) : value);
   return `${typeName(value)} (${cut(text)})`;
 }
 
 function cut(text: string): string {
   if (Buffer.byteLength(text) <= SHOWN_BYTES) return text;
-  const last = text.at(-1)!;
-  const close = '"]}'.includes(last) ? last : "";
+  // Only texts, lists and objects are so long.
+  const close = text.at(-1)!;
   const room = SHOWN_BYTES - 3 - close.length;
   let kept = "";
   let bytes = 0;
