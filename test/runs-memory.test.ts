@@ -10,22 +10,34 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
 import { agentOf } from "./runs.ts";
 
 const small = (heapMegabytes: number): Promise<TestServer> =>
   startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32", NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}` } });
 
+type Door = { url: string; waiting(): number; calls(): number; open(): void } & AsyncDisposable;
+
 /** Answers nobody until it is opened. */
-async function startDoor(): Promise<{ url: string; open(): void } & AsyncDisposable> {
+async function startDoor(answer = ""): Promise<Door> {
   const waiting: ServerResponse[] = [];
+  let calls = 0;
   let isOpen = false;
-  const server = createServer((_, response) => void (isOpen ? response.end() : waiting.push(response)));
+  const end = (response: ServerResponse): void =>
+    void response.setHeader("content-type", answer ? "application/json" : "text/plain").end(answer);
+  const server = createServer((_, response) => {
+    calls++;
+    if (isOpen) end(response);
+    else waiting.push(response);
+  });
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    waiting: () => waiting.length,
+    calls: () => calls,
     open: () => {
       isOpen = true;
-      for (const response of waiting) response.end();
+      for (const response of waiting) end(response);
     },
     [Symbol.asyncDispose]: async () => {
       server.close();
@@ -104,7 +116,7 @@ do:
   expect(longest.run).toBeLessThan(10 * 1_000);
 }, 300_000);
 
-test("16 runs that keep 30 results of 600 kB each all complete within a heap of 300 MB", async () => {
+test("16 runs of an `each` with 90 items of 200 kB, all at a time, all complete within a heap of 300 MB", async () => {
   await using server = await small(300);
   const canary = await startCanary(server);
   const agentId = await agentOf(
@@ -114,14 +126,14 @@ do:
 - spread:
     call: each:1.0.0@default
     with:
-      in: '\${ [range(30)] }'
+      in: '\${ [range(90)] }'
       item: number
-      concurrency: 10
-      do: [{pause: {wait: PT0.02S}}, {big: {set: {x: '\${ $workflow.input | tostring }'}}}]
+      concurrency: 90
+      do: [{big: {set: {x: '\${ $workflow.input | tostring }'}}}]
     output: {as: '\${ .[29].x | length }'}
 `,
   );
-  for (let count = 0; count < 16; count++) await start(server, agentId, { x: "x".repeat(600_000) });
+  for (let count = 0; count < 16; count++) await start(server, agentId, { x: "x".repeat(200_000) });
   const ended = await untilAllEnd(server, agentId);
   expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(16).fill("completed"));
   const longest = await canary.stop();
@@ -130,12 +142,42 @@ do:
   expect(longest.run).toBeLessThan(10 * 1_000);
 }, 300_000);
 
-test("1,000 children with inputs of 200 kB all complete within a heap of 300 MB", async () => {
+test("10 runs whose 10 calls each are answered at once, with 6 MB as values, all complete within 512 MB, and call once", async () => {
+  await using door = await startDoor(JSON.stringify(Array.from({ length: 100_000 }, () => ({}))));
+  await using server = await small(512);
+  const canary = await startCanary(server);
+  const agentId = await agentOf(
+    server,
+    `
+do:
+- spread:
+    call: each:1.0.0@default
+    with:
+      in: '\${ [range(10)] }'
+      item: number
+      concurrency: 10
+      do: [{ask: {call: http, with: {method: get, endpoint: '${door.url}'}}}]
+    output: {as: '\${ length }'}
+`,
+  );
+  for (let count = 0; count < 10; count++) await start(server, agentId, {});
+  await eventually(() => door.waiting() === 100, 60_000);
+  door.open();
+  const ended = await untilAllEnd(server, agentId);
+  expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(10).fill("completed"));
+  const longest = await canary.stop();
+  expect(door.calls()).toBe(100);
+  expect(peakMegabytes(server)).toBeLessThan(900);
+  expect(longest.query).toBeLessThan(10 * 250);
+  expect(longest.run).toBeLessThan(10 * 1_000);
+}, 300_000);
+
+test("1,000 children with inputs and outputs of 200 kB all complete within a heap of 300 MB", async () => {
   await using server = await small(300);
   const canary = await startCanary(server);
   const child = await agentOf(
     server,
-    "do: [{pause: {wait: PT0.9S}}, {done: {set: {length: '${ $workflow.input.x | length }'}}}]",
+    "do: [{pause: {wait: PT0.9S}}, {done: {set: {x: '${ $workflow.input.x + \"z\" }'}}}]",
     "child",
   );
   const parent = await agentOf(
@@ -161,6 +203,35 @@ do:
   expect(longest.query).toBeLessThan(10 * 250);
   expect(longest.run).toBeLessThan(10 * 1_000);
 }, 300_000);
+
+test("150 starts of 600 kB that wait for the database, 12 MB each as values, are taken as there is room for them", async () => {
+  await using server = await small(300);
+  const neighbour = await server.organization("neighbour");
+  const agentId = await agentOf(server, "do: [{one: {set: {a: 1}}}]");
+  const input = { list: Array.from({ length: 200_000 }, () => ({})) };
+  const query = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+  const database = await connectTo(server);
+  await database.query("begin; lock table runs in access exclusive mode");
+  const body = JSON.stringify({ query, variables: { input: { agentId, input } } });
+  const answers = Array.from({ length: 150 }, async () => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${server.world.apiKey}` };
+    const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body });
+    return { status: response.status, ...(await response.json()) };
+  });
+  await eventually(async () => {
+    const settled = await Promise.all(answers.map((answer) => Promise.race([answer, sleep(1)])));
+    return settled.filter((answer) => answer?.status === 503).length > 140;
+  }, 60_000);
+  expect(await server.data("{ me { id } }", {}, neighbour.apiKey)).toMatchObject({ me: {} });
+  await database.end();
+  const all = await Promise.all(answers);
+  for (const { status, data, errors } of all) {
+    if (status === 200) expect(data.runAgent.id).toMatch(/^run_/);
+    else expect(errors).toMatchObject([{ extensions: { code: "UNAVAILABLE", retryAfter: 1 } }]);
+  }
+  expect(all.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+  expect(peakMegabytes(server)).toBeLessThan(600);
+}, 120_000);
 
 test("a run that needs more memory than the process can give fails, and says so", async () => {
   await using server = await small(160);

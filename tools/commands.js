@@ -13,7 +13,7 @@ import { ROOT, Stop, become, environment, failureCode, findNode, run, say } from
  */
 const SERVER_FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=60"];
 /** Threads for files, hashes and look-ups of names, which have half of them (server/src/outbound/connect.ts). */
-const POOL_THREADS = "8";
+const POOL_THREADS = "16";
 /** The second flag is V8's own and may go with a V8; these majors were tried, others are asked (40 ms). */
 const TRIED_MAJORS = new Set([24, 25, 26]);
 

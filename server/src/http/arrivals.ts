@@ -1,5 +1,5 @@
 /**
- * What arrives and is not whole yet: the bodies of requests and the messages of WebSockets. What all of it holds has a
+ * What arrives: the bodies of requests and the messages of WebSockets, until they are answered. What all of it holds has a
  * budget; what stands still or trickles is cut; and strangers, whose credential nobody has seen, get a small size and one
  * share of the budget together, so that they can't use up what callers need.
  */
@@ -18,7 +18,9 @@ export type Arrival = {
   hold(bytes: number): boolean;
   /** Its caller is known now; false when there is no room in the caller's share. */
   belongsTo(owner: OrganizationId): boolean;
-  /** Whole, refused or gone. */
+  /** All of it is here, and is held until it is answered. */
+  whole(): void;
+  /** Answered, refused or gone. */
   end(): void;
 };
 
@@ -73,6 +75,7 @@ export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
           held = 0;
           return false;
         },
+        whole: () => void entries.delete(entry),
         end: () => {
           isOver = true;
           entries.delete(entry);
@@ -85,10 +88,13 @@ export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
   };
 }
 
+/** A request that takes no more in memory, about, is not worth the count. */
+export const SMALL_BYTES = 16 * 1024;
+
 /** Whose request it is, asked only of what is large or finds no room among strangers. */
 export type Whose = () => Promise<Caller | undefined>;
 
 export const noRoom = (): Refusal =>
-  new Refusal("UNAVAILABLE", "too many request bodies arrive at the same time: try again in a moment", {
+  new Refusal("UNAVAILABLE", "too many large requests are under way at the same time: try again in a moment", {
     retryAfter: 1,
   });

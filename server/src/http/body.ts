@@ -2,8 +2,9 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../lib/errors.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { noRoom, type Arrivals, type Whose } from "./arrivals.ts";
+import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./arrivals.ts";
 
 export const tooLarge = (): Refusal =>
   new Refusal("REQUEST_ENTITY_TOO_LARGE", `the request body is larger than ${LIMITS.bodyBytes} bytes`);
@@ -13,6 +14,9 @@ const tooLargeForStranger = (): Refusal =>
     "REQUEST_ENTITY_TOO_LARGE",
     `without a credential a request body may have at most ${LIMITS.strangerBodyBytes} bytes`,
   );
+
+/** What a character of JSON takes at most, parsed (lib/held-bytes.ts), about. */
+const MOST_PER_CHARACTER = 21;
 
 /** Answered with 408. */
 export class LateBody extends Refusal {
@@ -26,17 +30,20 @@ const lengthOf = ({ headers }: IncomingMessage): number | undefined =>
 
 export const isTooLong = (request: IncomingMessage): boolean => (lengthOf(request) ?? 0) > LIMITS.bodyBytes;
 
+/** The text; what it takes in memory counts until it is disposed of. */
+export type Body = { text: string } & Disposable;
+
 /**
  * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
  * for it, LateBody when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
  */
-export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<string> {
+export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<Body> {
   if (isTooLong(request)) throw tooLarge();
   const length = lengthOf(request);
   const isLarge = length !== undefined && length > LIMITS.strangerBodyBytes;
   const caller = isLarge ? await whose() : undefined;
   if (isLarge && !caller) throw tooLargeForStranger();
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const { promise, resolve, reject } = Promise.withResolvers<Body>();
   const chunks: Buffer[] = [];
   const fail = (error: unknown): void => {
     request.pause();
@@ -50,13 +57,29 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
   let bytes = 0;
 
   /** Strangers have no more room, or it is too large for one: the credential is looked at while the sender waits. */
-  const identify = async (refusal: Refusal): Promise<void> => {
-    request.pause();
+  const identify = async (refusal: Refusal, held: number): Promise<void> => {
     isKnown = true;
     const known = await whose();
     if (!known) throw refusal;
-    if (!arrival.belongsTo(known.organizationId) || !arrival.hold(bytes)) throw noRoom();
-    request.resume();
+    if (!arrival.belongsTo(known.organizationId) || !arrival.hold(held)) throw noRoom();
+  };
+
+  /** What is parsed of it takes more than its text, and is held until it is answered. */
+  const whole = async (): Promise<Body> => {
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    chunks.length = 0;
+    if (!isUtf8(body)) throw new Refusal("BAD_REQUEST", "the request body is not UTF-8 text");
+    const text = body.toString();
+    const held = text.length > SMALL_BYTES / MOST_PER_CHARACTER ? heldBytes(text) : 0;
+    if (held <= SMALL_BYTES) arrival.end();
+    else {
+      arrival.whole();
+      if (!arrival.hold(held)) {
+        if (isKnown) throw noRoom();
+        await identify(noRoom(), held);
+      }
+    }
+    return { text, [Symbol.dispose]: () => arrival.end() };
   };
 
   request.on("data", (chunk: Buffer) => {
@@ -69,15 +92,13 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     const isTooLarge = !isKnown && bytes > LIMITS.strangerBodyBytes;
     if (!isTooLarge && arrival.hold(bytes)) return;
     if (isKnown) return fail(noRoom());
-    identify(isTooLarge ? tooLargeForStranger() : noRoom()).catch(fail);
+    request.pause();
+    identify(isTooLarge ? tooLargeForStranger() : noRoom(), bytes).then(() => void request.resume(), fail);
   });
-  request.on("end", () => {
-    arrival.end();
-    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-    if (isUtf8(body)) resolve(body.toString());
-    else reject(new Refusal("BAD_REQUEST", "the request body is not UTF-8 text"));
-  });
+  request.on("end", () => void whole().then(resolve, fail));
   request.on("error", fail);
-  request.once("close", () => arrival.end());
+  request.once("close", () => {
+    if (!request.complete) arrival.end();
+  });
   return promise;
 }

@@ -1,4 +1,5 @@
 /** Which part of the HTTP room a request belongs to. */
+import { getHeapStatistics } from "node:v8";
 import type { Auth } from "../auth/auth.ts";
 import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -34,6 +35,11 @@ export type EdgeOptions = {
   isDraining: () => boolean;
 };
 
+/** What arrives is parsed within the heap. */
+const SHARE_OF_HEAP = 1 / 8;
+
+const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);
+
 export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const { graphql, auth, log, isReady, isDraining } = options;
   const stack = new AsyncDisposableStack();
@@ -42,7 +48,7 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const credentials = stack.use(createCredentialWatch(auth));
   const delivery = createDelivery(options.clock);
   const streams = stack.use(createEventStreams(credentials, delivery));
-  const arrivals = stack.use(createArrivals(new ByteBudget(LIMITS.arrivingBytes), auth.clock));
+  const arrivals = stack.use(createArrivals(new ByteBudget(arrivingBytes()), auth.clock));
   const { connections } = options;
   const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, delivery, log, arrivals, connections }));
   const pages = createPages({ webFolder: options.webFolder, log });

@@ -77,9 +77,9 @@ async function answerOf(
     if (!response.writableFinished) ending.abort(clientGone());
   });
   try {
-    const body = parseBody(await readBody(request, arrivals, whose));
+    using body = await readBody(request, arrivals, whose);
     return await graphql.answer({
-      ...body,
+      ...parseBody(body.text),
       origin: {
         requestId,
         get address() {

@@ -8,12 +8,13 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
+import { weighed } from "../definition/expressions/weigh.ts";
 import type { Answer, Graphql, Result } from "../graphql/graphql.ts";
 import { messageOf, Refusal } from "../lib/errors.ts";
 import { parseJson, type Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
-import type { Arrivals } from "./arrivals.ts";
+import { noRoom, SMALL_BYTES, type Arrival, type Arrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
 import type { Delivery } from "./delivery.ts";
@@ -36,6 +37,9 @@ export type WebSocketsOptions = {
   connections: Connections;
 };
 
+/** `held`: what it came with, where that is much: graphql-ws keeps it until the operation ends. */
+type Operation = { ending: AbortController; held?: Arrival | undefined };
+
 type Extra = {
   socket: WebSocket;
   request: IncomingMessage;
@@ -43,7 +47,7 @@ type Extra = {
   address: string;
   outgoing: Outgoing;
   /** Of the operations under way, by their ids, until their clients have all of their answers. */
-  endings: Map<string, AbortController>;
+  operations: Map<string, Operation>;
   caller?: Caller;
   watched?: Disposable;
 };
@@ -100,11 +104,24 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     }
   };
 
+  /** Throws UNAVAILABLE when there is no room for it. */
+  const hold = (payload: Json, caller: Caller | undefined): Arrival | undefined => {
+    const { heldBytes } = weighed(payload, 2 * LIMITS.bodyBytes, LIMITS.jsonNesting);
+    if (heldBytes <= SMALL_BYTES) return undefined;
+    const arrival = arrivals.begin(() => {});
+    arrival.whole();
+    if (caller) arrival.belongsTo(caller.organizationId);
+    if (!arrival.hold(heldBytes)) throw noRoom();
+    return arrival;
+  };
+
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
     const ending = new AbortController();
-    extra.endings.set(id, ending);
+    const operation: Operation = { ending };
+    extra.operations.set(id, operation);
     try {
       if (Object.keys(subscriptions).length > LIMITS.subscriptionsPerConnection) throw tooMany();
+      operation.held = hold(payload as Json, extra.caller);
       const origin = { requestId: extra.requestId, address: extra.address };
       return await graphql.answer({
         ...graphqlBody(payload as Json),
@@ -119,8 +136,10 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   };
 
   const end = ({ extra }: Connection, id: string): void => {
-    extra.endings.get(id)?.abort();
-    extra.endings.delete(id);
+    const operation = extra.operations.get(id);
+    operation?.ending.abort();
+    operation?.held?.end();
+    extra.operations.delete(id);
   };
 
   const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
@@ -130,7 +149,10 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     onConnect,
     onClose: ({ extra }) => {
       extra.watched?.[Symbol.dispose]();
-      for (const ending of extra.endings.values()) ending.abort(clientGone());
+      for (const { ending, held } of extra.operations.values()) {
+        ending.abort(clientGone());
+        held?.end();
+      }
     },
     onSubscribe: async (connection, id, payload) => {
       const answer = await answerOf(connection, id, payload);
@@ -186,7 +208,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
           socket: webSocket,
           request,
           outgoing: new Outgoing(webSocket, socket as Socket, delivery),
-          endings: new Map(),
+          operations: new Map(),
           ...origin,
         }),
       ),

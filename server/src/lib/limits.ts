@@ -97,6 +97,8 @@ export const LIMITS = {
   outboundRedirects: 5,
   outboundHeaderBytes: 16 * 1024,
   outboundAnswersBytes: 64 * 1024 * 1024,
+  outboundCalls: 4_000,
+  outboundCallsOwn: 8,
   outboundConnectionsPerOrigin: 256,
   outboundKeptSockets: 512,
 } as const;

@@ -20,9 +20,9 @@ export const lookupBySystem: Lookup = async (name) =>
   (await systemLookup(name, { all: true })).map(({ address }) => address);
 
 /** Half of the threads of Node's pool: as many as the system's look-ups may have (tools/commands.js sets the number). */
-const LOOKUPS = 4;
-/** What one organization may have of them: its slow names leave some to others. */
-const MOST_SHARE = 0.5;
+const LOOKUPS = 8;
+/** What one organization may have of them: the slow names of three leave some to others. */
+const MOST_SHARE = 0.25;
 
 /** The same look-up, for which organizations take turns. */
 export function inTurns(lookup: Lookup, timeoutMs: number): (organizationId: OrganizationId) => Lookup {

@@ -311,7 +311,7 @@ describe("bodies", () => {
     const count = 250;
     const organizationId = newId<"organization">();
     const answers = Array.from({ length: count }, (_, index) =>
-      outbound.request(get(index % 2 ? `${server.url}/chunked` : server.url, { organizationId })),
+      outbound.request(get(index % 2 ? `${server.url}/chunked` : server.url, { organizationId, timeoutMs: 60_000 })),
     );
     await vi.waitFor(() => expect(held.length).toBe(count), 20_000);
     await vi.waitFor(() => expect(sent).toBeGreaterThanOrEqual(30), 20_000);
@@ -393,6 +393,55 @@ describe("what another organization calls", () => {
     const calls = Array.from({ length: 4 }, (_, n) => failureOf(own.request(get(`http://slow${n}.invalid/`, theirs))));
     for (const { kind } of await Promise.all(calls)) expect(kind).toBe("timeout");
     expect(asked).toEqual(["slow0.invalid", "slow1.invalid"]);
+  });
+
+  it("nor by slow names of three others", async () => {
+    await using server = await serve((_request, response) => response.end("x"));
+    const lookup = (name: string): Promise<string[]> =>
+      name === "quick.invalid" ? Promise.resolve(["127.0.0.1"]) : new Promise(() => {});
+    await using own = outboundTo(LOOPBACK, { lookup });
+    for (let organization = 0; organization < 3; organization++) {
+      const organizationId = newId<"organization">();
+      for (let n = 0; n < 6; n++)
+        own.request(get(`http://slow${n}.invalid:${server.port}/`, { organizationId })).catch(() => {});
+    }
+    expect((await own.request(get(`http://quick.invalid:${server.port}/`))).status).toBe(200);
+  });
+
+  it("waits for no place among all calls: one organization has as many as stay free, the next ones a part, each some", async () => {
+    const hanging = new Map<string, (() => void)[]>();
+    let isOpen = false;
+    await using server = await serve(({ url }, response) => {
+      const name = url!.slice(1);
+      if (isOpen) response.end("x");
+      else hanging.set(name, [...(hanging.get(name) ?? []), () => response.end("x")]);
+    });
+    await using own = outboundTo(LOOPBACK, { mostCalls: 40 });
+    const under = (name: string): number => hanging.get(name)?.length ?? 0;
+    const calls = (name: string, count: number, more = {}) => {
+      const organizationId = newId<"organization">();
+      return Array.from({ length: count }, () =>
+        own.request(get(`${server.url}/${name}`, { organizationId, ...more })),
+      );
+    };
+    const leaving = new AbortController();
+    const [first, second] = [calls("first", 100), calls("second", 50)];
+    await vi.waitFor(() => expect([under("first"), under("second")]).toEqual([20, 10]));
+    const gone = Promise.allSettled(calls("gone", 30, { signal: leaving.signal }));
+    const many = Array.from({ length: 5 }, (_, n) => calls(`n${n}`, 30));
+    await vi.waitFor(() =>
+      expect([under("n0"), under("n4")]).toEqual([LIMITS.outboundCallsOwn, LIMITS.outboundCallsOwn]),
+    );
+    // What waits has its time and its signal.
+    const late = await Promise.all(calls("late", 20, { timeoutMs: 200 }).map(failureOf));
+    expect(new Set(late.map(({ kind }) => kind))).toEqual(new Set(["timeout"]));
+    expect(under("late")).toBeLessThan(20);
+    leaving.abort();
+    await gone;
+    isOpen = true;
+    for (const end of [...hanging.values()].flat()) end();
+    const all = Promise.all([...first, ...second, ...many.flat()]);
+    for (const { status } of await all) expect(status).toBe(200);
   });
 
   it("goes to a server to which one has as many connections as it may", async () => {

@@ -3,6 +3,7 @@ import type { Agent } from "undici";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
+import { openFilesMost } from "../lib/open-files.ts";
 import { RunMemory, type Charge } from "../lib/run-memory.ts";
 import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
@@ -11,20 +12,9 @@ import { exchange, type Answer } from "./exchange.ts";
 import { createGuard } from "./guard.ts";
 import { Interruption } from "./interruption.ts";
 import { redirected } from "./redirect.ts";
-import { checkRequest, type CheckedRequest, type OutboundRequest } from "./request.ts";
+import { checkRequest, type CheckedRequest, type OutboundRequest, type OutboundResponse } from "./request.ts";
 
-export type { OutboundRequest };
-
-export type OutboundResponse = {
-  status: number;
-  statusText: string;
-  /** Of the last request when redirects were followed. */
-  url: string;
-  /** Names in lower case. */
-  headers: Record<string, string>;
-  /** At most `LIMITS.outputBytes`, gzip and br unpacked. */
-  body: Uint8Array;
-};
+export type { OutboundRequest, OutboundResponse };
 
 export interface Outbound {
   /** Any status is an answer. Rejects with OutboundError, or with the reason of the caller's signal. */
@@ -37,7 +27,14 @@ export type OutboundOptions = {
   log?: Log;
   lookup?: Lookup;
   connectTimeoutMs?: number;
+  /** Calls at once; `LIMITS.outboundCalls`, or less where the process may open few files. */
+  mostCalls?: number;
 };
+
+/** Of the files that the process may open; the rest is for those who call us, and the database. */
+const SHARE_OF_FILES = 1 / 4;
+
+const mostCallsHere = (): number => Math.min(LIMITS.outboundCalls, Math.floor(openFilesMost() * SHARE_OF_FILES));
 
 /** Throws OperatorError for an entry of `allow` that is no address range. */
 export function createOutbound(options: OutboundOptions): Outbound & AsyncDisposable {
@@ -50,19 +47,27 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
     aloneBytes: LIMITS.outputBytes,
     ownBytes: LIMITS.outputBytes,
   });
+  // Each has one socket at a time; what is kept open between calls is counted apart.
+  const calls = new RunMemory({
+    sharedBytes: options.mostCalls ?? mostCallsHere(),
+    aloneBytes: 0,
+    ownBytes: LIMITS.outboundCallsOwn,
+  });
   return {
     async request(request) {
       const checked = checkRequest(request);
       if (disposed) throw new OutboundError("network", `${checked.url.origin} was given up: the server is stopping`);
       sockets ??= await (opening ??= open());
-      // Given back with the answer, which the caller takes apart at once.
       using charge = bodies.open(request.organizationId);
+      let response: OutboundResponse;
       try {
-        return await call(sockets, checked, request, charge);
+        response = await call(sockets, checked, request, { calls, charge });
       } finally {
         const turn = request.turn?.();
         if (turn) await turn;
       }
+      await request.taken?.(response);
+      return response;
     },
     async [Symbol.asyncDispose]() {
       disposed = true;
@@ -75,13 +80,15 @@ async function call(
   sockets: Sockets,
   first: CheckedRequest,
   options: OutboundRequest,
-  charge: Charge,
+  { calls, charge }: { calls: RunMemory; charge: Charge },
 ): Promise<OutboundResponse> {
   const { organizationId, signal, timeoutMs, redirect } = options;
   const timedOut = (): Error =>
     new OutboundError("timeout", `${next.url.origin} did not answer in full within ${timeoutMs} ms`);
   let next = first;
   using interruption = new Interruption(signal, timeoutMs, timedOut);
+  using place = calls.open(organizationId);
+  if (!place.tryHold(1)) await waitFor(place, interruption);
   for (let redirects = 0; ; redirects++) {
     const answer = await exchange(sockets.agent(organizationId), next, interruption, charge);
     const target = redirect ? redirected(next, answer) : undefined;
@@ -94,6 +101,14 @@ async function call(
     }
     next = target;
   }
+}
+
+/** By turns of organizations. Throws what ends the call first. */
+async function waitFor(place: Charge, interruption: Interruption): Promise<void> {
+  const over = new AbortController();
+  interruption.stop = () => over.abort();
+  await place.hold(1, over.signal);
+  interruption.throwIfEnded();
 }
 
 async function finish(answer: Answer, { url }: CheckedRequest, interruption: Interruption): Promise<OutboundResponse> {

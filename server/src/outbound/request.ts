@@ -2,6 +2,17 @@
 import type { OrganizationId } from "../lib/ids.ts";
 import { OutboundError, OutboundRefused } from "./errors.ts";
 
+export type OutboundResponse = {
+  status: number;
+  statusText: string;
+  /** Of the last request when redirects were followed. */
+  url: string;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  /** At most `LIMITS.outputBytes`, gzip and br unpacked. */
+  body: Uint8Array;
+};
+
 export type OutboundRequest = {
   /** Whose call it is: connections are shared, and look-ups of names queue, within an organization only. */
   organizationId: OrganizationId;
@@ -19,6 +30,8 @@ export type OutboundRequest = {
   timeoutMs: number;
   /** Asked when the answer or the error is there: it is given to the caller when this resolves, at once when it is undefined. */
   turn?: () => Promise<void> | undefined;
+  /** Takes the answer apart: what its body holds counts until this has resolved. */
+  taken?: (response: OutboundResponse) => Promise<void>;
 };
 
 /** A request that may be sent: header names in lower case, the URL without fragment. */

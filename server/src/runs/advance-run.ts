@@ -13,7 +13,8 @@ import { afterEnd, cancelLeft } from "./families.ts";
 import { Journal, LostRun, type JournalOptions } from "./journal.ts";
 import { asRunError, type Head } from "./loaded-run.ts";
 import { LEAST_HELD_BYTES, neededBytes, remember, tooLarge } from "./memory.ts";
-import { readWholeApproval, readWholeRun } from "./read.ts";
+import { readPayloads } from "./read-payloads.ts";
+import { readRun, readWholeApproval } from "./read.ts";
 import { publish, type Runs } from "./runs.ts";
 
 /** So often may a run be blamed for the end of the process without having moved. */
@@ -131,7 +132,9 @@ export const executionParts = (runs: Runs): ExecutionParts => ({
   signals: runs.signals,
   readApproval: (organizationId, id) => readWholeApproval(runs, organizationId, id),
   startChild: (request, signal) => startChild(runs, request, signal),
-  readRun: async (organizationId, id) => (await readWholeRun(runs, organizationId, id))?.run,
+  readRun: (organizationId, id) => readRun(runs, organizationId, id),
+  readEnd: async (organizationId, id, column) =>
+    (await readPayloads(runs, organizationId, [{ of: "run", id, column }]))[0],
   memoryWanted: () => runs.memory.isWanted,
   mostHeldBytes: runs.memory.mostBytes,
   // Twice as much as it had: a run that grows is read again a few times, not at each step.

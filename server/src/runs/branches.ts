@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
-import type { Scope } from "./scope.ts";
+import type { Left } from "./scope.ts";
 
 export type Wait = {
   /** When it is over by itself, ms; null: only a signal ends it. */
@@ -94,7 +94,7 @@ export class Branches {
   }
 
   /** Returns when it may be over; throws when the run is unloaded or the scope is left. */
-  wait(wait: Wait, scope: Scope): Promise<void> {
+  wait(wait: Wait, scope: Left): Promise<void> {
     return new Promise((resolve, reject) => {
       const { signal } = wait;
       const again = signal === undefined ? Infinity : this.#clock.now() + LOOK_AGAIN_MS;

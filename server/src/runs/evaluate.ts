@@ -30,13 +30,14 @@ export function taskVariables(execution: Execution, task: PlanTask, step: Journa
   });
 }
 
-/** Evaluates; a template without expressions costs nothing. */
+/** Evaluates; a template without expressions costs nothing. `step`: whose result it is, where that can be large. */
 export const evaluated = (
   execution: Execution,
   template: Template,
   data: Json,
   variables: () => Variables,
-): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables));
+  step?: JournalStep,
+): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables, step));
 
 /** What a `catch` may see; anything else (a lost fence, an unload, a bug) is not the workflow's. */
 export function asWorkflowError(reason: unknown): WorkflowError | undefined {
@@ -84,11 +85,12 @@ export async function outputOf(
   task: PlanTask,
   raw: Json,
   variables: () => Variables,
+  step: JournalStep,
 ): Promise<{ output: Json; context?: Json }> {
-  const output = task.outputAs ? await evaluated(execution, task.outputAs, raw, variables) : raw;
+  const output = task.outputAs ? await evaluated(execution, task.outputAs, raw, variables, step) : raw;
   checked(task.outputCheck, output, "output");
   if (!task.exportAs) return { output };
-  const context = await evaluated(execution, task.exportAs, output, () => ({ ...variables(), output }));
+  const context = await evaluated(execution, task.exportAs, output, () => ({ ...variables(), output }), step);
   checked(task.exportCheck, context, "export");
   return { output, context: limited(context) };
 }

@@ -10,8 +10,13 @@ import type { Scope } from "./scope.ts";
 /** Waits so long, so long after its advance began; answers when it went on, or that it was unloaded. */
 async function waited(ms: number, { since = 0, contended = false, draining = false } = {}): Promise<string> {
   const clock = testClock();
-  const journal = { head: {}, commit: async () => {}, release: async () => false } as unknown as Journal;
-  const parts = { clock, contended: () => contended, draining: () => draining } as unknown as ExecutionParts;
+  const journal = { head: {}, heldBytes: 0, commit: async () => {}, release: async () => false } as unknown as Journal;
+  const parts = {
+    clock,
+    contended: () => contended,
+    draining: () => draining,
+    memoryWanted: () => false,
+  } as unknown as ExecutionParts;
   const { signal } = new AbortController();
   const execution = new Execution({ journal, parts, signal, plan: {} as Plan, charge: {} as Charge });
   clock.pass(since);

@@ -11,16 +11,17 @@ import type { Outcome } from "../engine/engine.ts";
 import { until, type Clock } from "../lib/clock.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
+import type { JsonText } from "../lib/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Charge } from "../lib/run-memory.ts";
 import type { Calls } from "../tasks/task.ts";
 import { Branches, type Rest, type Wait } from "./branches.ts";
 import { AT_ONCE } from "./due.ts";
 import { LostRun, type Journal } from "./journal.ts";
-import { neededBytes, tooLarge } from "./memory.ts";
-import { asRunError, type Head } from "./loaded-run.ts";
-import type { WholeApproval, WholeRun } from "./run.ts";
-import type { Scope } from "./scope.ts";
+import { heldBytesOf, neededBytes, tooLarge } from "./memory.ts";
+import { asRunError, type Head, type JournalStep } from "./loaded-run.ts";
+import type { Run, WholeApproval } from "./run.ts";
+import type { Left, Scope } from "./scope.ts";
 import type { Signals } from "./signals.ts";
 import type { Turns } from "./turns.ts";
 
@@ -46,12 +47,14 @@ export type ExecutionParts = {
   /** Starts a child. Throws WorkflowError. */
   startChild: (request: ChildRequest, signal: AbortSignal) => Promise<RunStatus>;
   readRun: (organizationId: OrganizationId, id: RunId) => Promise<Child | undefined>;
+  /** What was too large to come with it. */
+  readEnd: (organizationId: OrganizationId, id: RunId, what: "output" | "error") => Promise<JsonText | undefined>;
   /** Called after the commit of the run's end. */
   ended: (journal: Journal) => void;
 };
 
 /** What a step needs of the run that it started. */
-export type Child = Pick<WholeRun, "id" | "status" | "output" | "error">;
+export type Child = Pick<Run, "id" | "status" | "output" | "error">;
 
 /** A run that a step starts. */
 export type ChildRequest = {
@@ -99,6 +102,10 @@ export class Execution {
   /** The end of a run that needs nothing from outside is written together with its start. */
   readonly #startAndEndTogether: boolean;
   readonly #since: number;
+  /** An answer is in the database alone: the run is unloaded as soon as it can be. */
+  #isLeaving = false;
+  /** Of the run as a whole. */
+  readonly deadline = undefined;
   /** Live and waiting branches. */
   readonly branches: Branches;
 
@@ -140,14 +147,106 @@ export class Execution {
     return this.parts.contended(this.journal.head.organizationId);
   }
 
-  evaluate(template: Template, data: Json, variables: () => Variables): Json | Promise<Json> {
+  /**
+   * Whether there is memory for all that the run holds and `step` carries. Where there never is for both, one step at a
+   * time may go over it.
+   */
+  #hasRoom(step: JournalStep): boolean {
+    if (this.#isLeaving) return false;
+    const most = this.parts.mostHeldBytes;
+    const held = this.journal.heldBytes + this.journal.carriedBytes;
+    const needed = neededBytes(held);
+    if (needed <= most) return this.#charge.tryHold(needed);
+    return neededBytes(held - step.carriedBytes) <= most && this.#charge.tryHold(most);
+  }
+
+  /** Counts what the step has got, until its row does. False: there is no memory for it. */
+  holds(step: JournalStep, heldBytes: number): boolean {
+    this.journal.carry(step, heldBytes);
+    return this.#hasRoom(step);
+  }
+
+  /** Counts a value that the step's next row will have as text. */
+  async holdRow(step: JournalStep, value: Json): Promise<void> {
+    if (!this.holds(step, heldBytesOf(value))) await this.untilRoom(step);
+  }
+
+  /** Waits for memory for what the step carries; most often the run is unloaded for it. */
+  async untilRoom(step: JournalStep): Promise<void> {
+    while (!this.#hasRoom(step)) {
+      if (step.unsaved !== undefined) this.#save(step, step.unsaved);
+      await this.#pauseForMemory(this);
+    }
+  }
+
+  /**
+   * What a call has brought. Undefined: the step carries it. Else there is no memory to go on with it: it is written into
+   * the step's row, from where it is taken when the run is read again, and the caller lets go of it.
+   */
+  holdAnswer(step: JournalStep, answer: Json): Promise<void> | undefined {
+    if (this.holds(step, heldBytesOf(answer))) {
+      step.unsaved = answer;
+      return undefined;
+    }
+    this.#save(step, answer);
+    // Nothing touches the step any more but what closes it.
+    return this.commit().then(() => void (step.state.answer = ""));
+  }
+
+  #save(step: JournalStep, answer: Json): void {
+    step.state.answer = JSON.stringify(answer);
+    step.state.sent = true;
+    step.unsaved = undefined;
+    this.journal.touch(step);
+    this.#isLeaving = true;
+  }
+
+  /** For a step whose answer is written down: the others come to their next step, then the run is unloaded. */
+  async untilUnloaded(): Promise<never> {
+    for (;;) await this.#pauseForMemory(this);
+  }
+
+  /** `step`: whose result it is, where that can be large. It is made when there is memory, and counted. */
+  evaluate(template: Template, data: Json, variables: () => Variables, step?: JournalStep): Json | Promise<Json> {
+    if (!step) return this.#evaluate(template, data, variables);
+    if (!this.#hasRoom(step)) return this.#evaluateLater(template, data, variables, step);
+    let made = 0;
+    const value = this.#evaluate(template, data, variables, (heldBytes) => {
+      made += heldBytes;
+      this.journal.carry(step, heldBytes);
+    });
+    if (!(value instanceof Promise)) return value;
+    return value.then((late) => {
+      // When others' results came first it is let go of, and made again.
+      return this.#hasRoom(step) ? late : this.#evaluateLater(template, data, variables, step, made);
+    });
+  }
+
+  async #evaluateLater(
+    template: Template,
+    data: Json,
+    variables: () => Variables,
+    step: JournalStep,
+    dropped = 0,
+  ): Promise<Json> {
+    await this.untilRoom(step);
+    this.journal.carry(step, -dropped);
+    return this.evaluate(template, data, variables, step);
+  }
+
+  #evaluate(
+    template: Template,
+    data: Json,
+    variables: () => Variables,
+    made?: (heldBytes: number) => void,
+  ): Json | Promise<Json> {
     const used = template.variables.size === 0 ? {} : variables();
     // A text longer than there can be, or a value too deep to go into: the data's doing.
     const failed = (error: unknown): never => {
       throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
     };
     try {
-      const value = this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId);
+      const value = this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId, made);
       return value instanceof Promise ? value.catch(failed) : value;
     } catch (error) {
       return failed(error);
@@ -172,19 +271,26 @@ export class Execution {
     }
     if (this.journal.isDue) await this.commit();
     const needed = neededBytes(this.journal.heldBytes);
-    if (needed > this.#charge.bytes) await this.#holdMore(needed, reference, scope);
+    if (needed > this.#charge.bytes || this.#isLeaving) await this.#holdMore(needed, reference, scope);
     const leaves = this.parts.draining() || (this.now() - this.#since > TURN_MS && this.#isContended);
     if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
   }
 
   /** Goes on when there is memory for it; a branch waits meanwhile, and when all do the run is unloaded. */
   async #holdMore(needed: number, reference: string, scope: Scope): Promise<void> {
-    while (!this.#charge.tryHold(needed)) {
-      if (needed > this.parts.mostHeldBytes) throw tooLarge(this.journal.heldBytes).at(reference);
-      this.parts.turnedAway(this.journal.head.id, needed);
-      if (this.branches.isAlone) await this.#unload(AT_ONCE, false);
-      await this.#wait({ until: this.now() + MEMORY_PAUSE_MS, person: false, forMemory: true }, scope);
+    while (this.#isLeaving || !this.#charge.tryHold(needed)) await this.#pauseForMemory(scope, reference);
+  }
+
+  async #pauseForMemory(scope: Left, reference?: string): Promise<void> {
+    const { heldBytes, carriedBytes, head } = this.journal;
+    const most = this.parts.mostHeldBytes;
+    if (neededBytes(heldBytes) > most) {
+      const error = tooLarge(heldBytes);
+      throw reference === undefined ? error : error.at(reference);
     }
+    this.parts.turnedAway(head.id, Math.min(neededBytes(heldBytes + carriedBytes), most));
+    if (this.branches.isAlone) await this.#unload(AT_ONCE, false);
+    await this.#wait({ until: this.now() + MEMORY_PAUSE_MS, person: false, forMemory: true }, scope);
   }
 
   /**
@@ -213,7 +319,7 @@ export class Execution {
     return this.#wait({ signal, until: null, person: false }, scope);
   }
 
-  async #wait(wait: Wait, scope: Scope): Promise<void> {
+  async #wait(wait: Wait, scope: Left): Promise<void> {
     // Others go on: what this branch waits for must be seen meanwhile.
     if (!this.branches.isAlone) await this.commit();
     await this.branches.wait(wait, scope);

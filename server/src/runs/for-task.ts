@@ -10,7 +10,7 @@ type ForBody = Extract<Body, { is: "for" }>;
 export async function runFor(frame: Frame, body: ForBody): Promise<Result> {
   const { execution, input, step, scope, variables } = frame;
   if (step.state.items === undefined) {
-    step.state.items = itemsOf(await evaluated(execution, body.in, input, variables));
+    step.state.items = itemsOf(await evaluated(execution, body.in, input, variables, step));
     execution.journal.touch(step);
   }
   const { items } = step.state;

@@ -34,7 +34,7 @@ export async function runFork(frame: Frame, body: Extract<Body, { is: "fork" }>)
 /** The tasks of `do` for each item, `concurrency` of them at once; results in the order of the items. */
 export async function runEach(frame: Frame, body: Extract<Body, { is: "each" }>): Promise<Result> {
   const { execution, input, step, variables } = frame;
-  const items = (step.state.items ??= itemsOf(await evaluated(execution, body.in, input, variables)));
+  const items = (step.state.items ??= itemsOf(await evaluated(execution, body.in, input, variables, step)));
   execution.journal.touch(step);
   const one = (index: number, scope: Scope): Promise<Result> => {
     const own = { ...scope.variables, [body.item]: items[index]!, index };

@@ -179,7 +179,7 @@ async function runOpen(
   }
   const frame: Frame = { execution, runBlock, task, input: taskInput, step, scope, variables: all };
   const { output: raw, then } = await withinTimeout(frame);
-  const { output, context } = await outputOf(execution, task, raw, all);
+  const { output, context } = await outputOf(execution, task, raw, all, step);
   // From here to `close` nothing else may come between: a commit has the row and the context of a task, or neither.
   execution.journal.keep(step, output, sized(output));
   if (context !== undefined) step.state.context = execution.journal.head.state.context = context;
@@ -200,7 +200,7 @@ async function inputOf(
   variables: () => Variables,
 ): Promise<Json> {
   if (step.state.taskInput !== undefined) return step.state.taskInput;
-  const taskInput = task.inputFrom ? await evaluated(execution, task.inputFrom, input, variables) : input;
+  const taskInput = task.inputFrom ? await evaluated(execution, task.inputFrom, input, variables, step) : input;
   checked(task.inputCheck, taskInput, "input");
   if (task.inputFrom || task.condition) {
     // Also marks that `if` has been decided: it is not asked again after a wait.
@@ -230,7 +230,7 @@ async function runBody(frame: Frame): Promise<Result> {
   const goesOn = (output: Json): Result => ({ output, then: task.then });
   switch (body.is) {
     case "set":
-      return goesOn(await evaluated(execution, body.value, input, variables));
+      return goesOn(await evaluated(execution, body.value, input, variables, step));
     case "do":
       return leave(task.then, await runBlock(execution, body.block, input, inside(scope, `${step.key}/`)));
     case "switch":

@@ -44,9 +44,13 @@ export const weigh = (row: StepWrite): number =>
 /** A step in memory without its payloads, about. */
 const STEP_HELD_BYTES = 1_000;
 
-/** About what the row takes in memory when it is loaded. */
-export const heldBytesOf = (row: StepWrite): number =>
-  STEP_HELD_BYTES + held(row.input) + held(row.output) + held(row.state) + held(row.error);
+/** About what the row takes in memory when it is loaded; `isAnswer`: its state is a text that is read when there is room. */
+export const heldBytesOf = (row: StepWrite, isAnswer: boolean): number =>
+  STEP_HELD_BYTES +
+  held(row.input) +
+  held(row.output) +
+  (isAnswer ? 2 * row.state!.length : held(row.state)) +
+  held(row.error);
 
 const held = (json: string | null): number => (json === null ? 0 : heldBytes(json));
 

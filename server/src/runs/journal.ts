@@ -60,6 +60,8 @@ export class Journal {
   /** What was kept since the last commit, about. */
   keptBytes = 0;
   #keptHeldBytes = 0;
+  /** What all steps carry. */
+  carriedBytes = 0;
   #inFlight: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -159,6 +161,8 @@ export class Journal {
       revision: 0,
       bytes: 0,
       heldBytes: 0,
+      carriedBytes: 0,
+      unsaved: undefined,
     };
     this.#steps.set(key, step);
     return this.#opened(step);
@@ -175,14 +179,28 @@ export class Journal {
     this.#open.note(step);
   }
 
+  /** Counts what a step has got or made, until its row does. */
+  carry(step: JournalStep, heldBytes: number): void {
+    step.carriedBytes += heldBytes;
+    this.carriedBytes += heldBytes;
+  }
+
+  #settle(step: JournalStep): void {
+    this.carriedBytes -= step.carriedBytes;
+    step.carriedBytes = 0;
+  }
+
   keep(step: JournalStep, output: Json, { bytes, heldBytes }: { bytes: number; heldBytes: number }): void {
     step.output = output;
+    this.#settle(step);
     this.keptBytes += bytes;
     this.#keptHeldBytes += heldBytes;
   }
 
   close(step: JournalStep, status: StepStatus, now: number): void {
     if (step.state.awaits) this.#left.push(step.state.childId!);
+    if (step.state.answer !== undefined) delete step.state.answer;
+    step.unsaved = undefined;
     step.status = status;
     step.finishedAt = now;
     this.touch(step);
@@ -309,11 +327,12 @@ export class Journal {
 
   #hold(step: JournalStep, row: StepWrite): void {
     const bytes = weigh(row);
-    const held = heldBytesOf(row);
+    const held = heldBytesOf(row, step.state.answer !== undefined);
     this.#bytes += bytes - step.bytes;
     this.#heldBytes += held - step.heldBytes;
     step.bytes = bytes;
     step.heldBytes = held;
+    this.#settle(step);
   }
 
   #payload(): Payload {

@@ -22,6 +22,8 @@ const step = (number: number, key: string, more: Partial<JournalStep> = {}): Jou
   revision: number,
   bytes: 0,
   heldBytes: 0,
+  carriedBytes: 0,
+  unsaved: undefined,
   ...more,
 });
 

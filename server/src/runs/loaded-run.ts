@@ -50,6 +50,10 @@ export type JournalStep = {
   /** What its row weighs in the database, and takes in memory, about. */
   bytes: number;
   heldBytes: number;
+  /** What it has got or made that its row does not count yet takes in memory, about. */
+  carriedBytes: number;
+  /** What a call has brought and no row has: it is written down before the run is unloaded. */
+  unsaved: Json | undefined;
 };
 export type StepState = {
   /** The directive that was followed, when it is not the task's own. */
@@ -58,6 +62,8 @@ export type StepState = {
   deadline?: number;
   /** The effect with this step's input may have begun. */
   sent?: boolean;
+  /** What it has brought, as JSON text: there was no memory to go on with it. */
+  answer?: string;
   /** A wait's or a retry delay's end, ms. */
   until?: number;
   approvalId?: ApprovalId;

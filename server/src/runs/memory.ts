@@ -1,7 +1,9 @@
 /** How much memory runs may hold in this process, and what one of them needs. */
 import { getHeapStatistics } from "node:v8";
+import { weighed } from "../definition/expressions/weigh.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { RunId } from "../lib/ids.ts";
+import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { RunMemory } from "../lib/run-memory.ts";
 
@@ -21,6 +23,10 @@ export function createMemory(): RunMemory {
 
 /** Charged in such pieces, so that a small run asks once. One with two steps takes about 20 kB, without its plan. */
 export const LEAST_HELD_BYTES = 65_536;
+
+/** About what a value of bounded size takes in memory, with its text. */
+export const heldBytesOf = (value: Json): number =>
+  weighed(value, 2 * LIMITS.outputBytes, LIMITS.jsonNesting).heldBytes;
 
 /** What a run of which so much is known needs. */
 export const neededBytes = (heldBytes: number): number =>

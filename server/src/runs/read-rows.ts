@@ -144,6 +144,8 @@ export const journalStepFromRow = (row: Row): JournalStep => ({
   revision: row["revision"],
   bytes: row["bytes"],
   heldBytes: 0,
+  carriedBytes: 0,
+  unsaved: undefined,
 });
 
 const BASE_APPROVAL_COLUMNS = `id, organization_id, project_id, agent_id, run_id, step_number, status, question, assignee,

@@ -1,12 +1,15 @@
 /** `run: workflow`: a run of another agent, which is this run's child. */
 import type { Body } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
-import { encodeId, newId } from "../lib/ids.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
+import { encodeId, newId, type RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
+import { JsonText } from "../lib/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { evaluated } from "./evaluate.ts";
 import type { Child } from "./execution.ts";
 import type { Frame } from "./frame.ts";
+import type { RunError } from "./run.ts";
 import { isFinal } from "./states.ts";
 import type { RunStatus } from "../storage/schema.ts";
 
@@ -23,7 +26,9 @@ export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>)
     if ((journal.head.state.depth ?? 0) >= LIMITS.runDepth) {
       throw WorkflowError.of("runtime", `runs start runs at most ${LIMITS.runDepth} deep`);
     }
-    step.input = await evaluated(execution, body.input, input, variables);
+    const childInput = await evaluated(execution, body.input, input, variables, step);
+    await execution.holdRow(step, childInput);
+    step.input = childInput;
     step.state.childId = newId();
     if (body.awaits) step.state.awaits = true;
     journal.touch(step);
@@ -43,16 +48,33 @@ export async function runChild(frame: Frame, body: Extract<Body, { is: "run" }>)
     status = await look();
   }
   const child = await parts.readRun(organizationId, id);
-  if (!child) throw WorkflowError.of("runtime", `the run ${encodeId("run", id)} is not there any more`);
+  if (!child) throw gone(id);
+  const output = await outcomeOf(frame, child);
   delete step.state.awaits;
-  return outcomeOf(child);
+  return output;
 }
 
-function outcomeOf(child: Child): Json {
-  if (child.status === "completed") return child.output;
+async function outcomeOf(frame: Frame, child: Child): Promise<Json> {
+  if (child.status === "completed") return read(frame, child, "output");
   if (child.error) {
-    const { step: _step, ...fields } = child.error;
+    const { step: _step, ...fields } = (await read(frame, child, "error")) as RunError;
     throw new WorkflowError({ ...fields, instance: null });
   }
   throw WorkflowError.of("runtime", `the run ${encodeId("run", child.id)} was ${child.status}`);
 }
+
+/** As text when there is memory for that, then as a value when there is for that. */
+async function read({ execution, step }: Frame, child: Child, column: "output" | "error"): Promise<Json> {
+  const payload = child[column];
+  if (payload === null || payload instanceof JsonText) return payload && payload.value;
+  const { journal, parts } = execution;
+  const least = 2 * payload.bytes;
+  if (!execution.holds(step, least)) await execution.untilRoom(step);
+  const json = await parts.readEnd(journal.head.organizationId, child.id, column);
+  if (!json) throw gone(child.id);
+  if (!execution.holds(step, heldBytes(json.text) - least)) await execution.untilRoom(step);
+  return json.value;
+}
+
+const gone = (id: RunId): WorkflowError =>
+  WorkflowError.of("runtime", `the run ${encodeId("run", id)} is not there any more`);

@@ -21,6 +21,9 @@ export type Scope = {
   progress: (share: number) => void;
 };
 
+/** What ends a wait of a scope. */
+export type Left = Pick<Scope, "signal" | "deadline">;
+
 /** A task's or a block's result and where to go on: `continue`, `exit` (leaves the list), `end` (ends the run), a name. */
 export type Result = { output: Json; then: string };
 

@@ -75,7 +75,7 @@ async function tryCall(frame: Frame, task: PlanTask, scope: Scope): Promise<Resu
   step.kind = task.kind;
   try {
     const raw = await runCall({ ...frame, task, scope, variables }, task.body as Extract<Body, { is: "call" }>);
-    const { output, context } = await outputOf(execution, task, raw, variables);
+    const { output, context } = await outputOf(execution, task, raw, variables, step);
     if (context !== undefined) step.state.context = execution.journal.head.state.context = context;
     return { output, then: task.then === "end" ? "end" : "continue" };
   } catch (reason) {
@@ -95,15 +95,23 @@ async function caught({ execution, step, ...frame }: Frame, rule: Catch, error: 
   if (delay === undefined) {
     if (rule.retry && !rule.block) throw error;
     state.caught = error.fields;
+    step.unsaved = undefined;
     execution.journal.touch(step);
     return;
   }
   const now = execution.now();
   execution.journal.recordAttempt(step, error.fields, state.tryStartedAt!, now);
-  delete state.sent;
+  forgetCall(step);
   delete state.tryStartedAt;
   state.try!++;
   state.until = now + delay;
+}
+
+/** The next try makes its own. */
+function forgetCall(step: JournalStep): void {
+  delete step.state.sent;
+  delete step.state.answer;
+  step.unsaved = undefined;
 }
 
 async function endDelay(execution: Execution, step: JournalStep, scope: Scope): Promise<void> {

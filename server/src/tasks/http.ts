@@ -2,7 +2,7 @@
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
 import { OutboundError } from "../outbound/errors.ts";
-import type { Outbound, OutboundResponse } from "../outbound/outbound.ts";
+import type { Outbound, OutboundRequest, OutboundResponse } from "../outbound/outbound.ts";
 import type { Call, CallContext } from "./task.ts";
 
 /** A call without a timeout of its own is given up after this. */
@@ -12,9 +12,15 @@ const NO_BODY = new Set(["GET", "HEAD"]);
 export const createHttpCall = (outbound: Outbound): Call => ({
   prepare,
   async perform(request, context) {
-    const response = await send(outbound, request, context);
-    if (response.status < 200 || response.status > 299) throw refusedBy(response);
-    return outputOf(request, response);
+    let output: Json = null;
+    await send(outbound, request, context, async (response) => {
+      if (response.status < 200 || response.status > 299) throw refusedBy(response);
+      output = outputOf(request, response);
+      const saved = context.hold(output);
+      if (saved) output = null;
+      await saved;
+    });
+    return output;
   },
 });
 
@@ -64,13 +70,18 @@ function withQuery(endpoint: string, query: Json | undefined): string {
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-async function send(outbound: Outbound, request: JsonObject, context: CallContext): Promise<OutboundResponse> {
+async function send(
+  outbound: Outbound,
+  request: JsonObject,
+  context: CallContext,
+  taken: NonNullable<OutboundRequest["taken"]>,
+): Promise<void> {
   const method = request["method"] as string;
   const { headers, body } = withBody(request["headers"], NO_BODY.has(method) ? undefined : request["body"]);
   headers["idempotency-key"] ??= context.idempotencyKey;
   authenticate(headers, context.authentication);
   try {
-    return await outbound.request({
+    await outbound.request({
       organizationId: context.organizationId,
       method,
       url: request["endpoint"] as string,
@@ -80,6 +91,7 @@ async function send(outbound: Outbound, request: JsonObject, context: CallContex
       signal: context.signal,
       turn: context.turn,
       timeoutMs: TIMEOUT_MS,
+      taken,
     });
   } catch (error) {
     throw error instanceof OutboundError ? asWorkflowError(error) : error;

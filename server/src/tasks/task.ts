@@ -12,6 +12,11 @@ export type CallContext = {
   turn: () => Promise<void> | undefined;
   /** Evaluated anew for each attempt: it may hold secrets and is never kept. */
   authentication: Json | undefined;
+  /**
+   * Called with the output before what it was read from is let go of. A promise: there is no memory for it, it is being
+   * written down; its holder lets go of it and waits for that, and what `perform` answers then is not looked at.
+   */
+  hold(output: Json): Promise<void> | undefined;
 };
 
 /** A call with an effect outside: it is made only after its step's commit as `running`. Both throw WorkflowError. */

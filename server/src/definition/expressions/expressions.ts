@@ -24,8 +24,15 @@ export type Expressions = {
    * The result may share parts with the template and the data: none of them is ever changed.
    * Throws or rejects with ExpressionError, which is the author's mistake and comes again; any other error means that
    * jq could not be started or was stopped with the process. Organizations take turns at jq.
+   * `made` is told at once what a result that is not a part of the data takes in memory, about.
    */
-  evaluate(template: Template, data: Json, variables: Variables, organizationId: OrganizationId): Json | Promise<Json>;
+  evaluate(
+    template: Template,
+    data: Json,
+    variables: Variables,
+    organizationId: OrganizationId,
+    made?: (heldBytes: number) => void,
+  ): Json | Promise<Json>;
   /** What is wrong with an expression (with or without `${ }`; `offset` counts in the text without), for the linter. */
   check(text: string, organizationId: OrganizationId): Promise<ExpressionProblem | undefined>;
 } & AsyncDisposable;
@@ -39,20 +46,21 @@ export function createExpressions({ log }: { log: Log }): Expressions {
     data: Json,
     variables: Variables,
     organizationId: OrganizationId,
+    made: ((heldBytes: number) => void) | undefined,
   ): Json | Promise<Json> => {
     const results: Json[] = [];
     const forJq = evaluateNative(template, data, variables, results);
     thread.charge(stepsSpent());
-    if (forJq.length === 0) return assembled(thread, template, results);
+    if (forJq.length === 0) return assembled(thread, template, results, made);
     return evaluateByJq({ pool, thread, organizationId }, forJq, data, variables).then((values) => {
       for (const [at, expression] of forJq.entries()) results[template.expressions.indexOf(expression)] = values[at]!;
-      return thread.run(organizationId, () => assembled(thread, template, results));
+      return thread.run(organizationId, () => assembled(thread, template, results, made));
     });
   };
   return {
-    evaluate(template, data, variables, organizationId) {
-      if (thread.isFree) return evaluateNow(template, data, variables, organizationId);
-      return thread.run(organizationId, () => evaluateNow(template, data, variables, organizationId));
+    evaluate(template, data, variables, organizationId, made) {
+      if (thread.isFree) return evaluateNow(template, data, variables, organizationId, made);
+      return thread.run(organizationId, () => evaluateNow(template, data, variables, organizationId, made));
     },
     async check(text, organizationId) {
       const expression = compileExpression(text).expressions[0]!;
@@ -161,12 +169,18 @@ async function evaluateByJq(
 }
 
 /** A path alone shows a part of what is there already; anything else could have grown. */
-function assembled(thread: MainThread, template: Template, results: Json[]): Json {
+function assembled(
+  thread: MainThread,
+  template: Template,
+  results: Json[],
+  made: ((heldBytes: number) => void) | undefined,
+): Json {
   const value = template.assemble(results);
   const [first] = template.expressions;
   if (!first || (first.isPath && first.path.length === 0)) return value;
-  const { bytes, excess } = weighed(value, LIMITS.outputBytes, LIMITS.jsonNesting);
+  const { bytes, heldBytes, excess } = weighed(value, LIMITS.outputBytes, LIMITS.jsonNesting);
   thread.charge(bytes * STEPS_PER_CHARACTER);
+  made?.(heldBytes);
   if (excess) throw new ExpressionError(`the result is ${excess}`, first.text);
   return value;
 }

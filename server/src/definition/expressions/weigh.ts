@@ -5,9 +5,17 @@ import type { Json } from "../../lib/json.ts";
 export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
   weighed(value, mostBytes, mostNesting).excess;
 
-/** The same with the bytes that were counted, no more than its JSON has. */
-export function weighed(value: Json, mostBytes: number, mostNesting: number): { bytes: number; excess?: string } {
+/** A list or an object takes so much more than its text (measured: lib/held-bytes.ts). */
+const CONTAINER_BYTES = 50;
+
+/** The same with the bytes that were counted, no more than its JSON has, and what it takes in memory, about. */
+export function weighed(
+  value: Json,
+  mostBytes: number,
+  mostNesting: number,
+): { bytes: number; heldBytes: number; excess?: string } {
   let left = mostBytes;
+  let containers = 0;
   let isDeep = false;
   const take = (part: Json, depth: number): void => {
     if (typeof part === "string") left -= part.length + 2;
@@ -15,12 +23,14 @@ export function weighed(value: Json, mostBytes: number, mostNesting: number): { 
     else if (depth === 0) isDeep = true;
     else if (Array.isArray(part)) {
       left -= part.length + 1;
+      containers++;
       for (const item of part) {
         if (left < 0) return;
         take(item, depth - 1);
       }
     } else {
       left -= 1;
+      containers++;
       for (const key in part) {
         left -= key.length + 4;
         if (left < 0) return;
@@ -30,6 +40,7 @@ export function weighed(value: Json, mostBytes: number, mostNesting: number): { 
   };
   take(value, mostNesting);
   const bytes = mostBytes - left;
-  if (isDeep) return { bytes, excess: `nested deeper than ${mostNesting} levels` };
-  return left < 0 ? { bytes, excess: `larger than ${mostBytes} bytes` } : { bytes };
+  const heldBytes = 2 * bytes + CONTAINER_BYTES * containers;
+  if (isDeep) return { bytes, heldBytes, excess: `nested deeper than ${mostNesting} levels` };
+  return left < 0 ? { bytes, heldBytes, excess: `larger than ${mostBytes} bytes` } : { bytes, heldBytes };
 }
