@@ -1,6 +1,10 @@
 /** Queries that cost more than they say: over the real wire, from strangers and from callers. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "./client.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
+import { runOf } from "./runs.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -32,4 +36,80 @@ test("null for a variable with a default costs what it reads", async () => {
   expect((await server.graphql(query, { n: null })).errors).toMatchObject([
     { extensions: { code: "QUERY_TOO_COMPLEX" } },
   ]);
+});
+
+describe("a request that has ended reads no further", () => {
+  const QUERY = "{ runs(first: 5) { nodes { id steps { name } } } }";
+
+  /** Statements that read `table` wait for as long as this holds it. */
+  async function hold(table: "runs" | "steps") {
+    const database = await connectTo(server);
+    await database.query(`begin; lock table ${table} in access exclusive mode`);
+    // Of the API: others look at these tables when the clock moves.
+    const text = table === "runs" ? "%order by id desc limit%" : "%from steps%number > $3 order by number%";
+    const counted = `select count(*)::int as count from pg_stat_activity
+      where wait_event_type = 'Lock' and query like '${text}'`;
+    return {
+      waiting: async (): Promise<number> => (await database.query<{ count: number }>(counted)).rows[0]!.count,
+      [Symbol.asyncDispose]: () => database.end(),
+    };
+  }
+
+  /** Asks while the first of its tables is held, ends it by `end`, and lets go. Answers who reads the second then. */
+  async function readersAfter(end: (ask: (signal?: AbortSignal) => Promise<unknown>) => Promise<unknown>) {
+    await runOf(server, "do: [{one: {set: {a: 1}}}]");
+    await using steps = await hold("steps");
+    const runs = await hold("runs");
+    const ask = async (signal?: AbortSignal): Promise<unknown> => {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${server.world.apiKey}` };
+      const body = JSON.stringify({ query: QUERY });
+      const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body, signal: signal ?? null });
+      return { status: response.status, ...((await response.json()) as object) };
+    };
+    const asked = async (signal?: AbortSignal): Promise<unknown> => {
+      const answer = ask(signal);
+      answer.catch(() => {});
+      await eventually(runs.waiting);
+      await sleep(100);
+      return answer;
+    };
+    const ended = await end(asked);
+    await runs[Symbol.asyncDispose]();
+    await sleep(500);
+    return { ended, readers: await steps.waiting() };
+  }
+
+  test("without an end it does", async () => {
+    const { readers } = await readersAfter(async (ask) => {
+      void ask().catch(() => {});
+      await sleep(500);
+    });
+    expect(readers).toBeGreaterThan(0);
+  });
+
+  test("after 60 s, with UNAVAILABLE", async () => {
+    const { ended, readers } = await readersAfter(async (ask) => {
+      const answer = ask();
+      await sleep(500);
+      await server.clock.advance((LIMITS.requestSeconds - 5) * 1_000);
+      const early = await Promise.race([answer, sleep(300, "none")]);
+      await server.clock.advance(7_000);
+      return [early, await answer];
+    });
+    const error = { message: expect.stringContaining("60 s"), extensions: { code: "UNAVAILABLE", retryAfter: 1 } };
+    expect(ended).toEqual(["none", { status: 503, errors: [error] }]);
+    expect(readers).toBe(0);
+  });
+
+  test("when its client has gone away", async () => {
+    const { readers } = await readersAfter(async (ask) => {
+      const leaving = new AbortController();
+      const answer = ask(leaving.signal).catch(() => "gone");
+      await sleep(500);
+      leaving.abort();
+      expect(await answer).toBe("gone");
+      await sleep(200);
+    });
+    expect(readers).toBe(0);
+  });
 });

@@ -18,6 +18,8 @@ const READER_MS = 20_000;
 let server: TestServer;
 let other: World;
 let ids: string[];
+/** A run with 40 steps of 630 kB: 25 MB. */
+let long: string;
 
 beforeAll(async () => {
   server = await startTestServer();
@@ -27,6 +29,10 @@ beforeAll(async () => {
   for (let index = 0; index < RUNS; index++) {
     ids.push((await server.data(START, { input: { agentId, input: large, wait: 30 } })).runAgent.id);
   }
+  const body = "do: [{all: {for: {in: '${ [range(40)] }', each: n}, do: [{one: {set: '${ $workflow.input }'}}]}}]";
+  const input = { agentId: await agentOf(server, body), input: large, wait: 30 };
+  const { runAgent } = await server.data(START, { input });
+  long = runAgent.id;
 }, 120_000);
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -64,7 +70,7 @@ describe("one answer", () => {
   test("a list without payloads reads none, and one with more than 8 MiB is refused before it is read", async () => {
     const before = residentMb();
     const { runs } = await server.data("{ runs(first: 200) { nodes { id status } } }");
-    expect(runs.nodes).toHaveLength(RUNS);
+    expect(runs.nodes).toHaveLength(RUNS + 1);
     const { errors, data } = await server.graphql("{ runs(first: 200) { nodes { input output } } }");
     expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining("8388608 bytes") })]);
     expect(code(errors)).toBe("QUERY_TOO_COMPLEX");
@@ -129,18 +135,37 @@ test("attempts are paged", async () => {
 
 describe("readers that take nothing", () => {
   test.for([
-    ["answers", "{ runs(first: 6) { nodes { input output } } }", "application/json"],
-    ["event streams", "subscription { runUpdated(runId: $RUN) { input output } }", "text/event-stream"],
-  ] as const)("20 unread %s hold tens of MB, refuse nobody else, and are cut after 20 s", async ([, query, accept]) => {
+    [20, "answers", "{ runs(first: 6) { nodes { input output } } }", "application/json"],
+    [
+      20,
+      "answers with all payloads of 200 runs",
+      "{ runs(first: 200) { nodes { input output } } }",
+      "application/json",
+    ],
+    [20, "streams of a run", "subscription { runUpdated(runId: $RUN) { input output } }", "text/event-stream"],
+    [
+      30,
+      "streams of 25 MB of steps",
+      "subscription { runEvents(runId: $LONG) { run { input output } step { input output } } }",
+      "text/event-stream",
+    ],
+    [30, "streams of runs that change", "subscription { runsChanged { input output } }", "text/event-stream"],
+  ] as const)("%i unread %s hold tens of MB, refuse nobody else, and are cut after 20 s", async (asked) => {
+    const [count, what, query, accept] = asked;
     const before = residentMb();
     const sockets = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => ask(query.replace("$RUN", `"${ids[index]}"`), accept)),
+      Array.from({ length: count }, (_, index) =>
+        ask(query.replace("$RUN", `"${ids[index]}"`).replace("$LONG", `"${long}"`), accept),
+      ),
     );
+    if (what.endsWith("change")) {
+      for (const id of ids.slice(0, 20)) await server.data(`mutation { rerunRun(input: {runId: "${id}"}) { id } }`);
+    }
     await sleep(2_000);
     expect(residentMb() - before).toBeLessThan(200);
     const { data } = await server.graphql("{ runs(first: 6) { nodes { id input } } me { id } }", {}, other.apiKey);
     expect(data.me.id).toMatch(/^user_/);
-    if (accept === "application/json") expect(await isHeld()).toBe(true);
+    if (what === "answers") expect(await isHeld()).toBe(true);
     await expect.poll(isHeldLater, { timeout: 20_000, interval: 500 }).toBe(false);
     for (const socket of sockets) socket.destroy();
   });
@@ -158,7 +183,8 @@ describe("readers that take nothing", () => {
     socket.pause();
     const queries = Array.from({ length: 4 }, () => "{ runs(first: 6) { nodes { input output } } }");
     const runs = ids.map((id) => `subscription { runUpdated(runId: "${id}") { input output } }`);
-    for (const [index, query] of [...queries, ...runs].entries())
+    const steps = Array.from({ length: 10 }, () => `subscription { runEvents(runId: "${long}") { step { output } } }`);
+    for (const [index, query] of [...queries, ...runs, ...steps].entries())
       send({ id: String(index), type: "subscribe", payload: { query } });
     await expect.poll(isHeld, { timeout: 20_000 }).toBe(true);
     expect(residentMb() - before).toBeLessThan(200);
