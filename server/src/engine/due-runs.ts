@@ -25,7 +25,8 @@ export async function firstDue(database: Database, now: number, most: number): P
 
 /**
  * The organizations that have any, held ones too. A jump through the index from one to the next: it costs what there are
- * organizations that wait for something (30 us each), not what they have due.
+ * organizations that wait for something, not what they have due: 24 to 40 us each, measured with 20 to 6,000 of them, with
+ * statistics, with old ones and with none.
  */
 export async function organizationsWithDue(database: Database, now: number): Promise<OrganizationId[]> {
   const rows = await database.hot(

@@ -1,6 +1,7 @@
 /**
- * Due runs by organization: when many are due, organizations take turns (`engine/due-runs.ts`). Of 100,000 due runs of one
- * organization and one of another both are found in a millisecond; by `runs_due` alone it is 100,000 rows further.
+ * Due runs by organization: when many are due, organizations take turns (`engine/due-runs.ts`). Beside
+ * 44,000 due runs of others the two of each of two organizations are found in 0.25 ms; by `runs_due` alone they are 44,000
+ * rows further.
  */
 import { sql, type Kysely } from "kysely";
 
