@@ -1,57 +1,82 @@
 /**
  * Twenty organizations with 2,000 runs each that hang in a call, and a twenty-first that runs, waits and decides: how long
- * it waits for a run's end, beyond the end of a wait, and from a decision to the run's end.
+ * it waits for a run's end, beyond the end of a wait, and from a decision to the run's end. Then all calls are answered at
+ * once, and the same while the 40,000 runs go on.
  */
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { multiplyRuns, startDoor } from "../test/flood.ts";
+import type { Figure } from "./figures.ts";
 import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
+import { connectTo, type Postgres } from "./postgres.ts";
 import type { Measured } from "./speed.ts";
-import { graphql, makeWorld, startOnly, type World } from "./world.ts";
+import { graphql, makeWorld, type World } from "./world.ts";
 
-type Effort = { organizations: number; runs: number; rounds: number };
-const FULL: Effort = { organizations: 20, runs: 2_000, rounds: 100 };
-const QUICK: Effort = { organizations: 3, runs: 500, rounds: 5 };
-const CONNECTIONS = 16;
-/** Of one round; also what a wait lasts, so that its run is unloaded. */
+const ORGANIZATIONS = 20;
+const RUNS = 2_000;
+/** Each has so many of each kind at once. */
+const ROUNDS = { full: 40, quick: 12 };
+const AT_ONCE = 5;
+/** What a wait lasts: its run is unloaded. */
 const WAIT_MS = 1_200;
 const POLL_MS = 5;
 const LATE_MS = 1_000;
+/** Most of what a server can hold in memory hangs by then. */
+const LEAST_HANGING = 900;
+/** After the calls are answered: less than the flood needs. */
+const ANSWERED_MS = 15_000;
 
-export async function measureNeighbours(generator: Generator, _sinkUrl: string, isQuick = false): Promise<Measured> {
-  const { organizations, runs, rounds } = isQuick ? QUICK : FULL;
-  const door = createServer(() => {}).listen(0, "127.0.0.1");
-  await once(door, "listening");
-  const doorUrl = `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
+export async function measureNeighbours(_generator: Generator, _sinkUrl: string, isQuick = false): Promise<Measured> {
+  await using door = await startDoor();
   using folder = temporaryFolder();
   await using server = await startServer({ folder: folder.path });
-  for (let count = 0; count < organizations; count++) {
-    const world = await makeWorld(server, doorUrl);
-    const hanging = { ...world, agents: { ...world.agents, slow: world.agents.call } };
-    await generator.run({ ...startOnly(server, hanging, "slow"), connections: CONNECTIONS, requests: runs });
-  }
-  const canary = await makeCanary(server, await makeWorld(server, doorUrl));
-  const took = { run: [] as number[], wait: [] as number[], decision: [] as number[] };
-  for (let round = 0; round < rounds; round++) {
-    const [run, wait, decision] = await Promise.all([canary.run(), canary.wait(), canary.decision()]);
-    took.run.push(run);
-    took.wait.push(wait);
-    took.decision.push(decision);
-  }
-  door.closeAllConnections();
-  door.close();
-  const beside = `beside ${organizations} × ${runs.toLocaleString("en")} hanging runs`;
-  const figures = Object.entries(took).flatMap(([what, times]) => {
-    const sorted = times.toSorted((a, b) => a - b);
+  await using postgres = await connectTo(server);
+  await flood(server, postgres, door.url);
+  const canary = await makeCanary(server, await makeWorld(server, door.url));
+  await canary.run();
+  while (door.calls() < LEAST_HANGING) await sleep(POLL_MS);
+  const hanging = noTimes();
+  for (let round = 0; round < (isQuick ? ROUNDS.quick : ROUNDS.full); round++) await measureRound(canary, hanging);
+  const answered = noTimes();
+  door.open();
+  for (const end = performance.now() + ANSWERED_MS; performance.now() < end;) await measureRound(canary, answered);
+  const [left] = await postgres.query("select count(*)::int as count from runs where finished_at is null");
+  const all = `${ORGANIZATIONS} × ${RUNS.toLocaleString("en")}`;
+  const figures = [
+    ...figuresOf(hanging, `beside ${all} runs that hang`),
+    ...figuresOf(answered, `beside ${all} whose calls are answered`),
+    { figure: "runs that were left of them in the end", unit: "", ours: left!["count"] as number },
+  ];
+  return { figures, details: { neighbours: { hanging, answered } } };
+}
+
+type Times = { run: number[]; wait: number[]; decision: number[] };
+const noTimes = (): Times => ({ run: [], wait: [], decision: [] });
+
+async function measureRound(canary: Awaited<ReturnType<typeof makeCanary>>, times: Times): Promise<void> {
+  const kinds = ["run", "wait", "decision"] as const;
+  await Promise.all(
+    kinds.flatMap((kind) => Array.from({ length: AT_ONCE }, async () => void times[kind].push(await canary[kind]()))),
+  );
+}
+
+const figuresOf = (times: Times, beside: string): Figure[] =>
+  Object.entries(times).flatMap(([what, unsorted]) => {
+    const sorted = unsorted.toSorted((a, b) => a - b);
     const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1]!;
     return [
-      { figure: `${what} ${beside}, median`, unit: "ms", ours: at(0.5) },
+      { figure: `${what} ${beside}, p50`, unit: "ms", ours: at(0.5) },
       { figure: `${what} ${beside}, p99`, unit: "ms", ours: at(0.99), aim: { most: LATE_MS } },
     ];
   });
-  return { figures, details: { neighbours: took } };
+
+/** One run of each by the API, the others as its copies: as their starts leave them when no place is free. */
+async function flood(server: Server, postgres: Postgres, doorUrl: string): Promise<void> {
+  for (let count = 0; count < ORGANIZATIONS; count++) {
+    const world = await makeWorld(server, doorUrl);
+    await graphql(server, world, START, { input: { agentId: world.agents.call } });
+  }
+  await multiplyRuns(postgres, RUNS - 1);
 }
 
 const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
