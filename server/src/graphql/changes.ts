@@ -14,7 +14,12 @@ export function addChanges(builder: Builder): void {
         "Runs as they start and change, each in its newest state and at most once in 250 ms. Sends nothing at the start and never completes: read `runs` when it is open. Ends with UNAVAILABLE when too many changes wait to be read.",
       args: changeArguments(builder),
       subscribe: async (_, which, context) =>
-        watchRuns(context.runs, callerOf(context).organizationId, await filterOf(context, which), context.signal),
+        watchRuns(
+          context.runs,
+          callerOf(context).organizationId,
+          await filterOf(context, which),
+          context.ending.signal,
+        ),
       resolve: (run) => run,
     }),
   );
@@ -25,7 +30,12 @@ export function addChanges(builder: Builder): void {
         "Approvals as they are asked for, decided, expire or are withdrawn, each in its newest state and at most once in 250 ms. Sends nothing at the start and never completes: read `approvals` when it is open. Ends with UNAVAILABLE when too many changes wait to be read.",
       args: changeArguments(builder),
       subscribe: async (_, which, context) =>
-        watchApprovals(context.runs, callerOf(context).organizationId, await filterOf(context, which), context.signal),
+        watchApprovals(
+          context.runs,
+          callerOf(context).organizationId,
+          await filterOf(context, which),
+          context.ending.signal,
+        ),
       resolve: (approval) => approval,
     }),
   );

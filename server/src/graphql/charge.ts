@@ -52,7 +52,7 @@ const whileWanted =
   (inner: Resolver): Resolver =>
   (source, args, context, info) => {
     if (context.size.refusal) throw context.size.refusal;
-    context.signal.throwIfAborted();
+    context.ending.throwIfOver();
     return inner(source, args, context, info);
   };
 

@@ -1,6 +1,7 @@
 /** What every resolver gets. */
 import { requireScope, signedIn, type Caller } from "../auth/caller.ts";
 import type { Scope } from "../auth/scopes.ts";
+import type { Ending } from "../lib/ending.ts";
 import type { AnswerSize } from "./answer-size.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
@@ -23,7 +24,7 @@ export type Context = Handles & {
   /** What the answer has taken so far. */
   size: AnswerSize;
   /** Ends when nobody waits for the answer any more, or has waited for too long. */
-  signal: AbortSignal;
+  ending: Ending;
 };
 
 /** The guard has checked the scope before a resolver runs. */

@@ -5,6 +5,7 @@ import { notSignedIn, type Caller } from "../auth/caller.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { every } from "../lib/clock.ts";
+import type { Ending } from "../lib/ending.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { running } from "../lib/running.ts";
 import { AnswerSize } from "./answer-size.ts";
@@ -22,8 +23,8 @@ export type GraphqlRequest = {
   origin: Origin;
   /** Whether a subscription can be answered. */
   canStream: boolean;
-  /** Aborted by the transport when nobody waits for the answer any more, and here when it takes too long. */
-  ending: AbortController;
+  /** Ended by the transport when nobody waits for the answer any more, and here when it takes too long. */
+  ending: Ending;
   /** Asked when the operation looks at credentials. Throws UNAUTHENTICATED for a bad one. */
   caller: () => Caller | undefined | Promise<Caller | undefined>;
 };
@@ -62,16 +63,16 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   const mask = createErrorMask(handles.log, isUnavailable);
 
   const budget = new ByteBudget(LIMITS.answersBytes);
-  const underWay = new Map<AbortController, { endsAt: number }>();
+  const underWay = new Map<Ending, number>();
   const looking = every(handles.clock, LOOK_EVERY_MS, async () => {
     const now = handles.clock.now();
-    for (const [ending, { endsAt }] of underWay) if (endsAt <= now) ending.abort(tookTooLong());
+    for (const [ending, endsAt] of underWay) if (endsAt <= now) ending.end(tookTooLong());
   });
 
-  const contextOf = ({ origin, ending: { signal } }: GraphqlRequest, caller: Caller | undefined): Context => {
+  const contextOf = ({ origin, ending }: GraphqlRequest, caller: Caller | undefined): Context => {
     const size = new AnswerSize(budget, caller?.organizationId);
-    signal.addEventListener("abort", () => size[Symbol.dispose](), { once: true });
-    return { ...handles, caller, origin, loaders: createLoaders(handles, caller), waits: 0, size, signal };
+    ending.onEnd(() => size[Symbol.dispose]());
+    return { ...handles, caller, origin, loaders: createLoaders(handles, caller), waits: 0, size, ending };
   };
 
   /** 14 µs faster a request than graphql-js' own executor, 9 µs of 33 than Yoga's pipeline around the same one. */
@@ -112,9 +113,9 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     const context = contextOf(request, caller);
     const { size } = context;
     const { ending } = request;
-    underWay.set(ending, { endsAt: handles.clock.now() + LIMITS.requestSeconds * 1_000 });
+    underWay.set(ending, handles.clock.now() + LIMITS.requestSeconds * 1_000);
     try {
-      const result = await unlessEnded(ending.signal, execute(request, operation, context));
+      const result = await unlessEnded(ending, execute(request, operation, context));
       if (isIterable(result)) throw new Error("an operation other than a subscription answered a stream");
       if (result.errors && !("data" in result)) throw variableRefusal(result.errors);
       return { kind: "result", operation, size, result: shown(withRefusal(result, operation, size), origin.requestId) };
@@ -157,10 +158,18 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   return {
     schema,
     refused,
-    answer: (request) => {
+    answer: async (request) => {
       const { query, operationName, origin } = request;
-      const answered = running.run({ requestId: origin.requestId, query, operationName }, run, request);
-      return answered.catch((error: unknown) => refused(error, origin.requestId));
+      const what = running.getStore();
+      try {
+        if (!what) return await running.run({ requestId: origin.requestId, query, operationName }, run, request);
+        // The edge has said which request it is; a second frame would copy the first.
+        what.query = query;
+        what.operationName = operationName;
+        return await run(request);
+      } catch (error) {
+        return refused(error, origin.requestId);
+      }
     },
     [Symbol.dispose]: () => looking[Symbol.dispose](),
   };
@@ -174,9 +183,9 @@ const tookTooLong = (): Refusal =>
   );
 
 /** Rejects when the request ends first: its resolvers notice it before they read on. */
-function unlessEnded<Value>(signal: AbortSignal, value: Promise<Value>): Promise<Value> {
+function unlessEnded<Value>(ending: Ending, value: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    ending.onEnd(reject);
     value.then(resolve, reject);
   });
 }
@@ -207,15 +216,15 @@ type Shows = { size: AnswerSize; show(result: ExecutionResult): Result; showErro
  */
 function stream(
   source: AsyncIterable<ExecutionResult>,
-  ending: AbortController,
+  ending: Ending,
   { size, show, showError }: Shows,
 ): AsyncGenerator<Result, void, void> {
   const iterator = source[Symbol.asyncIterator]();
   const done = { done: true, value: undefined } as const;
   const end = async (): Promise<typeof done> => {
     size.clear();
-    if (!ending.signal.aborted) {
-      ending.abort();
+    if (!ending.isOver) {
+      ending.end();
       // Not waited for: it may hang on a `next` that only the signal ends.
       void Promise.resolve(iterator.return?.()).catch(() => {});
     }
@@ -228,13 +237,13 @@ function stream(
   return {
     async next() {
       size.clear();
-      if (ending.signal.aborted) return done;
+      if (ending.isOver) return done;
       try {
         const item = await iterator.next();
-        if (item.done || ending.signal.aborted) return await end();
+        if (item.done || ending.isOver) return await end();
         return size.refusal ? await last(size.refusal) : { done: false, value: show(item.value) };
       } catch (error) {
-        if (ending.signal.aborted) return done;
+        if (ending.isOver) return done;
         return last(error);
       }
     },

@@ -43,16 +43,16 @@ export function createLoaders(
 
 /** One of the same name is read once, for however many aliases. */
 function payloads(read: (keys: PayloadKey[]) => Promise<(JsonText | undefined)[]>): Loader<PayloadKey, JsonText> {
-  const asked = new Map<string, PayloadKey>();
+  let asked: Map<string, PayloadKey> | undefined;
   const load = batched<string, JsonText>("Payload", async (names) => {
-    const keys = names.map((name) => asked.get(name)!);
-    asked.clear();
+    const keys = names.map((name) => asked!.get(name)!);
+    asked = undefined;
     const texts = await read(keys);
     return new Map(names.flatMap((name, index) => (texts[index] ? [[name, texts[index]] as const] : [])));
   });
   return (key) => {
     const name = Object.values(key).join(" ");
-    asked.set(name, key);
+    asked = (asked ?? new Map<string, PayloadKey>()).set(name, key);
     return load(name);
   };
 }

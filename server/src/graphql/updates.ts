@@ -30,7 +30,7 @@ export function addUpdates(builder: Builder): void {
         "The run as it is, then as it changes: the newest state, at most one in 50 ms. Completes after the final state, which always comes.",
       args: { runId: t.arg.id({ description: "A TypeID, `run_…`." }) },
       subscribe: (_, { runId }, context) =>
-        watchRun(context.runs, callerOf(context).organizationId, idOf("run", runId), context.signal),
+        watchRun(context.runs, callerOf(context).organizationId, idOf("run", runId), context.ending.signal),
       resolve: (run) => run,
     }),
   );
@@ -44,7 +44,13 @@ export function addUpdates(builder: Builder): void {
         after: t.arg.int({ required: false, defaultValue: 0, description: "Only changes behind this revision." }),
       },
       subscribe: (_, { runId, after }, context) =>
-        watchRunEvents(context.runs, callerOf(context).organizationId, idOf("run", runId), after ?? 0, context.signal),
+        watchRunEvents(
+          context.runs,
+          callerOf(context).organizationId,
+          idOf("run", runId),
+          after ?? 0,
+          context.ending.signal,
+        ),
       resolve: (event) => event,
     }),
   );

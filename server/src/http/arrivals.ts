@@ -11,18 +11,62 @@ import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 /** One body or message under way. */
-export type Arrival = {
+export class Arrival {
+  readonly cut: () => void;
+  /** When it was looked at last, and what came since. */
+  lookedAt: number;
+  cameSince = 0;
+  readonly #budget: ByteBudget;
+  readonly #entries: Set<Arrival>;
+  #owner: OrganizationId | undefined;
+  #held = 0;
+  #isOver = false;
+
+  constructor(budget: ByteBudget, entries: Set<Arrival>, now: number, cut: () => void) {
+    this.#budget = budget;
+    this.#entries = entries;
+    this.lookedAt = now;
+    this.cut = cut;
+    entries.add(this);
+  }
+
   /** Counts bytes that came, whoever holds them. */
-  came(bytes: number): void;
+  came(bytes: number): void {
+    this.cameSince += bytes;
+  }
+
   /** What is held of it from now on. False when there is no room for its owner, or it has ended. */
-  hold(bytes: number): boolean;
+  hold(bytes: number): boolean {
+    const more = bytes - this.#held;
+    if (this.#isOver) return false;
+    if (more > 0 && !this.#budget.tryTake(this.#owner, more)) return false;
+    if (more < 0) this.#budget.give(this.#owner, -more);
+    this.#held = bytes;
+    return true;
+  }
+
   /** Its caller is known now; false when there is no room in the caller's share. */
-  belongsTo(owner: OrganizationId): boolean;
+  belongsTo(owner: OrganizationId): boolean {
+    if (this.#held > 0) this.#budget.give(this.#owner, this.#held);
+    this.#owner = owner;
+    if (this.#held === 0 || this.#budget.tryTake(owner, this.#held)) return true;
+    this.#held = 0;
+    return false;
+  }
+
   /** All of it is here, and is held until it is answered. */
-  whole(): void;
+  whole(): void {
+    this.#entries.delete(this);
+  }
+
   /** Answered, refused or gone. */
-  end(): void;
-};
+  end(): void {
+    this.#isOver = true;
+    this.#entries.delete(this);
+    if (this.#held > 0) this.#budget.give(this.#owner, this.#held);
+    this.#held = 0;
+  }
+}
 
 export type Arrivals = {
   /** `cut` is called once when too little of it comes. */
@@ -31,59 +75,26 @@ export type Arrivals = {
 
 const LOOK_EVERY_MS = 1_000;
 
-type Entry = { lookedAt: number; came: number; cut: () => void };
-
 export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
-  const entries = new Set<Entry>();
+  const entries = new Set<Arrival>();
 
   /** Of each it must have brought so much since the last look, or be whole. */
   const look = async (): Promise<void> => {
     const now = clock.now();
     for (const entry of entries) {
       if (now - entry.lookedAt < LIMITS.bodyProgressSeconds * 1_000) continue;
-      if (entry.came < LIMITS.bodyProgressBytes) {
+      if (entry.cameSince < LIMITS.bodyProgressBytes) {
         entries.delete(entry);
         entry.cut();
       }
       entry.lookedAt = now;
-      entry.came = 0;
+      entry.cameSince = 0;
     }
   };
   const looking = every(clock, LOOK_EVERY_MS, look);
 
   return {
-    begin: (cut) => {
-      const entry: Entry = { lookedAt: clock.now(), came: 0, cut };
-      let owner: OrganizationId | undefined;
-      let held = 0;
-      let isOver = false;
-      entries.add(entry);
-      return {
-        came: (bytes) => void (entry.came += bytes),
-        hold: (bytes) => {
-          const more = bytes - held;
-          if (isOver) return false;
-          if (more > 0 && !budget.tryTake(owner, more)) return false;
-          if (more < 0) budget.give(owner, -more);
-          held = bytes;
-          return true;
-        },
-        belongsTo: (organizationId) => {
-          if (held > 0) budget.give(owner, held);
-          owner = organizationId;
-          if (held === 0 || budget.tryTake(owner, held)) return true;
-          held = 0;
-          return false;
-        },
-        whole: () => void entries.delete(entry),
-        end: () => {
-          isOver = true;
-          entries.delete(entry);
-          if (held > 0) budget.give(owner, held);
-          held = 0;
-        },
-      };
-    },
+    begin: (cut) => new Arrival(budget, entries, clock.now(), cut),
     [Symbol.dispose]: () => looking[Symbol.dispose](),
   };
 }

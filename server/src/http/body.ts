@@ -97,7 +97,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
   });
   request.on("end", () => void whole().then(resolve, fail));
   request.on("error", fail);
-  request.once("close", () => {
+  request.on("close", () => {
     if (!request.complete) arrival.end();
   });
   return promise;

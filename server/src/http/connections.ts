@@ -41,7 +41,7 @@ export function limitConnections(
       const count = underWay.get(socket) ?? 0;
       if (count >= LIMITS.requestsPerConnection) return false;
       underWay.set(socket, count + 1);
-      response.once("close", () => underWay.set(socket, underWay.get(socket)! - 1));
+      response.on("close", () => underWay.set(socket, underWay.get(socket)! - 1));
       return true;
     },
     belongsTo: (socket, organizationId) => {

@@ -7,6 +7,7 @@ import { authenticate } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Answer, Graphql } from "../graphql/graphql.ts";
+import { Ending } from "../lib/ending.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
 import { stringify } from "../lib/json-text.ts";
 import { sendError, sendHead, sendText, type Exchange } from "./answer.ts";
@@ -72,9 +73,10 @@ async function answerOf(
     if (caller) connections.belongsTo(request.socket, caller.organizationId);
     return caller;
   };
-  const ending = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) ending.abort(clientGone());
+  const ending = new Ending();
+  // Not `once`, which makes two more objects: it comes once.
+  response.on("close", () => {
+    if (!response.writableFinished) ending.end(clientGone());
   });
   try {
     using body = await readBody(request, arrivals, whose);

@@ -10,6 +10,7 @@ import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import { weighed } from "../definition/expressions/weigh.ts";
 import type { Answer, Graphql, Result } from "../graphql/graphql.ts";
+import { Ending } from "../lib/ending.ts";
 import { messageOf, Refusal } from "../lib/errors.ts";
 import { parseJson, type Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -38,7 +39,7 @@ export type WebSocketsOptions = {
 };
 
 /** `held`: what it came with, where that is much: graphql-ws keeps it until the operation ends. */
-type Operation = { ending: AbortController; held?: Arrival | undefined };
+type Operation = { ending: Ending; held?: Arrival | undefined };
 
 type Extra = {
   socket: WebSocket;
@@ -116,7 +117,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   };
 
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
-    const ending = new AbortController();
+    const ending = new Ending();
     const operation: Operation = { ending };
     extra.operations.set(id, operation);
     try {
@@ -137,7 +138,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
 
   const end = ({ extra }: Connection, id: string): void => {
     const operation = extra.operations.get(id);
-    operation?.ending.abort();
+    operation?.ending.end();
     operation?.held?.end();
     extra.operations.delete(id);
   };
@@ -150,7 +151,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     onClose: ({ extra }) => {
       extra.watched?.[Symbol.dispose]();
       for (const { ending, held } of extra.operations.values()) {
-        ending.abort(clientGone());
+        ending.end(clientGone());
         held?.end();
       }
     },

@@ -5,6 +5,9 @@
 import { randomUUID } from "node:crypto";
 import type { Json } from "./json.ts";
 
+/** A value that is known is written with the others when its text is so short: less than to put the text in its place. */
+const SHORT_CHARACTERS = 1_024;
+
 /** What the answer that is being written holds of these, in order, and the text that stands in for each meanwhile. */
 let writing: { mark: string; texts: string[] } | undefined;
 
@@ -40,7 +43,7 @@ export class JsonText {
   }
 
   toJSON(): Json {
-    if (!writing) return this.value;
+    if (!writing || (this.#value !== undefined && this.text.length <= SHORT_CHARACTERS)) return this.value;
     writing.mark ||= randomUUID();
     writing.texts.push(this.text);
     return writing.mark;

@@ -92,6 +92,11 @@ const LEAST_REST_BYTES = 100_000;
 /** A branch that there is no memory for looks again after so long, while others of its run go on. */
 const MEMORY_PAUSE_MS = 500;
 
+/** A text longer than there can be, or a value too deep to go into: the data's doing. */
+function dataFailed(error: unknown): never {
+  throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
+}
+
 export class Execution {
   readonly journal: Journal;
   readonly plan: Plan;
@@ -241,15 +246,11 @@ export class Execution {
     made?: (heldBytes: number) => void,
   ): Json | Promise<Json> {
     const used = template.variables.size === 0 ? {} : variables();
-    // A text longer than there can be, or a value too deep to go into: the data's doing.
-    const failed = (error: unknown): never => {
-      throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
-    };
     try {
       const value = this.parts.expressions.evaluate(template, data, used, this.journal.head.organizationId, made);
-      return value instanceof Promise ? value.catch(failed) : value;
+      return value instanceof Promise ? value.catch(dataFailed) : value;
     } catch (error) {
-      return failed(error);
+      return dataFailed(error);
     }
   }
 

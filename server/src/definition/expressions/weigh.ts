@@ -8,36 +8,42 @@ export const weigh = (value: Json, mostBytes: number, mostNesting: number): stri
 /** A list or an object takes so much more than its text (measured: lib/held-bytes.ts). */
 const CONTAINER_BYTES = 50;
 
+/** Of the value that is weighed now: a closure for each result would cost more than the count of a small one. */
+let left = 0;
+let containers = 0;
+let isDeep = false;
+
+function take(part: Json, depth: number): void {
+  if (typeof part === "string") left -= part.length + 2;
+  else if (typeof part !== "object" || part === null) left -= 1;
+  else if (depth === 0) isDeep = true;
+  else if (Array.isArray(part)) {
+    left -= part.length + 1;
+    containers++;
+    for (const item of part) {
+      if (left < 0) return;
+      take(item, depth - 1);
+    }
+  } else {
+    left -= 1;
+    containers++;
+    for (const key in part) {
+      left -= key.length + 4;
+      if (left < 0) return;
+      take(part[key]!, depth - 1);
+    }
+  }
+}
+
 /** The same with the bytes that were counted, no more than its JSON has, and what it takes in memory, about. */
 export function weighed(
   value: Json,
   mostBytes: number,
   mostNesting: number,
 ): { bytes: number; heldBytes: number; excess?: string } {
-  let left = mostBytes;
-  let containers = 0;
-  let isDeep = false;
-  const take = (part: Json, depth: number): void => {
-    if (typeof part === "string") left -= part.length + 2;
-    else if (typeof part !== "object" || part === null) left -= 1;
-    else if (depth === 0) isDeep = true;
-    else if (Array.isArray(part)) {
-      left -= part.length + 1;
-      containers++;
-      for (const item of part) {
-        if (left < 0) return;
-        take(item, depth - 1);
-      }
-    } else {
-      left -= 1;
-      containers++;
-      for (const key in part) {
-        left -= key.length + 4;
-        if (left < 0) return;
-        take(part[key]!, depth - 1);
-      }
-    }
-  };
+  left = mostBytes;
+  containers = 0;
+  isDeep = false;
   take(value, mostNesting);
   const bytes = mostBytes - left;
   const heldBytes = 2 * bytes + CONTAINER_BYTES * containers;
