@@ -117,10 +117,10 @@ async function cancelChild(subject: Subject, id: string): Promise<void> {
   await rests(subject, id);
 }
 
-/** Waits over a second, so that the run is unloaded and read again. */
+/** Longer than what any run sits out: a large one stays in memory, a small one is read again. */
 const RESUMES = 5;
 const waits: GrowthCase = {
-  operation: `a run, taken up again ${RESUMES} times`,
+  operation: `a run with ${RESUMES} waits over a second`,
   input: "steps before",
   full: 9_900,
   prepare: async (subject, size) => {
@@ -132,20 +132,25 @@ const waits: GrowthCase = {
   },
 };
 
+/** Less than the smallest of them stays in memory. */
+const REST_MS = 9_000;
 const afterKill: GrowthCase[] = [
   {
     operation: "the start after kill -9",
-    input: "steps of a run in a call",
+    input: "steps of a run that rests in memory",
     full: 9_900,
     restarts: true,
     prepare: async (subject, size) => {
       const id = await start(
         subject,
-        await publish(subject, [loop([named("one", set())]), named("nap", { wait: { milliseconds: 900 } })]),
+        await publish(subject, [loop([named("one", set())]), named("nap", { wait: { milliseconds: REST_MS } })]),
         items(size),
       );
       await until(subject, id, size + 2);
-      return () => until(subject, id);
+      return async () => {
+        await sleep(REST_MS);
+        await until(subject, id);
+      };
     },
   },
   {

@@ -5,6 +5,7 @@ import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
+import { readJournalSteps } from "./claim.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
 import type { JournalStep } from "./loaded-run.ts";
@@ -123,4 +124,23 @@ test("a cancel asks for no queue of an agent without a limit", async () => {
   noted.length = 0;
   await cancelRun(opened.runs, opened.caller.organizationId, id);
   expect(noted.filter(({ text }) => text.includes("concurrency_limit"))).toEqual([]);
+});
+
+test("a journal of 3,000 steps is read a thousand at a time, in order and each once", async () => {
+  const { runs, caller } = opened;
+  const { organizationId } = caller;
+  const id = await start("[{pause: {wait: PT1H}}]");
+  await eventually(async () => (await rowsOf("select id from runs where id = $1 and owner is null", id)).length === 1);
+  await plain.query(
+    `insert into steps (run_id, number, organization_id, key, name, kind, status, round, attempt, revision, started_at, finished_at)
+     select $1, number, $2, 'pause#' || number, 'pause', 'wait', 'completed', '', 1, number, now(), now() from generate_series(2, 3000) number`,
+    [id, organizationId],
+  );
+  noted.length = 0;
+  const steps = await readJournalSteps(runs.database, { id, organizationId });
+  expect(steps.map(({ number }) => number)).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1));
+  expect(noted.filter(({ text }) => text.includes("from steps_")).map(({ rows }) => rows)).toEqual([
+    1_000, 1_000, 1_000, 0,
+  ]);
+  await cancelRun(runs, organizationId, id);
 });
