@@ -173,6 +173,11 @@ const ROWS: [string, string | undefined, Record<string, number>][] = [
     undefined,
     { "short text": 2, "long text": 10877, "text of digits": 1877, "text to escape": 1252 },
   ],
+  ["{a: 1, b: 2}", undefined, { number: 0 }],
+  ["[empty, empty]", undefined, { number: 0 }],
+  ["[.[] | select(. == 0)]", undefined, { "list of nulls": 40001 }],
+  ["[.key0, .key1]", undefined, { "small object": 6 }],
+  ["[.next.at, .next.next]", undefined, { "deep object": 8 }],
   ["ascii_upcase?", undefined, { "long text": 19877 }],
   [
     "tonumber?",

@@ -84,6 +84,18 @@ export const CORNERS: [string, Json][] = [
     "[5 % 1.0, 5.50 % 2, 5 / 2.0]",
     '[1.0 > null, "a" > 1.0]',
     "{a: 1.0}",
+    "1.0 | tostring",
+    "[1.50] | tojson",
+    'try (1.0 + "a") catch .',
+    "1.00 * 1",
+    "1.500 + 1",
+    // What is always left to jq.
+    ".a = 1",
+    "[..]",
+    "[foreach (1, 2) as $x (0; . + $x)]",
+    "[label $out | 1, break $out, 2]",
+    "def f: 1; f",
+    '"abc" | @base64',
   ]),
   ...on({ n: 3, z: 0 }, [
     ..."-.n|-(-.n)|-.z|0 - .z|.z * -1|.n - 3|1e300 * 1e300|9007199254740993 % 2|[.n] - [3.0]".split("|"),
