@@ -32,7 +32,7 @@ export function* readingText(text: string): Steps<ReadText> {
 
   const unfit = unfitText(text);
   if (unfit) return refused([unfit]);
-  const scanned = scan(text);
+  const scanned = yield* scanning(text);
   if ("message" in scanned) return refused([scanned]);
   yield;
   const document = compose(scanned.tokens, text.length);
@@ -86,8 +86,11 @@ function badEscape(lexeme: string): number | undefined {
   return undefined;
 }
 
+/** About 2 ms. */
+const LEXEMES_A_STEP = 1_000;
+
 /** The concrete syntax, or what in it is refused before anything is built of it. */
-function scan(text: string): { tokens: CST.Token[] } | TextProblem {
+function* scanning(text: string): Steps<{ tokens: CST.Token[] } | TextProblem> {
   const parser = new Parser();
   const tokens: CST.Token[] = [];
   const stop = (message: string): TextProblem => ({ offset: parser.offset, message });
@@ -99,6 +102,7 @@ function scan(text: string): { tokens: CST.Token[] } | TextProblem {
     token.type === "document" && ++documents > 1 ? { offset: token.offset, message: MESSAGES.documents } : undefined;
   for (const lexeme of new Lexer().lex(text)) {
     if (++lexemes > LIMITS.definitionTokens) return stop(MESSAGES.long);
+    if (lexemes % LEXEMES_A_STEP === 0) yield;
     const type = isScalar ? "scalar" : CST.tokenType(lexeme);
     if (type === "tag") return stop(MESSAGES.tag);
     if (type === "directive-line") return stop(MESSAGES.directive);
