@@ -114,6 +114,8 @@ test.each(Object.entries(FILTERS))("every page of the runs %s, newest first, wha
           ...(after !== undefined && { after }),
         });
         expect(page.items.length).toBeLessThanOrEqual(first);
+        // That there is a next page is true.
+        if (ids.length > 0) expect(page.items).not.toEqual([]);
         found.push(...page.items.map(({ id }) => id));
         after = found.at(-1);
         more = page.hasNextPage;
