@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
-import { runOf } from "./runs.ts";
+import { agentOf, runOf } from "./runs.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -112,4 +112,30 @@ describe("a request that has ended reads no further", () => {
     });
     expect(readers).toBe(0);
   });
+});
+
+describe("large definitions hold the main thread for less than 100 ms at a time", () => {
+  const tasks = Array.from({ length: 1_400 }, (_, n) => `- task${n}: {set: {n: ${n}}}`).join("\n");
+  const form = "input: {schema: {document: {type: object, properties: {n: {type: number}}}}}";
+
+  test("20 that are looked at together", async () => {
+    await server.measure();
+    const validate = `mutation($input: ValidateDefinitionInput!) { validateDefinition(input: $input) { valid } }`;
+    const definition = `document: {dsl: '1.0.3', namespace: test, name: large, version: '1.0.0'}\n${form}\ndo:\n${tasks}`;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => server.data(validate, { input: { definition } })),
+    );
+    expect(answers.every(({ validateDefinition }) => validateDefinition.valid)).toBe(true);
+    expect((await server.measure()).longestMs).toBeLessThan(100);
+  }, 60_000);
+
+  test("the forms of 8 agents that are all to be compiled", async () => {
+    for (let count = 0; count < 8; count++) await agentOf(server, `${form}\ndo:\n${tasks}`, `large-${count}`);
+    await server.stop();
+    await server.restart();
+    await server.measure();
+    const { agents } = await server.data("{ agents { handle inputSchema inputFields { name } } }");
+    expect(agents.filter(({ inputSchema }: Data) => inputSchema)).toHaveLength(8);
+    expect((await server.measure()).longestMs).toBeLessThan(100);
+  }, 120_000);
 });

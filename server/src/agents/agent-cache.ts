@@ -3,6 +3,7 @@
  * after a change in this process (`invalidate` before the change is answered), and forgotten a moment after a change in
  * another. A version never changes, so what is compiled of it is kept until room is needed.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseInSlices } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
@@ -10,6 +11,7 @@ import type { Clock } from "../lib/clock.ts";
 import { createFreshCache, type TellChange } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { Slots } from "../lib/slots.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";
 import { readAgentRow, readSource } from "./store.ts";
@@ -37,12 +39,15 @@ const ROWS_MOST = 5_000;
 /** Of definition text; compiled it takes about ten times as much. */
 const SOURCE_CHARACTERS_MOST = 4_000_000;
 
-export function createAgentCache(
-  database: Database,
-  clock: Clock,
-  compile: (workflow: Workflow) => Plan,
-  tell: TellChange,
-): AgentCache {
+export type AgentCacheOptions = {
+  database: Database;
+  clock: Clock;
+  reading: Slots;
+  compile: (workflow: Workflow) => Plan;
+  tell: TellChange;
+};
+
+export function createAgentCache({ database, clock, reading, compile, tell }: AgentCacheOptions): AgentCache {
   const rows = createFreshCache<string, Agent>({
     clock,
     ttlMs: ROW_TTL_MS,
@@ -52,8 +57,10 @@ export function createAgentCache(
   const versions = createVersions();
 
   const load = async (organizationId: OrganizationId, id: AgentId, version: string): Promise<Compiled | undefined> => {
-    const source = await readSource(database.query, organizationId, id, version);
-    return source === undefined ? undefined : compileSource(version, source, compile);
+    return reading.run(organizationId, async () => {
+      const source = await readSource(database.query, organizationId, id, version);
+      return source === undefined ? undefined : compileSource(version, source, compile);
+    });
   };
 
   const forget = (organizationId: OrganizationId, id: AgentId): void => rows.forget(`${organizationId} ${id}`);
@@ -78,6 +85,8 @@ async function compileSource(
   const { workflow, problems } = await parseInSlices(source);
   // It passed when it was published: this program is older, or has become stricter than its promise allows.
   if (!workflow) throw new Error(`a published definition no longer parses: ${problems[0]?.message}`);
+  // Of the largest 25 ms more, which are no part of the last slice.
+  await nextTurn();
   return { version, source, workflow, inputSchema: workflow.input?.schema?.document, plan: compile(workflow) };
 }
 

@@ -1,13 +1,12 @@
 import type { Caller } from "../auth/caller.ts";
 import { readProject } from "../auth/projects.ts";
-import { checkDefinition } from "../definition/check-definition.ts";
 import type { Problem } from "../definition/problem.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { newId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
 import { archived, shownOf, type Agent } from "./agent.ts";
-import type { Agents } from "./agents.ts";
+import { readChecked, type Agents } from "./agents.ts";
 import { deleteDraft } from "./draft-store.ts";
 import { insertVersion, lockAgent, readSource, updatePublished } from "./store.ts";
 
@@ -41,7 +40,7 @@ export async function publishWorkflow(
 }
 
 async function checkedWorkflow(agents: Agents, organizationId: OrganizationId, definition: string): Promise<Workflow> {
-  const { workflow, problems } = await checkDefinition(definition, (text) => agents.check(text, organizationId));
+  const { workflow, problems } = await readChecked(agents, organizationId, definition);
   if (workflow) return workflow;
   const fields = problems.map(fieldProblem);
   const count = fields.length === 1 ? "a problem" : `${fields.length} problems`;

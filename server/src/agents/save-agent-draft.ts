@@ -27,7 +27,7 @@ export async function saveAgentDraft(agents: Agents, caller: Caller, request: Sa
   const project = await readProject(agents, caller.organizationId, request.projectId);
   if (!project) throw notFound("Project");
   const owner = request.agentId && (await readOwner(agents, caller.organizationId, request.agentId));
-  const document = await readHead(request.definition);
+  const document = await agents.reading.run(caller.organizationId, () => readHead(request.definition));
   checkNamespace(document, project);
   if (owner) checkOwner(owner, request.projectId, document);
   const agent = await agents.database.transaction(

@@ -1,7 +1,6 @@
-import { checkDefinition } from "../definition/check-definition.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Problem } from "../definition/problem.ts";
-import type { Agents } from "./agents.ts";
+import { readChecked, type Agents } from "./agents.ts";
 
 export type Validation = { valid: boolean; problems: Problem[] };
 
@@ -11,6 +10,6 @@ export async function validateDefinition(
   organizationId: OrganizationId,
   { definition }: { definition: string },
 ): Promise<Validation> {
-  const { problems } = await checkDefinition(definition, (text) => agents.check(text, organizationId));
+  const { problems } = await readChecked(agents, organizationId, definition);
   return { valid: problems.length === 0, problems };
 }

@@ -31,6 +31,16 @@ export class Slots {
     return true;
   }
 
+  /** Does `work` with a slot, in the organization's turn. */
+  async run<Result>(organizationId: Organization, work: () => Promise<Result>): Promise<Result> {
+    await this.take(organizationId);
+    try {
+      return await work();
+    } finally {
+      this.release(organizationId);
+    }
+  }
+
   /** Resolves with a slot; without one when `signal` aborts first. */
   take(organizationId: Organization, signal?: AbortSignal): Promise<boolean> {
     if (signal?.aborted) return Promise.resolve(false);
