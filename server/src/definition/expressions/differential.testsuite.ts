@@ -17,6 +17,9 @@ export type Result = ["value", Json] | ["none"] | ["error", Json];
 export type Asked = { text: string; data: Json; variables: Variables };
 export type Case = Asked & { ours: Result };
 
+/** Two slices of one list of the same length are equal to jq 1.8.2 whatever is in them, where it evaluates them: not here. */
+const hasTwoSlices = (text: string): boolean => (text.match(/\[[^[\]]*:[^[\]]*\]/g)?.length ?? 0) > 1;
+
 /** Undefined when it is not evaluated here. */
 export function nativeResult(text: string, data: Json, variables: Variables): Result | undefined {
   const { native, problem } = compileExpression(text).expressions[0]!;
@@ -35,6 +38,7 @@ export function nativeResult(text: string, data: Json, variables: Variables): Re
 export function generatedCases(seed: number): Case[] {
   const generator = new Generator(seed);
   const draw = (text: string): Case | undefined => {
+    if (hasTwoSlices(text)) return undefined;
     const data = generator.data();
     const variables = { context: generator.data(3), input: generator.data(2) };
     const ours = nativeResult(text, data, variables);

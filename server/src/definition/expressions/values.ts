@@ -117,12 +117,15 @@ export function toText(value: Json): string {
   return String(value);
 }
 
+const DELETE = "\u007f";
+const DELETE_ESCAPED = String.raw`\u007f`;
+
 function quoted(text: string): string {
   spend(2 + (text.length >> 4));
   const json = JSON.stringify(text);
   // What had to be escaped costs more.
   spend(json.length > text.length + 2 ? json.length >> 2 : 0);
-  return json.replaceAll("\u007f", String.raw`\u007f`);
+  return json.includes(DELETE) ? json.replaceAll(DELETE, DELETE_ESCAPED) : json;
 }
 
 /**

@@ -8,22 +8,22 @@ const sharing = (double: (part: Json) => Json): Json => {
   return value;
 };
 
-test.each<[Json, number]>([
-  [null, 1],
-  [true, 1],
-  [12_345, 1],
-  ["", 2],
-  ["abc", 5],
-  [[], 1],
-  [[1], 3],
-  [[1, "ab", null], 10],
-  [[[], [1]], 7],
-  [{}, 1],
-  [{ a: 1 }, 7],
-  [{ a: 1, bc: "d" }, 16],
-  [{ a: [{ b: {} }] }, 15],
-])("%j counts as %i bytes, which its JSON has at least", (value, bytes) => {
-  expect(weighed(value, 100, 10)).toEqual({ bytes });
+test.each<[Json, number, number]>([
+  [null, 1, 2],
+  [true, 1, 2],
+  [12_345, 1, 2],
+  ["", 2, 4],
+  ["abc", 5, 10],
+  [[], 1, 52],
+  [[1], 3, 56],
+  [[1, "ab", null], 10, 70],
+  [[[], [1]], 7, 164],
+  [{}, 1, 52],
+  [{ a: 1 }, 7, 64],
+  [{ a: 1, bc: "d" }, 16, 82],
+  [{ a: [{ b: {} }] }, 15, 230],
+])("%j counts as %i bytes, which its JSON has at least, and as %i held", (value, bytes, heldBytes) => {
+  expect(weighed(value, 100, 10)).toEqual({ bytes, heldBytes });
   expect(JSON.stringify(value).length).toBeGreaterThanOrEqual(bytes);
   expect(weigh(value, bytes, 10)).toBeUndefined();
   expect(weigh(value, bytes - 1, 10)).toBe(`larger than ${bytes - 1} bytes`);
