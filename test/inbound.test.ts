@@ -10,6 +10,8 @@ import { eventually, post, startTestServer, type TestServer } from "./client.ts"
 import type { World } from "./server.ts";
 
 const MB = 1024 * 1024;
+/** What anything may take of the main thread at a time. */
+const MAIN_THREAD_MS = 100;
 /** For hundreds of megabytes over loopback on a busy machine. */
 const BUSY_MS = 40_000;
 
@@ -138,6 +140,58 @@ describe("unfinished bodies", () => {
     }
     expect(coming.isOpen()).toBe(true);
     expect(coming.got()).toBe("");
+  });
+});
+
+/** The longest stretch of the main thread that `flood` makes, of three times: on a busy machine processor time, too, is longer. */
+async function stretchMs(flood: () => Promise<void>): Promise<number> {
+  let least = Infinity;
+  for (let time = 0; time < 3 && least > MAIN_THREAD_MS; time++) {
+    await server.measure();
+    await flood();
+    least = Math.min(least, (await server.measure()).longestMs);
+  }
+  return least;
+}
+
+describe("chunks of one byte", () => {
+  const ONE = "1\r\nx\r\n";
+  const asGet = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n`;
+
+  test.each([
+    ["a body that is read", () => head("chunked"), 413],
+    ["a caller's", () => head("chunked", server.world.apiKey), 413],
+    ["one that is refused unread", () => head("chunked").replace("json", "text"), 415],
+    ["one that nobody looks at", () => asGet("/"), 413],
+    ["of a probe", () => asGet("/readyz"), 413],
+  ])("%s: from 20 at once less than 100 ms a stretch, and cut with an answer", async (_name, first, status) => {
+    const longest = await stretchMs(async () => {
+      using floods = await unfinished(20, first(), ONE.repeat(65_000));
+      await Promise.all(floods.all.map(({ closed }) => closed));
+    });
+    expect(longest).toBeLessThan(MAIN_THREAD_MS);
+    using alone = await connect();
+    alone.write(first() + ONE.repeat(1_500));
+    await alone.closed;
+    expect(alone.got()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (status === 413) expect(alone.got()).toContain('"code":"REQUEST_ENTITY_TOO_LARGE"');
+  });
+
+  test("a thousand of them, and many fair ones, are a body as any other, and the next request finds its parser whole", async () => {
+    const body = JSON.stringify({ query: "{ me { name } }" });
+    const send = async (text: string, rest: string): Promise<string> => {
+      using raw = await connect();
+      raw.write(head("chunked", server.world.apiKey, "connection: close\r\n"));
+      raw.write(`${text}${rest}0\r\n\r\n`);
+      await raw.closed;
+      return raw.got().split(" ")[1]!;
+    };
+    const each = [...body].map((character) => `1\r\n${character}\r\n`).join("");
+    expect(await send(each, "1\r\n \r\n".repeat(LIMITS.bodyPieces - body.length))).toBe("200");
+    expect(await send(each, chunk(512).repeat(2_000))).toBe("200");
+    expect(await send(each, "1\r\n \r\n".repeat(LIMITS.bodyPieces))).toBe("413");
+    for (let time = 0; time < 20; time++) expect(await send(each, "")).toBe("200");
   });
 });
 

@@ -5,6 +5,7 @@ import type { Code } from "../lib/errors.ts";
 /** How long and how much of an unread body is thrown away, so that its sender gets to read the answer. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 16 * 1024 * 1024;
+const LINGER_PIECES = 4_096;
 
 export type Exchange = { request: IncomingMessage; response: ServerResponse; requestId: string; path: string };
 
@@ -57,12 +58,13 @@ export function sendError(
 /** Closing at once would reset the connection, and the answer in it would be lost. */
 function linger(request: IncomingMessage): void {
   let bytes = 0;
+  let pieces = 0;
   const end = (): void => void request.socket.destroy();
   const timer = setTimeout(end, LINGER_MS).unref();
   request.removeAllListeners("data");
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > LINGER_BYTES) end();
+    if (bytes > LINGER_BYTES || ++pieces > LINGER_PIECES) end();
   });
   request.once("close", () => clearTimeout(timer));
   request.on("error", () => {});

@@ -18,6 +18,9 @@ const tooLargeForStranger = (): Refusal =>
 /** What a character of JSON takes at most, parsed (lib/held-bytes.ts), about. */
 const MOST_PER_CHARACTER = 21;
 
+/** What a piece takes beside its bytes, about. */
+const BYTES_PER_PIECE = 250;
+
 /** Answered with 408. */
 export class LateBody extends Refusal {
   constructor() {
@@ -90,10 +93,11 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     // Nearly every body comes whole, in one piece.
     if (bytes === length) return;
     const isTooLarge = !isKnown && bytes > LIMITS.strangerBodyBytes;
-    if (!isTooLarge && arrival.hold(bytes)) return;
+    const held = bytes + chunks.length * BYTES_PER_PIECE;
+    if (!isTooLarge && arrival.hold(held)) return;
     if (isKnown) return fail(noRoom());
     request.pause();
-    identify(isTooLarge ? tooLargeForStranger() : noRoom(), bytes).then(() => void request.resume(), fail);
+    identify(isTooLarge ? tooLargeForStranger() : noRoom(), held).then(() => void request.resume(), fail);
   });
   request.on("end", () => void whole().then(resolve, fail));
   request.on("error", fail);

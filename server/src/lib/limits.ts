@@ -3,6 +3,7 @@ export const LIMITS = {
   bodyBytes: 1024 * 1024,
   strangerBodyBytes: 64 * 1024,
   arrivingBytes: 128 * 1024 * 1024,
+  bodyPieces: 1_000,
   bodyProgressSeconds: 5,
   bodyProgressBytes: 4096,
   fragmentsPerMessage: 64,
