@@ -8,11 +8,17 @@ vi.setConfig({ testTimeout: 120_000 });
 const SEED = 20_261_122;
 const DRAWS = 6;
 
-/** What is measured on a busy machine is seldom too little. */
-const again = (one: Case, before: Cost): Cost => {
-  const after = nsPerStep(one, 40);
-  return after && after.ns < before.ns ? after : before;
-};
+const BUSY_TRIES = 10;
+
+/** What is measured on a busy machine, or before V8 has compiled it, is seldom too little. */
+function again(one: Case, before: Cost, enough: number): Cost {
+  let least = before;
+  for (let tried = 0; least.ns > enough && tried < BUSY_TRIES; tried++) {
+    const after = nsPerStep(one, 40);
+    if (after && after.ns < least.ns) least = after;
+  }
+  return least;
+}
 
 test(`a step of any operator or builtin takes at most ten times what one of another takes, seed ${SEED}`, () => {
   const dearest = new Map<string, { one: Case; cost: Cost }>();
@@ -20,10 +26,8 @@ test(`a step of any operator or builtin takes at most ten times what one of anot
     const cost = nsPerStep(one);
     if (cost && cost.ns > (dearest.get(one.text)?.cost.ns ?? 0)) dearest.set(one.text, { one, cost });
   }
-  const costs = [...dearest.values()].map(({ one, cost }) => ({
-    name: one.name,
-    cost: cost.ns > 60 ? again(one, cost) : cost,
-  }));
+  const cheapest = Math.min(...[...dearest.values()].map(({ cost }) => cost.ns));
+  const costs = [...dearest.values()].map(({ one, cost }) => ({ name: one.name, cost: again(one, cost, 5 * cheapest) }));
   costs.sort((left, right) => left.cost.ns - right.cost.ns);
   const told = (at: number): string => `${costs.at(at)!.cost.ns.toFixed(1)} ns: ${costs.at(at)!.name}`;
   expect(costs.at(-1)!.cost.ns / costs[0]!.cost.ns, `${told(0)}, but ${told(-1)}`).toBeLessThan(10);
