@@ -5,9 +5,9 @@
 import { once } from "node:events";
 import fs from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import net, { type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
@@ -204,34 +204,69 @@ do:
   expect(longest.run).toBeLessThan(10 * 1_000);
 }, 300_000);
 
-test("150 starts of 600 kB that wait for the database, 12 MB each as values, are taken as there is room for them", async () => {
-  await using server = await small(300);
-  const neighbour = await server.organization("neighbour");
-  const agentId = await agentOf(server, "do: [{one: {set: {a: 1}}}]");
-  const input = { list: Array.from({ length: 200_000 }, () => ({})) };
-  const query = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
-  const database = await connectTo(server);
-  await database.query("begin; lock table runs in access exclusive mode");
-  const body = JSON.stringify({ query, variables: { input: { agentId, input } } });
-  const answers = Array.from({ length: 150 }, async () => {
+describe("starts of 600 kB that wait for the database, 12 MB each as values,", () => {
+  const LOCK = "begin; lock table runs in access exclusive mode";
+  let server: TestServer;
+  let body: string;
+  beforeAll(async () => {
+    server = await small(300);
+    const agentId = await agentOf(server, "do: [{one: {set: {a: 1}}}]");
+    const input = { list: Array.from({ length: 200_000 }, () => ({})) };
+    const query = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+    body = JSON.stringify({ query, variables: { input: { agentId, input } } });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  const post = async () => {
     const headers = { "content-type": "application/json", authorization: `Bearer ${server.world.apiKey}` };
     const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body });
     return { status: response.status, ...(await response.json()) };
-  });
-  await eventually(async () => {
-    const settled = await Promise.all(answers.map((answer) => Promise.race([answer, sleep(1)])));
-    return settled.filter((answer) => answer?.status === 503).length > 140;
-  }, 60_000);
-  expect(await server.data("{ me { id } }", {}, neighbour.apiKey)).toMatchObject({ me: {} });
-  await database.end();
-  const all = await Promise.all(answers);
-  for (const { status, data, errors } of all) {
-    if (status === 200) expect(data.runAgent.id).toMatch(/^run_/);
-    else expect(errors).toMatchObject([{ extensions: { code: "UNAVAILABLE", retryAfter: 1 } }]);
-  }
-  expect(all.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
-  expect(peakMegabytes(server)).toBeLessThan(600);
-}, 120_000);
+  };
+
+  test("150 at once, are taken as there is room for them", async () => {
+    const neighbour = await server.organization("neighbour");
+    const database = await connectTo(server);
+    await database.query(LOCK);
+    const answers = Array.from({ length: 150 }, post);
+    await eventually(async () => {
+      const settled = await Promise.all(answers.map((answer) => Promise.race([answer, sleep(1)])));
+      return settled.filter((answer) => answer?.status === 503).length > 140;
+    }, 60_000);
+    expect(await server.data("{ me { id } }", {}, neighbour.apiKey)).toMatchObject({ me: {} });
+    await database.end();
+    const all = await Promise.all(answers);
+    for (const { status, data, errors } of all) {
+      if (status === 200) expect(data.runAgent.id).toMatch(/^run_/);
+      else expect(errors).toMatchObject([{ extensions: { code: "UNAVAILABLE", retryAfter: 1 } }]);
+    }
+    expect(all.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+    expect(peakMegabytes(server)).toBeLessThan(600);
+  }, 120_000);
+
+  test("hold their room also when their clients have gone, until they have run", async () => {
+    const database = await connectTo(server);
+    const count = async (): Promise<number> =>
+      Number((await database.query("select count(*) from runs")).rows[0].count);
+    const before = await count();
+    await database.query(LOCK);
+    const { port } = new URL(server.url);
+    for (let sent = 0; sent < 150; sent++) {
+      const socket = net.connect(Number(port), "127.0.0.1").on("error", () => {});
+      const head = `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${server.world.apiKey}\r\n`;
+      socket.write(`${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+      await new Promise((resolve) => socket.write("", resolve));
+      socket.destroy();
+      await once(socket, "close");
+    }
+    expect(await post()).toMatchObject({ status: 503, errors: [{ extensions: { code: "UNAVAILABLE" } }] });
+    expect(server.log()).not.toContain("could not serve a request");
+    await database.query("commit");
+    await eventually(async () => (await post()).status === 200, 30_000);
+    expect((await count()) - before).toBeLessThan(8);
+    await database.end();
+    expect(peakMegabytes(server)).toBeLessThan(600);
+  }, 120_000);
+});
 
 test("a run that needs more memory than the process can give fails, and says so", async () => {
   await using server = await small(160);

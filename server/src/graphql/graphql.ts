@@ -7,6 +7,7 @@ import { ByteBudget } from "../lib/byte-budget.ts";
 import { every } from "../lib/clock.ts";
 import type { Ending } from "../lib/ending.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { Roll } from "../lib/roll.ts";
 import { running } from "../lib/running.ts";
 import { AnswerSize } from "./answer-size.ts";
 import type { Context, Origin } from "./context.ts";
@@ -25,6 +26,8 @@ export type GraphqlRequest = {
   canStream: boolean;
   /** Ended by the transport when nobody waits for the answer any more, and here when it takes too long. */
   ending: Ending;
+  /** Called when nothing of the request is held or runs any more: later than the answer when that was not waited for. */
+  release?: (() => void) | undefined;
   /** Asked when the operation looks at credentials. Throws UNAUTHENTICATED for a bad one. */
   caller: () => Caller | undefined | Promise<Caller | undefined>;
 };
@@ -63,10 +66,10 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   const mask = createErrorMask(handles.log, isUnavailable);
 
   const budget = new ByteBudget(LIMITS.answersBytes);
-  const underWay = new Map<Ending, number>();
+  const underWay = new Roll<Ending>();
   const looking = every(handles.clock, LOOK_EVERY_MS, async () => {
     const now = handles.clock.now();
-    for (const [ending, endsAt] of underWay) if (endsAt <= now) ending.end(tookTooLong());
+    for (const ending of underWay) if (ending.endsAt <= now) ending.end(tookTooLong());
   });
 
   const contextOf = ({ origin, ending }: GraphqlRequest, caller: Caller | undefined): Context => {
@@ -112,16 +115,35 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     if (operation.type === "subscription") return subscribe(request, operation, caller);
     const context = contextOf(request, caller);
     const { size } = context;
-    const { ending } = request;
-    underWay.set(ending, handles.clock.now() + LIMITS.requestSeconds * 1_000);
     try {
-      const result = await unlessEnded(ending, execute(request, operation, context));
+      const result = await execute(request, operation, context);
       if (isIterable(result)) throw new Error("an operation other than a subscription answered a stream");
       if (result.errors && !("data" in result)) throw variableRefusal(result.errors);
       return { kind: "result", operation, size, result: shown(withRefusal(result, operation, size), origin.requestId) };
     } catch (error) {
       size[Symbol.dispose]();
       throw error;
+    }
+  };
+
+  /** Releases it when it has run, which may be after its end. */
+  const runAndRelease = async (request: GraphqlRequest): Promise<Answer> => {
+    let answer: Answer | undefined;
+    try {
+      request.ending.throwIfOver();
+      return (answer = await run(request));
+    } finally {
+      if (answer?.kind !== "stream") request.release?.();
+      else if (request.release) request.ending.onEnd(request.release);
+    }
+  };
+
+  const runInTime = async (request: GraphqlRequest): Promise<Answer> => {
+    const { ending } = request;
+    ending.endsAt = handles.clock.now() + LIMITS.requestSeconds * 1_000;
+    underWay.add(ending);
+    try {
+      return await unlessEnded(ending, runAndRelease(request));
     } finally {
       underWay.delete(ending);
     }
@@ -162,11 +184,11 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       const { query, operationName, origin } = request;
       const what = running.getStore();
       try {
-        if (!what) return await running.run({ requestId: origin.requestId, query, operationName }, run, request);
+        if (!what) return await running.run({ requestId: origin.requestId, query, operationName }, runInTime, request);
         // The edge has said which request it is; a second frame would copy the first.
         what.query = query;
         what.operationName = operationName;
-        return await run(request);
+        return await runInTime(request);
       } catch (error) {
         return refused(error, origin.requestId);
       }

@@ -9,6 +9,7 @@ import { every, type Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { Roll } from "../lib/roll.ts";
 
 /** One body or message under way. */
 export class Arrival {
@@ -16,13 +17,14 @@ export class Arrival {
   /** When it was looked at last, and what came since. */
   lookedAt: number;
   cameSince = 0;
+  place = -1;
   readonly #budget: ByteBudget;
-  readonly #entries: Set<Arrival>;
+  readonly #entries: Roll<Arrival>;
   #owner: OrganizationId | undefined;
   #held = 0;
   #isOver = false;
 
-  constructor(budget: ByteBudget, entries: Set<Arrival>, now: number, cut: () => void) {
+  constructor(budget: ByteBudget, entries: Roll<Arrival>, now: number, cut: () => void) {
     this.#budget = budget;
     this.#entries = entries;
     this.lookedAt = now;
@@ -76,7 +78,7 @@ export type Arrivals = {
 const LOOK_EVERY_MS = 1_000;
 
 export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
-  const entries = new Set<Arrival>();
+  const entries = new Roll<Arrival>();
 
   /** Of each it must have brought so much since the last look, or be whole. */
   const look = async (): Promise<void> => {

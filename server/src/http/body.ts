@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Refusal } from "../lib/errors.ts";
 import { heldBytes } from "../lib/held-bytes.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { clientGone } from "./connections.ts";
 import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./arrivals.ts";
 
 export const tooLarge = (): Refusal =>
@@ -33,8 +34,8 @@ const lengthOf = ({ headers }: IncomingMessage): number | undefined =>
 
 export const isTooLong = (request: IncomingMessage): boolean => (lengthOf(request) ?? 0) > LIMITS.bodyBytes;
 
-/** The text; what it takes in memory counts until it is disposed of. */
-export type Body = { text: string } & Disposable;
+/** What it takes in memory counts until it is released. */
+export type Body = { text: string; release: (() => void) | undefined };
 
 /**
  * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
@@ -74,15 +75,16 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     if (!isUtf8(body)) throw new Refusal("BAD_REQUEST", "the request body is not UTF-8 text");
     const text = body.toString();
     const held = text.length > SMALL_BYTES / MOST_PER_CHARACTER ? heldBytes(text) : 0;
-    if (held <= SMALL_BYTES) arrival.end();
-    else {
-      arrival.whole();
-      if (!arrival.hold(held)) {
-        if (isKnown) throw noRoom();
-        await identify(noRoom(), held);
-      }
+    if (held <= SMALL_BYTES) {
+      arrival.end();
+      return { text, release: undefined };
     }
-    return { text, [Symbol.dispose]: () => arrival.end() };
+    arrival.whole();
+    if (!arrival.hold(held)) {
+      if (isKnown) throw noRoom();
+      await identify(noRoom(), held);
+    }
+    return { text, release: () => arrival.end() };
   };
 
   request.on("data", (chunk: Buffer) => {
@@ -100,7 +102,10 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     identify(isTooLarge ? tooLargeForStranger() : noRoom(), held).then(() => void request.resume(), fail);
   });
   request.on("end", () => void whole().then(resolve, fail));
-  request.on("error", fail);
+  // Also that of a client which has gone while the whole body is worked on.
+  request.on("error", () => {
+    if (!request.complete) fail(clientGone());
+  });
   request.on("close", () => {
     if (!request.complete) arrival.end();
   });

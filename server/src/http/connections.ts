@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { ByteBudget } from "../lib/byte-budget.ts";
+import type { Ending } from "../lib/ending.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -13,9 +14,16 @@ import { LIMITS } from "../lib/limits.ts";
 export type Connections = {
   /** A request of it is under way until it is answered. False when it has too many. */
   begin(request: IncomingMessage, response: ServerResponse): boolean;
+  of(socket: Duplex): Connection;
   /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
   belongsTo(socket: Duplex, organizationId: OrganizationId): void;
 };
+
+/** `endings`: of the requests that wait for an answer. */
+export type Connection = { underWay: number; readonly endings: Ending[] };
+
+/** Nobody sees it. */
+export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client has gone away");
 
 type Most = { strangers: number; callers: number };
 
@@ -27,23 +35,34 @@ export function limitConnections(
   most: Most = { strangers: LIMITS.strangerConnections, callers: LIMITS.callerConnections },
 ): Connections {
   const strangers = new Set<Duplex>();
+  const opened = new WeakMap<Duplex, Connection>();
   const budget = new ByteBudget(most.callers);
 
   server.on("connection", (socket) => {
     strangers.add(socket);
-    socket.once("close", () => void strangers.delete(socket));
+    const connection: Connection = { underWay: 0, endings: [] };
+    opened.set(socket, connection);
+    socket.once("close", () => {
+      strangers.delete(socket);
+      for (const ending of connection.endings) ending.end(clientGone());
+    });
     if (strangers.size > most.strangers) strangers.values().next().value!.destroy();
   });
 
-  const underWay = new WeakMap<Duplex, number>();
+  function answered(this: ServerResponse): void {
+    opened.get(this.req.socket)!.underWay--;
+  }
+
   return {
     begin: ({ socket }, response) => {
-      const count = underWay.get(socket) ?? 0;
-      if (count >= LIMITS.requestsPerConnection) return false;
-      underWay.set(socket, count + 1);
-      response.on("close", () => underWay.set(socket, underWay.get(socket)! - 1));
+      const connection = opened.get(socket)!;
+      if (connection.underWay >= LIMITS.requestsPerConnection) return false;
+      connection.underWay++;
+      // One function for all: a closure of each request, held by what Node keeps of it, lives until the next major collection.
+      response.on("close", answered);
       return true;
     },
+    of: (socket) => opened.get(socket)!,
     belongsTo: (socket, organizationId) => {
       // Once a connection: it stays the first caller's.
       if (!strangers.has(socket)) return;

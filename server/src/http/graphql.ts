@@ -8,7 +8,7 @@ import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Answer, Graphql } from "../graphql/graphql.ts";
 import { Ending } from "../lib/ending.ts";
-import { Refusal, type Code } from "../lib/errors.ts";
+import { type Code } from "../lib/errors.ts";
 import { stringify } from "../lib/json-text.ts";
 import { sendError, sendHead, sendText, type Exchange } from "./answer.ts";
 import type { Arrivals } from "./arrivals.ts";
@@ -63,7 +63,7 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Prom
 
 async function answerOf(
   edge: GraphqlEdge,
-  { request, response, requestId }: Exchange,
+  { request, requestId }: Exchange,
   mediaType: MediaType,
 ): Promise<Answer | "late"> {
   const { graphql, auth, arrivals, connections, clientAddress } = edge;
@@ -74,14 +74,15 @@ async function answerOf(
     return caller;
   };
   const ending = new Ending();
-  // Not `once`, which makes two more objects: it comes once.
-  response.on("close", () => {
-    if (!response.writableFinished) ending.end(clientGone());
-  });
+  const { endings } = connections.of(request.socket);
+  endings.push(ending);
+  let release: (() => void) | undefined;
   try {
-    using body = await readBody(request, arrivals, whose);
+    const body = await readBody(request, arrivals, whose);
+    release = body.release;
     return await graphql.answer({
       ...parseBody(body.text),
+      release,
       origin: {
         requestId,
         get address() {
@@ -94,8 +95,11 @@ async function answerOf(
       caller: whose,
     });
   } catch (error) {
+    release?.();
     if (error instanceof LateBody) return "late";
     return graphql.refused(error, requestId);
+  } finally {
+    endings.splice(endings.indexOf(ending), 1);
   }
 }
 
@@ -150,9 +154,6 @@ async function sendPieces({ delivery }: GraphqlEdge, { request, response }: Exch
     void response.write(piece, done);
   if (await delivery.pieces(request.socket, bytes, write)) response.end();
 }
-
-/** Nobody sees it. */
-export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client has gone away");
 
 function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaType): number {
   if (answer.kind === "refused") return STATUS[answer.code] ?? (mediaType === "application/json" ? 200 : 400);

@@ -16,10 +16,9 @@ import { parseJson, type Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { noRoom, SMALL_BYTES, type Arrival, type Arrivals } from "./arrivals.ts";
-import type { Connections } from "./connections.ts";
+import { clientGone, type Connections } from "./connections.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
 import type { Delivery } from "./delivery.ts";
-import { clientGone } from "./graphql.ts";
 import { graphqlBody } from "./graphql-request.ts";
 import { Outgoing } from "./outgoing.ts";
 import { holdUnfinished } from "./unfinished.ts";
@@ -38,8 +37,12 @@ export type WebSocketsOptions = {
   connections: Connections;
 };
 
-/** `held`: what it came with, where that is much: graphql-ws keeps it until the operation ends. */
-type Operation = { ending: Ending; held?: Arrival | undefined };
+/** `held`: what it came with, where that is much, as long as either graphql-ws keeps it or it runs. */
+type Operation = { ending: Ending; held?: Arrival | undefined; holders: number };
+
+function release(operation: Operation): void {
+  if (--operation.holders === 0) operation.held?.end();
+}
 
 type Extra = {
   socket: WebSocket;
@@ -118,7 +121,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
 
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
     const ending = new Ending();
-    const operation: Operation = { ending };
+    const operation: Operation = { ending, holders: 2 };
     extra.operations.set(id, operation);
     try {
       if (Object.keys(subscriptions).length > LIMITS.subscriptionsPerConnection) throw tooMany();
@@ -129,18 +132,21 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         origin,
         canStream: true,
         ending,
+        release: () => release(operation),
         caller: () => extra.caller,
       });
     } catch (error) {
+      release(operation);
       return graphql.refused(error, extra.requestId);
     }
   };
 
-  const end = ({ extra }: Connection, id: string): void => {
+  const end = ({ extra }: Connection, id: string, reason?: Refusal): void => {
     const operation = extra.operations.get(id);
-    operation?.ending.end();
-    operation?.held?.end();
+    if (!operation) return;
     extra.operations.delete(id);
+    operation.ending.end(reason);
+    release(operation);
   };
 
   const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
@@ -148,12 +154,10 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   const server = makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: INIT_TIMEOUT_MS,
     onConnect,
-    onClose: ({ extra }) => {
-      extra.watched?.[Symbol.dispose]();
-      for (const { ending, held } of extra.operations.values()) {
-        ending.end(clientGone());
-        held?.end();
-      }
+    onClose: (connection) => {
+      const { watched, operations } = connection.extra;
+      watched?.[Symbol.dispose]();
+      for (const id of operations.keys()) end(connection, id, clientGone());
     },
     onSubscribe: async (connection, id, payload) => {
       const answer = await answerOf(connection, id, payload);
@@ -166,7 +170,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
       shownErrors.set(errors, answer.result.errors);
       return errors;
     },
-    onComplete: end,
+    onComplete: (connection, id) => end(connection, id),
     onError: (_connection, _id, _payload, errors) => shownErrors.get(errors),
     onNext: ({ extra }, _id, _payload, args, result) =>
       extra.outgoing.hold(result as unknown as Result, (args as Answered).answer.size),

@@ -3,6 +3,9 @@
  * and few are ended (with its listeners 1.2 kB of each).
  */
 export class Ending {
+  /** When it ends by itself, and where it stands among those that do. */
+  endsAt = 0;
+  place = -1;
   #reason: Error | undefined;
   #listeners: ((reason: Error) => void)[] | undefined;
   #controller: AbortController | undefined;

@@ -27,7 +27,10 @@ test(`a step of any operator or builtin takes at most ten times what one of anot
     if (cost && cost.ns > (dearest.get(one.text)?.cost.ns ?? 0)) dearest.set(one.text, { one, cost });
   }
   const cheapest = Math.min(...[...dearest.values()].map(({ cost }) => cost.ns));
-  const costs = [...dearest.values()].map(({ one, cost }) => ({ name: one.name, cost: again(one, cost, 5 * cheapest) }));
+  const costs = [...dearest.values()].map(({ one, cost }) => ({
+    name: one.name,
+    cost: again(one, cost, 5 * cheapest),
+  }));
   costs.sort((left, right) => left.cost.ns - right.cost.ns);
   const told = (at: number): string => `${costs.at(at)!.cost.ns.toFixed(1)} ns: ${costs.at(at)!.name}`;
   expect(costs.at(-1)!.cost.ns / costs[0]!.cost.ns, `${told(0)}, but ${told(-1)}`).toBeLessThan(10);
