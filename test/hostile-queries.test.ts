@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, startTestServer, type Data, type ShownError, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, runOf } from "./runs.ts";
 
@@ -138,4 +138,84 @@ describe("large definitions hold the main thread for less than 100 ms at a time"
     expect(agents.filter(({ inputSchema }: Data) => inputSchema)).toHaveLength(8);
     expect((await server.measure()).longestMs).toBeLessThan(100);
   }, 120_000);
+});
+
+describe("what is sent is not printed again and again", () => {
+  const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+  const object = (count: number, name: (index: number) => string): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), 0]));
+  const KEYS = object(6_500, (index) => `k${index}`);
+  const LONG_KEYS = object(100, (index) => `${index}${"x".repeat(9_000)}`);
+
+  /** The answer, its length and the processor time of it. */
+  async function cost(body: object, token: string | null = server.world.apiKey) {
+    await server.measure(true);
+    const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+    const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body: JSON.stringify(body) });
+    const text = await response.text();
+    const { longestMs } = await server.measure();
+    const { errors } = JSON.parse(text) as { errors?: ShownError[] };
+    return { error: errors?.[0], length: text.length, longestMs };
+  }
+
+  test.for([
+    ["unknown keys of a declared input, from a stranger", RUN, { input: KEYS }, null],
+    ["long ones", RUN, { input: LONG_KEYS }, undefined],
+    [
+      "a list where an input stands",
+      RUN,
+      { input: Array.from({ length: 20_000 }, () => KEYS["k0" as never]) },
+      undefined,
+    ],
+    [
+      "objects in the place of texts",
+      RUN,
+      { input: { agentId: KEYS, version: KEYS, idempotencyKey: KEYS } },
+      undefined,
+    ],
+    [
+      "objects in the place of a list",
+      "query($f: RunFilter) { runs(filter: $f) { nodes { id } } }",
+      { f: { status: KEYS } },
+      undefined,
+    ],
+    ["long texts in the place of numbers", RUN, { input: { agentId: "x", wait: "9".repeat(900_000) } }, undefined],
+    ["a time of 900 kB", RUN, { input: { agentId: "x", runAt: "2026-".repeat(180_000) } }, undefined],
+  ] as const)("%s", async ([, query, variables, token]) => {
+    const { error, length, longestMs } = await cost({ query, variables }, token);
+    expect(error?.extensions.code).toBe("BAD_USER_INPUT");
+    expect(length).toBeLessThan(20_000);
+    expect(longestMs).toBeLessThan(100);
+  });
+
+  test("a variable stands in a literal as often as its text is small", async () => {
+    const text = (count: number): string =>
+      `mutation($b: JSON) { runAgent(input: {agentId: "x", input: {a: [${repeat(count, () => "$b")}]}}) { id } }`;
+    const few = await cost({ query: text(3), variables: { b: object(2_000, (index) => `k${index}`) } });
+    expect(few.error?.extensions.code).toBe("NOT_FOUND");
+    const many = await cost({ query: text(900), variables: { b: object(5_000, (index) => `k${index}`) } });
+    expect(many.error).toMatchObject({
+      message: expect.stringMatching(/^the variables do not fit: b stands within values 900 times/),
+      extensions: { code: "BAD_USER_INPUT" },
+    });
+    expect(many.longestMs).toBeLessThan(100);
+  });
+
+  test("long names are cut where they are repeated, and none stands in each object of an answer", async () => {
+    const name = "x".repeat(40_000);
+    const operation = await cost({ query: "{ __typename }", operationName: "x".repeat(60_000) }, null);
+    expect(operation.error?.extensions.code).toBe("GRAPHQL_VALIDATION_FAILED");
+    const field = await cost({ query: `{ ${name} }` });
+    expect(field.error?.extensions.code).toBe("GRAPHQL_VALIDATION_FAILED");
+    const token = await cost({ query: `{ me ${JSON.stringify(name)} }` });
+    expect(token.error?.extensions.code).toBe("GRAPHQL_PARSE_FAILED");
+    const value = await cost({
+      query: `{ runs(filter: {${repeat(20, (index) => `a${index}: "${"x".repeat(2_000)}"`)}}) { nodes { id } } }`,
+    });
+    expect(value.error?.extensions.code).toBe("GRAPHQL_VALIDATION_FAILED");
+    const alias = await cost({ query: `{ runs { nodes { ${name}: id } } }` });
+    expect(alias.error?.extensions.code).toBe("QUERY_TOO_COMPLEX");
+    for (const { length } of [operation, field, token, alias]) expect(length).toBeLessThan(2_000);
+    expect(value.length).toBeLessThan(25_000);
+  });
 });

@@ -31,6 +31,8 @@ type Style = {
   fragments: number;
   variables: number;
   aliases: number;
+  /** Characters that an alias has besides. */
+  long: number;
   depth: number;
   wild: number;
 };
@@ -58,6 +60,7 @@ function composed(random: Random, schema: GraphQLSchema, ids: Ids): RandomDocume
     fragments: random.pick([0, 0.1, 0.4]),
     variables: random.pick([0, 0.3, 0.9]),
     aliases: random.pick([0, 0, 0.05, 0.3]),
+    long: random.pick([0, 0, 0, 90, 5_000]),
     depth: random.pick([4, 7, 11, 14]),
     wild: random.pick([0, 0, 0.01, 0.1]),
   };
@@ -101,7 +104,7 @@ function write(random: Random, schema: GraphQLSchema, ids: Ids, style: Style) {
   };
 
   const field = (parent: string, one: GraphQLField<unknown, unknown>, depth: number): string => {
-    const alias = random.next() < style.aliases ? `a${++names}: ` : "";
+    const alias = random.next() < style.aliases ? `a${++names}${"x".repeat(style.long)}: ` : "";
     const place = `${alias}${parent}.${one.name}`;
     // Fields of one name must have the same arguments; now and then they have not.
     if (!written.has(place) || random.next() < style.wild) {

@@ -103,6 +103,7 @@ test.for(Object.entries(HOSTILE))("within 100 ms of the processor: %s", ([, text
 
 test.for([
   ["characters", `{ me { id } } #${"x".repeat(LIMITS.queryCharacters)}`],
+  ["characters in an alias", `{ ${"x".repeat(LIMITS.aliasCharacters + 1)}: __typename }`],
   ["fields of one name", `{ ${repeat(LIMITS.queryRepeats + 1, () => "me { id }")} }`],
   ["selections", HOSTILE["a chain of fragments that each spread the next twice"]],
   ["values", `{ runs(first: 200) { nodes { steps(first: 49) { number name kind status startedAt } } } }`],
@@ -155,6 +156,7 @@ test("an operation is chosen by its name", () => {
     message: expect.stringContaining("operationName"),
   });
   expect(() => operation(text, {}, "C")).toThrow("there is no operation named C");
+  expect(() => operation(text, {}, "C".repeat(60_000))).toThrow(/^.{60,150}$/);
 });
 
 test("only login, refreshToken and setup do without the credential", () => {

@@ -16,11 +16,12 @@ import {
   type SelectionSetNode,
   type ValidationRule,
 } from "graphql";
-import { Refusal } from "../lib/errors.ts";
+import { Refusal, shortened } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { costOf, type Cost } from "./cost.ts";
 import { GraphqlRefusal } from "./errors.ts";
-import { checkSize, fragmentsOf, nestingOf } from "./size.ts";
+import { checkSize, fragmentsOf, nestingOf, repeatsOf } from "./size.ts";
+import { createVariableChecks, type VariableCheck, type VariableChecks } from "./variables.ts";
 
 export type Operation = {
   document: DocumentNode;
@@ -31,6 +32,7 @@ export type Operation = {
   /** Asks for `__schema` or `__type`. */
   introspects: boolean;
   cost: (variables: Record<string, unknown>) => Cost;
+  checkVariables: VariableCheck;
 };
 
 export type Documents = {
@@ -47,6 +49,7 @@ const ERRORS_REPORTED = 20;
 const WITHOUT_CREDENTIAL = new Set(["login", "refreshToken", "setup"]);
 
 export function createDocuments(schema: GraphQLSchema): Documents {
+  const checksOf = createVariableChecks(schema);
   const kept = new Map<string, Map<string, Operation>>();
   let keptCharacters = 0;
 
@@ -69,7 +72,7 @@ export function createDocuments(schema: GraphQLSchema): Documents {
       kept.set(text, known);
       return known;
     }
-    const operations = prepare(schema, text);
+    const operations = prepare({ schema, checksOf }, text);
     keep(text, operations);
     return operations;
   };
@@ -92,13 +95,17 @@ function hold(found: number, most: number, does: string, what: string): void {
   throw new Refusal("QUERY_TOO_COMPLEX", message);
 }
 
-function prepare(schema: GraphQLSchema, text: string): Map<string, Operation> {
+type Preparing = { schema: GraphQLSchema; checksOf: VariableChecks };
+
+function prepare(preparing: Preparing, text: string): Map<string, Operation> {
+  const { schema } = preparing;
   const document = parseText(text);
   check(schema, document, [NoFragmentCyclesRule]);
   const { aliases } = checkSize(document);
   check(schema, document, specifiedRules);
   const operations = document.definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION);
-  const prepared = operations.map((node) => [node.name?.value ?? "", operationOf(schema, document, node)] as const);
+  const whole = { ...preparing, document, repeats: repeatsOf(document) };
+  const prepared = operations.map((node) => [node.name?.value ?? "", operationOf(whole, node)] as const);
   if (aliases > 0 && prepared.some(([, { introspects }]) => introspects)) {
     throw new Refusal("QUERY_TOO_COMPLEX", "a query that asks for __schema or __type has no aliases");
   }
@@ -134,7 +141,9 @@ function parseText(text: string): DocumentNode {
   }
 }
 
-function operationOf(schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode): Operation {
+type Whole = Preparing & { document: DocumentNode; repeats: ReadonlyMap<string, number> };
+
+function operationOf({ schema, checksOf, document, repeats }: Whole, node: OperationDefinitionNode): Operation {
   const names = rootFields(document, node);
   if (names.filter((name) => name === "login").length > 1) {
     throw new Refusal("GRAPHQL_VALIDATION_FAILED", "an operation may have one login");
@@ -146,6 +155,7 @@ function operationOf(schema: GraphQLSchema, document: DocumentNode, node: Operat
     ignoresCredential: node.operation === "mutation" && names.every((name) => WITHOUT_CREDENTIAL.has(name)),
     introspects: names.some((name) => name === "__schema" || name === "__type"),
     cost: costOf(schema, document, node),
+    checkVariables: checksOf(node.variableDefinitions, repeats),
   };
 }
 
@@ -172,6 +182,6 @@ function choose(operations: Map<string, Operation>, name: string | undefined): O
     "GRAPHQL_VALIDATION_FAILED",
     name === undefined
       ? "operationName must say which of the operations is meant"
-      : `there is no operation named ${name}`,
+      : `there is no operation named ${shortened(name)}`,
   );
 }

@@ -1,6 +1,7 @@
-import { GraphQLError } from "graphql";
+import { GraphQLError, parse } from "graphql";
 import { expect, test } from "vitest";
 import { badInput, notFound } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { createErrorMask, GraphqlRefusal } from "./errors.ts";
 
@@ -65,4 +66,17 @@ test("what is wrong with a query's text or variables is shown as it is", () => {
     { message: "b", extensions: { code: "GRAPHQL_VALIDATION_FAILED" } },
   ]);
   expect(lines).toEqual([]);
+});
+
+test("a text that repeats what was sent is cut", () => {
+  const { mask } = maskWithLog();
+  const long = "x".repeat(100_000);
+  const cut = `${"x".repeat(LIMITS.messageCharacters - 1)}…`;
+  expect(mask.show(badInput(long, [{ path: long, code: "required", message: long }]), "r1")).toEqual([
+    { message: cut, extensions: { code: "BAD_USER_INPUT", fields: [{ path: cut, code: "required", message: cut }] } },
+  ]);
+  const refusal = new GraphqlRefusal("GRAPHQL_PARSE_FAILED", [new GraphQLError(long)]);
+  expect(mask.show(refusal, "r1")[0]!.message).toBe(cut);
+  const [node] = parse("{ me }").definitions;
+  expect(mask.show(new GraphQLError(long, { nodes: [node!] }), "r1")[0]!.message).toBe(cut);
 });

@@ -1,6 +1,7 @@
 /** What a caller sees of an error. Refusals are shown; anything else is a bug: logged with the request's id and masked. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { Refusal, type Code } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 
 /** Errors that graphql-js itself found in the query's text or its variables. */
@@ -35,9 +36,9 @@ export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boo
     path: GraphQLError["path"],
   ): Pick<ShownError, "message" | "extensions"> => {
     if (cause instanceof Refusal) {
-      return { message: cause.message, extensions: { code: cause.code, ...cause.details } };
+      return { message: cut(cause.message), extensions: { code: cause.code, ...detailsOf(cause) } };
     }
-    if (isOfArguments(cause)) return { message: cause.message, extensions: { code: "BAD_USER_INPUT" } };
+    if (isOfArguments(cause)) return { message: cut(cause.message), extensions: { code: "BAD_USER_INPUT" } };
     if (isUnavailable(cause)) {
       log.warn({ requestId, path, err: cause }, "the database could not serve a request");
       const message = "the service cannot reach its database for now: try again";
@@ -54,7 +55,7 @@ export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boo
     if (error instanceof GraphqlRefusal) {
       return error.errors.map((one) => ({
         ...placeOf(one),
-        message: one.message,
+        message: cut(one.message),
         extensions: extensionsOf(error.code, one),
       }));
     }
@@ -79,10 +80,22 @@ const placeOf = ({ locations, path }: GraphQLError): Pick<ShownError, "locations
   ...(path && { path }),
 });
 
-/** A scalar that refused a variable or a literal may name the fields. */
+/** A message may repeat what was sent, and graphql-js' own print it whole. */
+const cut = (text: string): string =>
+  text.length > LIMITS.messageCharacters ? `${text.slice(0, LIMITS.messageCharacters - 1)}…` : text;
+
+const detailsOf = ({ details }: Refusal): Refusal["details"] =>
+  details.fields
+    ? {
+        ...details,
+        fields: details.fields.map(({ path, code, message }) => ({ path: cut(path), code, message: cut(message) })),
+      }
+    : details;
+
+/** A scalar that refused a literal may name the fields. */
 const extensionsOf = (code: Code, { originalError }: GraphQLError): ShownError["extensions"] => ({
   code,
   ...(originalError instanceof Refusal && originalError.details.fields?.length
-    ? { fields: originalError.details.fields }
+    ? { fields: detailsOf(originalError).fields }
     : {}),
 });

@@ -12,7 +12,7 @@ import { running } from "../lib/running.ts";
 import { AnswerSize } from "./answer-size.ts";
 import type { Context, Origin } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
-import { createErrorMask, GraphqlRefusal, type ShownError } from "./errors.ts";
+import { createErrorMask, type ShownError } from "./errors.ts";
 import { createLoaders } from "./loaders.ts";
 import { createSchema } from "./schema.ts";
 import type { Handles } from "./rooms.ts";
@@ -112,13 +112,13 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
         size: new AnswerSize(budget, undefined),
         result: { data: null, errors: mask.show(notSignedIn(), origin.requestId) },
       };
+    operation.checkVariables(variables);
     if (operation.type === "subscription") return subscribe(request, operation, caller);
     const context = contextOf(request, caller);
     const { size } = context;
     try {
       const result = await execute(request, operation, context);
       if (isIterable(result)) throw new Error("an operation other than a subscription answered a stream");
-      if (result.errors && !("data" in result)) throw variableRefusal(result.errors);
       return { kind: "result", operation, size, result: shown(withRefusal(result, operation, size), origin.requestId) };
     } catch (error) {
       size[Symbol.dispose]();
@@ -160,10 +160,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     const { size } = context;
     const results = await execute(request, operation, context);
     const { requestId } = request.origin;
-    if (!isIterable(results)) {
-      if (results.errors?.some(({ path }) => path === undefined)) throw variableRefusal(results.errors);
-      return { kind: "result", operation, size, result: shown(results, requestId) };
-    }
+    if (!isIterable(results)) return { kind: "result", operation, size, result: shown(results, requestId) };
     return {
       kind: "stream",
       operation,
@@ -224,10 +221,6 @@ function withRefusal(result: ExecutionResult, { type }: Operation, { refusal }: 
 type Executed = ExecutionResult | AsyncIterable<ExecutionResult>;
 
 const isIterable = (value: Executed): value is AsyncIterable<ExecutionResult> => Symbol.asyncIterator in value;
-
-/** Variables that do not fit their types: found before anything is executed. */
-const variableRefusal = (errors: readonly GraphQLError[]): GraphqlRefusal =>
-  new GraphqlRefusal("BAD_USER_INPUT", errors);
 
 type Shows = { size: AnswerSize; show(result: ExecutionResult): Result; showError(error: unknown): ShownError[] };
 

@@ -8,7 +8,7 @@ import type { Builder } from "./builder.ts";
 function parseDateTime(value: unknown): Date {
   const date = typeof value === "string" && isDateTime(value) ? new Date(value.toUpperCase()) : undefined;
   if (date && !Number.isNaN(date.getTime())) return date;
-  throw badInput("a DateTime must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z");
+  throw badInput("must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z");
 }
 
 /** Literals come as objects without a prototype; the rest of the program gets what `parseJson` gives. */

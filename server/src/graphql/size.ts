@@ -1,5 +1,12 @@
 /** Limits that are counted on the text and the bare syntax tree, before anything that takes longer on large ones. */
-import { Kind, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from "graphql";
+import {
+  Kind,
+  visit,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type SelectionSetNode,
+  type ValueNode,
+} from "graphql";
 import { Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 
@@ -54,7 +61,7 @@ export const fragmentsOf = (document: DocumentNode): Fragments =>
  * each place that it is spread in.
  */
 export function checkSize(document: DocumentNode): { aliases: number } {
-  const written: Written = { aliases: 0, directives: 0, names: new Map() };
+  const written: Written = { aliases: 0, longest: 0, directives: 0, names: new Map() };
   const walk: Walk = { fragments: fragmentsOf(document), known: new Map() };
   const spread: Spread = { depth: 0, selections: 0 };
   for (const definition of document.definitions) {
@@ -66,6 +73,7 @@ export function checkSize(document: DocumentNode): { aliases: number } {
   const repeats = Math.max(0, ...written.names.values());
   hold("levels", spread.depth, LIMITS.queryDepth);
   hold("aliases", written.aliases, LIMITS.queryAliases);
+  hold("characters in an alias", written.longest, LIMITS.aliasCharacters);
   hold("directives", written.directives, LIMITS.queryDirectives);
   hold("fields of one name", repeats, LIMITS.queryRepeats);
   hold("selections with its fragments spread", spread.selections, LIMITS.querySelections);
@@ -76,14 +84,17 @@ function hold(what: string, found: number, most: number): void {
   if (found > most) throw tooLarge(`the query has ${found} ${what}, and ${most} is the most`);
 }
 
-/** As it is written. `names`: how often each name of the answer stands there. */
-type Written = { aliases: number; directives: number; names: Map<string, number> };
+/** As it is written. `longest`: characters of an alias. `names`: how often each name of the answer stands there. */
+type Written = { aliases: number; longest: number; directives: number; names: Map<string, number> };
 
 function count(set: SelectionSetNode, written: Written): void {
   for (const selection of set.selections) {
     written.directives += selection.directives?.length ?? 0;
     if (selection.kind === Kind.FIELD) {
-      if (selection.alias) written.aliases++;
+      if (selection.alias) {
+        written.aliases++;
+        written.longest = Math.max(written.longest, selection.alias.value.length);
+      }
       const name = (selection.alias ?? selection.name).value;
       written.names.set(name, (written.names.get(name) ?? 0) + 1);
     }
@@ -123,4 +134,15 @@ function measureFragment(walk: Walk, name: string): Spread {
   const spread = fragment ? measure(walk, fragment.selectionSet) : { depth: 0, selections: 0 };
   walk.known.set(name, spread);
   return spread;
+}
+
+/** How often each variable stands within a list or an object of the document, where that is more than once. */
+export function repeatsOf(document: DocumentNode): Map<string, number> {
+  const repeats = new Map<string, number>();
+  const add = (value: ValueNode): void => {
+    if (value.kind === Kind.VARIABLE) repeats.set(value.name.value, (repeats.get(value.name.value) ?? 0) + 1);
+  };
+  visit(document, { ListValue: ({ values }) => values.forEach(add), ObjectField: ({ value }) => add(value) });
+  for (const [name, times] of repeats) if (times === 1) repeats.delete(name);
+  return repeats;
 }

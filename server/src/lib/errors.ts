@@ -35,6 +35,12 @@ export class Refusal extends Error {
   }
 }
 
+const NAME_CHARACTERS = 100;
+
+/** A name that a caller sent, where a sentence or a path repeats it. */
+export const shortened = (name: string): string =>
+  name.length > NAME_CHARACTERS ? `${name.slice(0, NAME_CHARACTERS - 1)}…` : name;
+
 /** What belongs to another organization is refused word for word as what does not exist. */
 export const notFound = (what: string): Refusal => new Refusal("NOT_FOUND", `${what} not found`);
 
