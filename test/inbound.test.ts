@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { agentOf } from "./runs.ts";
@@ -296,5 +297,81 @@ describe("WebSockets", () => {
     expect(idle.isOpen()).toBe(true);
     idle.write(frame(JSON.stringify({ type: "ping" })));
     await eventually(() => idle.got().includes('"pong"'));
+  });
+
+  type Client = { socket: WebSocket; got: string[]; code: Promise<number> } & Disposable;
+  async function client(token?: string, headers = {}, params = {}): Promise<Client> {
+    const url = `${server.url.replace("http", "ws")}/graphql`;
+    const socket = new WebSocket(url, "graphql-transport-ws", { headers });
+    const got: string[] = [];
+    const code = new Promise<number>((resolve) => socket.on("close", resolve));
+    socket.on("message", (data) => got.push(String(data))).on("error", () => {});
+    await once(socket, "open");
+    const payload = { ...params, ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) };
+    socket.send(JSON.stringify({ type: "connection_init", payload }));
+    await Promise.race([code, eventually(() => got.length > 0)]);
+    return { socket, got, code, [Symbol.dispose]: () => socket.terminate() };
+  }
+  const subscribe = (id: string, query: string, more = {}): string =>
+    JSON.stringify({ id, type: "subscribe", payload: { query, ...more } });
+
+  test("connection_init of more than 4,096 characters, and an id of more than 100: closed with 4400", async () => {
+    const { apiKey } = server.world;
+    const params = (characters: number): object => ({ x: "x".repeat(characters - 60) });
+    using large = await client(undefined, {}, params(LIMITS.connectionInitCharacters + 20));
+    expect(await large.code).toBe(4400);
+    using small = await client(undefined, {}, params(LIMITS.connectionInitCharacters));
+    expect(small.got).toEqual(['{"type":"connection_ack"}']);
+    for (const type of ["subscribe", "complete"]) {
+      using one = await client(apiKey);
+      one.socket.send(subscribe("i".repeat(LIMITS.operationIdCharacters), "{ me { name } }"));
+      await eventually(() => one.got.at(-1)?.includes("complete"));
+      const id = "i".repeat(LIMITS.operationIdCharacters + 1);
+      one.socket.send(JSON.stringify({ id, type, payload: { query: "{ me { name } }" } }));
+      expect(await one.code).toBe(4400);
+    }
+  });
+
+  test("of what they open with, 100 strangers hold less than 3 MB; what a ping brings is not sent back", async () => {
+    const before = (await server.measure(true)).heapBytes;
+    const headers = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`x-${index}`, "y".repeat(35)]));
+    const params = { x: Array.from({ length: 1_300 }, () => ({})) };
+    const all = await Promise.all(Array.from({ length: 100 }, () => client(undefined, headers, params)));
+    expect((await server.measure(true)).heapBytes - before).toBeLessThan(3 * MB);
+    const [one] = all;
+    one!.socket.send('{"type":"ping","payload":{"x":"y"}}');
+    await eventually(() => one!.got.at(-1) === '{"type":"pong"}');
+    for (const each of all) each[Symbol.dispose]();
+  });
+
+  test("one that does not read: 1 MiB of errors waits, then it is closed", async () => {
+    const { apiKey } = server.world;
+    const before = (await server.measure(true)).heapBytes;
+    using one = await client(apiKey);
+    one.socket.pause();
+    for (let id = 0; id < 400; id++) one.socket.send(subscribe(`${id}`, `{ ${"n".repeat(45_000)} }`));
+    await sleep(1_000);
+    expect((await server.measure(true)).heapBytes - before).toBeLessThan(10 * MB);
+    one.socket.resume();
+    await one.code;
+    expect(one.got.length).toBeLessThan(400);
+  });
+
+  test("what a caller's operations hold is of the organization's share: then UNAVAILABLE, and another's are taken", async () => {
+    const [one, neighbour] = [await client(server.world.apiKey), await client(other.apiKey)];
+    const watch = (id: number): string =>
+      subscribe(`${id}`, "subscription { approvalsChanged { id } }", { variables: { x: "x".repeat(900_000) } });
+    for (let id = 0; id < 50; id++) one.socket.send(watch(id));
+    await eventually(() => one.got.some((text) => text.includes("UNAVAILABLE")));
+    neighbour.socket.send(watch(0));
+    neighbour.socket.send(subscribe("1", "{ me { name } }"));
+    await eventually(() => neighbour.got.some((text) => text.includes('"name":"other"')));
+    expect(neighbour.got.join()).not.toContain("UNAVAILABLE");
+    for (let id = 0; id < 50; id++) one.socket.send(JSON.stringify({ type: "complete", id: `${id}` }));
+    one.socket.send(watch(99));
+    one.socket.send(subscribe("last", "{ me { name } }"));
+    await eventually(() => one.got.some((text) => text.includes('"last"')));
+    expect(one.got.filter((text) => text.includes('"99"'))).toEqual([]);
+    for (const each of [one, neighbour]) each[Symbol.dispose]();
   });
 });

@@ -5,7 +5,9 @@ import type { WebSocket } from "ws";
 import type { AnswerSize } from "../graphql/answer-size.ts";
 import type { Result } from "../graphql/graphql.ts";
 import { stringify } from "../lib/json-text.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { PIECE_BYTES, type Delivery } from "./delivery.ts";
+import type { Unanswered } from "./unanswered.ts";
 
 /** Messages that wait for a client which does not read; more than its operations and their pings are a flood. */
 const MOST_WAITING = 1_000;
@@ -17,13 +19,16 @@ export class Outgoing {
   readonly #socket: Socket;
   readonly #delivery: Delivery;
   readonly #held = new Map<string, { text: string; size: AnswerSize }>();
+  readonly #unanswered: Unanswered;
   #last: Promise<unknown> | undefined;
   #waiting = 0;
+  #waitingBytes = 0;
 
-  constructor(webSocket: WebSocket, socket: Socket, delivery: Delivery) {
+  constructor(webSocket: WebSocket, socket: Socket, delivery: Delivery, unanswered: Unanswered) {
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#delivery = delivery;
+    this.#unanswered = unanswered;
   }
 
   /** A result as text, and what stands for it in the message that graphql-ws makes and sends next. */
@@ -39,33 +44,40 @@ export class Outgoing {
   async send(message: string): Promise<void> {
     const key = message.endsWith(":0}}") ? HELD.exec(message)?.[1] : undefined;
     const held = key === undefined ? undefined : this.#held.get(key);
-    if (!held) return this.#queue(message);
+    if (!held) return this.#queue(message, message.length);
     this.#held.delete(key!);
     const start = message.length - key!.length - '{"":0}}'.length;
-    await this.#queue(`${message.slice(0, start)}${held.text}}`);
+    await this.#queue(`${message.slice(0, start)}${held.text}}`, 0);
     held.size.clear();
   }
 
-  async #queue(text: string): Promise<void> {
+  /** `uncounted`: its bytes, but those of a result, which are counted until they are taken (graphql/answer-size.ts). */
+  async #queue(text: string, uncounted: number): Promise<void> {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     if (this.#waiting === MOST_WAITING) return this.#webSocket.terminate();
     if (this.#last === undefined && text.length <= PIECE_BYTES && this.#socket.writableLength === 0) {
       this.#webSocket.send(text);
       if (this.#socket.writableLength === 0) return;
-      return this.#next(() => this.#delivery.taken(this.#socket, (done) => this.#socket.write("", done)));
+      return this.#next(uncounted, () => this.#delivery.taken(this.#socket, (done) => this.#socket.write("", done)));
     }
     const bytes = Buffer.from(text);
-    return this.#next(() =>
+    return this.#next(uncounted, () =>
       this.#delivery.pieces(this.#socket, bytes, (piece, isLast, done) =>
         this.#webSocket.send(piece, { binary: false, fin: isLast }, done),
       ),
     );
   }
 
-  async #next(deliver: () => Promise<unknown>): Promise<void> {
+  async #next(uncounted: number, deliver: () => Promise<unknown>): Promise<void> {
+    if (this.#waitingBytes + uncounted > LIMITS.unansweredBytes || !this.#unanswered.take(uncounted)) {
+      return this.#webSocket.terminate();
+    }
     this.#waiting++;
+    this.#waitingBytes += uncounted;
     const mine = (this.#last ?? Promise.resolve()).then(deliver).finally(() => {
       this.#waiting--;
+      this.#waitingBytes -= uncounted;
+      this.#unanswered.give(uncounted);
       if (this.#last === mine) this.#last = undefined;
     });
     this.#last = mine;

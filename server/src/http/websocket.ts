@@ -8,19 +8,19 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { authenticate } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
-import { weighed } from "../definition/expressions/weigh.ts";
 import type { Answer, Graphql, Result } from "../graphql/graphql.ts";
 import { Ending } from "../lib/ending.ts";
 import { messageOf, Refusal } from "../lib/errors.ts";
-import { parseJson, type Json } from "../lib/json.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
-import { noRoom, SMALL_BYTES, type Arrival, type Arrivals } from "./arrivals.ts";
+import { noRoom, type Arrivals } from "./arrivals.ts";
 import { clientGone, type Connections } from "./connections.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
 import type { Delivery } from "./delivery.ts";
 import { graphqlBody } from "./graphql-request.ts";
 import { Outgoing } from "./outgoing.ts";
+import { Unanswered, type Held } from "./unanswered.ts";
 import { holdUnfinished } from "./unfinished.ts";
 
 export type WebSockets = {
@@ -37,21 +37,20 @@ export type WebSocketsOptions = {
   connections: Connections;
 };
 
-/** `held`: what it came with, where that is much, as long as either graphql-ws keeps it or it runs. */
-type Operation = { ending: Ending; held?: Arrival | undefined; holders: number };
-
-function release(operation: Operation): void {
-  if (--operation.holders === 0) operation.held?.end();
-}
-
 type Extra = {
   socket: WebSocket;
-  request: IncomingMessage;
+  /** Its connection. The request itself, with 16 kB of headers, is not kept. */
+  stream: Socket;
+  /** The header, until `connection_init`. */
+  authorization?: string | undefined;
   requestId: string;
   address: string;
   outgoing: Outgoing;
+  unanswered: Unanswered;
+  /** Of the message that graphql-ws is being given; undefined when there is no room for it. */
+  held: Held | undefined;
   /** Of the operations under way, by their ids, until their clients have all of their answers. */
-  operations: Map<string, Operation>;
+  operations: Map<string, Ending>;
   caller?: Caller;
   watched?: Disposable;
 };
@@ -87,13 +86,14 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   const onConnect = async (connection: Connection): Promise<boolean> => {
     const { extra, connectionParams } = connection;
     const parameter = connectionParams?.["Authorization"] ?? connectionParams?.["authorization"];
+    const credential = typeof parameter === "string" ? parameter : extra.authorization;
+    // graphql-ws would keep all of it as long as the connection is open.
+    delete (connection as { connectionParams?: unknown }).connectionParams;
+    delete extra.authorization;
     try {
-      const caller = await authenticate(
-        auth,
-        typeof parameter === "string" ? parameter : extra.request.headers.authorization,
-      );
+      const caller = await authenticate(auth, credential);
       if (!caller) return true;
-      connections.belongsTo(extra.request.socket, caller.organizationId);
+      connections.belongsTo(extra.stream, caller.organizationId);
       extra.caller = caller;
       extra.watched = credentials.watch(caller, () => extra.socket.close(CloseCode.Forbidden, "Forbidden"));
       return true;
@@ -108,45 +108,33 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     }
   };
 
-  /** Throws UNAVAILABLE when there is no room for it. */
-  const hold = (payload: Json, caller: Caller | undefined): Arrival | undefined => {
-    const { heldBytes } = weighed(payload, 2 * LIMITS.bodyBytes, LIMITS.jsonNesting);
-    if (heldBytes <= SMALL_BYTES) return undefined;
-    const arrival = arrivals.begin(() => {});
-    arrival.whole();
-    if (caller) arrival.belongsTo(caller.organizationId);
-    if (!arrival.hold(heldBytes)) throw noRoom();
-    return arrival;
-  };
-
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
     const ending = new Ending();
-    const operation: Operation = { ending, holders: 2 };
-    extra.operations.set(id, operation);
+    extra.operations.set(id, ending);
     try {
       if (Object.keys(subscriptions).length > LIMITS.subscriptionsPerConnection) throw tooMany();
-      operation.held = hold(payload as Json, extra.caller);
+      const { held } = extra;
+      if (!held) throw noRoom();
+      const body = graphqlBody(payload as Json);
       const origin = { requestId: extra.requestId, address: extra.address };
+      held.share();
       return await graphql.answer({
-        ...graphqlBody(payload as Json),
+        ...body,
         origin,
         canStream: true,
         ending,
-        release: () => release(operation),
+        release: () => held.release(),
         caller: () => extra.caller,
       });
     } catch (error) {
-      release(operation);
       return graphql.refused(error, extra.requestId);
     }
   };
 
   const end = ({ extra }: Connection, id: string, reason?: Refusal): void => {
-    const operation = extra.operations.get(id);
-    if (!operation) return;
+    const ending = extra.operations.get(id);
     extra.operations.delete(id);
-    operation.ending.end(reason);
-    release(operation);
+    ending?.end(reason);
   };
 
   const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
@@ -187,9 +175,11 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         protocol: socket.protocol,
         send: (data) => extra.outgoing.send(data),
         close: (code, reason) => socket.close(code, reason),
+        // Its payload is not sent back.
+        onPing: () => extra.outgoing.send(PONG),
         onMessage: (handle) => {
           socket.on("message", (data) => {
-            receive(String(data), handle).catch((error: unknown) => {
+            receive(extra, String(data), handle).catch((error: unknown) => {
               log.error({ requestId: extra.requestId, err: error }, "a WebSocket message failed");
               socket.close(CloseCode.InternalServerError, "Internal server error");
             });
@@ -198,7 +188,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
       },
       extra,
     );
-    holdUnfinished(socket, extra.request.socket, arrivals, () => extra.caller);
+    holdUnfinished(socket, extra.stream, arrivals, () => extra.caller);
     socket.on("error", (error) =>
       log.debug({ requestId: extra.requestId, reason: error.message }, "a WebSocket broke"),
     );
@@ -207,16 +197,17 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
 
   const pings = setInterval(() => pingAll(sockets.clients), PING_EVERY_MS).unref();
   return {
-    accept: (request, socket, head, origin) =>
-      sockets.handleUpgrade(request, socket, head, (webSocket) =>
-        open(webSocket, {
-          socket: webSocket,
-          request,
-          outgoing: new Outgoing(webSocket, socket as Socket, delivery),
-          operations: new Map(),
-          ...origin,
-        }),
-      ),
+    accept: (request, duplex, head, origin) => {
+      const stream = duplex as Socket;
+      const { authorization } = request.headers;
+      sockets.handleUpgrade(request, stream, head, (socket) => {
+        const unanswered: Unanswered = new Unanswered(arrivals, () => extra.caller);
+        const outgoing = new Outgoing(socket, stream, delivery, unanswered);
+        const own = { socket, stream, authorization, outgoing, unanswered, held: undefined };
+        const extra: Extra = { ...own, operations: new Map(), ...origin };
+        open(socket, extra);
+      });
+    },
     async [Symbol.asyncDispose]() {
       clearInterval(pings);
       await closeAll(sockets);
@@ -227,14 +218,41 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
 const tooMany = (): Refusal =>
   new Refusal("BAD_REQUEST", `a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time`);
 
-/** graphql-ws parses the text again: this keeps the one JSON entrance's rules. */
-async function receive(text: string, handle: (text: string) => Promise<void>): Promise<void> {
+const PONG = '{"type":"pong"}';
+const INVALID = "";
+
+type Handle = (text: string) => Promise<void>;
+
+/** graphql-ws parses the text again: this keeps the one JSON entrance's rules, and what it keeps within limits. */
+function receive(extra: Extra, text: string, handle: Handle): Promise<void> {
+  let message: Json;
   try {
-    parseJson(text, "the message");
+    message = parseJson(text, "the message");
   } catch {
-    return handle("");
+    return handle(INVALID);
   }
-  await handle(text);
+  if (!isObject(message)) return handle(INVALID);
+  const reason = tooLong(message, text);
+  if (reason !== undefined) {
+    extra.socket.close(CloseCode.BadRequest, reason);
+    return Promise.resolve();
+  }
+  const held = extra.unanswered.hold(text);
+  const { type, id } = message;
+  if (!held && type !== "subscribe") return handle(INVALID);
+  // Without room it is answered with UNAVAILABLE. graphql-ws asks for the answer before it returns.
+  extra.held = held;
+  const handled = handle(held ? text : JSON.stringify({ type, id: id ?? null, payload: { query: "" } }));
+  extra.held = undefined;
+  return held ? handled.finally(() => held.release()) : handled;
+}
+
+function tooLong({ type, id }: JsonObject, text: string): string | undefined {
+  if (type === "connection_init" && text.length > LIMITS.connectionInitCharacters)
+    return `connection_init has more than ${LIMITS.connectionInitCharacters} characters`;
+  if (typeof id === "string" && id.length > LIMITS.operationIdCharacters)
+    return `the id has more than ${LIMITS.operationIdCharacters} characters`;
+  return undefined;
 }
 
 const unanswered = new WeakSet<WebSocket>();
