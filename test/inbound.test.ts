@@ -344,19 +344,6 @@ describe("WebSockets", () => {
     for (const each of all) each[Symbol.dispose]();
   });
 
-  test("one that does not read: 1 MiB of errors waits, then it is closed", async () => {
-    const { apiKey } = server.world;
-    const before = (await server.measure(true)).heapBytes;
-    using one = await client(apiKey);
-    one.socket.pause();
-    for (let id = 0; id < 400; id++) one.socket.send(subscribe(`${id}`, `{ ${"n".repeat(45_000)} }`));
-    await sleep(1_000);
-    expect((await server.measure(true)).heapBytes - before).toBeLessThan(10 * MB);
-    one.socket.resume();
-    await one.code;
-    expect(one.got.length).toBeLessThan(400);
-  });
-
   test("what a caller's operations hold is of the organization's share: then UNAVAILABLE, and another's are taken", async () => {
     const [one, neighbour] = [await client(server.world.apiKey), await client(other.apiKey)];
     const watch = (id: number): string =>
