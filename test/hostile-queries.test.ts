@@ -188,6 +188,19 @@ describe("what is sent is not printed again and again", () => {
     expect(longestMs).toBeLessThan(100);
   });
 
+  test("of what strangers ask little is kept", async () => {
+    const before = await server.measure(true);
+    const value = `[${"{}".repeat(400)}]`;
+    for (let index = 0; index < 120; index++) {
+      const query = `mutation { a${index}: runAgent(input: {agentId: "x", input: ${value}}) { id } }`;
+      expect((await server.graphql(query, {}, null)).errors).toMatchObject([
+        { extensions: { code: "UNAUTHENTICATED" } },
+      ]);
+    }
+    const after = await server.measure(true);
+    expect((after.heapBytes - before.heapBytes) / 2 ** 20).toBeLessThan(6);
+  });
+
   test("a variable stands in a literal as often as its text is small", async () => {
     const text = (count: number): string =>
       `mutation($b: JSON) { runAgent(input: {agentId: "x", input: {a: [${repeat(count, () => "$b")}]}}) { id } }`;

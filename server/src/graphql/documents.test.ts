@@ -1,4 +1,6 @@
 /** What a query may be, before anything of it is executed. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { getIntrospectionQuery } from "graphql";
 import { expect, test } from "vitest";
 import { Refusal } from "../lib/errors.ts";
@@ -167,17 +169,63 @@ test("only login, refreshToken and setup do without the credential", () => {
   expect(operation("{ me { id } }").ignoresCredential).toBe(false);
 });
 
-test("a document is prepared once", () => {
-  const text = "{ me { id name email } }";
-  expect(operation(text)).toBe(operation(text));
+test.for([true, false])("a document is prepared once, be it of a caller: %s", (isCaller) => {
+  const text = `{ me { id name email } } # ${isCaller}`;
+  const first = operation(text);
+  expect(operation(text)).not.toBe(first);
+  documents.keep(first.prepared, isCaller);
+  expect(operation(text)).toBe(first);
 });
 
 test("documents kept have an end: the ones longest unused go first", () => {
   const fresh = createDocuments(schema);
-  const long = (index: number): string => `{ me { id } } #${index} ${"x".repeat(15_000)}`;
-  const first = fresh.operation(long(0), undefined, {});
-  for (let index = 1; index < 50; index++) fresh.operation(long(index), undefined, {});
-  expect(fresh.operation(long(0), undefined, {})).toBe(first);
-  for (let index = 50; index < 130; index++) fresh.operation(long(index), undefined, {});
-  expect(fresh.operation(long(0), undefined, {})).not.toBe(first);
+  const send = (index: number) => {
+    const sent = fresh.operation(`{ me { id } } #${index} ${"x".repeat(15_000)}`, undefined, {});
+    fresh.keep(sent.prepared, true);
+    return sent;
+  };
+  const first = send(0);
+  for (let index = 1; index < 50; index++) send(index);
+  expect(send(0)).toBe(first);
+  for (let index = 50; index < 180; index++) send(index);
+  expect(send(0)).not.toBe(first);
+});
+
+test.for([
+  [
+    "dense ones",
+    400,
+    (index: number) => `mutation{a${index}:runAgent(input:{agentId:"x",input:[${"{}".repeat(400)}]}){id}}`,
+  ],
+  ["comments", 300, (index: number) => `{a${index}:__typename}${"#\n".repeat(3_000)}`],
+] as const)("whatever they are, they hold no more than 32 MiB: %s", ([, count, text]) => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const held = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const fresh = createDocuments(schema);
+  const before = held();
+  for (let index = 0; index < count; index++) fresh.keep(fresh.operation(text(index), undefined, {}).prepared, true);
+  expect((held() - before) / 2 ** 20).toBeLessThan(36);
+  expect(fresh.has(text(count - 1))).toBe(true);
+});
+
+test("of the shortest, which hold 3 kB, 10,000 are kept", () => {
+  const fresh = createDocuments(schema);
+  const { prepared } = fresh.operation("{me{id}}", undefined, {});
+  for (let index = 0; index < 15_000; index++) fresh.keep({ ...prepared, text: `{me{id}}#${index}` }, true);
+  expect(fresh.has("{me{id}}#6000")).toBe(true);
+  expect(fresh.has("{me{id}}#5000")).toBe(false);
+});
+
+test("strangers push out nothing of callers", () => {
+  const fresh = createDocuments(schema);
+  const { prepared } = fresh.operation("{me{id}}", undefined, {});
+  fresh.keep({ ...prepared, text: "a caller's" }, true);
+  for (let index = 0; index < 15_000; index++) fresh.keep({ ...prepared, text: `{me{id}}#${index}` }, false);
+  expect(fresh.has("a caller's")).toBe(true);
+  expect(fresh.has("{me{id}}#14900")).toBe(true);
+  expect(fresh.has("{me{id}}#14500")).toBe(false);
 });

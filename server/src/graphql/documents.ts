@@ -24,6 +24,7 @@ import { checkSize, fragmentsOf, nestingOf, repeatsOf } from "./size.ts";
 import { createVariableChecks, type VariableCheck, type VariableChecks } from "./variables.ts";
 
 export type Operation = {
+  prepared: Prepared;
   document: DocumentNode;
   name: string | undefined;
   type: OperationTypeNode;
@@ -35,50 +36,43 @@ export type Operation = {
   checkVariables: VariableCheck;
 };
 
+/** `bytes`: what it holds, about. */
+export type Prepared = { text: string; operations: Map<string, Operation>; bytes: number; isKept: boolean };
+
 export type Documents = {
   /** Throws GRAPHQL_PARSE_FAILED, GRAPHQL_VALIDATION_FAILED or QUERY_TOO_COMPLEX. */
   operation(text: string, name: string | undefined, variables: Record<string, unknown>): Operation;
-  /** Whether this text was prepared before. */
+  /** For the next request with this text. What strangers send has little room, and pushes nothing out that callers send. */
+  keep(prepared: Prepared, isCaller: boolean): void;
+  /** Whether this text is kept. */
   has(text: string): boolean;
 };
 
-/** Characters of query text kept in all, and of one at most: an AST is about 50 times its text. */
-const KEPT_CHARACTERS = 1_000_000;
+/** What is kept in all of callers and of strangers, and of a document at most. */
+const KEPT_BYTES = 32 * 1024 * 1024;
+const STRANGERS_KEPT_BYTES = 1024 * 1024;
 const KEPT_CHARACTERS_EACH = 20_000;
+/**
+ * Measured on Node 26: 180 to 340 bytes for a token with its node, 1,000 to 1,500 for a document besides, and 85 for a comment,
+ * which is a token that the parser does not count. All of it together is 1.01 to 2 times what is really held.
+ */
+const bytesOf = (text: string, { tokenCount }: DocumentNode): number =>
+  1_500 + 300 * (tokenCount ?? text.length) + 90 * text.split("#").length + 20 * text.length;
+
 const ERRORS_REPORTED = 20;
 const WITHOUT_CREDENTIAL = new Set(["login", "refreshToken", "setup"]);
 
 export function createDocuments(schema: GraphQLSchema): Documents {
   const checksOf = createVariableChecks(schema);
-  const kept = new Map<string, Map<string, Operation>>();
-  let keptCharacters = 0;
+  const callers = new Kept(KEPT_BYTES);
+  const strangers = new Kept(STRANGERS_KEPT_BYTES);
 
-  const keep = (text: string, operations: Map<string, Operation>): void => {
-    if (text.length > KEPT_CHARACTERS_EACH) return;
-    kept.set(text, operations);
-    keptCharacters += text.length;
-    for (const oldest of kept.keys()) {
-      if (keptCharacters <= KEPT_CHARACTERS) break;
-      kept.delete(oldest);
-      keptCharacters -= oldest.length;
-    }
-  };
-
-  const operationsOf = (text: string): Map<string, Operation> => {
-    const known = kept.get(text);
-    if (known) {
-      // Put at the end: the first of a Map is then the one longest unused.
-      kept.delete(text);
-      kept.set(text, known);
-      return known;
-    }
-    const operations = prepare({ schema, checksOf }, text);
-    keep(text, operations);
-    return operations;
-  };
+  const operationsOf = (text: string): Map<string, Operation> =>
+    callers.get(text) ?? strangers.get(text) ?? prepare({ schema, checksOf }, text);
 
   return {
-    has: (text) => kept.has(text),
+    keep: (prepared, isCaller) => (isCaller ? callers : strangers).add(prepared),
+    has: (text) => callers.get(text) !== undefined || strangers.get(text) !== undefined,
     operation: (text, name, variables) => {
       const operation = choose(operationsOf(text), name);
       const { objects, values } = operation.cost(variables);
@@ -87,6 +81,37 @@ export function createDocuments(schema: GraphQLSchema): Documents {
       return operation;
     },
   };
+}
+
+class Kept {
+  readonly #most: number;
+  readonly #prepared = new Map<string, Prepared>();
+  #bytes = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(text: string): Map<string, Operation> | undefined {
+    const known = this.#prepared.get(text);
+    if (!known) return undefined;
+    // Put at the end: the first of a Map is then the one longest unused.
+    this.#prepared.delete(text);
+    this.#prepared.set(text, known);
+    return known.operations;
+  }
+
+  add(prepared: Prepared): void {
+    if (prepared.text.length > KEPT_CHARACTERS_EACH || this.#prepared.has(prepared.text)) return;
+    this.#prepared.set(prepared.text, prepared);
+    prepared.isKept = true;
+    this.#bytes += prepared.bytes;
+    for (const [oldest, { bytes }] of this.#prepared) {
+      if (this.#bytes <= this.#most) break;
+      this.#prepared.delete(oldest);
+      this.#bytes -= bytes;
+    }
+  }
 }
 
 function hold(found: number, most: number, does: string, what: string): void {
@@ -104,12 +129,13 @@ function prepare(preparing: Preparing, text: string): Map<string, Operation> {
   const { aliases } = checkSize(document);
   check(schema, document, specifiedRules);
   const operations = document.definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION);
-  const whole = { ...preparing, document, repeats: repeatsOf(document) };
-  const prepared = operations.map((node) => [node.name?.value ?? "", operationOf(whole, node)] as const);
-  if (aliases > 0 && prepared.some(([, { introspects }]) => introspects)) {
+  const prepared: Prepared = { text, operations: new Map(), bytes: bytesOf(text, document), isKept: false };
+  const whole = { ...preparing, prepared, document, repeats: repeatsOf(document) };
+  for (const node of operations) prepared.operations.set(node.name?.value ?? "", operationOf(whole, node));
+  if (aliases > 0 && prepared.operations.values().some(({ introspects }) => introspects)) {
     throw new Refusal("QUERY_TOO_COMPLEX", "a query that asks for __schema or __type has no aliases");
   }
-  return new Map(prepared);
+  return prepared.operations;
 }
 
 function check(schema: GraphQLSchema, document: DocumentNode, rules: readonly ValidationRule[]): void {
@@ -141,14 +167,18 @@ function parseText(text: string): DocumentNode {
   }
 }
 
-type Whole = Preparing & { document: DocumentNode; repeats: ReadonlyMap<string, number> };
+type Whole = Preparing & { prepared: Prepared; document: DocumentNode; repeats: ReadonlyMap<string, number> };
 
-function operationOf({ schema, checksOf, document, repeats }: Whole, node: OperationDefinitionNode): Operation {
+function operationOf(
+  { schema, checksOf, prepared, document, repeats }: Whole,
+  node: OperationDefinitionNode,
+): Operation {
   const names = rootFields(document, node);
   if (names.filter((name) => name === "login").length > 1) {
     throw new Refusal("GRAPHQL_VALIDATION_FAILED", "an operation may have one login");
   }
   return {
+    prepared,
     document,
     name: node.name?.value,
     type: node.operation,

@@ -105,6 +105,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       throw notSignedIn();
     const operation = documents.operation(query, operationName, variables);
     const caller = operation.ignoresCredential ? undefined : await request.caller();
+    if (!operation.prepared.isKept) documents.keep(operation.prepared, caller !== undefined);
     if (operation.introspects && !caller)
       return {
         kind: "result",
