@@ -33,6 +33,9 @@ export class OutboundRefused extends OutboundError {
 export const tooLarge = (host: string): OutboundError =>
   new OutboundError("too_large", `the answer of ${host} is larger than ${LIMITS.outputBytes} bytes`);
 
+export const tooManyPieces = (host: string): OutboundError =>
+  new OutboundError("network", `${host} answered in too many pieces`);
+
 const CLOSED = "closed the connection before its answer was complete";
 const UNREACHABLE = "can't be reached";
 const SENTENCES = new Map<string, string>(

@@ -5,15 +5,18 @@
 import type { Dispatcher } from "undici";
 import type { Charge } from "../lib/run-memory.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { asOutboundError, tooLarge } from "./errors.ts";
+import { codingOf, type Answer } from "./answer.ts";
+import { asOutboundError, tooLarge, tooManyPieces } from "./errors.ts";
 import type { Interruption } from "./interruption.ts";
+import { hasTurn, Pieces } from "./pieces.ts";
 import type { CheckedRequest } from "./request.ts";
 
-/** `body` as it came over the wire. */
-export type Answer = { status: number; statusText: string; headers: Record<string, string>; body: Buffer };
-
 /** What a body may have before it is charged: most have less. */
-const FREE_BYTES = 64 * 1024;
+export const FREE_BYTES = 64 * 1024;
+/** 1xx answers before the one that counts; each costs what an answer costs. */
+const EARLY_MOST = 16;
+/** Pieces that come although they were asked to wait, when the connection ends: nobody holds them back. */
+const PIECES_AFTER_PAUSE = 1_000;
 
 /** `charge`: for the body, which waits on the wire while there is no room for it. */
 export function exchange(
@@ -44,13 +47,17 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #host: string;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
-  readonly #chunks: Buffer[] = [];
-  #length = 0;
+  readonly #pieces = new Pieces();
+  #early = 0;
   #status = 0;
   #statusText = "";
   #headers: Record<string, string> = {};
   #controller: Controller | undefined;
   #failure: Error | undefined;
+  /** Reasons for which the body waits on the wire. */
+  #pauses = 0;
+  #afterPause = 0;
+  #isHeld = false;
   readonly #charge: Charge;
   readonly #over = new AbortController();
 
@@ -74,6 +81,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#failure = reason instanceof Error ? reason : new Error("aborted");
     this.#reject(reason);
     this.#over.abort();
+    this.#pieces.clear();
     this.#controller?.abort(this.#failure);
   };
 
@@ -83,32 +91,52 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Controller, status: number, headers: Headers, statusText?: string): void {
-    if (status < 200) return;
+    if (status < 200) return ++this.#early > EARLY_MOST ? this.fail(tooManyPieces(this.#host)) : undefined;
     this.#status = status;
     this.#statusText = statusText ?? "";
     this.#headers = flatten(headers);
-    const announced = this.#method === "HEAD" ? 0 : Number(this.#headers["content-length"] ?? 0);
+    const hasBody = this.#method !== "HEAD" && status !== 304;
+    const announced = hasBody ? Number(this.#headers["content-length"] ?? 0) : 0;
     if (announced > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
     else if (announced > FREE_BYTES) this.#hold(announced);
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
-    this.#length += chunk.length;
-    if (this.#length > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
-    else this.#chunks.push(chunk);
+    if (this.#failure) return;
+    this.#pieces.add(chunk);
+    if (this.#pieces.bytes > LIMITS.outputBytes) return this.fail(tooLarge(this.#host));
     // It did not say how long it is.
-    if (this.#length > FREE_BYTES && this.#charge.bytes === 0) this.#hold(LIMITS.outputBytes);
+    if (this.#pieces.bytes > FREE_BYTES && !this.#isHeld) this.#hold(LIMITS.outputBytes);
+    if (this.#pauses > 0 && ++this.#afterPause > PIECES_AFTER_PAUSE) return this.fail(tooManyPieces(this.#host));
+    if (!hasTurn(chunk) && this.#pauses === 0) this.#waitForTurn();
   }
 
-  /** All that it can need at once, so that no two wait for each other with half a body each. */
-  #hold(bytes: number): void {
+  /** All that it can need at once, unpacked too, so that no two wait for each other with half a body each. */
+  #hold(body: number): void {
+    this.#isHeld = true;
+    const bytes = codingOf(this.#headers) ? body + LIMITS.outputBytes : body;
     if (this.#charge.tryHold(bytes)) return;
-    this.#controller?.pause();
-    void this.#charge.hold(bytes, this.#over.signal).then((isHeld) => isHeld && this.#controller?.resume());
+    this.#pause();
+    void this.#charge.hold(bytes, this.#over.signal).then((isHeld) => isHeld && this.#goOn());
+  }
+
+  #waitForTurn(): void {
+    this.#pause();
+    setImmediate(() => this.#goOn());
+  }
+
+  #pause(): void {
+    if (this.#pauses++ === 0) this.#controller?.pause();
+  }
+
+  #goOn(): void {
+    if (--this.#pauses > 0 || this.#failure) return;
+    this.#afterPause = 0;
+    this.#controller?.resume();
   }
 
   onResponseEnd(): void {
-    const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#length);
+    const body = this.#pieces.whole();
     this.#resolve({ status: this.#status, statusText: this.#statusText, headers: this.#headers, body });
   }
 

@@ -5,10 +5,11 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { openFilesMost } from "../lib/open-files.ts";
 import { RunMemory, type Charge } from "../lib/run-memory.ts";
+import type { Answer } from "./answer.ts";
 import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
-import { OutboundError } from "./errors.ts";
-import { exchange, type Answer } from "./exchange.ts";
+import { OutboundError, tooLarge } from "./errors.ts";
+import { exchange, FREE_BYTES } from "./exchange.ts";
 import { createGuard } from "./guard.ts";
 import { Interruption } from "./interruption.ts";
 import { redirected } from "./redirect.ts";
@@ -44,7 +45,8 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
   let disposed = false;
   const bodies = new RunMemory({
     sharedBytes: LIMITS.outboundAnswersBytes,
-    aloneBytes: LIMITS.outputBytes,
+    // As it came, and unpacked.
+    aloneBytes: 2 * LIMITS.outputBytes,
     ownBytes: LIMITS.outputBytes,
   });
   // Each has one socket at a time; what is kept open between calls is counted apart.
@@ -88,11 +90,13 @@ async function call(
   let next = first;
   using interruption = new Interruption(signal, timeoutMs, timedOut);
   using place = calls.open(organizationId);
-  if (!place.tryHold(1)) await waitFor(place, interruption);
+  await waitFor(place, 1, interruption);
   for (let redirects = 0; ; redirects++) {
     const answer = await exchange(sockets.agent(organizationId), next, interruption, charge);
     const target = redirect ? redirected(next, answer) : undefined;
-    if (!target) return await finish(answer, next, interruption);
+    if (!target) return await finish(answer, next, interruption, charge);
+    // Its body is not looked at.
+    charge[Symbol.dispose]();
     if (redirects === LIMITS.outboundRedirects) {
       throw new OutboundError(
         "network",
@@ -104,18 +108,37 @@ async function call(
 }
 
 /** By turns of organizations. Throws what ends the call first. */
-async function waitFor(place: Charge, interruption: Interruption): Promise<void> {
+async function waitFor(charge: Charge, units: number, interruption: Interruption): Promise<void> {
+  if (charge.tryHold(units)) return;
   const over = new AbortController();
   interruption.stop = () => over.abort();
-  await place.hold(1, over.signal);
+  await charge.hold(units, over.signal);
   interruption.throwIfEnded();
 }
 
-async function finish(answer: Answer, { url }: CheckedRequest, interruption: Interruption): Promise<OutboundResponse> {
+async function finish(
+  answer: Answer,
+  { url }: CheckedRequest,
+  interruption: Interruption,
+  charge: Charge,
+): Promise<OutboundResponse> {
   if (answer.headers["content-encoding"] === undefined) return { ...answer, url: url.href };
-  const decoded = await decode(answer, url.origin);
+  const decoded = await unpack(answer, url.origin, interruption, charge);
   interruption.throwIfEnded();
   return { ...decoded, url: url.href };
+}
+
+/** What is large is charged before it is unpacked: most is tried without, in a thread. */
+async function unpack(answer: Answer, host: string, interruption: Interruption, charge: Charge): Promise<Answer> {
+  if (charge.bytes === 0) {
+    const small = await decode(answer, host, FREE_BYTES);
+    if (small) return small;
+    interruption.throwIfEnded();
+    await waitFor(charge, answer.body.length + LIMITS.outputBytes, interruption);
+  }
+  const decoded = await decode(answer, host, LIMITS.outputBytes);
+  if (!decoded) throw tooLarge(host);
+  return decoded;
 }
 
 type Sockets = { agent(organizationId: OrganizationId): Agent } & AsyncDisposable;

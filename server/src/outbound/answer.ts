@@ -1,0 +1,14 @@
+/** What came back, before it is unpacked. */
+
+/** `body` as it came over the wire. */
+export type Answer = { status: number; statusText: string; headers: Record<string, string>; body: Buffer };
+
+/** What we unpack. */
+export type Coding = "gzip" | "x-gzip" | "br";
+const CODINGS = new Set<string>(["gzip", "x-gzip", "br"] satisfies Coding[]);
+
+/** Undefined for another one, or more than one. */
+export function codingOf({ "content-encoding": given }: Answer["headers"]): Coding | undefined {
+  const coding = given?.trim().toLowerCase();
+  return coding !== undefined && CODINGS.has(coding) ? (coding as Coding) : undefined;
+}
