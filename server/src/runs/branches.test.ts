@@ -172,3 +172,26 @@ test("a commit that fails while the run stays fails what waits", async () => {
   const scope = { signal: new AbortController().signal, deadline: undefined } as unknown as Scope;
   await expect(branches.wait({ until: clock.now() + 1_000, person: false }, scope)).rejects.toBe(lost);
 });
+
+test("a commit that ends while the run is being unloaded does not have it unloaded once more", async () => {
+  const clock = testClock();
+  const { promise: committed, resolve: commit } = Promise.withResolvers<void>();
+  const { promise: gone, reject: unload } = Promise.withResolvers<never>();
+  const unloads = vi.fn<() => Promise<never>>(() => gone);
+  let stays = true;
+  const resting = { stays: () => stays, commit: () => committed, unload: unloads, goesOn: () => {} };
+  const branches = new Branches(clock, resting);
+  const scope = { signal: new AbortController().signal, deadline: undefined } as unknown as Scope;
+  const first = branches.wait({ until: clock.now() + 10, person: false }, scope);
+  clock.pass(10);
+  await first;
+  // Somebody needs the room meanwhile.
+  stays = false;
+  const second = branches.wait({ until: clock.now() + 60_000, person: false }, scope);
+  commit();
+  await settle();
+  clock.pass(1_000);
+  expect(unloads).toHaveBeenCalledTimes(1);
+  unload(new Unloaded());
+  await expect(second).rejects.toThrow(Unloaded);
+});

@@ -150,7 +150,8 @@ export class Branches {
   async #stay(rest: Rest): Promise<void> {
     try {
       await this.#resting.commit(rest);
-      if (this.#live === 0) this.#lookLater();
+      // It may have gone on, rested once more and be on its way out since.
+      if (this.#live === 0 && !this.#isUnloading) this.#lookLater();
     } catch (reason) {
       this.#rejectAll(reason);
     }
