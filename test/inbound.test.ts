@@ -229,6 +229,28 @@ test("of requests that one connection sends without waiting 100 are begun, the n
   expect(await count()).toBe(LIMITS.requestsPerConnection);
 });
 
+test("an answer that waits behind one that takes its time is not cut for a reader that takes nothing", async () => {
+  const agent = await agentOf(server, "do: [{rest: {wait: {minutes: 60}}}]");
+  const asked = (query: string): string => {
+    const body = JSON.stringify({ query });
+    return head(body.length, server.world.apiKey) + body;
+  };
+  using raw = await connect();
+  raw.write(asked(`mutation { runAgent(input: {agentId: "${agent}", wait: 30}) { status } }`));
+  raw.write(asked("{ me { name } }"));
+  const started = async (): Promise<boolean> =>
+    (await server.data(`{ runs(first: 1, filter: {agentId: "${agent}"}) { nodes { id } } }`)).runs.nodes.length > 0;
+  await eventually(started);
+  await sleep(200);
+  for (let second = 0; second < 2 * LIMITS.readerSeconds && raw.got() === ""; second++) {
+    await server.clock.advance(1_000);
+    await sleep(10);
+  }
+  await eventually(() => raw.got().includes('"name":"first"'), 2_000);
+  expect(raw.got()).toContain('"status":"running"');
+  expect(raw.isOpen()).toBe(true);
+});
+
 describe("WebSockets", () => {
   const UPGRADE = [
     "GET /graphql HTTP/1.1",

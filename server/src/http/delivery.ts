@@ -32,8 +32,9 @@ export function createDelivery(clock: Clock): Delivery {
       const gone = (): void => end(false);
       const arm = (written: number): void => {
         timer = clock.at(clock.now() + LIMITS.readerSeconds * 1_000, () => {
-          // It may wait behind another answer of its connection, which is being read.
-          if (socket.bytesWritten > written) return arm(socket.bytesWritten);
+          // It may wait behind another answer of its connection, which is being read, or is not made yet: then nothing
+          // waits for the reader.
+          if (socket.bytesWritten > written || socket.writableLength === 0) return arm(socket.bytesWritten);
           socket.destroy();
         });
       };
