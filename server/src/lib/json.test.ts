@@ -10,6 +10,8 @@ test("NUL and lone surrogates come back unchanged", () => {
 test.each([
   ['{"__proto__": {}}', "forbidden key"],
   ['{"constructor": {"prototype": {}}}', "forbidden key"],
+  [String.raw`{"a": [{"__pr\u006Fto__": 1}]}`, "forbidden key"],
+  [String.raw`{"a": {"\u0063onstructor": {"protot\u0079pe": {}}}}`, "forbidden key"],
   ["{", "not valid JSON"],
   ["", "not valid JSON"],
   ["1e999", "too large"],
@@ -25,6 +27,18 @@ test("nesting up to the limit, brackets in texts and large exponents in texts ar
   expect(JSON.stringify(parseJson(nested))).toBe(nested);
   expect(parseJson(`"${"[".repeat(1000)}"`)).toBe("[".repeat(1000));
   expect(parseJson('{"a": "1e999"}')).toEqual({ a: "1e999" });
+});
+
+test("a byte order mark is left out, and a constructor that is none is a name", () => {
+  expect(parseJson('\ufeff{"constructor": 1, "a": {"constructor": {"name": 1}}}')).toEqual({
+    constructor: 1,
+    a: { constructor: { name: 1 } },
+  });
+});
+
+test("numbers that are too large are Infinity where any are taken", () => {
+  expect(parseJson("[1e999, -1e999]", "the text", "any")).toEqual([Infinity, -Infinity]);
+  expect(() => parseJson('[1e999, {"__proto__": 1}]', "the text", "any")).toThrow("forbidden key");
 });
 
 test("values that did not come as text are held to the same", () => {

@@ -17,6 +17,7 @@ export const LIMITS = {
   outputBytes: 1024 * 1024,
   definitionBytes: 256 * 1024,
   jsonNesting: 64,
+  jsonSteps: 75_000,
   definitionNesting: 16,
   expressionCharacters: 16_000,
   expressionNesting: 64,
