@@ -31,14 +31,15 @@ const ended = (server: TestServer): Promise<number | null> =>
 
 test("in a request: its id, the operation's name and hash and the stack are in the log, and the exit code is 70", async () => {
   await using server = await startTestServer({ env: ENV });
-  const query = "query Named($id: ID!) { run(id: $id) { id } }";
+  const name = `Named${"x".repeat(20_000)}`;
+  const query = `query ${name}($id: ID!) { run(id: $id) { id } }`;
   post(`${server.url}/graphql`, query, { id: "secret" }, "STAND-STILL", { "x-request-id": "the-one" }).catch(() => {});
   expect(await ended(server)).toBe(EXIT_CODE);
   const [line] = linesOf(server);
   expect(line).toMatchObject({ level: 50, msg: `the event loop stood still for ${STANDSTILL_SECONDS} s`, runs: [] });
   expect(line!["stack"][0]).toMatch(/^standStill \(.*test\/server\.ts:\d+:\d+\)$/);
   const hash = createHash("sha256").update(query).digest("hex").slice(0, 16);
-  expect(line).toMatchObject({ requestId: "the-one", operation: "Named", query: hash });
+  expect(line).toMatchObject({ requestId: "the-one", operation: `${name.slice(0, 99)}…`, query: hash });
   expect(server.log()).not.toContain("secret");
 });
 

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { url as inspectorUrl } from "node:inspector";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { shortened } from "../lib/errors.ts";
 import type { InstanceId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { running } from "../lib/running.ts";
@@ -57,7 +58,7 @@ function whatRuns(runs: () => Iterable<string>): WhatRuns {
   const operation = operationName ?? FIRST_NAME.exec(query)?.[1];
   return {
     ...(requestId !== undefined && { requestId }),
-    ...(operation !== undefined && { operation }),
+    ...(operation !== undefined && { operation: shortened(operation) }),
     ...(query !== "" && { query: createHash("sha256").update(query).digest("hex").slice(0, 16) }),
     ...(runId !== undefined && { runId }),
     runs: Array.from(runs()).slice(0, RUNS_NAMED),
