@@ -121,4 +121,4 @@ test(`${RUNS} runs and ${KILLS} kills: states along the table, numbers and revis
   );
   for (const status of ["completed", "failed", "cancelled"]) expect(statuses[status]).toBeGreaterThan(20);
   await client.end();
-}, 180_000);
+}, 360_000);
