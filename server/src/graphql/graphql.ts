@@ -100,6 +100,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   };
 
   const run = async (request: GraphqlRequest): Promise<Answer> => {
+    request.ending.throwIfOver();
     const { query, operationName, variables, origin } = request;
     if (query.length > LIMITS.strangerQueryCharacters && !documents.has(query) && !(await request.caller()))
       throw notSignedIn();
@@ -127,28 +128,27 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     }
   };
 
-  /** Releases it when it has run, which may be after its end. */
-  const runAndRelease = async (request: GraphqlRequest): Promise<Answer> => {
-    let answer: Answer | undefined;
-    try {
-      request.ending.throwIfOver();
-      return (answer = await run(request));
-    } finally {
-      if (answer?.kind !== "stream") request.release?.();
-      else if (request.release) request.ending.onEnd(request.release);
-    }
-  };
-
-  const runInTime = async (request: GraphqlRequest): Promise<Answer> => {
-    const { ending } = request;
-    ending.endsAt = handles.clock.now() + LIMITS.requestSeconds * 1_000;
-    underWay.add(ending);
-    try {
-      return await unlessEnded(ending, runAndRelease(request));
-    } finally {
-      underWay.delete(ending);
-    }
-  };
+  /** Rejects when the request ends first: its resolvers notice it before they read on, and then it is released. */
+  const runInTime = (request: GraphqlRequest): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const { ending, release } = request;
+      ending.endsAt = handles.clock.now() + LIMITS.requestSeconds * 1_000;
+      underWay.add(ending);
+      ending.onEnd(reject);
+      run(request).then(
+        (answer) => {
+          underWay.delete(ending);
+          if (answer.kind !== "stream") release?.();
+          else if (release) ending.onEnd(release);
+          return resolve(answer);
+        },
+        (error: unknown) => {
+          underWay.delete(ending);
+          release?.();
+          reject(error);
+        },
+      );
+    });
 
   const subscribe = async (
     request: GraphqlRequest,
@@ -201,14 +201,6 @@ const tookTooLong = (): Refusal =>
     `the request took more than ${LIMITS.requestSeconds} s: it reads no further, but what it was changing may have happened`,
     { retryAfter: 1 },
   );
-
-/** Rejects when the request ends first: its resolvers notice it before they read on. */
-function unlessEnded<Value>(ending: Ending, value: Promise<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    ending.onEnd(reject);
-    value.then(resolve, reject);
-  });
-}
 
 /** One error for an answer that is refused by its size, not one for each field; what a mutation has done is answered. */
 function withRefusal(result: ExecutionResult, { type }: Operation, { refusal }: AnswerSize): ExecutionResult {

@@ -79,14 +79,27 @@ export function sized(value: Json): { bytes: number; heldBytes: number } {
   return { bytes: text.length, heldBytes: heldBytes(text) };
 }
 
+type Output = { output: Json; context?: Json };
+
 /** `output.as`, then `export.as`: the task's output, and the new `$context` if there is one. */
-export async function outputOf(
+export function outputOf(
   execution: Execution,
   task: PlanTask,
   raw: Json,
   variables: () => Variables,
   step: JournalStep,
-): Promise<{ output: Json; context?: Json }> {
+): Output | Promise<Output> {
+  const isRaw = !task.outputAs && !task.outputCheck && !task.exportAs;
+  return isRaw ? { output: raw } : shapedOutput(execution, task, raw, variables, step);
+}
+
+async function shapedOutput(
+  execution: Execution,
+  task: PlanTask,
+  raw: Json,
+  variables: () => Variables,
+  step: JournalStep,
+): Promise<Output> {
   const output = task.outputAs ? await evaluated(execution, task.outputAs, raw, variables, step) : raw;
   checked(task.outputCheck, output, "output");
   if (!task.exportAs) return { output };

@@ -261,11 +261,28 @@ export class Execution {
 
   /**
    * Between two steps: lets others have the thread, and the place when this run has had its turn; ends what a timeout has
-   * ended; writes down what has gathered. `reference`: the step that comes next.
+   * ended; writes down what has gathered. `reference`: the step that comes next. Undefined: it may go on at once, as most
+   * may.
    */
-  async breathe(scope: Scope, reference: string): Promise<void> {
+  breathe(scope: Scope, reference: string): Promise<void> | undefined {
     const turn = this.turn();
-    if (turn) await turn;
+    if (turn) return turn.then(() => this.#breatheOut(scope, reference));
+    const { journal } = this;
+    const isFree =
+      !journal.isFull &&
+      !journal.isDue &&
+      !this.#isLeaving &&
+      neededBytes(journal.heldBytes) <= this.#charge.bytes &&
+      !this.#shouldLeave;
+    if (!isFree || scope.signal.aborted) return this.#breatheOut(scope, reference);
+    return undefined;
+  }
+
+  get #shouldLeave(): boolean {
+    return this.parts.draining() || (this.now() - this.#since > TURN_MS && this.#isContended);
+  }
+
+  async #breatheOut(scope: Scope, reference: string): Promise<void> {
     scope.signal.throwIfAborted();
     if (this.journal.isFull) {
       throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);
@@ -273,8 +290,7 @@ export class Execution {
     if (this.journal.isDue) await this.commit();
     const needed = neededBytes(this.journal.heldBytes);
     if (needed > this.#charge.bytes || this.#isLeaving) await this.#holdMore(needed, reference, scope);
-    const leaves = this.parts.draining() || (this.now() - this.#since > TURN_MS && this.#isContended);
-    if (leaves && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
+    if (this.#shouldLeave && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
   }
 
   /** Goes on when there is memory for it; a branch waits meanwhile, and when all do the run is unloaded. */

@@ -33,8 +33,14 @@ import { runTry } from "./try-task.ts";
 import { lazily, runtimeOf, truthy, workflowOf } from "./variables.ts";
 
 /** Advances the run until it ends or waits. */
-export const execute = (execution: Execution): Promise<Outcome> =>
-  running.run({ runId: execution.journal.head.id }, advance, execution);
+export function execute(execution: Execution): Promise<Outcome> {
+  const { id } = execution.journal.head;
+  const what = running.getStore();
+  if (!what || what.runId !== undefined) return running.run({ runId: id }, advance, execution);
+  // Begun by a request: a second frame would copy the first, 2 kB of it.
+  what.runId = id;
+  return advance(execution);
+}
 
 async function advance(execution: Execution): Promise<Outcome> {
   try {
@@ -80,6 +86,8 @@ async function runWorkflow(execution: Execution): Promise<Json> {
   const { output } = await (deadline === undefined
     ? work(root)
     : withDeadline(execution.parts.clock, root, deadline, work, late));
+  // A task's output was measured when the task ended.
+  if (!plan.outputAs && !plan.outputCheck) return output;
   return placed("/output", async () => {
     const result = plan.outputAs ? await evaluated(execution, plan.outputAs, output, all) : output;
     checked(plan.outputCheck, result, "output");
@@ -120,7 +128,8 @@ async function runTask(
   scope: Scope,
   progress: (share: number) => void,
 ): Promise<Result> {
-  await execution.breathe(scope, task.reference);
+  const breath = execution.breathe(scope, task.reference);
+  if (breath) await breath;
   const { journal } = execution;
   const key = enter(scope, task.name);
   let step = journal.step(key);
@@ -192,14 +201,25 @@ async function runOpen(
 }
 
 /** The task's input after `input.from`, evaluated once and kept on the row. */
-async function inputOf(
+function inputOf(
+  execution: Execution,
+  task: PlanTask,
+  input: Json,
+  step: JournalStep,
+  variables: () => Variables,
+): Json | Promise<Json> {
+  if (step.state.taskInput !== undefined) return step.state.taskInput;
+  const { inputFrom, inputCheck, condition } = task;
+  return inputFrom || inputCheck || condition ? firstInputOf(execution, task, input, step, variables) : input;
+}
+
+async function firstInputOf(
   execution: Execution,
   task: PlanTask,
   input: Json,
   step: JournalStep,
   variables: () => Variables,
 ): Promise<Json> {
-  if (step.state.taskInput !== undefined) return step.state.taskInput;
   const taskInput = task.inputFrom ? await evaluated(execution, task.inputFrom, input, variables, step) : input;
   checked(task.inputCheck, taskInput, "input");
   if (task.inputFrom || task.condition) {

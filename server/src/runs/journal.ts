@@ -287,20 +287,24 @@ export class Journal {
 
   #take(now: number, release: { wakeAt: number | null } | undefined): Write {
     const { head } = this;
-    const moved = [...this.#dirty].some((step) => step.revision === 0 || !isStepOpen(step.status));
-    const rows = Array.from(this.#dirty, (step) => {
+    let moved = false;
+    let bytes = 0;
+    const rows: StepWrite[] = [];
+    for (const step of this.#dirty) {
+      const isOpen = isStepOpen(step.status);
+      moved ||= step.revision === 0 || !isOpen;
       step.revision = ++head.revision;
       const row = stepWrite(head, step);
       this.#hold(step, row);
+      bytes += step.bytes;
+      rows.push(row);
       // Nothing asks for it again in this advance.
-      if (!isStepOpen(step.status)) step.input = step.output = undefined;
-      return row;
-    });
+      if (!isOpen) step.input = step.output = undefined;
+    }
     this.keptBytes = this.#keptHeldBytes = 0;
     head.revision++;
     head.currentStep = this.#currentStep();
     const payload = this.#payload();
-    const held_bytes = Math.min(MOST_INT4, Math.ceil(this.#heldBytes));
     const write: Write = {
       runId: head.id,
       organizationId: head.organizationId,
@@ -308,14 +312,14 @@ export class Journal {
       attempts: this.#attempts,
       approvals: this.#newApprovals,
       approvalChanges: this.#approvalChanges,
-      bytes: rows.reduce((sum, row) => sum + weigh(row), 0) + (payload.output?.length ?? 0),
+      bytes: bytes + (payload.output?.length ?? 0),
     };
     if (this.#start) {
-      write.start = { ...startRow(head, payload), ...this.#start, held_bytes };
+      write.start = { ...startRow(head, payload), ...this.#start, held_bytes: this.#writtenHeldBytes };
       if (isFinal(head.status)) write.start.owner = null;
       if (release) Object.assign(write.start, { owner: null, wake_at: release.wakeAt });
       write.bytes += write.start.input.length;
-    } else write.update = { ...this.#update(now, payload, release), moved, held_bytes };
+    } else write.update = this.#update(now, payload, release, moved);
     this.#start = undefined;
     this.#committedStatus = head.status;
     this.#dirty = new Set();
@@ -358,7 +362,8 @@ export class Journal {
     now: number,
     payload: Payload,
     release: { wakeAt: number | null } | undefined,
-  ): Omit<NonNullable<Write["update"]>, "moved" | "held_bytes"> {
+    moved: boolean,
+  ): NonNullable<Write["update"]> {
     const { head } = this;
     return {
       id: head.id,
@@ -376,7 +381,13 @@ export class Journal {
       wake_at: release?.wakeAt ?? null,
       wake_seq: head.wakeSeq,
       exact: this.#approvalChanges.length > 0,
+      moved,
+      held_bytes: this.#writtenHeldBytes,
     };
+  }
+
+  get #writtenHeldBytes(): number {
+    return Math.min(MOST_INT4, Math.ceil(this.#heldBytes));
   }
 
   /** The lowest running number, the approval's when paused, the last one otherwise; null before the first step. */

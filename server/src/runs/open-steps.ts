@@ -19,7 +19,7 @@ export class OpenSteps {
       inside?.delete(step);
       this.#inside.delete(step.key);
     } else if (inside) inside.add(step);
-    else this.#inside.set(around, new Set([step]));
+    else this.#inside.set(around, new Set<JournalStep>().add(step));
   }
 
   /** All inside a step, each before those inside it; in an empty key all there are. */
