@@ -321,6 +321,39 @@ describe("WebSockets", () => {
     await eventually(() => idle.got().includes('"pong"'));
   });
 
+  const MESSAGES = {
+    "a stranger's operations": '{"id":"1","type":"subscribe","payload":{"query":"{ nope }"}}',
+    "a caller's": '{"id":"1","type":"subscribe","payload":{"query":"{ __typename }"}}',
+    pings: '{"type":"ping"}',
+  };
+  test.each(Object.entries(MESSAGES))(
+    "%s, thousands at a time from 20 connections: less than 100 ms a stretch",
+    async (name, text) => {
+      const token = name.startsWith("a stranger") ? undefined : server.world.apiKey;
+      const flood = Buffer.concat(Array.from({ length: 2_000 }, (_, id) => frame(text.replace('"1"', `"${id}"`))));
+      const longest = await stretchMs(async () => {
+        const all = await Promise.all(Array.from({ length: 20 }, () => open(token)));
+        if (token === undefined) for (const raw of all) raw.write(frame('{"type":"connection_init"}'));
+        for (const raw of all) raw.write(flood);
+        await sleep(500);
+        for (const raw of all) raw[Symbol.dispose]();
+      });
+      expect(longest).toBeLessThan(MAIN_THREAD_MS);
+    },
+  );
+
+  test("messages that came together are all taken, and their connection stays open", async () => {
+    using raw = await open(server.world.apiKey);
+    const pings = Array.from({ length: 300 }, () => frame(`{"type":"ping","payload":{"x":"${"x".repeat(500)}"}}`));
+    raw.write(Buffer.concat(pings));
+    const pongs = (): number => raw.got().split('{"type":"pong"}').length - 1;
+    await eventually(() => pongs() === 300);
+    for (let second = 0; second < 3 * LIMITS.bodyProgressSeconds; second++) await server.clock.advance(1_000);
+    raw.write(frame('{"type":"ping"}'));
+    await eventually(() => pongs() === 301);
+    expect(raw.isOpen()).toBe(true);
+  });
+
   type Client = { socket: WebSocket; got: string[]; code: Promise<number> } & Disposable;
   async function client(token?: string, headers = {}, params = {}): Promise<Client> {
     const url = `${server.url.replace("http", "ws")}/graphql`;
@@ -369,14 +402,16 @@ describe("WebSockets", () => {
   test("what a caller's operations hold is of the organization's share: then UNAVAILABLE, and another's are taken", async () => {
     const [one, neighbour] = [await client(server.world.apiKey), await client(other.apiKey)];
     const watch = (id: number): string =>
-      subscribe(`${id}`, "subscription { approvalsChanged { id } }", { variables: { x: "x".repeat(900_000) } });
-    for (let id = 0; id < 50; id++) one.socket.send(watch(id));
+      subscribe(`${id}`, "subscription { approvalsChanged { id } }", {
+        variables: { x: Array.from({ length: 20_000 }, () => ({})) },
+      });
+    for (let id = 0; id < 90; id++) one.socket.send(watch(id));
     await eventually(() => one.got.some((text) => text.includes("UNAVAILABLE")));
     neighbour.socket.send(watch(0));
     neighbour.socket.send(subscribe("1", "{ me { name } }"));
     await eventually(() => neighbour.got.some((text) => text.includes('"name":"other"')));
     expect(neighbour.got.join()).not.toContain("UNAVAILABLE");
-    for (let id = 0; id < 50; id++) one.socket.send(JSON.stringify({ type: "complete", id: `${id}` }));
+    for (let id = 0; id < 90; id++) one.socket.send(JSON.stringify({ type: "complete", id: `${id}` }));
     one.socket.send(watch(99));
     one.socket.send(subscribe("last", "{ me { name } }"));
     await eventually(() => one.got.some((text) => text.includes('"last"')));
