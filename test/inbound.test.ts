@@ -229,6 +229,24 @@ test("of requests that one connection sends without waiting 100 are begun, the n
   expect(await count()).toBe(LIMITS.requestsPerConnection);
 });
 
+describe("requests that nobody waits for", () => {
+  const query = '{"query":"{ __typename }"}';
+  test.each([
+    ["of strangers", () => head(query.length) + query],
+    ["for a page", () => "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"],
+    ["of a probe", () => "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"],
+    ["refused", () => "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n"],
+  ])("%s, thousands from 20 connections: less than 100 ms a stretch, then closed", async (_name, one) => {
+    const longest = await stretchMs(async () => {
+      using floods = await unfinished(20, "", one().repeat(4_000));
+      await Promise.all(floods.all.map(({ closed }) => closed));
+      expect(floods.all.every((raw) => raw.got().startsWith("HTTP/1.1 "))).toBe(true);
+    });
+    expect(longest).toBeLessThan(MAIN_THREAD_MS);
+    for (let time = 0; time < 20; time++) expect(await ask(server.world.apiKey)).toMatchObject({ status: 200 });
+  });
+});
+
 test("an answer that waits behind one that takes its time is not cut for a reader that takes nothing", async () => {
   const agent = await agentOf(server, "do: [{rest: {wait: {minutes: 60}}}]");
   const asked = (query: string): string => {

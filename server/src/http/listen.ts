@@ -10,7 +10,9 @@ import { ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
 import { isTooLong } from "./body.ts";
 import { limitConnections, type Connections } from "./connections.ts";
+import { ignoreRest } from "./parser.ts";
 import { limitPieces } from "./pieces.ts";
+import { mayBegin } from "./pipelined.ts";
 import { pathOf, requestIds } from "./request.ts";
 
 export type Edge = {
@@ -52,6 +54,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = { request, response, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix) };
     if (request.headers["transfer-encoding"] !== undefined) limitPieces(exchange);
+    if (!mayBegin(request.socket)) {
+      ignoreRest(request.socket);
+      return refusePipelined(exchange);
+    }
     if (!connections.begin(request, response)) return refusePipelined(exchange);
     if (isHealth(exchange)) return void answerHealth(exchange, edge);
     if (!isOwnHost(request.headers.host))

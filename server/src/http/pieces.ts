@@ -2,18 +2,16 @@
  * Chunked bodies in tiny chunks. node:http makes a Buffer and a call of each, 2.5 µs of the main thread and 250 bytes: one
  * read of 64 kB has 10,900 chunks of one byte, and what a paused request keeps of them nobody else counts.
  */
-import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { LIMITS } from "../lib/limits.ts";
 import { sendError, type Exchange } from "./answer.ts";
+import { ignoreRest } from "./parser.ts";
 
 /** A chunk of so many bytes pays for itself. */
 const FAIR_BYTES = 512;
 /** What all bodies may bring beyond fair ones in one turn of the event loop, about 10 ms; then each has a tenth. */
 const PER_TURN = 4_000;
 const CROWDED_SHARE = 1 / 10;
-/** What node:http's parser calls for each piece (`kOnBody`). A test sees it when a newer Node has another number. */
-const ON_BODY = 3;
 
 let inThisTurn = 0;
 
@@ -25,7 +23,7 @@ export function limitPieces(exchange: Exchange): void {
   let isCut = false;
   const cut = (): false => {
     isCut = true;
-    dropRead(request);
+    ignoreRest(request.socket);
     sendError(exchange, 413, "REQUEST_ENTITY_TOO_LARGE", TOO_MANY);
     request.socket.pause();
     request.socket.destroySoon();
@@ -51,12 +49,3 @@ export function limitPieces(exchange: Exchange): void {
 }
 
 const TOO_MANY = `the request body comes in more than ${LIMITS.bodyPieces} chunks beyond one for each ${FAIR_BYTES} bytes: send it in larger ones`;
-
-/** The rest of a read that is being parsed: without the function nothing is made of a piece, which costs a tenth. */
-function dropRead({ socket }: IncomingMessage): void {
-  const { parser } = socket as unknown as { parser: Record<number, unknown> };
-  const onBody = parser[ON_BODY];
-  parser[ON_BODY] = null;
-  // Parsers are used again, but not before the next turn.
-  setImmediate(() => (parser[ON_BODY] = onBody));
-}
