@@ -29,6 +29,13 @@ const HUGE_NUMBERS = [
 /** What can stand as a header's value. */
 const headerText = (random: Random): string => random.pick(NAUGHTY).replaceAll(/[^\t\x20-\x7e]/g, "") || "x";
 
+const listed = (count: number, item: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => item(index)).join();
+
+/** One variable that stands many times within one literal. */
+const repeated = (times: number, fields: string): string =>
+  `{"query": "mutation($b: JSON) { runAgent(input: {agentId: 1, input: {a: [${"$b ".repeat(times)}]}}) { id } }", "variables": {"b": {${fields}}}}`;
+
 /** JSON text with something that JSON.stringify never writes. */
 function jsonText(random: Random): string {
   const variables = (text: string): string => `{"query": ${JSON.stringify(QUERY)}, "variables": ${text}}`;
@@ -38,6 +45,14 @@ function jsonText(random: Random): string {
     () => variables(`{"id": 1, "id": 2, ${'"id": 3, '.repeat(random.pick([1, 20_000]))}"id": 4}`),
     () => variables(`{"__proto__": {"id": 1}, "constructor": {"prototype": {}}}`),
     () => variables(`{${Array.from({ length: random.pick([10, 60_000]) }, (_, n) => `"k${n}": ${n}`).join()}}`),
+    () => variables(`{"id": [${listed(random.pick([100, 8_000, 90_000]), (n) => `{"${n.toString(36)}": 0}`)}]}`),
+    () => variables(`{"id": [{"constructor": 1}, ${listed(random.pick([100, 70_000, 300_000]), () => "[]")}]}`),
+    () => variables(`{"id": [${listed(random.pick([100, 70_000, 110_000]), (n) => `"\\n${n.toString(36)}"`)}]}`),
+    () =>
+      repeated(
+        random.pick([2, 30, 900]),
+        listed(random.pick([10, 1_000, 8_000]), (n) => `"k${n}": 0`),
+      ),
     () => variables(JSON.stringify(nested(random.pick([60, 64, 70, 2_000]), random.next() < 0.5))),
     () => variables("[".repeat(random.pick([64, 500_000]))),
     () => variables('{"a":'.repeat(random.pick([64, 150_000]))),

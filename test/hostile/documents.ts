@@ -4,6 +4,7 @@ import {
   getNamedType,
   isAbstractType,
   isCompositeType,
+  isInputObjectType,
   isNonNullType,
   isObjectType,
   type GraphQLArgument,
@@ -14,7 +15,7 @@ import {
 import fs from "node:fs";
 import path from "node:path";
 import type { Random } from "../faults/random.ts";
-import { isRequired, valueOf, type Ids } from "./values.ts";
+import { isRequired, unknownNames, valueOf, type Ids } from "./values.ts";
 
 export type RandomDocument = { query: string; variables?: Record<string, unknown>; operationName?: string };
 
@@ -47,7 +48,8 @@ export function randomDocument(random: Random, schema: GraphQLSchema, ids: Ids):
   const dice = random.next();
   if (dice < 0.05) return chain(random);
   if (dice < 0.09) return repeated(random);
-  if (dice < 0.11)
+  if (dice < 0.12) return flawed(random, schema, ids);
+  if (dice < 0.14)
     return { query: INTROSPECTION.replaceAll("ofType { ", () => "ofType { ".repeat(random.between(0, 1) || 1)) };
   const made = composed(random, schema, ids);
   return random.next() < 0.12 ? { ...made, query: mangled(random, made.query) } : made;
@@ -192,6 +194,30 @@ function write(random: Random, schema: GraphQLSchema, ids: Ids, style: Style) {
     given: () =>
       Object.fromEntries([...variables].flatMap(([name, { given }]) => (given === undefined ? [] : [[name, given]]))),
   };
+}
+
+/** A usual operation whose variable is anything but its declared input: what refuses it must not print it for each mistake. */
+function flawed(random: Random, schema: GraphQLSchema, ids: Ids): RandomDocument {
+  const roots = { query: schema.getQueryType()!, mutation: schema.getMutationType()! };
+  const places = Object.entries(roots).flatMap(([kind, root]) =>
+    Object.values(root.getFields()).flatMap((field) =>
+      field.args.filter(({ type }) => isInputObjectType(getNamedType(type))).map((arg) => ({ kind, field, arg })),
+    ),
+  );
+  const { kind, field, arg } = random.pick(places);
+  const { json } = valueOf(random, arg.type, { name: arg.name, ids }, 0.3);
+  const names = unknownNames(random).map((name) => [name, random.pick([0, null, "x", [], {}])]);
+  const right = typeof json === "object" && !Array.isArray(json) ? Object.entries(json ?? {}).slice(0, 8) : [];
+  const few = names.slice(0, 3).filter(([name]) => String(name).length < 100);
+  const objects = () => Array.from({ length: random.pick([1, 100, 5_000]) }, () => Object.fromEntries(few));
+  const given = random.pick<() => unknown>([
+    () => Object.fromEntries([...right, ...names]),
+    () => Object.fromEntries(right.map(([name]) => [name, Object.fromEntries(names)])),
+    () => Object.fromEntries(right.map(([name]) => [name, objects()])),
+    objects,
+  ])();
+  const query = `${kind}($v: ${String(arg.type)}) { ${field.name}(${arg.name}: $v) { __typename } }`;
+  return { query, variables: { v: given } };
 }
 
 /** Fragments of which each spreads the next a few times: what is walked once for each spread is walked for ever. */

@@ -155,7 +155,7 @@ function objectOf(random: Random, fields: readonly GraphQLInputField[], { ids }:
   const given = fields
     .filter((field) => (isRequired(field) ? random.next() > wild : random.next() < 0.4))
     .map((field) => [field.name, valueOf(random, field.type, { name: field.name, ids }, wild)] as const);
-  if (random.next() < wild + 0.01) given.push(...unknownNames(random).map((name) => [name, both(1)] as const));
+  if (random.next() < wild + 0.04) given.push(...unknownNames(random).map((name) => [name, both(1)] as const));
   return {
     json: Object.fromEntries(given.map(([name, { json }]) => [name, json])),
     literal: `{${given.map(([name, { literal }]) => `${name}: ${literal}`).join(", ")}}`,
@@ -163,8 +163,8 @@ function objectOf(random: Random, fields: readonly GraphQLInputField[], { ids }:
 }
 
 /** Many, or long: a refusal that repeats them, or all of the value for each of them, is dear. */
-const unknownNames = (random: Random): string[] =>
-  Array.from({ length: random.pick([1, 1, 30, 600, 6_000, 20_000]) }, (_, n) => `u${n}`).concat(
+export const unknownNames = (random: Random): string[] =>
+  Array.from({ length: random.pick([1, 30, 600, 6_000, 20_000]) }, (_, n) => `u${n}`).concat(
     random.next() < 0.2 ? [`u${"x".repeat(random.pick(LONG))}`] : [],
   );
 
