@@ -229,6 +229,19 @@ test("of requests that one connection sends without waiting 100 are begun, the n
   expect(await count()).toBe(LIMITS.requestsPerConnection);
 });
 
+test("header fields: a hundred are taken, of more nothing is kept", async () => {
+  const fields = (count: number): string => Array.from({ length: count }, (_, index) => `a${index}: b\r\n`).join("");
+  using most = await connect();
+  most.write(`GET /healthz HTTP/1.1\r\nhost: localhost\r\n${fields(LIMITS.headersPerRequest - 1)}\r\n`);
+  await eventually(() => most.got().startsWith("HTTP/1.1 200 "));
+  const before = (await server.measure(true)).heapBytes;
+  using all = await unfinished(300, head(60_000, undefined, fields(900)), "{");
+  await eventually(async () => (await ask(server.world.apiKey)).status === 200);
+  expect((await server.measure(true)).heapBytes - before).toBeLessThan(10 * MB);
+  await Promise.all(all.all.map(({ closed }) => closed));
+  expect(statuses(all.all)).toEqual({ 431: 300 });
+});
+
 describe("requests that nobody waits for", () => {
   const query = '{"query":"{ __typename }"}';
   test.each([
@@ -407,7 +420,7 @@ describe("WebSockets", () => {
 
   test("of what they open with, 100 strangers hold less than 3 MB; what a ping brings is not sent back", async () => {
     const before = (await server.measure(true)).heapBytes;
-    const headers = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`x-${index}`, "y".repeat(35)]));
+    const headers = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`x-${index}`, "y".repeat(150)]));
     const params = { x: Array.from({ length: 1_300 }, () => ({})) };
     const all = await Promise.all(Array.from({ length: 100 }, () => client(undefined, headers, params)));
     expect((await server.measure(true)).heapBytes - before).toBeLessThan(3 * MB);

@@ -12,6 +12,8 @@ export function ignoreRest(socket: Socket): void {
   if (!parser) return;
   const called = CALLED.map((number) => parser[number]);
   for (const number of CALLED) parser[number] = null;
+  // Else libuv reads on, 32 times in a row.
+  socket.pause();
   // Parsers are used again.
   socket.once("close", () => CALLED.forEach((number, index) => (parser[number] = called[index])));
 }

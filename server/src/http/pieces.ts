@@ -25,7 +25,6 @@ export function limitPieces(exchange: Exchange): void {
     isCut = true;
     ignoreRest(request.socket);
     sendError(exchange, 413, "REQUEST_ENTITY_TOO_LARGE", TOO_MANY);
-    request.socket.pause();
     request.socket.destroySoon();
     return false;
   };

@@ -5,8 +5,8 @@
 import type { Socket } from "node:net";
 import { LIMITS } from "../lib/limits.ts";
 
-/** All connections together, about 20 ms; then each has a tenth. */
-const PER_TURN = 500;
+/** All connections together, about 10 ms; then each has a tenth. */
+const PER_TURN = 250;
 const CROWDED_SHARE = 1 / 10;
 
 /** Kept with its connection: `readAt` names the read that its last request came with. */

@@ -10,6 +10,7 @@ export const LIMITS = {
   connectionInitCharacters: 4_096,
   operationIdCharacters: 100,
   unansweredBytes: 1024 * 1024,
+  headersPerRequest: 100,
   requestsPerConnection: 100,
   strangerConnections: 10_000,
   callerConnections: 30_000,
