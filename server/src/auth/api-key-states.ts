@@ -4,7 +4,7 @@ import { createFreshCache, type TellChange } from "../lib/fresh-cache.ts";
 import type { ApiKeyId, OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
-import { hashApiKey } from "./api-key.ts";
+import { hashApiKey, hashBytes } from "./api-key.ts";
 import type { Caller } from "./caller.ts";
 import { scopesOf } from "./scopes.ts";
 import { createKeyLookUps, type KeyPlace } from "./api-key-look-ups.ts";
@@ -12,6 +12,8 @@ import { createKeyUses } from "./api-key-uses.ts";
 import { STATE_TTL_MS } from "./session-states.ts";
 
 export type KeyStates = {
+  /** The same as `bySecret` where it is known without asking the database. */
+  remembered(secret: string): Caller | undefined;
   /** The caller behind a key's text; undefined when it is unknown, revoked or expired. */
   bySecret(secret: string): Promise<Caller | undefined>;
   byId(organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined>;
@@ -38,25 +40,29 @@ export function createKeyStates(database: Database, clock: Clock, log: Log, tell
   /** A row's hash never changes, so the way from a hash to its id is remembered for good; the key itself is not kept. */
   const idOf = async (secret: string): Promise<KeyPlace | undefined> => {
     const hash = hashApiKey(secret);
-    const name = hash.toString("latin1");
-    const known = idsByHash.get(name);
+    const known = idsByHash.get(hash);
     if (known) return known;
-    const id = await lookUp(hash);
+    const id = await lookUp(hashBytes(hash));
     if (!id) return undefined;
-    idsByHash.set(name, id);
+    idsByHash.set(hash, id);
     if (idsByHash.size > REMEMBERED) idsByHash.delete(idsByHash.keys().next().value!);
     return id;
   };
 
-  const byId = async (organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined> => {
-    const caller = await states.get(`${organizationId} ${keyId}`);
-    return caller && !isExpired(caller, clock.now()) ? caller : undefined;
-  };
+  const unexpired = (caller: Caller | undefined): Caller | undefined =>
+    caller && !isExpired(caller, clock.now()) ? caller : undefined;
+
+  const byId = async (organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined> =>
+    unexpired(await states.get(`${organizationId} ${keyId}`));
 
   const forget = (organizationId: OrganizationId, keyId: ApiKeyId): void => states.forget(`${organizationId} ${keyId}`);
 
   return {
     byId,
+    remembered: (secret) => {
+      const id = idsByHash.get(hashApiKey(secret));
+      return id && unexpired(states.peek(`${id.organizationId} ${id.keyId}`));
+    },
     bySecret: async (secret) => {
       const id = await idOf(secret);
       return id && byId(id.organizationId, id.keyId);

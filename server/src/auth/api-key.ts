@@ -3,7 +3,7 @@
  * the checksum a typo is told apart without a query, and secret scanners find keys without false alarms. 190 random
  * bits need no slow hash: SHA-256 is kept, the key itself is shown once.
  */
-import { createHash, randomInt } from "node:crypto";
+import { hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { ApiKeyId, UserId } from "../lib/ids.ts";
 
@@ -47,4 +47,6 @@ export const isApiKey = (text: string): boolean =>
 
 export const hintOf = (secret: string): string => secret.slice(-4);
 
-export const hashApiKey = (secret: string): Buffer => createHash("sha256").update(secret).digest();
+/** As text of a character for each byte: a third of what a Buffer of it costs. */
+export const hashApiKey = (secret: string): string => hash("sha256", secret, "binary");
+export const hashBytes = (secretHash: string): Buffer => Buffer.from(secretHash, "latin1");

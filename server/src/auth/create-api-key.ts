@@ -2,7 +2,7 @@ import { badInput, conflict } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ApiKey } from "./api-key.ts";
-import { hashApiKey, hintOf, makeApiKey } from "./api-key.ts";
+import { hashApiKey, hashBytes, hintOf, makeApiKey } from "./api-key.ts";
 import { insertApiKey } from "./api-key-store.ts";
 import type { Auth } from "./auth.ts";
 import type { Caller } from "./caller.ts";
@@ -30,7 +30,7 @@ export async function createApiKey(
     userId: caller.user.id,
     name: tidyName(request.name),
     hint: hintOf(secret),
-    secretHash: hashApiKey(secret),
+    secretHash: hashBytes(hashApiKey(secret)),
     scopes: ALL_SCOPES,
     now,
     expiresAt: request.expiresAt ?? null,

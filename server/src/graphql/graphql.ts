@@ -13,7 +13,7 @@ import { AnswerSize } from "./answer-size.ts";
 import type { Context, Origin } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
 import { createErrorMask, type ShownError } from "./errors.ts";
-import { createLoaders } from "./loaders.ts";
+import { Loaders } from "./loaders.ts";
 import { createSchema } from "./schema.ts";
 import type { Handles } from "./rooms.ts";
 
@@ -75,11 +75,15 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   const contextOf = ({ origin, ending }: GraphqlRequest, caller: Caller | undefined): Context => {
     const size = new AnswerSize(budget, caller?.organizationId);
     ending.onEnd(() => size[Symbol.dispose]());
-    return { ...handles, caller, origin, loaders: createLoaders(handles, caller), waits: 0, size, ending };
+    return { ...handles, caller, origin, loaders: new Loaders(handles, caller), waits: 0, size, ending };
   };
 
   /** 14 µs faster a request than graphql-js' own executor, 9 µs of 33 than Yoga's pipeline around the same one. */
-  const execute = async (request: GraphqlRequest, operation: Operation, contextValue: Context): Promise<Executed> =>
+  const execute = (
+    request: GraphqlRequest,
+    operation: Operation,
+    contextValue: Context,
+  ): Executed | PromiseLike<Executed> =>
     normalizedExecutor({
       schema,
       document: operation.document,
@@ -87,7 +91,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       variableValues: request.variables,
       contextValue,
       hideSuggestions: true,
-    }) as Promise<Executed>;
+    });
 
   const shown = (result: ExecutionResult, requestId: string): Result =>
     result.errors

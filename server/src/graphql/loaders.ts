@@ -10,35 +10,55 @@ import { readProjects } from "../auth/projects.ts";
 import type { Project } from "../auth/project.ts";
 import { userNames } from "../auth/users.ts";
 import { notFound } from "../lib/errors.ts";
-import type { AgentId, ProjectId, UserId } from "../lib/ids.ts";
+import type { AgentId, OrganizationId, ProjectId, UserId } from "../lib/ids.ts";
 import type { JsonText } from "../lib/json-text.ts";
 import { readPayloads, type PayloadKey } from "../runs/read-payloads.ts";
 import type { Handles } from "./rooms.ts";
 
 export type Loader<Key, Value> = (key: Key) => Promise<Value>;
+type Rooms = Pick<Handles, "agents" | "auth" | "runs">;
 
-export type Loaders = {
-  agent: Loader<AgentId, Agent>;
+/** Each is made when it is asked for: most requests need none. */
+export class Loaders {
+  readonly #rooms: Rooms;
+  readonly #caller: Caller | undefined;
+  #agent: Loader<AgentId, Agent> | undefined;
+  #draft: Loader<AgentId, string | null> | undefined;
+  #project: Loader<ProjectId, Project> | undefined;
+  #userName: Loader<UserId, string> | undefined;
+  #payload: Loader<PayloadKey, JsonText> | undefined;
+
+  constructor(rooms: Rooms, caller: Caller | undefined) {
+    this.#rooms = rooms;
+    this.#caller = caller;
+  }
+
+  get #organizationId(): OrganizationId {
+    return signedIn(this.#caller).organizationId;
+  }
+
+  get agent(): Loader<AgentId, Agent> {
+    return (this.#agent ??= batched("Agent", (ids) => readAgents(this.#rooms.agents, this.#organizationId, ids)));
+  }
+
   /** Of an agent; null: none is saved. */
-  draft: Loader<AgentId, string | null>;
-  project: Loader<ProjectId, Project>;
-  /** Of somebody who made something, also when they left. */
-  userName: Loader<UserId, string>;
-  /** What is too large to come with its row; who asks has charged for it. */
-  payload: Loader<PayloadKey, JsonText>;
-};
+  get draft(): Loader<AgentId, string | null> {
+    return (this.#draft ??= batched("Agent", (ids) => readDrafts(this.#rooms.agents, this.#organizationId, ids)));
+  }
 
-export function createLoaders(
-  { agents, auth, runs }: Pick<Handles, "agents" | "auth" | "runs">,
-  caller: Caller | undefined,
-): Loaders {
-  return {
-    agent: batched("Agent", (ids) => readAgents(agents, signedIn(caller).organizationId, ids)),
-    draft: batched("Agent", (ids) => readDrafts(agents, signedIn(caller).organizationId, ids)),
-    project: batched("Project", (ids) => readProjects(auth, signedIn(caller).organizationId, ids)),
-    userName: batched("User", (ids) => userNames(auth, signedIn(caller).organizationId, ids)),
-    payload: payloads((keys) => readPayloads(runs, signedIn(caller).organizationId, keys)),
-  };
+  get project(): Loader<ProjectId, Project> {
+    return (this.#project ??= batched("Project", (ids) => readProjects(this.#rooms.auth, this.#organizationId, ids)));
+  }
+
+  /** Of somebody who made something, also when they left. */
+  get userName(): Loader<UserId, string> {
+    return (this.#userName ??= batched("User", (ids) => userNames(this.#rooms.auth, this.#organizationId, ids)));
+  }
+
+  /** What is too large to come with its row; who asks has charged for it. */
+  get payload(): Loader<PayloadKey, JsonText> {
+    return (this.#payload ??= payloads((keys) => readPayloads(this.#rooms.runs, this.#organizationId, keys)));
+  }
 }
 
 /** One of the same name is read once, for however many aliases. */

@@ -105,7 +105,7 @@ export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
 export const SMALL_BYTES = 16 * 1024;
 
 /** Whose request it is, asked only of what is large or finds no room among strangers. */
-export type Whose = () => Promise<Caller | undefined>;
+export type Whose = () => Caller | undefined | Promise<Caller | undefined>;
 
 export const noRoom = (): Refusal =>
   new Refusal("UNAVAILABLE", "too many large requests are under way at the same time: try again in a moment", {

@@ -15,6 +15,8 @@ export type Connections = {
   /** A request of it is under way until it is answered. False when it has too many. */
   begin(request: IncomingMessage, response: ServerResponse): boolean;
   of(socket: Duplex): Connection;
+  /** Nobody knows its caller yet. */
+  isStranger(socket: Duplex): boolean;
   /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
   belongsTo(socket: Duplex, organizationId: OrganizationId): void;
 };
@@ -63,6 +65,7 @@ export function limitConnections(
       return true;
     },
     of: (socket) => opened.get(socket)!,
+    isStranger: (socket) => strangers.has(socket),
     belongsTo: (socket, organizationId) => {
       // Once a connection: it stays the first caller's.
       if (!strangers.has(socket)) return;

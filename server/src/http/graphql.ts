@@ -3,7 +3,7 @@
  * costs 14 µs of CPU a request, this 33, Yoga's pipeline behind it 45, Yoga's own handler 150 to 190.
  */
 import type { OutgoingHttpHeaders } from "node:http";
-import { authenticate } from "../auth/authenticate.ts";
+import { authenticate, remembered } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Answer, Graphql } from "../graphql/graphql.ts";
@@ -68,11 +68,13 @@ async function answerOf(
 ): Promise<Answer | "late"> {
   const { graphql, auth, arrivals, connections, clientAddress } = edge;
   const { authorization, "idempotency-key": idempotencyKey } = request.headers;
-  const whose = async (): Promise<Caller | undefined> => {
+  const signIn = async (): Promise<Caller | undefined> => {
     const caller = await authenticate(auth, authorization);
     if (caller) connections.belongsTo(request.socket, caller.organizationId);
     return caller;
   };
+  const whose = (): Caller | undefined | Promise<Caller | undefined> =>
+    connections.isStranger(request.socket) ? signIn() : (remembered(auth, authorization) ?? signIn());
   const ending = new Ending();
   const { endings } = connections.of(request.socket);
   endings.push(ending);
@@ -99,7 +101,8 @@ async function answerOf(
     if (error instanceof LateBody) return "late";
     return graphql.refused(error, requestId);
   } finally {
-    endings.splice(endings.indexOf(ending), 1);
+    endings[endings.indexOf(ending)] = endings.at(-1)!;
+    endings.pop();
   }
 }
 
