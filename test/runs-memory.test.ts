@@ -142,8 +142,8 @@ do:
   expect(longest.run).toBeLessThan(10 * 1_000);
 }, 300_000);
 
-test("10 runs whose 10 calls each are answered at once, with 6 MB as values, all complete within 512 MB, and call once", async () => {
-  await using door = await startDoor(JSON.stringify(Array.from({ length: 100_000 }, () => ({}))));
+test("10 runs whose 15 calls each are answered at once, with 4 MB as values, all complete within 512 MB, and call once", async () => {
+  await using door = await startDoor(JSON.stringify(Array.from({ length: 70_000 }, () => ({}))));
   await using server = await small(512);
   const canary = await startCanary(server);
   const agentId = await agentOf(
@@ -153,20 +153,20 @@ do:
 - spread:
     call: each:1.0.0@default
     with:
-      in: '\${ [range(10)] }'
+      in: '\${ [range(15)] }'
       item: number
-      concurrency: 10
+      concurrency: 15
       do: [{ask: {call: http, with: {method: get, endpoint: '${door.url}'}}}]
     output: {as: '\${ length }'}
 `,
   );
   for (let count = 0; count < 10; count++) await start(server, agentId, {});
-  await eventually(() => door.waiting() === 100, 60_000);
+  await eventually(() => door.waiting() === 150, 60_000);
   door.open();
   const ended = await untilAllEnd(server, agentId);
   expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(10).fill("completed"));
   const longest = await canary.stop();
-  expect(door.calls()).toBe(100);
+  expect(door.calls()).toBe(150);
   expect(peakMegabytes(server)).toBeLessThan(900);
   expect(longest.query).toBeLessThan(10 * 250);
   expect(longest.run).toBeLessThan(10 * 1_000);
@@ -204,14 +204,14 @@ do:
   expect(longest.run).toBeLessThan(10 * 1_000);
 }, 300_000);
 
-describe("starts of 600 kB that wait for the database, 12 MB each as values,", () => {
+describe("starts of 600 kB that wait for the database, 5 MB each as values,", () => {
   const LOCK = "begin; lock table runs in access exclusive mode";
   let server: TestServer;
   let body: string;
   beforeAll(async () => {
-    server = await small(300);
+    server = await small(200);
     const agentId = await agentOf(server, "do: [{one: {set: {a: 1}}}]");
-    const input = { list: Array.from({ length: 200_000 }, () => ({})) };
+    const input = { list: Array.from({ length: 70_000 }, () => ({})), text: "x".repeat(390_000) };
     const query = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
     body = JSON.stringify({ query, variables: { input: { agentId, input } } });
   });
@@ -249,6 +249,8 @@ describe("starts of 600 kB that wait for the database, 12 MB each as values,", (
       Number((await database.query("select count(*) from runs")).rows[0].count);
     const before = await count();
     await database.query(LOCK);
+    const openFiles = (): number => fs.readdirSync(`/proc/${server.pid}/fd`).length;
+    const filesBefore = openFiles();
     const { port } = new URL(server.url);
     for (let sent = 0; sent < 150; sent++) {
       const socket = net.connect(Number(port), "127.0.0.1").on("error", () => {});
@@ -258,6 +260,8 @@ describe("starts of 600 kB that wait for the database, 12 MB each as values,", (
       socket.destroy();
       await once(socket, "close");
     }
+    // The server has read what they sent, and that they went.
+    await eventually(() => openFiles() <= filesBefore);
     expect(await post()).toMatchObject({ status: 503, errors: [{ extensions: { code: "UNAVAILABLE" } }] });
     expect(server.log()).not.toContain("could not serve a request");
     await database.query("commit");
