@@ -73,7 +73,7 @@ export const open = (size: number): { tasks: Task[]; input: object } => {
   return {
     tasks: [
       named("outer", {
-        call: "each",
+        call: "each:1.0.0@default",
         with: {
           in: "${ .items }",
           concurrency: 100,
