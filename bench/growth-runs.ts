@@ -129,7 +129,7 @@ const done = (
   },
 });
 
-const OPEN: Shape = { name: "open steps", full: 9_900, of: open };
+const OPEN: Shape = { name: "open steps", full: 9_800, of: open };
 /** Ends after a failure in its last step, so that it can be tried again from there. */
 const LAST: Shape = {
   name: "steps before the last",

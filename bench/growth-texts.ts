@@ -91,7 +91,7 @@ const given = (input: string, full: number, make: (size: number) => object): Gro
 });
 
 const inputs: GrowthCase[] = [
-  given("keys of an input", 40_000, (size) => Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, i]))),
+  given("keys of an input", 9_000, (size) => Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, i]))),
   given("numbers in an input", 100_000, (size) => ({ list: Array.from({ length: size }, (_, i) => i) })),
   given("characters of an input", 600_000, (size) => ({ text: "x".repeat(size) })),
 ];
@@ -100,7 +100,7 @@ const DEPTH = 60;
 const documents: GrowthCase = {
   operation: "a query",
   input: "fields of its document",
-  full: 1_200,
+  full: 100,
   prepare: async (subject, size) => {
     const fields = Array.from(
       { length: Math.ceil(size / DEPTH) },
@@ -111,14 +111,14 @@ const documents: GrowthCase = {
 };
 
 export const textCases: GrowthCase[] = [
-  onText("publishAgent", "tasks", 4_000, plain, PUBLISH),
+  onText("publishAgent", "tasks", 1_900, plain, PUBLISH),
   onText("publishAgent", "expressions", 1_900, expressions, PUBLISH),
   onText("publishAgent", "choices of a form", 5_000, form, PUBLISH),
   onText("publishAgent", "tasks nested 12 deep", 2_400, nested, PUBLISH),
-  onText("saveAgentDraft", "tasks", 4_000, plain, SAVE),
-  onText("validateDefinition", "unknown names", 3_000, unknown, VALIDATE),
-  diff("lines that differ", 4_000, false),
-  diff("lines of which half differ", 4_000, true),
+  onText("saveAgentDraft", "tasks", 1_900, plain, SAVE),
+  onText("validateDefinition", "unknown names", 1_300, unknown, VALIDATE),
+  diff("lines that differ", 1_900, false),
+  diff("lines of which half differ", 1_900, true),
   ...inputs,
   documents,
 ];
