@@ -14,7 +14,7 @@ const KEY_HEADER = `Bearer ${API_KEY_PREFIX}`;
 
 /**
  * The caller of nearly every request: of an API key that was used here a moment ago. It costs a SHA-256 and two look-ups,
- * and no promise. Undefined says nothing: `authenticate` is to be asked.
+ * and no promise. Undefined does not mean that the credential is bad: ask `authenticate`.
  */
 export function remembered({ keys }: Auth, authorizationHeader: string | undefined): Caller | undefined {
   if (!authorizationHeader?.startsWith(KEY_HEADER) || authorizationHeader.length > HEADER_CHARACTERS_MOST)

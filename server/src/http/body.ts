@@ -102,7 +102,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     identify(isTooLarge ? tooLargeForStranger() : noRoom(), held).then(() => void request.resume(), fail);
   });
   request.on("end", () => void whole().then(resolve, fail));
-  // Also that of a client which has gone while the whole body is worked on.
+  // A client may also go when its whole body is here: what it asked for is ended by its connection then.
   request.on("error", () => {
     if (!request.complete) fail(clientGone());
   });

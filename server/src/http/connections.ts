@@ -14,9 +14,8 @@ import { LIMITS } from "../lib/limits.ts";
 export type Connections = {
   /** A request of it is under way until it is answered. False when it has too many. */
   begin(request: IncomingMessage, response: ServerResponse): boolean;
+  /** What is known of an open one. */
   of(socket: Duplex): Connection;
-  /** Nobody knows its caller yet. */
-  isStranger(socket: Duplex): boolean;
   /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
   belongsTo(socket: Duplex, organizationId: OrganizationId): void;
 };
@@ -65,7 +64,6 @@ export function limitConnections(
       return true;
     },
     of: (socket) => opened.get(socket)!,
-    isStranger: (socket) => strangers.has(socket),
     belongsTo: (socket, organizationId) => {
       // Once a connection: it stays the first caller's.
       if (!strangers.has(socket)) return;

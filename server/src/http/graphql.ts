@@ -11,7 +11,7 @@ import { Ending } from "../lib/ending.ts";
 import { type Code } from "../lib/errors.ts";
 import { stringify } from "../lib/json-text.ts";
 import { sendError, sendHead, sendText, type Exchange } from "./answer.ts";
-import type { Arrivals } from "./arrivals.ts";
+import type { Arrivals, Whose } from "./arrivals.ts";
 import { LateBody, readBody } from "./body.ts";
 import type { Connections } from "./connections.ts";
 import { corsHeaders, type Cors } from "./cors.ts";
@@ -73,8 +73,12 @@ async function answerOf(
     if (caller) connections.belongsTo(request.socket, caller.organizationId);
     return caller;
   };
-  const whose = (): Caller | undefined | Promise<Caller | undefined> =>
-    connections.isStranger(request.socket) ? signIn() : (remembered(auth, authorization) ?? signIn());
+  const whose: Whose = () => {
+    const caller = remembered(auth, authorization);
+    if (!caller) return signIn();
+    connections.belongsTo(request.socket, caller.organizationId);
+    return caller;
+  };
   const ending = new Ending();
   const { endings } = connections.of(request.socket);
   endings.push(ending);

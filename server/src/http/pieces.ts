@@ -4,6 +4,7 @@
  */
 import { Readable } from "node:stream";
 import { LIMITS } from "../lib/limits.ts";
+import { TurnCount } from "../lib/turn-count.ts";
 import { sendError, type Exchange } from "./answer.ts";
 import { ignoreRest } from "./parser.ts";
 
@@ -13,7 +14,7 @@ const FAIR_BYTES = 512;
 const PER_TURN = 4_000;
 const CROWDED_SHARE = 1 / 10;
 
-let inThisTurn = 0;
+const came = new TurnCount();
 
 /** Refuses the request when its body comes in too many pieces; what is under way of it is thrown away unseen. */
 export function limitPieces(exchange: Exchange): void {
@@ -34,9 +35,9 @@ export function limitPieces(exchange: Exchange): void {
     if (chunk !== null) {
       bytes += chunk.length;
       pieces++;
-      if (inThisTurn++ === 0) setImmediate(() => (inThisTurn = 0));
+      const isCrowded = came.add() > PER_TURN;
       const beyond = pieces - bytes / FAIR_BYTES;
-      const most = inThisTurn > PER_TURN ? LIMITS.bodyPieces * CROWDED_SHARE : LIMITS.bodyPieces;
+      const most = LIMITS.bodyPieces * (isCrowded ? CROWDED_SHARE : 1);
       if (beyond > most) return cut();
     }
     return Readable.prototype.push.call(request, chunk, ...more);

@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { LIMITS } from "../lib/limits.ts";
+import { TurnCount } from "../lib/turn-count.ts";
 
 /** All connections together, about 10 ms; then each has a tenth. */
 const PER_TURN = 250;
@@ -12,8 +13,7 @@ const CROWDED_SHARE = 1 / 10;
 /** Kept with its connection: `readAt` names the read that its last request came with. */
 type Pipelining = Socket & { readAt?: number; turn?: number; inTurn?: number };
 
-let turn = 0;
-let inThisTurn = 0;
+const begun = new TurnCount();
 
 /** Whether it may begin one more in this turn of the event loop. The first of each read always may. */
 export function mayBegin(socket: Socket): boolean {
@@ -23,16 +23,11 @@ export function mayBegin(socket: Socket): boolean {
     connection.readAt = bytesRead;
     return true;
   }
-  if (inThisTurn++ === 0) setImmediate(nextTurn);
-  if (connection.turn !== turn) {
-    connection.turn = turn;
+  const isCrowded = begun.add() > PER_TURN;
+  if (connection.turn !== begun.turn) {
+    connection.turn = begun.turn;
     connection.inTurn = 0;
   }
-  const most = inThisTurn > PER_TURN ? LIMITS.requestsPerConnection * CROWDED_SHARE : LIMITS.requestsPerConnection;
+  const most = LIMITS.requestsPerConnection * (isCrowded ? CROWDED_SHARE : 1);
   return ++connection.inTurn! < most;
-}
-
-function nextTurn(): void {
-  turn++;
-  inThisTurn = 0;
 }

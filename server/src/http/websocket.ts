@@ -264,17 +264,17 @@ function tooLong({ type, id }: JsonObject, text: string): string | undefined {
   return undefined;
 }
 
-const unanswered = new WeakSet<WebSocket>();
+const pinged = new WeakSet<WebSocket>();
 
 /** Who did not answer the last ping is gone. */
 function pingAll(clients: Iterable<WebSocket>): void {
   for (const socket of clients) {
-    if (unanswered.has(socket)) {
+    if (pinged.has(socket)) {
       socket.terminate();
       continue;
     }
-    unanswered.add(socket);
-    socket.once("pong", () => unanswered.delete(socket));
+    pinged.add(socket);
+    socket.once("pong", () => pinged.delete(socket));
     socket.ping();
   }
 }

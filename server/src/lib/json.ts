@@ -1,7 +1,7 @@
 /**
  * The one JSON entrance: every body, header value and stored text that comes from outside is parsed here.
- * Refuses `__proto__` and `constructor.prototype` keys, nesting beyond `LIMITS.jsonNesting`, what takes long to read, and numbers that no JSON text
- * could give back (`1e999` is read as Infinity and would be written as null).
+ * Refuses `__proto__` and `constructor.prototype` keys, nesting beyond `LIMITS.jsonNesting`, what takes long to read, and numbers
+ * that no JSON text could give back (`1e999` is read as Infinity and would be written as null).
  */
 import { badInput } from "./errors.ts";
 import { jsonSteps } from "./json-steps.ts";

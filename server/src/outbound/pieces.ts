@@ -1,4 +1,5 @@
 /** The pieces of an answer's body. A server may send it in chunks of one byte: 150 bytes and 2 µs each. */
+import { TurnCount } from "../lib/turn-count.ts";
 
 /** Less is copied together: a piece is a view, which holds the whole read that it came with. */
 const SMALL_BYTES = 1_024;
@@ -56,11 +57,9 @@ const FAIR_BYTES = 512;
 /** Smaller ones that all answers may bring in one turn of the event loop: about 8 ms. */
 const PER_TURN = 4_000;
 
-let inThisTurn = 0;
+const came = new TurnCount();
 
 /** Whether the answer may go on in this turn of the event loop. */
 export function hasTurn(piece: Buffer): boolean {
-  if (piece.length >= FAIR_BYTES) return true;
-  if (inThisTurn++ === 0) setImmediate(() => (inThisTurn = 0));
-  return inThisTurn <= PER_TURN;
+  return piece.length >= FAIR_BYTES || came.add() <= PER_TURN;
 }

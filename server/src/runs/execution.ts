@@ -266,23 +266,22 @@ export class Execution {
    */
   breathe(scope: Scope, reference: string): Promise<void> | undefined {
     const turn = this.turn();
-    if (turn) return turn.then(() => this.#breatheOut(scope, reference));
+    if (turn) return turn.then(() => this.#beforeStep(scope, reference));
     const { journal } = this;
-    const isFree =
-      !journal.isFull &&
-      !journal.isDue &&
-      !this.#isLeaving &&
-      neededBytes(journal.heldBytes) <= this.#charge.bytes &&
-      !this.#shouldLeave;
-    if (!isFree || scope.signal.aborted) return this.#breatheOut(scope, reference);
-    return undefined;
+    const isHeldUp =
+      journal.isFull ||
+      journal.isDue ||
+      this.#isLeaving ||
+      neededBytes(journal.heldBytes) > this.#charge.bytes ||
+      this.#shouldLeave;
+    return isHeldUp || scope.signal.aborted ? this.#beforeStep(scope, reference) : undefined;
   }
 
   get #shouldLeave(): boolean {
     return this.parts.draining() || (this.now() - this.#since > TURN_MS && this.#isContended);
   }
 
-  async #breatheOut(scope: Scope, reference: string): Promise<void> {
+  async #beforeStep(scope: Scope, reference: string): Promise<void> {
     scope.signal.throwIfAborted();
     if (this.journal.isFull) {
       throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);

@@ -86,8 +86,8 @@ async function runWorkflow(execution: Execution): Promise<Json> {
   const { output } = await (deadline === undefined
     ? work(root)
     : withDeadline(execution.parts.clock, root, deadline, work, late));
-  // A task's output was measured when the task ended.
-  if (!plan.outputAs && !plan.outputCheck) return output;
+  // A task's output was measured when the task ended, and the run's input, which is the output of none, when it came.
+  if (!plan.inputFrom && !plan.outputAs && !plan.outputCheck) return output;
   return placed("/output", async () => {
     const result = plan.outputAs ? await evaluated(execution, plan.outputAs, output, all) : output;
     checked(plan.outputCheck, result, "output");
