@@ -20,8 +20,8 @@ export type SoakSink = {
   finishedCalledAgain(): number;
   /** Runs that have called and whose last answer is not yet surely committed. */
   underWay(): number;
-  /** Calls whose socket was closed before the answer. */
-  cut(): number;
+  /** Calls that wait for their answers now. */
+  waiting(): number;
 } & AsyncDisposable;
 
 export const STEPS = 3;
@@ -31,7 +31,7 @@ const COMMIT_MS = 1_000;
 
 export async function startSoakSink(): Promise<SoakSink> {
   const runs = new Map<string, Calls>();
-  const counts = { repeats: 0, keysChanged: 0, finishedCalledAgain: 0, cut: 0 };
+  const counts = { repeats: 0, keysChanged: 0, finishedCalledAgain: 0, waiting: 0 };
   const ended = new Set<string>();
 
   const note = (run: string, step: number, key: string | undefined): void => {
@@ -54,13 +54,14 @@ export async function startSoakSink(): Promise<SoakSink> {
     const [run, step] = [query.get("run")!, Number(query.get("step"))];
     note(run, step, typeof key === "string" ? key : undefined);
     request.resume();
+    counts.waiting++;
     const timer = setTimeout(() => {
       response.writeHead(200, { "content-type": "application/json", "content-length": 11 }).end('{"ok":true}');
     }, ANSWER_MS);
     response.once("close", () => {
       clearTimeout(timer);
-      if (!response.writableFinished) counts.cut++;
-      else if (step === STEPS) setTimeout(() => ended.add(run), COMMIT_MS).unref();
+      counts.waiting--;
+      if (response.writableFinished && step === STEPS) setTimeout(() => ended.add(run), COMMIT_MS).unref();
     });
   });
   server.listen(0, "127.0.0.1");
@@ -72,7 +73,7 @@ export async function startSoakSink(): Promise<SoakSink> {
     keysChanged: () => counts.keysChanged,
     finishedCalledAgain: () => counts.finishedCalledAgain,
     underWay: () => runs.size - ended.size,
-    cut: () => counts.cut,
+    waiting: () => counts.waiting,
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();
