@@ -1,4 +1,6 @@
 /** Queries that cost more than they say: over the real wire, from strangers and from callers. */
+import { once } from "node:events";
+import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
@@ -56,7 +58,9 @@ describe("a request that has ended reads no further", () => {
   }
 
   /** Asks while the first of its tables is held, ends it by `end`, and lets go. Answers who reads the second then. */
-  async function readersAfter(end: (ask: (signal?: AbortSignal) => Promise<unknown>) => Promise<unknown>) {
+  async function readersAfter(
+    end: (ask: (signal?: AbortSignal) => Promise<unknown>, isAsked: () => Promise<void>) => Promise<unknown>,
+  ) {
     await runOf(server, "do: [{one: {set: {a: 1}}}]");
     await using steps = await hold("steps");
     const runs = await hold("runs");
@@ -66,14 +70,17 @@ describe("a request that has ended reads no further", () => {
       const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body, signal: signal ?? null });
       return { status: response.status, ...((await response.json()) as object) };
     };
+    const isAsked = async (): Promise<void> => {
+      await eventually(runs.waiting);
+      await sleep(100);
+    };
     const asked = async (signal?: AbortSignal): Promise<unknown> => {
       const answer = ask(signal);
       answer.catch(() => {});
-      await eventually(runs.waiting);
-      await sleep(100);
+      await isAsked();
       return answer;
     };
-    const ended = await end(asked);
+    const ended = await end(asked, isAsked);
     await runs[Symbol.asyncDispose]();
     await sleep(500);
     return { ended, readers: await steps.waiting() };
@@ -108,6 +115,24 @@ describe("a request that has ended reads no further", () => {
       await sleep(500);
       leaving.abort();
       expect(await answer).toBe("gone");
+      await sleep(200);
+    });
+    expect(readers).toBe(0);
+  });
+
+  test("when its client has gone away after the answer to another request on the same connection", async () => {
+    const { readers } = await readersAfter(async (_ask, isAsked) => {
+      const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1").on("error", () => {});
+      for (const query of ["{ __typename }", QUERY]) {
+        const body = JSON.stringify({ query });
+        socket.write(
+          `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${server.world.apiKey}\r\n` +
+            `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+        );
+      }
+      await once(socket, "data");
+      await isAsked();
+      socket.destroy();
       await sleep(200);
     });
     expect(readers).toBe(0);

@@ -4,7 +4,7 @@ import http from "node:http";
 import net from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { startTestServer, type TestServer } from "./client.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
 
 const ORIGIN = "https://app.example.org";
 
@@ -160,6 +160,19 @@ describe("bodies", () => {
     const one = `POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 27\r\n\r\n{"query":"{ __typename }"} `;
     const got = await raw(one + one + one.replace("host: localhost", "host: localhost\r\nconnection: close"));
     expect(got.match(/"__typename":"Query"/g)).toHaveLength(3);
+  });
+
+  test("a connection takes any number of requests one after another", async () => {
+    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1").on("error", () => {});
+    const ask = (): void => void socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    let answered = 0;
+    socket.on("data", (chunk) => {
+      answered += String(chunk).split("HTTP/1.1 200").length - 1;
+      ask();
+    });
+    ask();
+    await eventually(() => answered > 2 * LIMITS.requestsPerConnection);
+    socket.destroy();
   });
 
   test("a connection goes on after a refusal whose request was read to its end, and only then", async () => {

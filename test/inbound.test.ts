@@ -5,6 +5,7 @@ import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { heldBytes } from "../server/src/lib/held-bytes.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { agentOf } from "./runs.ts";
 import { eventually, post, startTestServer, type TestServer } from "./client.ts";
@@ -214,6 +215,23 @@ describe("a stranger's body", () => {
       expect(await send(query(LIMITS.bodyBytes), server.world.apiKey, isChunked)).toBe("200");
     }
   });
+});
+
+test("what a large request holds is let go of when it is refused, by whomever", async () => {
+  const list = `[${"{},".repeat(70_000)}{}]`;
+  const times = Math.ceil(LIMITS.arrivingBytes / 2 / heldBytes(list)) + 1;
+  const refused: [string, number][] = [
+    [`{"query":"{ nope }","variables":{"x":${list}}}`, 200],
+    [`{"query":"query ($id: ID!) { run(id: $id) { id } }","variables":{"id":${list}}}`, 200],
+    [`{"query":"{ me { id } }","variables":{"x":${list}}`, 400],
+  ];
+  const headers = { "content-type": "application/json", authorization: `Bearer ${server.world.apiKey}` };
+  for (const [body, expected] of refused) {
+    for (let time = 0; time < times; time++) {
+      const { status } = await fetch(`${server.url}/graphql`, { method: "POST", headers, body });
+      expect(status).toBe(expected);
+    }
+  }
 });
 
 test("of requests that one connection sends without waiting 100 are begun, the next is refused", async () => {

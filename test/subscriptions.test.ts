@@ -94,6 +94,15 @@ describe.for(Object.entries(TRANSPORTS))("over %s", ([, subscribe]) => {
     expect(seen.at(-1)).toBe("completed");
   });
 
+  test("it lasts longer than a request may take", async () => {
+    const id = await start(server, agents.patient);
+    const updates = subscribe(UPDATED, { id });
+    await updates.next();
+    await server.clock.advance((LIMITS.requestSeconds + 5) * 1_000);
+    await server.data(`mutation { cancelRun(runId: "${id}") { id } }`);
+    expect((await collect(updates)).at(-1)).toMatchObject({ runUpdated: { status: "cancelled" } });
+  });
+
   test("a cancel is the end", async () => {
     const id = await start(server, agents.patient);
     const seen: string[] = [];

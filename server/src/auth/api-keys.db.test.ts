@@ -4,7 +4,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { listApiKeys, readApiKey, revokeApiKey } from "./api-keys.ts";
 import { makeOwner, openAuth, startDatabases, type TestAuth } from "./auth.testsuite.ts";
-import { authenticate, credentialValid } from "./authenticate.ts";
+import { authenticate, credentialValid, remembered } from "./authenticate.ts";
 import { createApiKey } from "./create-api-key.ts";
 import { ALL_SCOPES } from "./scopes.ts";
 
@@ -53,6 +53,7 @@ test("a revoked key is refused at once here, and within 5 s in another process",
   ];
   const revoked = await revokeApiKey(auth, caller, key.id);
   expect(revoked.revokedAt).toEqual(new Date(auth.clock.now()));
+  expect(remembered(auth, `Bearer ${secret}`)).toBeUndefined();
   await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   expect(await credentialValid(auth, here)).toBe(false);
   other.clock.pass(5_000);
@@ -70,8 +71,10 @@ test("a key ends when it said, to the millisecond, also from memory", async () =
   expect(known.credential).toMatchObject({ expiresAt: expiresAt.getTime() });
   auth.clock.pass(999);
   expect(await credentialValid(auth, known)).toBe(true);
+  expect(remembered(auth, `Bearer ${secret}`)).toEqual(known);
   auth.clock.pass(1);
   expect(await credentialValid(auth, known)).toBe(false);
+  expect(remembered(auth, `Bearer ${secret}`)).toBeUndefined();
   await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
 });
 
@@ -162,7 +165,7 @@ test("the last use is written together a second later, at most once a minute, an
   await authenticate(own, `Bearer ${one.secret}`);
   expect(await usedAt()).toBe(start);
   own.clock.pass(1);
-  await authenticate(own, `Bearer ${one.secret}`);
+  expect(remembered(own, `Bearer ${one.secret}`)).toBeDefined();
   await own[Symbol.asyncDispose]();
   await writtenBy(start + 60_000);
 });

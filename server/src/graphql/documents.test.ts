@@ -212,6 +212,16 @@ test.for([
   expect(fresh.has(text(count - 1))).toBe(true);
 });
 
+test("a text of more than 20,000 characters is not kept", () => {
+  const fresh = createDocuments(schema);
+  const keeps = (length: number): boolean => {
+    const text = "{me{id}}#".padEnd(length, "x");
+    fresh.keep(fresh.operation(text, undefined, {}).prepared, true);
+    return fresh.has(text);
+  };
+  expect([keeps(20_000), keeps(20_001)]).toEqual([true, false]);
+});
+
 test("of the shortest, which hold 3 kB, 10,000 are kept", () => {
   const fresh = createDocuments(schema);
   const { prepared } = fresh.operation("{me{id}}", undefined, {});

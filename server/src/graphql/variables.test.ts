@@ -137,6 +137,14 @@ test("what stands within values again and again is weighed as often, a default t
   expect(refusalOf("$v: JSON", { v: `${half}x` }, twice)?.details.fields).toMatchObject([
     { path: "v", code: "too_large" },
   ]);
+  const both = new Map([
+    ["v", 1],
+    ["w", 1],
+  ]);
+  expect(refusalOf("$v: JSON, $w: JSON", { v: half, w: half }, both)).toBeUndefined();
+  expect(refusalOf("$v: JSON, $w: JSON", { v: half, w: `${half}x` }, both)?.details.fields).toMatchObject([
+    { path: "w", code: "too_large" },
+  ]);
   const repeats = new Map([["v", 900]]);
   expect(refusalOf(`$v: JSON = "${"x".repeat(1_000)}"`, {}, repeats)).toBeUndefined();
   expect(refusalOf(`$v: JSON = "${"x".repeat(2_000)}"`, {}, repeats)?.code).toBe("BAD_USER_INPUT");

@@ -14,6 +14,8 @@ test.for([
   ['[{"a":1},{"a":1,"b":2},{"a":{"a":1}}]', 1 + 4 + 8 + 8],
   ['{"a":{"b":1},"c":2}', 2 + 8 + 8 + 8],
   ['{"a":1,"a":2}', 1 + 8 + 8],
+  // A key behind a closed object is none at the beginning of another.
+  ['[{"a":{},"b":1},{"b":1}]', 1 + 3 + 8 + 8 + 8],
   // What is no JSON.
   ['}}]]{"a', 2],
   ["::", 16 - 2],

@@ -1,10 +1,12 @@
-/** Which waits are sat out in memory, and which give the place back. */
+/** Which waits are sat out in memory, which give the place back, and what is seen to between two steps. */
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Charge } from "../lib/run-memory.ts";
 import type { Plan } from "../definition/plan.ts";
 import { Execution, Suspended, type ExecutionParts } from "./execution.ts";
 import type { Journal } from "./journal.ts";
+import type { JournalStep } from "./loaded-run.ts";
 import type { Scope } from "./scope.ts";
 
 /** Waits so long, so long after its advance began; answers when it went on, or that it was unloaded. */
@@ -51,4 +53,82 @@ test.each<[string, number, Parameters<typeof waited>[1], string]>([
   ["one while the process ends", 1, { draining: true }, "unloaded"],
 ])("a wait of %s", async (_, ms, when, outcome) => {
   expect(await waited(ms, when)).toBe(outcome);
+});
+
+type Between = {
+  isFull?: boolean;
+  isDue?: boolean;
+  heldBytes?: number;
+  isLeaving?: boolean;
+  draining?: boolean;
+  contended?: boolean;
+  aborted?: boolean;
+  since?: number;
+};
+
+/** What a run does between two steps, with room for 100 kB. */
+async function between({ isFull = false, isDue = false, heldBytes = 0, since = 0, ...now }: Between): Promise<string> {
+  const clock = testClock();
+  const done: string[] = [];
+  const journal = {
+    head: {},
+    isFull,
+    isDue,
+    heldBytes,
+    carriedBytes: 0,
+    isStarted: true,
+    commit: async () => void done.push("commits"),
+    release: async () => false,
+    carry: () => {},
+    touch: () => {},
+  } as unknown as Journal;
+  let room = 100_000;
+  const charge = {
+    get bytes() {
+      return room;
+    },
+    tryHold: (bytes: number) => bytes <= room,
+  } as unknown as Charge;
+  const parts = {
+    clock,
+    contended: () => now.contended ?? false,
+    draining: () => now.draining ?? false,
+    memoryWanted: () => false,
+    mostHeldBytes: 10_000_000,
+    turnedAway: () => done.push("is turned away"),
+    turns: { next: () => undefined },
+  } as unknown as ExecutionParts;
+  const signal = now.aborted ? AbortSignal.abort(new Error("is ended")) : new AbortController().signal;
+  const execution = new Execution({ journal, parts, signal, plan: {} as Plan, charge });
+  if (now.isLeaving) {
+    room = 0;
+    await execution.holdAnswer({ state: {} } as JournalStep, "answer");
+    done.length = 0;
+    room = 100_000;
+  }
+  clock.pass(since);
+  try {
+    const breath = execution.breathe({ signal, deadline: undefined } as unknown as Scope, "/do/0/one");
+    if (!breath) return "goes on at once";
+    await breath;
+    done.push("goes on");
+  } catch (error) {
+    done.push(error instanceof Suspended ? "is unloaded" : (error as Error).message);
+  }
+  return done.join(", ");
+}
+
+test.each<[string, Between, string]>([
+  ["nothing to see to", {}, "goes on at once"],
+  ["more than a run may keep", { isFull: true }, `a run keeps at most ${LIMITS.runBytes} bytes of its steps`],
+  ["much that is not written", { isDue: true }, "commits, goes on"],
+  ["more than its memory", { heldBytes: 200_000 }, "is turned away, is unloaded"],
+  ["an answer that is written down for want of memory", { isLeaving: true }, "is turned away, is unloaded"],
+  ["the process ending", { draining: true }, "is unloaded"],
+  ["others waiting", { contended: true, since: 30_000 }, "goes on at once"],
+  ["others waiting after its turn", { contended: true, since: 30_001 }, "is unloaded"],
+  ["nobody waiting after its turn", { since: 30_001 }, "goes on at once"],
+  ["its time over", { aborted: true }, "is ended"],
+])("between two steps, with %s", async (_, now, outcome) => {
+  expect(await between(now)).toBe(outcome);
 });

@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import http from "node:http";
+import net, { type AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { testClock } from "../../../test/clock.ts";
+import type { Auth } from "../auth/auth.ts";
+import { makeApiKey } from "../auth/api-key.ts";
+import type { Graphql } from "../graphql/graphql.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import { newId } from "../lib/ids.ts";
+import { createArrivals } from "./arrivals.ts";
+import { limitConnections } from "./connections.ts";
+import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
+
+test("a connection whose caller is remembered is no stranger's: it does not give way", async () => {
+  const caller = { organizationId: newId<"organization">(), credential: { kind: "key" } };
+  const keys = { remembered: () => caller, bySecret: async () => caller, noteUse: () => {} };
+  const graphql: Pick<Graphql, "answer"> = {
+    answer: async (request) => {
+      expect(await request.caller()).toBe(caller);
+      return { kind: "refused", code: "NOT_FOUND", result: { data: null } };
+    },
+  };
+  const server = http.createServer();
+  const edge = {
+    graphql,
+    auth: { keys } as unknown as Auth,
+    cors: new Set<string>(),
+    arrivals: createArrivals(new ByteBudget(1), testClock()),
+    connections: limitConnections(server, { strangers: 1, callers: 10 }),
+    delivery: { taken: async () => {} },
+  } as unknown as GraphqlEdge;
+  server.on("request", (request, response) => {
+    void handleGraphql(edge, { request, response, requestId: "1", path: "/graphql" });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const open = async (): Promise<net.Socket> => {
+    const socket = net.connect(port, "127.0.0.1").on("error", () => {});
+    await once(socket, "connect");
+    return socket;
+  };
+  const known = await open();
+  let isClosed = false;
+  known.on("close", () => (isClosed = true));
+  const head = `POST / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${makeApiKey()}\r\ncontent-type: application/json\r\n`;
+  known.write(`${head}content-length: 12\r\n\r\n{"query":""}`);
+  await once(known, "data");
+  const [first] = [await open(), await open()];
+  await once(first.resume(), "close");
+  await sleep(50);
+  expect(isClosed).toBe(false);
+  server.closeAllConnections();
+  server.close();
+});
