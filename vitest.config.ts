@@ -6,8 +6,8 @@ const ssr = { resolve: { conditions: ["node", "module-sync"] } };
 /** Rules of the house and of the workspace: no server, so they run with the unit tests. */
 const HOUSE = ["test/tidy/*.test.ts", "test/install-size.test.ts"];
 
-/** What differs most where the PostgreSQL is the operator's: other sessions, no kill of ours, TCP between us. About five minutes. */
-const TELLING = ["test/faults/cancel.test.ts", "test/graphql-errors.test.ts"];
+/** What differs most where the PostgreSQL is the operator's: other sessions, no kill of ours, TCP between us. Three minutes. */
+const TELLING = ["test/faults/cancel.test.ts", "test/faults/invariants.test.ts", "test/graphql-errors.test.ts"];
 
 /** The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:url` all (tools/commands.js). */
 const onUrl = (files: string[]) => ({

@@ -195,3 +195,31 @@ test("a commit that ends while the run is being unloaded does not have it unload
   unload(new Unloaded());
   await expect(second).rejects.toThrow(Unloaded);
 });
+
+test("10,000 that wait within one another leave in many turns of the event loop, each with the run's reason", async () => {
+  const { clock, branches, scope } = open();
+  branches.fork(10_000);
+  const siblings = new AbortController();
+  const reasons: unknown[] = [];
+  const perTurn: number[] = [];
+  let left = 0;
+  const wait = async (): Promise<void> => {
+    try {
+      await branches.wait({ until: clock.now() + 60_000, person: false }, { ...scope, signal: siblings.signal });
+    } catch (reason) {
+      reasons.push(reason);
+      left++;
+      siblings.abort(new Error("another branch has failed"));
+      branches.end();
+    }
+  };
+  const all = Promise.all(Array.from({ length: 10_000 }, wait));
+  while (reasons.length < 10_000) {
+    await settle();
+    perTurn.push(left);
+    left = 0;
+  }
+  await all;
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(1_000);
+  expect(reasons.every((reason) => reason instanceof Unloaded)).toBe(true);
+});

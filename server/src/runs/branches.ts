@@ -2,6 +2,7 @@
  * The branches of a run in memory: how many are live, and which wait. When the last live one waits or ends while others
  * wait, the whole run rests: it is unloaded, at once or when it has stayed in memory for a while.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
 import type { Left } from "./scope.ts";
@@ -21,6 +22,7 @@ type Waiting = {
   person: boolean;
   isForSignal: boolean;
   isForMemory: boolean;
+  /** Ends it with the run as a whole. */
   reject: (reason: unknown) => void;
   resolve: () => void;
 };
@@ -54,6 +56,8 @@ type Resting = {
 const LOOK_AGAIN_MS = 5_000;
 /** So soon does a run that stays in memory see that others need the room. */
 const STAYS_MS = 250;
+/** Of 9,800 that were left in one turn of the event loop the thread had 140 ms. */
+const LEFT_IN_A_TURN = 500;
 
 export class Branches {
   readonly #clock: Clock;
@@ -61,8 +65,8 @@ export class Branches {
   readonly #waiting = new Set<Waiting>();
   readonly #forSignal = new Map<ApprovalId | RunId, Waiting>();
   #live = 1;
-  /** The claim is being given back: what happens now is seen at the next advance, nothing goes on in memory. */
-  #isUnloading = false;
+  /** The run leaves the memory: what happens now is seen at the next advance, nothing goes on here. */
+  #isLeaving = false;
   #stayed: Disposable | undefined;
   #since: number;
 
@@ -100,7 +104,7 @@ export class Branches {
       const again = signal === undefined ? Infinity : this.#clock.now() + LOOK_AGAIN_MS;
       const look = Math.min(wait.until ?? Infinity, again);
       const leave = (then: () => void): void => {
-        if (this.#isUnloading || !this.#waiting.delete(waiting)) return;
+        if (!this.#waiting.delete(waiting)) return;
         if (signal !== undefined) this.#forSignal.delete(signal);
         this.#stayed?.[Symbol.dispose]();
         if (this.#live === 0) this.#resting.goesOn();
@@ -109,6 +113,9 @@ export class Branches {
         this.#live++;
         then();
       };
+      const goOn = (then: () => void): void => {
+        if (!this.#isLeaving) leave(then);
+      };
       const waiting: Waiting = {
         person: wait.person,
         isForSignal: signal !== undefined,
@@ -116,12 +123,12 @@ export class Branches {
         until: scope.deadline === undefined ? wait.until : Math.min(wait.until ?? Infinity, scope.deadline),
         resolve: () => {
           this.#since = this.#clock.now();
-          leave(resolve);
+          goOn(resolve);
         },
         reject: (reason) => leave(() => reject(reason)),
       };
-      const abort = (): void => waiting.reject(scope.signal.reason);
-      const timer = this.#clock.at(look, () => (look === again ? leave(resolve) : waiting.resolve()));
+      const abort = (): void => goOn(() => reject(scope.signal.reason));
+      const timer = this.#clock.at(look, () => (look === again ? goOn(resolve) : waiting.resolve()));
       scope.signal.addEventListener("abort", abort, { once: true });
       this.#waiting.add(waiting);
       if (signal !== undefined) this.#forSignal.set(signal, waiting);
@@ -132,6 +139,7 @@ export class Branches {
   }
 
   #rest(): void {
+    if (this.#isLeaving) return;
     const rest = this.#asRest();
     void (this.#resting.stays(rest) ? this.#stay(rest) : this.#unloadAll(rest));
   }
@@ -151,9 +159,9 @@ export class Branches {
     try {
       await this.#resting.commit(rest);
       // It may have gone on, rested once more and be on its way out since.
-      if (this.#live === 0 && !this.#isUnloading) this.#lookLater();
+      if (this.#live === 0 && !this.#isLeaving) this.#lookLater();
     } catch (reason) {
-      this.#rejectAll(reason);
+      await this.#leaveAll(reason);
     }
   }
 
@@ -167,16 +175,18 @@ export class Branches {
   }
 
   async #unloadAll(rest: Rest): Promise<void> {
-    this.#isUnloading = true;
-    try {
-      await this.#resting.unload(rest);
-    } catch (reason) {
-      this.#isUnloading = false;
-      this.#rejectAll(reason);
-    }
+    this.#isLeaving = true;
+    await this.#resting.unload(rest).catch((reason: unknown) => this.#leaveAll(reason));
   }
 
-  #rejectAll(reason: unknown): void {
-    for (const one of this.#waiting) one.reject(reason);
+  /** Always with the same reason, whatever the first that leave do to the others' scopes. */
+  async #leaveAll(reason: unknown): Promise<void> {
+    this.#isLeaving = true;
+    let count = 0;
+    for (const one of this.#waiting) {
+      one.reject(reason);
+      if (++count % LEFT_IN_A_TURN === 0) await nextTurn();
+    }
+    this.#isLeaving = false;
   }
 }
