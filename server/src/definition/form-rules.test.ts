@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { problemsOf, problemsOfTask } from "./definitions.fixture.ts";
+import { problemsOf, problemsOfTask, whole } from "./definitions.fixture.ts";
+import { parseDefinition } from "./parse-definition.ts";
 
 describe("forms", () => {
   const ofForm = (form: string): [string, string][] =>
@@ -104,6 +105,11 @@ describe("forms", () => {
       'there is no field "b" under properties; known here: a',
     ],
     [
+      "properties: {a: {type: string}}, required: [1]",
+      "/required/0",
+      "item 1 must be a text, not a number; put it in quotes",
+    ],
+    [
       "properties: {}, additionalProperties: true",
       "/additionalProperties",
       '"additionalProperties" must be false; leave it out: a form takes its own fields only',
@@ -122,6 +128,17 @@ describe("forms", () => {
     "properties: {a: {type: string, minLength: 5}, b: {type: string, maxLength: 3}}, required: [b, a]",
     "properties: {}",
   ])("%s is as it should be", (form) => expect(ofForm(form)).toEqual([]));
+
+  test("a problem stands at the value that does not fit, or at the key that should go", () => {
+    const form = `{type: object, properties: {
+      a: {type: string, enum: [x], oneOf: [{const: x}]},
+      b: {type: string, enum: [x], format: date},
+      c: {type: string, minLength: 3, maxLength: 2}},
+      required: [
+        d]}`;
+    const { problems } = parseDefinition(whole(`input: {schema: {document: ${form}}}`));
+    expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual(["3:36", "4:36", "5:36", "7:9"]);
+  });
 
   test("an approval's form may take defaults and texts from the data", () => {
     const approval = (field: string): [string, string][] =>
