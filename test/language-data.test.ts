@@ -108,6 +108,19 @@ do:
     expect(JSON.stringify(run.steps[0].output)).toBe(JSON.stringify({ value }));
   });
 
+  test("thirteen tasks within tasks that each check a list of 90,000 items twice hold the thread for no 200 ms", async () => {
+    const document = "document: {properties: {x: {uniqueItems: true}}}";
+    const schemas = `input: {schema: {${document}}}, output: {schema: {${document}}}, export: {as: '\${ null }'}`;
+    let task = "{set: '${ . }'}";
+    for (let depth = 0; depth < 13; depth++) task = `{do: [{inner: ${task}}], ${schemas}}`;
+    const agentId = await agentOf(server, `do: [{outer: ${task}}]`);
+    const input = { agentId, input: { x: Array.from({ length: 90_000 }, (_, index) => index) }, wait: 30 };
+    await server.measure();
+    const run = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
+    expect((await server.data(run, { input })).runAgent.status).toBe("completed");
+    expect((await server.measure()).longestMs).toBeLessThan(200);
+  });
+
   test("schemas of input, output and export refuse what does not fit, with the error validation", async () => {
     const task = (part: string): string => `do: [{check: {${part}, set: {total: '\${ .total }'}}}]`;
     const document = "{document: {type: object, properties: {total: {type: number}}, required: [total]}}";

@@ -44,6 +44,22 @@ test("equal items among many objects are looked for within the budget", () => {
   );
 });
 
+test.each<[string, JsonObject, Json]>([
+  ["all items", { uniqueItems: true }, Array.from({ length: 90_000 }, (_, index) => index)],
+  ["all keys", { minProperties: 1 }, Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`k${at}`, 1]))],
+  [
+    "all keys for equality",
+    { const: { a: 1 } },
+    Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [at, 1])),
+  ],
+])("300 schemas that each look at %s of a large value end within the budget", (_, schema, value) => {
+  const check = compileSchema({ anyOf: [...Array.from({ length: 300 }, () => ({ allOf: [schema, false] })), {}] });
+  const start = process.threadCpuUsage();
+  expect(check(value)).toBe("is too large to be checked by this schema");
+  // 40 to 80 ms alone.
+  expect(process.threadCpuUsage(start).user / 1_000).toBeLessThan(500);
+});
+
 test("agrees with @cfworker/json-schema", () => {
   const schemas: JsonObject[] = [
     { type: ["string", "null"] },

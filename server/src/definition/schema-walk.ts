@@ -157,7 +157,7 @@ export class SchemaWalk {
   }
 
   #object(schema: SchemaObject, value: JsonObject): void {
-    const keys = Object.keys(value);
+    const keys = this.#keysOf(value);
     const { minProperties, maxProperties } = schema as { minProperties?: number; maxProperties?: number };
     if (minProperties !== undefined && keys.length < minProperties) return this.#fail("minProperties", schema, value);
     if (maxProperties !== undefined && keys.length > maxProperties) return this.#fail("maxProperties", schema, value);
@@ -220,8 +220,15 @@ export class SchemaWalk {
     return walk.violations.length === 0;
   }
 
+  /** Thousands of schemas may look at the same object; to name 80,000 keys takes 30 ms, twice what so many steps do. */
+  #keysOf(value: JsonObject): string[] {
+    const keys = Object.keys(value);
+    this.#spend(2 * keys.length);
+    return keys;
+  }
+
   #equal(one: Json, other: Json): boolean {
-    this.#spend(1);
+    this.#spend(typeof one === "string" && typeof other === "string" ? 1 + (one.length >> 6) : 1);
     if (one === other) return true;
     if (Array.isArray(one)) {
       return (
@@ -231,9 +238,9 @@ export class SchemaWalk {
       );
     }
     if (!isObject(one) || !isObject(other)) return false;
-    const keys = Object.keys(one);
+    const keys = this.#keysOf(one);
     return (
-      keys.length === Object.keys(other).length &&
+      keys.length === this.#keysOf(other).length &&
       keys.every((key) => Object.hasOwn(other, key) && this.#equal(one[key]!, other[key]!))
     );
   }
@@ -242,6 +249,7 @@ export class SchemaWalk {
     const scalars = new Set<Json>();
     const others: Json[] = [];
     for (const item of list) {
+      this.#spend(1);
       if (typeof item !== "object" || item === null) {
         if (scalars.size === scalars.add(item).size) return true;
       } else {

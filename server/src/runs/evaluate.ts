@@ -52,8 +52,16 @@ export function asDuration(value: Json): number {
   return Math.min(ms, LONGEST_MS);
 }
 
-export function checked(check: ((value: Json) => string | undefined) | undefined, value: Json, what: string): void {
-  const problem = check?.(value);
+/** Tasks within tasks may each check the same large value, and one check may take 50 ms: others come between two of them. */
+export async function checked(
+  execution: Execution,
+  check: ((value: Json) => string | undefined) | undefined,
+  value: Json,
+  what: string,
+): Promise<void> {
+  if (!check) return;
+  await execution.turn();
+  const problem = check(value);
   if (problem) throw WorkflowError.of("validation", `${what} does not fit its schema: ${problem}`);
 }
 
@@ -101,10 +109,10 @@ async function shapedOutput(
   step: JournalStep,
 ): Promise<Output> {
   const output = task.outputAs ? await evaluated(execution, task.outputAs, raw, variables, step) : raw;
-  checked(task.outputCheck, output, "output");
+  await checked(execution, task.outputCheck, output, "output");
   if (!task.exportAs) return { output };
   const context = await evaluated(execution, task.exportAs, output, () => ({ ...variables(), output }), step);
-  checked(task.exportCheck, context, "export");
+  await checked(execution, task.exportCheck, context, "export");
   return { output, context: limited(context) };
 }
 

@@ -90,7 +90,7 @@ async function runWorkflow(execution: Execution): Promise<Json> {
   if (!plan.inputFrom && !plan.outputAs && !plan.outputCheck) return output;
   return placed("/output", async () => {
     const result = plan.outputAs ? await evaluated(execution, plan.outputAs, output, all) : output;
-    checked(plan.outputCheck, result, "output");
+    await checked(execution, plan.outputCheck, result, "output");
     return limited(result);
   });
 }
@@ -221,7 +221,7 @@ async function firstInputOf(
   variables: () => Variables,
 ): Promise<Json> {
   const taskInput = task.inputFrom ? await evaluated(execution, task.inputFrom, input, variables, step) : input;
-  checked(task.inputCheck, taskInput, "input");
+  await checked(execution, task.inputCheck, taskInput, "input");
   if (task.inputFrom || task.condition) {
     // Also marks that `if` has been decided: it is not asked again after a wait.
     step.state.taskInput = taskInput;
