@@ -41,6 +41,18 @@ test.each([
     "validation",
   ],
   [
+    "a URL that would be filled in to 180 MB",
+    `do: [{a: {call: http, with: {method: get, endpoint: 'http://127.0.0.1:1/${"{x}".repeat(100)}'}}}]`,
+    { x: " ".repeat(600_000) },
+    "validation",
+  ],
+  [
+    "a query of a call of 70,000 characters",
+    "do: [{a: {call: http, with: {method: get, endpoint: 'http://127.0.0.1:1/', query: {x: '${ .x }'}}}}]",
+    { x: "x".repeat(70_000) },
+    "validation",
+  ],
+  [
     "a value 20,000 deep",
     "do: [{a: {set: {x: '${ reduce range(20000) as $x (0; [.]) | tojson }'}}}]",
     {},

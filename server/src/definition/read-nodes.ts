@@ -22,13 +22,13 @@ class Reader {
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #values = 0;
+  /** Of all texts and keys. */
+  #characters = 0;
+  #isTooMuch = false;
 
   read(node: Node | null): Json {
-    if (++this.#values > LIMITS.definitionTokens) {
-      if (this.#values === LIMITS.definitionTokens + 1)
-        this.#refuse(node, "aliases repeat too much here; write out what is needed");
-      return null;
-    }
+    this.#values++;
+    if (this.#refusesMore(node)) return null;
     if (isAlias(node)) return this.#alias(node);
     if (this.#path.length > LIMITS.definitionTextNesting) {
       this.#refuse(node, `aliases nest deeper than ${LIMITS.definitionTextNesting} levels here`);
@@ -40,6 +40,14 @@ class Reader {
     const value = this.#content(node);
     this.#open.delete(node);
     return value;
+  }
+
+  /** One text of 150 kB and 10,000 aliases of it would be a value of 1.5 GB. */
+  #refusesMore(node: Node | null): boolean {
+    if (this.#isTooMuch) return true;
+    this.#isTooMuch = this.#values > LIMITS.definitionTokens || this.#characters > LIMITS.outputBytes;
+    if (this.#isTooMuch) this.#refuse(node, "aliases repeat too much here; write out what is needed");
+    return this.#isTooMuch;
   }
 
   #content(node: Node): Json {
@@ -68,6 +76,7 @@ class Reader {
     for (const { key: keyNode, value } of node.items as Pair<Node, Node | null>[]) {
       const key = this.#key(keyNode);
       if (key === undefined) continue;
+      this.#characters += key.length;
       this.#path.push(key);
       if (key === "__proto__")
         this.#refuse(keyNode, "the key __proto__ is not taken: it would change what objects are in JavaScript");
@@ -90,6 +99,7 @@ class Reader {
   }
 
   #scalar(node: Node, value: unknown): Json {
+    if (typeof value === "string") this.#characters += value.length;
     if (value === null || typeof value === "string" || typeof value === "boolean") return value;
     if (typeof value === "number" && Number.isFinite(value)) return value;
     this.#refuse(node, `${String(value)} is no JSON value; put it in quotes if it is a text`);

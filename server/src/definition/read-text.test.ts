@@ -98,6 +98,15 @@ describe("hostile texts", () => {
     expect(JSON.stringify(value).length).toBeLessThan(1_000_000);
   });
 
+  test.each([
+    ["text", `a: &a ${"x".repeat(150_000)}\nb: [${"*a,".repeat(9_000)}]`],
+    ["key", `a: &a {${"x".repeat(150_000)}: 1}\nb: [${"*a,".repeat(9_000)}]`],
+  ])("10,000 aliases of a long %s end at the limit of characters", (_, text) => {
+    const { value, problems } = readText(text);
+    expect(problems.map(({ message }) => message)).toEqual(["aliases repeat too much here; write out what is needed"]);
+    expect(JSON.stringify(value).length).toBeLessThan(1_500_000);
+  });
+
   test("a chain of aliases does not nest deeper than texts may", () => {
     const lines = Array.from({ length: 1_000 }, (_, index) => `a${index + 1}: &a${index + 1} [*a${index}]`);
     const { problems } = readText(["a0: &a0 [x]", ...lines].join("\n"));

@@ -126,7 +126,10 @@ function* scanning(text: string): Steps<{ tokens: CST.Token[] } | TextProblem> {
   return { tokens };
 }
 
-/** Equal keys are looked for in read-nodes.ts: the library compares each with each. */
+/**
+ * Equal keys are looked for in read-nodes.ts: the library compares each with each. It throws none of its errors: a stack for
+ * each of 30,000 would take 200 ms.
+ */
 function compose(tokens: CST.Token[], end: number): Document {
   const composer = new Composer({
     version: "1.2",
@@ -135,8 +138,14 @@ function compose(tokens: CST.Token[], end: number): Document {
     uniqueKeys: false,
     prettyErrors: false,
   });
-  const [document] = composer.compose(tokens, true, end);
-  return document as unknown as Document;
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    const [document] = composer.compose(tokens, true, end);
+    return document as unknown as Document;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** One error tends to draw others of its kind after it: of each kind the first of a line is told. */

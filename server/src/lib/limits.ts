@@ -105,6 +105,7 @@ export const LIMITS = {
   outboundConnectSeconds: 10,
   outboundRedirects: 5,
   outboundHeaderBytes: 16 * 1024,
+  outboundUrlCharacters: 64 * 1024,
   outboundAnswersBytes: 64 * 1024 * 1024,
   outboundCalls: 4_000,
   outboundCallsOwn: 8,

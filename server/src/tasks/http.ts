@@ -1,6 +1,7 @@
 /** `call: http` (DSL reference "HTTP Call"): one request behind the outbound guard. */
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { OutboundError } from "../outbound/errors.ts";
 import type { Outbound, OutboundRequest, OutboundResponse } from "../outbound/outbound.ts";
 import type { Call, CallContext } from "./task.ts";
@@ -42,26 +43,53 @@ function uriOf({ endpoint }: JsonObject): Json | undefined {
 }
 
 /** Simple expansion of RFC 6570; a name that the input does not have is an empty text, as the DSL has it. */
-const expand = (template: string, input: Json): string =>
-  template.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
+function expand(template: string, input: Json): string {
+  const length = new UrlLength(template.length);
+  return template.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
     const value = isObject(input) && Object.hasOwn(input, name) ? input[name]! : null;
     if (value === null) return "";
     if (typeof value === "object") {
       throw WorkflowError.of("validation", `the endpoint's {${name}} is a list or an object of the task's input`);
     }
-    if (typeof value === "string" && !value.isWellFormed()) {
+    const text = String(value);
+    length.add(text.length);
+    if (!text.isWellFormed()) {
       throw WorkflowError.of(
         "validation",
         `the endpoint's {${name}} has half of a surrogate pair, which no URL can have`,
       );
     }
-    return encodeURIComponent(value);
+    return encodeURIComponent(text);
   });
+}
+
+/** Counted as it grows: 80,000 times the same large field of the input would be gigabytes before anybody looked at it. */
+class UrlLength {
+  #characters = 0;
+
+  constructor(characters = 0) {
+    this.add(characters);
+  }
+
+  /** Throws a `validation` error. */
+  add(characters: number): void {
+    this.#characters += characters;
+    if (this.#characters > LIMITS.outboundUrlCharacters) {
+      throw WorkflowError.of("validation", `a URL has at most ${LIMITS.outboundUrlCharacters} characters`);
+    }
+  }
+}
 
 function withQuery(endpoint: string, query: Json | undefined): string {
+  const length = new UrlLength(endpoint.length);
   if (!isObject(query)) return endpoint;
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== null) parameters.append(name, textOf(value));
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null) continue;
+    const text = textOf(value);
+    length.add(name.length + text.length);
+    parameters.append(name, text);
+  }
   if (parameters.size === 0) return endpoint;
   // A fragment is never sent.
   const whole = endpoint.split("#", 1)[0]!;
