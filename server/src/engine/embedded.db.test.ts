@@ -253,6 +253,27 @@ test("what found no place begins when there is one again, without a sweep", asyn
   await eventually(() => process.calls.length === 16);
 });
 
+test("a run that has had its turn gives its place to another of its organization that waits for one", async () => {
+  const clock = testClock();
+  const places = new Places({ shared: 0, own: 1 });
+  const ids: RunId[] = [];
+  const advance = async ({ id }: { id: RunId }): Promise<Outcome> => {
+    await new Promise(setImmediate);
+    clock.pass(1);
+    return { kind: id === ids[0] && process.calledFor(ids[1]!) === 0 ? "yield" : "done" };
+  };
+  await using process = new Process(url, clock, { clock, places, advance }, (options) => {
+    return new EmbeddedEngine({ ...options, log });
+  });
+  await process.start();
+  const organizationId = newId<"organization">();
+  for (let count = 0; count < 2; count++) ids.push(await insertRun(database, clock, { organizationId }));
+  for (const id of ids) process.engine.wake(id, { organizationId });
+  await eventually(() => process.calledFor(ids[1]!) === 1);
+  const open = "select id from runs where status <> 'completed'";
+  await eventually(async () => (await database.query(open)).length === 0);
+});
+
 describe("processes", () => {
   const children: ChildProcess[] = [];
   afterEach(() => {

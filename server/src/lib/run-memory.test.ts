@@ -73,3 +73,54 @@ test("what is held is kept: less than that is no change, and a charge is given b
   const again = memory.open(organization());
   expect(again.tryHold(500)).toBe(true);
 });
+
+test("a small one never takes the part for one, however much its organization holds", () => {
+  const memory = new RunMemory(OPTIONS);
+  const flooding = organization();
+  const [most, small, large] = Array.from({ length: 3 }, () => memory.open(flooding));
+  expect([most!.tryHold(500), small!.tryHold(50), large!.tryHold(600)]).toEqual([true, false, true]);
+});
+
+test("what the one leaves behind when it goes over to its own part is for those that wait", async () => {
+  const memory = new RunMemory(OPTIONS);
+  const flooding = organization();
+  const [first, growing, waiting] = Array.from({ length: 3 }, () => memory.open(flooding));
+  expect([first!.tryHold(300), growing!.tryHold(200)]).toEqual([true, true]);
+  void waiting!.hold(50, never);
+  await new Promise(setImmediate);
+  expect([waiting!.bytes, memory.isWanted]).toEqual([0, true]);
+  expect(growing!.tryHold(600)).toBe(true);
+  await new Promise(setImmediate);
+  expect([waiting!.bytes, memory.isWanted]).toEqual([50, false]);
+});
+
+test("a small one behind a large one that has to wait longer goes first; with the last that leaves, memory is not wanted", async () => {
+  const memory = new RunMemory(OPTIONS);
+  const [a, b] = [organization(), organization()];
+  const [holder, alone, large, small] = [memory.open(a), memory.open(b), memory.open(a), memory.open(a)];
+  expect([alone.tryHold(600), holder.tryHold(500)]).toEqual([true, true]);
+  const leaving = new AbortController();
+  const waits = [large.hold(600, leaving.signal), small.hold(100, never)];
+  holder[Symbol.dispose]();
+  expect(await waits[1]).toBe(true);
+  expect([large.bytes, memory.isWanted]).toEqual([0, true]);
+  leaving.abort();
+  expect([await waits[0], memory.isWanted]).toEqual([false, false]);
+});
+
+test("whose turn it was is the last of the round: one organization's queue keeps no other's first", async () => {
+  const memory = new RunMemory(OPTIONS);
+  const [a, b] = [organization(), organization()];
+  const before = memory.open(organization());
+  expect(before.tryHold(600)).toBe(true);
+  const granted: string[] = [];
+  const waits = (["a1", "a2", "a3", "b1"] as const).map(async (name) => {
+    const charge = memory.open(name.startsWith("a") ? a : b);
+    await charge.hold(600, never);
+    granted.push(name);
+    charge[Symbol.dispose]();
+  });
+  before[Symbol.dispose]();
+  await Promise.all(waits);
+  expect(granted).toEqual(["a1", "b1", "a2", "a3"]);
+});
