@@ -19,8 +19,14 @@ type Side = { name: string; text: string };
 /** As `diff -u` names a file that is not there. */
 const NOTHING: Side = { name: "/dev/null", text: "" };
 
-/** What differs between two texts of an agent, as `diff -u` writes it; empty when nothing does. Throws NOT_FOUND. */
-export async function diffAgent(
+/**
+ * What differs between two texts of an agent, as `diff -u` writes it; empty when nothing does. Throws NOT_FOUND. One of the
+ * largest takes 40 ms of the thread, so an organization has one at a time, as when definitions are read.
+ */
+export const diffAgent = (agents: Agents, organizationId: OrganizationId, request: DiffRequest): Promise<string> =>
+  agents.reading.run(organizationId, () => readDiff(agents, organizationId, request));
+
+async function readDiff(
   agents: Agents,
   organizationId: OrganizationId,
   { agentId, from, to }: DiffRequest,

@@ -17,14 +17,25 @@ export function diffVersions(before: string, after: string, names = { before: "b
   if (before === after) return "";
   const old = linesOf(before);
   const now = linesOf(after);
-  const hunks = grouped(changesOf(old, now)).map((changes) => hunk(changes, old, now));
+  const numberOf = numbering();
+  const hunks = grouped(changesOf(old.map(numberOf), now.map(numberOf))).map((changes) => hunk(changes, old, now));
   return `--- ${names.before}\n+++ ${names.after}\n${hunks.join("")}`;
 }
 
 /** With their ends; the last one may have none, and so differs from one that has. */
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
-function changesOf(old: string[], now: string[]): Change[] {
+/** The same number for equal lines: 20 million comparisons of texts would take 120 ms. */
+function numbering(): (line: string) => number {
+  const numbers = new Map<string, number>();
+  return (line) => {
+    const number = numbers.get(line) ?? numbers.size;
+    numbers.set(line, number);
+    return number;
+  };
+}
+
+function changesOf(old: number[], now: number[]): Change[] {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start++;
   let oldEnd = old.length;
@@ -39,7 +50,7 @@ function changesOf(old: string[], now: string[]): Change[] {
 }
 
 /** Undefined when more than MOST_CHANGES lines would have to change. */
-function shortest(old: string[], now: string[], offset: number): Change[] | undefined {
+function shortest(old: number[], now: number[], offset: number): Change[] | undefined {
   const most = Math.min(MOST_CHANGES, old.length + now.length);
   /** Of each diagonal (place in old less place in now) the farthest place in old that was reached; one row a change. */
   const rows: Int32Array[] = [];
