@@ -436,6 +436,22 @@ describe("WebSockets", () => {
     }
   });
 
+  test("what a client sends after its connection was closed is not done, though it leaves the close unanswered", async () => {
+    const agent = await agentOf(server, "do: [{rest: {wait: {minutes: 60}}}]");
+    using raw = await open(server.world.apiKey);
+    const start = { query: `mutation { runAgent(input: {agentId: "${agent}"}) { id } }` };
+    const message = (id: string): Buffer => frame(JSON.stringify({ id, type: "subscribe", payload: start }));
+    const count = async (): Promise<number> =>
+      (await server.data(`{ runs(first: 10, filter: {agentId: "${agent}"}) { nodes { id } } }`)).runs.nodes.length;
+    raw.write(message("1"));
+    await eventually(async () => (await count()) === 1);
+    raw.write(Buffer.concat([message("i".repeat(LIMITS.operationIdCharacters + 1)), message("2"), message("3")]));
+    await eventually(() => raw.got().includes("the id has more than"));
+    raw.write(message("4"));
+    await sleep(500);
+    expect(await count()).toBe(1);
+  });
+
   test("of what they open with, 100 strangers hold less than 3 MB; what a ping brings is not sent back", async () => {
     const before = (await server.measure(true)).heapBytes;
     const headers = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`x-${index}`, "y".repeat(150)]));
