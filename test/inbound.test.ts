@@ -267,6 +267,8 @@ describe("requests that nobody waits for", () => {
     ["for a page", () => "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"],
     ["of a probe", () => "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"],
     ["refused", () => "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n"],
+    ["without a Host", () => "GET / HTTP/1.1\r\n\r\n"],
+    ["that expect what nobody has", () => "GET / HTTP/1.1\r\nhost: localhost\r\nexpect: x\r\n\r\n"],
   ])("%s, thousands from 20 connections: less than 100 ms a stretch, then closed", async (_name, one) => {
     const longest = await stretchMs(async () => {
       using floods = await unfinished(20, "", one().repeat(4_000));

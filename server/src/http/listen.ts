@@ -62,8 +62,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     }
     if (!connections.begin(request, response)) return refusePipelined(exchange);
     if (isHealth(exchange)) return void answerHealth(exchange, edge);
-    if (!isOwnHost(request.headers.host))
-      return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
+    const { host } = request.headers;
+    if (host === undefined)
+      return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
+    if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
     if (edge) return edge.handle(exchange);
     sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
   };
@@ -74,6 +76,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES,
+    // Node would answer without a Host itself, and past what bounds requests that come together: 20 connections with
+    // 50,000 each held the thread for 2 s.
+    requireHostHeader: false,
   });
   // Node leaves what is more out of sight: 900 in 10 kB took 100 kB as long as their request was under way.
   server.maxHeadersCount = LIMITS.headersPerRequest;
@@ -83,6 +88,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (!isTooLong(request)) response.writeContinue();
     onRequest(request, response);
   });
+  // Without a listener Node refuses these in the same way; nobody has to know what is expected (RFC 9110, 10.1.1).
+  server.on("checkExpectation", onRequest);
   server.on("upgrade", (request, socket, head) => {
     socket.on("error", () => socket.destroy());
     if (hasTooManyHeaders(request)) return refuseUpgrade(socket, 431);
