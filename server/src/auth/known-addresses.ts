@@ -11,6 +11,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
 import { network } from "./login-throttle.ts";
+import { accountName } from "./names.ts";
 
 export type KnownAddresses = {
   has(email: string, address: string): Promise<boolean>;
@@ -36,7 +37,7 @@ export function createKnownAddresses(database: Database, clock: Clock, log: Log,
 
   const markOf = (email: string, address: string): Buffer =>
     createHmac("sha256", key)
-      .update(`${email.toLowerCase()}\0${network(address)}`)
+      .update(`${accountName(email)}\0${network(address)}`)
       .digest()
       .subarray(0, MARK_BYTES);
 

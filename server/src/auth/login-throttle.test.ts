@@ -31,6 +31,13 @@ test("an e-mail may fail ten times from one address, then once every 30 s, known
   }
 });
 
+test("an e-mail is one however its letters are written, also where PostgreSQL takes İ for i and JavaScript does not", () => {
+  const throttle = createLoginThrottle(testClock());
+  const writings = ["ida.li@example.com", "İda.li@example.com", "İDA.Lİ@EXAMPLE.COM", "Ida.lİ@example.com"];
+  for (let index = 0; index < 10; index++) throttle.attempt(stranger(writings[index % 4]!, "10.0.0.1"));
+  for (const email of writings) expect(() => throttle.attempt(stranger(email, "10.0.0.1"))).toThrow(refusal(30));
+});
+
 test("from many addresses an e-mail may fail fifty times, then once every 30 s, and is never refused at a known one", () => {
   const clock = testClock();
   const throttle = createLoginThrottle(clock);

@@ -8,6 +8,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { accountName } from "./names.ts";
 
 const PER_PAIR = { burst: LIMITS.failedLoginsPerAccountAndAddress, everyMs: 30_000 };
 const PER_EMAIL = { burst: LIMITS.failedLoginsPerAccount, everyMs: 30_000 };
@@ -35,7 +36,7 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
   const addresses = createBuckets(clock, PER_ADDRESS);
 
   const countedFor = ({ email, address, isKnown }: Attempt): [Buckets, string][] => {
-    const [account, from] = [email.toLowerCase(), network(address)];
+    const [account, from] = [accountName(email), network(address)];
     const pair: [Buckets, string] = [pairs, `${account} ${from}`];
     return isKnown ? [pair] : [pair, [emails, account], [addresses, from]];
   };

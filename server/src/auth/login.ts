@@ -4,7 +4,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import type { Auth } from "./auth.ts";
 import type { Client } from "./caller.ts";
-import { isEmail, tidyName } from "./names.ts";
+import { accountName, isEmail, tidyName } from "./names.ts";
 import { hashToken, makeRefreshToken } from "./refresh-token.ts";
 import { insertSession } from "./session-store.ts";
 import { signedInAs, type SignedIn } from "./session.ts";
@@ -47,7 +47,7 @@ async function proveUser(auth: Auth, attempt: Attempt, password: string): Promis
     if (user) proof = { user, giveBack };
     return user?.passwordHash;
   };
-  const group = attempt.isKnown ? attempt.email.toLowerCase() : network(attempt.address);
+  const group = attempt.isKnown ? accountName(attempt.email) : network(attempt.address);
   const matches = await auth.passwords.verify({ group, isKnown: attempt.isKnown }, find, password);
   if (!matches) throw refused();
   return proof as Proof;

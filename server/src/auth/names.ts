@@ -40,6 +40,12 @@ export const handleProblem = (text: string, path: string): FieldProblem | undefi
 export const isEmail = (text: string): boolean =>
   text.length <= EMAIL_CHARACTERS_MOST && EMAIL.test(text) && isPlainText(text);
 
+/**
+ * One for all ways to write an e-mail that PostgreSQL may find the same account by: with most locales its `lower` makes İ
+ * an i, where JavaScript leaves a dot above. Whoever has n i's would have 2ⁿ names, each with guesses of its own.
+ */
+export const accountName = (email: string): string => email.toLowerCase().replaceAll("\u0307", "");
+
 export const emailProblem = (text: string, path: string): FieldProblem | undefined =>
   isEmail(tidyName(text)) ? undefined : problem(path, "invalid", "must be an e-mail address");
 
