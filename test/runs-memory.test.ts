@@ -172,6 +172,31 @@ do:
   expect(longest.run).toBeLessThan(10 * 1_000);
 }, 300_000);
 
+test("2 runs of 100 items each that jq evaluates on 1.2 MB both complete within a heap of 200 MB", async () => {
+  await using server = await small(200);
+  const canary = await startCanary(server);
+  const agentId = await agentOf(
+    server,
+    `
+do:
+- spread:
+    call: each:1.0.0@default
+    with:
+      in: '\${ [range(100)] }'
+      item: number
+      concurrency: 100
+      do: [{ask: {input: {from: '\${ $workflow.input }'}, set: {x: '\${ [$workflow.input.x, .x] | map(utf8bytelength) }'}}}]
+    output: {as: '\${ length }'}
+`,
+  );
+  for (let count = 0; count < 2; count++) await start(server, agentId, { x: "x".repeat(600_000) });
+  const ended = await untilAllEnd(server, agentId);
+  expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(2).fill("completed"));
+  const longest = await canary.stop();
+  expect(longest.query).toBeLessThan(10 * 250);
+  expect(longest.run).toBeLessThan(10 * 1_000);
+}, 300_000);
+
 test("1,000 children with inputs and outputs of 200 kB all complete within a heap of 300 MB", async () => {
   await using server = await small(300);
   const canary = await startCanary(server);

@@ -71,7 +71,7 @@ export async function jqResults(pool: JqPool, cases: Asked[]): Promise<Result[]>
   );
   const input = JSON.stringify(cases.map(({ data, variables }) => ({ d: data, v: variables })));
   const { stdout, stderr } = await pool.run(
-    { program: `. as $all | [${each.join(",\n")}] | tojson`, input },
+    { program: `. as $all | [${each.join(",\n")}] | tojson`, input: () => input },
     ORGANIZATION,
   );
   if (stderr) throw new Error(stderr);

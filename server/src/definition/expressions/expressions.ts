@@ -76,7 +76,7 @@ async function checkByJq(
   expression: CompiledExpression,
   organizationId: OrganizationId,
 ): Promise<ExpressionProblem | undefined> {
-  const job = { program: checkProgramOf(expression), input: "null" };
+  const job = { program: checkProgramOf(expression), input: () => "null" };
   try {
     return problemOf(await pool.run(job, organizationId), expression.text);
   } catch (error) {
@@ -155,8 +155,7 @@ async function evaluateByJq(
       }),
   };
   try {
-    const job = await jobOf(expressions, data, variables, pen);
-    const reply = await pool.run(job, organizationId);
+    const reply = await pool.run(jobOf(expressions, data, variables, pen), organizationId);
     return await thread.run(organizationId, () => {
       thread.charge(reply.stdout.length * STEPS_PER_CHARACTER);
       return resultsOf(reply, expressions);

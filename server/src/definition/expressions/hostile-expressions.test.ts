@@ -15,8 +15,12 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const log = createLog("silent");
 const [OURS, THEIRS] = [newId<"organization">(), newId<"organization">()];
-const evaluate = async (expressions: Expressions, text: string, organizationId = OURS): Promise<Json> =>
-  expressions.evaluate(compileExpression(text), null, {}, organizationId);
+const evaluate = async (
+  expressions: Expressions,
+  text: string,
+  organizationId = OURS,
+  data: Json = null,
+): Promise<Json> => expressions.evaluate(compileExpression(text), data, {}, organizationId);
 
 async function errorOf(expressions: Expressions, text: string): Promise<unknown> {
   try {
@@ -87,6 +91,34 @@ test.each([
   await ask(expressions, "[3] | @csv", OURS);
   // What ended while its own thread was started.
   expect(settled).toBeLessThan(8);
+});
+
+test("a program that another organization's data made late is as quick for ours as before", async () => {
+  await using expressions = createExpressions({ log });
+  const text = "last(range(.)) | @text";
+  await expect(evaluate(expressions, text, THEIRS, 1e9)).rejects.toThrow("takes longer than 2000 ms");
+  let settled = 0;
+  const endless = Array.from({ length: 3 }, async () => {
+    await evaluate(expressions, text, THEIRS, 1e9).catch(() => {});
+    settled++;
+  });
+  expect(await evaluate(expressions, text, OURS, 3)).toBe("2");
+  expect(settled).toBe(0);
+  await expressions[Symbol.asyncDispose]();
+  await Promise.all(endless);
+});
+
+test("200 evaluations that wait for jq hold no text of their data, 1 MB each", async () => {
+  const expressions = createExpressions({ log });
+  const data = "x".repeat(1_000_000);
+  const before = process.memoryUsage().heapUsed;
+  const endless = Array.from({ length: 200 }, () =>
+    evaluate(expressions, "last(repeat(.))", OURS, data).catch(() => {}),
+  );
+  for (let turn = 0; turn < 500; turn++) await setImmediate();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(60e6);
+  await expressions[Symbol.asyncDispose]();
+  await Promise.all(endless);
 });
 
 test("an idle jq does not keep the process", () => {

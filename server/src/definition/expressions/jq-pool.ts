@@ -3,24 +3,29 @@
  * What takes longer than its time is run once more, alone with more time, on a thread that is there for that: one heavy
  * program after the other, out of the way of the rest.
  */
+import { hash } from "node:crypto";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Slots } from "../../lib/slots.ts";
 import { JqThread, type Outcome } from "./jq-thread.ts";
-import type { Job, Reply } from "./jq-program.ts";
+import type { Reply, UnwrittenJob } from "./jq-program.ts";
 
 const THREADS = 3;
 /** The third is for the others: it is started when two organizations need jq at the same time. */
 const MOST_SHARE = 2 / 3;
-/** Programs that were late are remembered, so that a workflow of them takes the others' threads once only. */
+/**
+ * Programs that were late are remembered, so that a workflow of them takes the others' threads once only: each for the
+ * organization whose data made it late, for another's it may be quick.
+ */
 const HEAVY_REMEMBERED = 1_000;
 
 /** The program took too much: a sentence for its author. */
 export class JqFailure extends Error {}
 
 const AGAIN = { retryAfter: 5 };
+const GONE: Outcome = { is: "gone", message: "jq was stopped" };
 const TOO_LONG = `takes longer than ${LIMITS.expressionRetryMs} ms`;
 const TOO_LARGE = `needs more than ${LIMITS.expressionMemoryBytes / 1024 / 1024} MiB of memory, or too much stack`;
 
@@ -35,11 +40,13 @@ export class JqPool implements AsyncDisposable {
   }
 
   /** jq's answer, whatever it was. Throws JqFailure when the program is to blame that there is none, else UNAVAILABLE. */
-  async run({ program, input }: Job, organizationId: OrganizationId): Promise<Reply> {
-    let outcome = await this.#quick.run({ program, input }, organizationId, () => this.#heavy.has(program));
+  async run(job: UnwrittenJob, organizationId: OrganizationId): Promise<Reply> {
+    // A program may have 64 kB.
+    const key = hash("sha256", `${organizationId} ${job.program}`);
+    let outcome = await this.#quick.run(job, organizationId, () => this.#heavy.has(key));
     if (outcome.is === "late") {
-      this.#remember(program);
-      outcome = await this.#alone.run({ program, input }, organizationId, () => false);
+      this.#remember(key);
+      outcome = await this.#alone.run(job, organizationId, () => false);
     }
     if (outcome.is === "reply") return outcome.reply;
     if (outcome.is === "late") throw new JqFailure(TOO_LONG);
@@ -51,8 +58,8 @@ export class JqPool implements AsyncDisposable {
     await Promise.all([this.#quick[Symbol.asyncDispose](), this.#alone[Symbol.asyncDispose]()]);
   }
 
-  #remember(program: string): void {
-    this.#heavy.add(program);
+  #remember(key: string): void {
+    this.#heavy.add(key);
     const [oldest] = this.#heavy;
     if (this.#heavy.size > HEAVY_REMEMBERED) this.#heavy.delete(oldest!);
   }
@@ -74,18 +81,22 @@ class Lane implements AsyncDisposable {
   }
 
   /** `isElsewhere` is asked when the job's turn comes: if so, it counts as late without having run. */
-  async run(job: Job, organizationId: OrganizationId, isElsewhere: () => boolean): Promise<Outcome> {
+  async run(job: UnwrittenJob, organizationId: OrganizationId, isElsewhere: () => boolean): Promise<Outcome> {
     await this.#slots.take(organizationId);
     const thread = this.#idle.pop()!;
-    const outcome = await this.#outcomeOf(job, isElsewhere, thread);
-    this.#idle.push(thread);
-    this.#slots.release(organizationId);
-    return outcome;
+    try {
+      return await this.#outcomeOf(job, isElsewhere, thread);
+    } finally {
+      this.#idle.push(thread);
+      this.#slots.release(organizationId);
+    }
   }
 
-  async #outcomeOf(job: Job, isElsewhere: () => boolean, thread: JqThread): Promise<Outcome> {
-    if (this.#isClosed) return { is: "gone", message: "jq was stopped" };
-    return isElsewhere() ? { is: "late" } : thread.run(job, this.#limitMs);
+  async #outcomeOf(job: UnwrittenJob, isElsewhere: () => boolean, thread: JqThread): Promise<Outcome> {
+    if (this.#isClosed) return GONE;
+    if (isElsewhere()) return { is: "late" };
+    const input = await job.input();
+    return this.#isClosed ? GONE : thread.run({ program: job.program, input }, this.#limitMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,6 +9,8 @@ import type { Variables } from "./streams.ts";
 
 type Expression = { text: string; variables: ReadonlySet<string> };
 export type Job = { program: string; input: string };
+/** The same before its turn: what waits for jq by the thousand has no text yet, which would be megabytes each. */
+export type UnwrittenJob = { program: string; input: () => string | Promise<string> };
 export type Reply = { stdout: string; stderr: string; exitCode: number };
 
 const MANY = "gave more than one result: write [ … ] for a list of them, first( … ) for one";
@@ -35,13 +37,23 @@ function bindings(expressions: readonly Expression[], value: (name: string) => s
 /** What is done to data on this thread: each a stretch of its own. */
 export type Pen = { write: (value: Json) => Promise<string>; isLarge: (value: Json) => Promise<boolean> };
 
-/** Throws ExpressionError when there is too much of it: what an `each` gathers has no limit before its `output.as`. */
-export async function jobOf(
+/** Its input throws ExpressionError when there is too much of it: what an `each` gathers has no limit before its `output.as`. */
+export const jobOf = (
   expressions: readonly Expression[],
   data: Json,
   variables: Variables,
   pen: Pen,
-): Promise<Job> {
+): UnwrittenJob => ({
+  program: programOf(expressions),
+  input: () => inputOf(expressions, data, variables, pen),
+});
+
+async function inputOf(
+  expressions: readonly Expression[],
+  data: Json,
+  variables: Variables,
+  pen: Pen,
+): Promise<string> {
   let left: number = LIMITS.expressionDataBytes;
   const take = (bytes: number): void => {
     left -= bytes;
@@ -66,7 +78,7 @@ export async function jobOf(
   for (const name of new Set(expressions.flatMap(({ variables: used }) => [...used]))) {
     bound.push(`${JSON.stringify(name)}:${await inPieces(variables[name]!)}`);
   }
-  return { program: programOf(expressions), input: `{"d":${input},"v":{${bound.join(",")}}}` };
+  return `{"d":${input},"v":{${bound.join(",")}}}`;
 }
 
 const allOf = (expressions: readonly Expression[]): string => expressions.map(({ text }) => text).join("\n");
