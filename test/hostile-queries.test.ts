@@ -262,6 +262,16 @@ describe("what is sent is not printed again and again", () => {
     expect(Math.min(...tries.map(({ longestMs }) => longestMs))).toBeLessThan(100);
   });
 
+  test.for([
+    ["60 kB from a stranger", 60_000, null],
+    ["1 MB from a caller", 1_040_000, undefined],
+  ] as const)("numbers of 299 digits, %s, are read within 100 ms", async ([, bytes, token]) => {
+    const numbers = listOf(bytes / 300, () => "1".repeat(299));
+    const { error, longestMs } = await cost(`{"query":"{ __typename }","variables":{"a":${numbers}}}`, token);
+    expect(error).toBeUndefined();
+    expect(longestMs).toBeLessThan(100);
+  });
+
   test("of what strangers ask little is kept", async () => {
     const before = await server.measure(true);
     const value = `[${"{}".repeat(400)}]`;

@@ -16,6 +16,7 @@ test.each([
   ["", "not valid JSON"],
   ["1e999", "too large"],
   [`{"n": ${"9".repeat(400)}}`, "too large"],
+  [`{"n": -${"9".repeat(210)}.5e99}`, "too large"],
   ["[".repeat(LIMITS.jsonNesting + 1), "nested deeper"],
   ["[".repeat(500_000), "nested deeper"],
 ])("%.40s is refused", (text, why) => {
@@ -27,6 +28,14 @@ test("nesting up to the limit, brackets in texts and large exponents in texts ar
   expect(JSON.stringify(parseJson(nested))).toBe(nested);
   expect(parseJson(`"${"[".repeat(1000)}"`)).toBe("[".repeat(1000));
   expect(parseJson('{"a": "1e999"}')).toEqual({ a: "1e999" });
+});
+
+test.each([199, 299])("1 MiB of numbers of %i digits is read in 100 ms of processor time", (digits) => {
+  const text = `[${`${"1".repeat(digits)},`.repeat(2 ** 20 / (digits + 1) - 1)}1]`;
+  const before = process.threadCpuUsage();
+  parseJson(text);
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1e3).toBeLessThan(100);
 });
 
 test("a byte order mark is left out, and a constructor that is none is a name", () => {
