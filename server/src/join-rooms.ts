@@ -1,6 +1,5 @@
 /** The rooms' handles, each made of what it is given: read while PostgreSQL starts (app.ts). */
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createAgents } from "./agents/agents.ts";
 import { publishDemo } from "./agents/publish-demo.ts";
 import { createAuth, type Auth } from "./auth/auth.ts";
@@ -31,6 +30,7 @@ import { createRuns, receive } from "./runs/runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
 import type { Storage } from "./storage/open-storage.ts";
 import { isUnavailable } from "./storage/pg-errors.ts";
+import { createProbe } from "./storage/probe.ts";
 import { createCalls } from "./tasks/calls.ts";
 import { startWatchdog } from "./watchdog/watchdog.ts";
 
@@ -92,7 +92,8 @@ export async function joinRooms(
   stack.use(forgetKeys(runs));
   const handles = (joined.handles = { auth, agents, runs, clock, log });
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
-  const isReady = async (): Promise<boolean> => !runs.draining && hasSpace() && (await answers(database));
+  const answers = createProbe(database);
+  const isReady = async (): Promise<boolean> => !runs.draining && hasSpace() && (await answers());
   const edge = createEdge({
     ...config,
     graphql,
@@ -124,16 +125,6 @@ function hear({ auth, agents, runs }: Handles, notice: Notice): void {
   else if (kind === "apiKey") auth.keys.forget(organizationId, id as ApiKeyId);
   else if (kind === "session") auth.sessions.forget(organizationId, id as SessionId);
   else receive(runs, notice);
-}
-
-const DATABASE_ANSWER_MS = 1_000;
-
-async function answers({ query }: Storage["database"]): Promise<boolean> {
-  const asked = query("select 1").then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([asked, sleep(DATABASE_ANSWER_MS, false, { ref: false })]);
 }
 
 /** No new work; steps under way get 10 s, what is then left is resumed at the next start. */
