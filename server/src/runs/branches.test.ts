@@ -196,6 +196,46 @@ test("a commit that ends while the run is being unloaded does not have it unload
   await expect(second).rejects.toThrow(Unloaded);
 });
 
+test("of 9,900 that wait the others are looked at once in a turn of the event loop, however many end in it", async () => {
+  const stays = vi.fn<(rest: Rest) => boolean>(() => true);
+  const { branches, scope } = open(undefined, stays);
+  const children = Array.from({ length: 9_900 }, () => newId<"run">());
+  branches.fork(children.length);
+  for (const signal of children) {
+    void branches.wait({ signal, until: null, person: false }, scope).then(() => branches.end());
+  }
+  for (const child of children.slice(0, 9_000)) {
+    branches.knock(child);
+    await Promise.resolve();
+    await Promise.resolve();
+  }
+  expect(stays.mock.calls.length).toBe(0);
+  await settle();
+  await settle();
+  expect(stays.mock.calls.length).toBe(1);
+});
+
+test("9,900 that one timeout ends are told so in many turns of the event loop, and meanwhile the run does not rest", async () => {
+  const { clock, branches, scope, controller, unloaded } = open();
+  branches.fork(9_901);
+  const told = vi.fn<(reason: unknown) => void>();
+  for (let count = 0; count < 9_900; count++) {
+    void branches
+      .wait({ until: clock.now() + 1_000, person: false }, scope)
+      .catch(told)
+      .finally(() => branches.end());
+  }
+  controller.abort(new Error("timed out"));
+  for (let before = 0; before < 9_900; before = told.mock.calls.length) {
+    await settle();
+    expect(told.mock.calls.length - before).toBeLessThan(1_001);
+    expect(told.mock.calls.length).toBeGreaterThan(before);
+  }
+  branches.end();
+  await settle();
+  expect(unloaded).not.toHaveBeenCalled();
+});
+
 test("10,000 that wait within one another leave in many turns of the event loop, each with the run's reason", async () => {
   const { clock, branches, scope } = open();
   branches.fork(10_000);

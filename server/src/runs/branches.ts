@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../lib/clock.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
+import { TurnCount } from "../lib/turn-count.ts";
 import type { Left } from "./scope.ts";
 
 export type Wait = {
@@ -58,6 +59,13 @@ const LOOK_AGAIN_MS = 5_000;
 const STAYS_MS = 250;
 /** Of 9,800 that were left in one turn of the event loop the thread had 140 ms. */
 const LEFT_IN_A_TURN = 500;
+/** Of all runs. */
+const left = new TurnCount();
+/**
+ * To rest, all waits are looked at: with more of them once in a turn of the event loop, and not at the end of each. Of 9,900
+ * that ended together the thread had 700 ms.
+ */
+const LOOKED_AT_AT_ONCE = 100;
 
 export class Branches {
   readonly #clock: Clock;
@@ -65,6 +73,9 @@ export class Branches {
   readonly #waiting = new Set<Waiting>();
   readonly #forSignal = new Map<ApprovalId | RunId, Waiting>();
   #live = 1;
+  #restsSoon = false;
+  /** Whose scope was left, and who will be told so in the next turns of the event loop. They do not wait any more. */
+  #toLeave: (() => void)[] = [];
   /** The run leaves the memory: what happens now is seen at the next advance, nothing goes on here. */
   #isLeaving = false;
   #stayed: Disposable | undefined;
@@ -127,7 +138,7 @@ export class Branches {
         },
         reject: (reason) => leave(() => reject(reason)),
       };
-      const abort = (): void => goOn(() => reject(scope.signal.reason));
+      const abort = (): void => goOn(() => this.#leaveInTurns(() => reject(scope.signal.reason)));
       const timer = this.#clock.at(look, () => (look === again ? goOn(resolve) : waiting.resolve()));
       scope.signal.addEventListener("abort", abort, { once: true });
       this.#waiting.add(waiting);
@@ -138,7 +149,29 @@ export class Branches {
     });
   }
 
+  /** One timeout may end thousands. */
+  #leaveInTurns(reject: () => void): void {
+    if (left.add() <= LEFT_IN_A_TURN) reject();
+    else if (this.#toLeave.push(reject) === 1) setImmediate(this.#leaveMore);
+  }
+
+  readonly #leaveMore = (): void => {
+    const now = this.#toLeave;
+    this.#toLeave = [];
+    for (const reject of now) this.#leaveInTurns(reject);
+  };
+
   #rest(): void {
+    if (this.#waiting.size <= LOOKED_AT_AT_ONCE) return this.#restNow();
+    if (this.#restsSoon) return;
+    this.#restsSoon = true;
+    setImmediate(() => {
+      this.#restsSoon = false;
+      if (this.#live === 0 && this.#waiting.size > 0) this.#restNow();
+    });
+  }
+
+  #restNow(): void {
     if (this.#isLeaving) return;
     const rest = this.#asRest();
     void (this.#resting.stays(rest) ? this.#stay(rest) : this.#unloadAll(rest));

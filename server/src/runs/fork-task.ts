@@ -94,7 +94,7 @@ async function together(frame: Frame, count: number, most: number, branch: Branc
       }
     } catch (reason) {
       thrown ??= { reason };
-      own.abort(new BranchLeft("another branch has failed"));
+      if (!signal.aborted) own.abort(new BranchLeft("another branch has failed"));
     } finally {
       // The last one is the task's own branch again.
       live--;
