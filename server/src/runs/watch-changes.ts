@@ -91,7 +91,11 @@ function watch<Message, Shown>(
       for (const [id, message] of waiting.entries().take(waiting.size)) {
         waiting.delete(id);
         const shown = await show(message);
-        if (shown !== undefined) yield shown;
+        if (shown === undefined) continue;
+        // 250 subscriptions with 3,000 changes each had the thread for 1.5 s in one stretch.
+        const turn = runs.turns.next(organizationId);
+        if (turn) await turn;
+        yield shown;
       }
       if (isTooSlow) throw tooSlow();
       await until(runs.clock, runs.clock.now() + UPDATE_MS, ended).catch(() => {});
