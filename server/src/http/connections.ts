@@ -3,7 +3,7 @@
  * gives way to the next. Of callers each organization has a share, in the manner of ByteBudget.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Server } from "node:net";
+import type { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Ending } from "../lib/ending.ts";
@@ -16,12 +16,14 @@ export type Connections = {
   begin(request: IncomingMessage, response: ServerResponse): boolean;
   /** What is known of an open one. */
   of(socket: Duplex): Connection;
+  /** The organization of its caller; a stranger's address. */
+  whose(socket: Socket): string;
   /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
   belongsTo(socket: Duplex, organizationId: OrganizationId): void;
 };
 
 /** `endings`: of the requests that wait for an answer. */
-export type Connection = { underWay: number; readonly endings: Ending[] };
+export type Connection = { underWay: number; readonly endings: Ending[]; organizationId?: OrganizationId };
 
 /** Nobody sees it. */
 export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client has gone away");
@@ -64,11 +66,13 @@ export function limitConnections(
       return true;
     },
     of: (socket) => opened.get(socket)!,
+    whose: (socket) => opened.get(socket)!.organizationId ?? socket.remoteAddress ?? "",
     belongsTo: (socket, organizationId) => {
       // Once a connection: it stays the first caller's.
       if (!strangers.has(socket)) return;
       if (!budget.tryTake(organizationId, 1)) throw tooMany();
       strangers.delete(socket);
+      opened.get(socket)!.organizationId = organizationId;
       socket.once("close", () => budget.give(organizationId, 1));
     },
   };

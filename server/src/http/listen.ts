@@ -9,6 +9,7 @@ import { OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
+import { Beginnings } from "./beginnings.ts";
 import { isTooLong } from "./body.ts";
 import { limitConnections, type Connections } from "./connections.ts";
 import { ignoreRest } from "./parser.ts";
@@ -61,14 +62,20 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return refusePipelined(exchange);
     }
     if (!connections.begin(request, response)) return refusePipelined(exchange);
+    if (beginnings.isOpen()) begin(exchange);
+    else beginnings.wait(connections.whose(request.socket), exchange);
+  };
+
+  const begin = (exchange: Exchange): void => {
     if (isHealth(exchange)) return void answerHealth(exchange, edge);
-    const { host } = request.headers;
+    const { host } = exchange.request.headers;
     if (host === undefined)
       return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
     if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
     if (edge) return edge.handle(exchange);
     sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
   };
+  const beginnings = new Beginnings(begin);
 
   const server = createServer({
     headersTimeout: HEADERS_TIMEOUT_MS,

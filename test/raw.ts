@@ -1,0 +1,98 @@
+/** Connections by hand: what no client sends, in pieces and unfinished. */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import net from "node:net";
+import { post, type TestServer } from "./client.ts";
+
+export const MB = 1024 * 1024;
+/** What anything may take of the main thread at a time. */
+export const MAIN_THREAD_MS = 100;
+/** For hundreds of megabytes over loopback on a busy machine. */
+export const BUSY_MS = 40_000;
+
+export type Raw = {
+  got(): string;
+  onData(listener: () => void): void;
+  write(data: string | Buffer): void;
+  closed: Promise<void>;
+  isOpen(): boolean;
+} & Disposable;
+
+export async function connect(server: TestServer): Promise<Raw> {
+  const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+  let got = "";
+  let isOpen = true;
+  const closed = new Promise<void>((resolve) => socket.once("close", () => ((isOpen = false), resolve())));
+  socket.on("data", (chunk) => (got += chunk.toString("latin1"))).on("error", () => {});
+  await once(socket, "connect");
+  return {
+    got: () => got,
+    onData: (listener) => void socket.on("data", listener),
+    write: (data) => void socket.write(data),
+    closed,
+    isOpen: () => isOpen,
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+export const head = (length: number | "chunked", token?: string, more = ""): string =>
+  [
+    "POST /graphql HTTP/1.1",
+    "host: localhost",
+    "content-type: application/json",
+    length === "chunked" ? "transfer-encoding: chunked" : `content-length: ${length}`,
+    ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
+    `${more}\r\n`,
+  ].join("\r\n");
+
+export const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${" ".repeat(bytes)}\r\n`;
+
+export const residentMb = (server: TestServer): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))![1]) / 1024;
+
+/** So many connections that each sent a part of a body, all at once. */
+export async function unfinished(
+  server: TestServer,
+  count: number,
+  first: string,
+  rest: string,
+): Promise<{ all: Raw[] } & Disposable> {
+  const all: Raw[] = [];
+  for (let begun = 0; begun < count; begun += 50) {
+    const some = await Promise.all(Array.from({ length: Math.min(50, count - begun) }, () => connect(server)));
+    for (const raw of some) raw.write(first + rest);
+    all.push(...some);
+  }
+  return { all, [Symbol.dispose]: () => all.forEach((raw) => raw[Symbol.dispose]()) };
+}
+
+export const ask = async (server: TestServer, token: string, bytes = 0) => {
+  const started = performance.now();
+  const { status, data } = await post(
+    `${server.url}/graphql`,
+    "{ me { name } }",
+    { padding: "x".repeat(bytes) },
+    token,
+  );
+  return { status, name: data?.me?.name, ms: performance.now() - started };
+};
+
+export const statuses = (all: readonly Raw[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const raw of all) {
+    const status = raw.got().split(" ")[1] ?? "none";
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+};
+
+/** The longest stretch of the main thread that `flood` makes, of three times: on a busy machine processor time, too, is longer. */
+export async function stretchMs(server: TestServer, flood: () => Promise<void>): Promise<number> {
+  let least = Infinity;
+  for (let time = 0; time < 3 && least > MAIN_THREAD_MS; time++) {
+    await server.measure();
+    await flood();
+    least = Math.min(least, (await server.measure()).longestMs);
+  }
+  return least;
+}
