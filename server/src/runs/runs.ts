@@ -12,6 +12,7 @@ import type { Notice as RunNotice, Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { Calls } from "../tasks/task.ts";
 import { createClaimer, type Claimer } from "./claim.ts";
+import { createChangedRows, type ChangedRows } from "./changed-rows.ts";
 import { createMemory } from "./memory.ts";
 import type { Execution } from "./execution.ts";
 import type { Change, Head } from "./loaded-run.ts";
@@ -59,6 +60,7 @@ export type Runs = RunsOptions & {
    */
   changes: Hub<{ runId: RunId; head?: WeakRef<Head> }>;
   approvals: Hub<ApprovalId>;
+  changedRows: ChangedRows;
   /** Runs that their start has claimed and begun already. */
   begun: Map<RunId, Begun>;
   /** Runs in the memory of this process. */
@@ -80,6 +82,7 @@ export const createRuns = (options: RunsOptions): Runs => ({
   hub: new Hub(),
   changes: new Hub(),
   approvals: new Hub(),
+  changedRows: createChangedRows(options.database),
   begun: new Map(),
   loaded: new Map(),
   draining: false,

@@ -10,7 +10,10 @@ import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
 import type { JournalStep } from "./loaded-run.ts";
 import { call, noting, openRuns, type TestRuns } from "./runs.testsuite.ts";
+import type { Approval, Run } from "./run.ts";
+import { tellApproval, tellChanged } from "./runs.ts";
 import { startRun } from "./start-run.ts";
+import { watchApprovals, watchRuns } from "./watch-changes.ts";
 
 /** Branches of branches: 400 of them. */
 const SIDE = 20;
@@ -116,6 +119,41 @@ test(`a child's end in a run that waits for ${COUNT} looks at no other child by 
   const cancelled = (): Promise<unknown> => cancelRun(opened.runs, opened.caller.organizationId, first as RunId);
   expect((await statements(cancelled, done)).length).toBeLessThan(MOST_STATEMENTS);
   await cancelRun(opened.runs, opened.caller.organizationId, id);
+});
+
+test("20 approvals and 20 runs that change are read once for 100 subscriptions, each as it is committed", async () => {
+  const { runs, caller } = opened;
+  const { organizationId } = caller;
+  const agentId = await opened.agentOf(`do: [{ask: ${APPROVAL}}]`);
+  const ids: RunId[] = [];
+  for (let count = 0; count < 20; count++)
+    ids.push((await startRun(runs, caller, { agentId, input: {}, waitSeconds: 30 })).run.id);
+  const approvals = (await Promise.all(ids.map(openApprovals))).flat() as ApprovalId[];
+  await eventually(
+    async () =>
+      (await rowsOf("select id from runs where agent_id = $1 and owner is null", agentId as string as RunId)).length ===
+      20,
+  );
+  const controller = new AbortController();
+  const shown: string[] = [];
+  const show = async (changes: AsyncIterable<Run | Approval>): Promise<void> => {
+    for await (const { id, status } of changes) shown.push(`${id} ${status}`);
+  };
+  const subscriptions = Array.from({ length: 50 }, () => [
+    show(watchRuns(runs, organizationId, { agentId }, controller.signal)),
+    show(watchApprovals(runs, organizationId, { agentId }, controller.signal)),
+  ]).flat();
+  const tell = async (): Promise<void> => {
+    for (const id of ids) tellChanged(runs, organizationId, id);
+    for (const id of approvals) tellApproval(runs, organizationId, id);
+  };
+  const noticed = await statements(tell, () => shown.length === 50 * 40);
+  expect(new Set(shown)).toEqual(new Set([...ids.map((id) => `${id} paused`), ...approvals.map((id) => `${id} open`)]));
+  // One after the other, each kind in a statement of its own; and what the engine looks for meanwhile.
+  expect(noticed.length).toBeLessThan(100);
+  controller.abort();
+  await Promise.all(subscriptions);
+  for (const id of ids) await cancelRun(runs, organizationId, id);
 });
 
 test("a cancel asks for no queue of an agent without a limit", async () => {

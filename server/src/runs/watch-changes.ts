@@ -9,7 +9,6 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Hub } from "../realtime/hub.ts";
 import { Door, stream } from "../realtime/stream.ts";
 import { runOf } from "./loaded-run.ts";
-import { readApproval, readRun } from "./read.ts";
 import type { Approval, Run } from "./run.ts";
 import type { Runs } from "./runs.ts";
 
@@ -30,7 +29,7 @@ export const watchRuns = (
     fits: ({ head }) => !head || fits(head.deref(), filter),
     show: async ({ runId, head: ref }) => {
       const head = ref?.deref();
-      const run = head ? runOf(head) : await readRun(runs, organizationId, runId);
+      const run = head ? runOf(head) : await runs.changedRows.runs.add({ organizationId, id: runId });
       return run && fits(run, filter) ? run : undefined;
     },
   });
@@ -46,7 +45,7 @@ export const watchApprovals = (
     key: (id) => id,
     fits: () => true,
     show: async (id) => {
-      const approval = await readApproval(runs, organizationId, id);
+      const approval = await runs.changedRows.approvals.add({ organizationId, id });
       return approval && fits(approval, filter) ? approval : undefined;
     },
   });
