@@ -78,6 +78,16 @@ describe("one answer", () => {
     expect(residentMb() - before).toBeLessThan(100);
   });
 
+  test("one that is found too large while other fields of it are still being read is refused, and nothing else happens", async () => {
+    for (const fields of ["input agent { version }", "agent { version } input", "input output agent { version }"]) {
+      expect(code((await server.graphql(`{ runs(first: 200) { nodes { ${fields} } } }`)).errors)).toBe(
+        "QUERY_TOO_COMPLEX",
+      );
+    }
+    await sleep(100);
+    expect(await server.data("{ me { name } }")).toBeDefined();
+  });
+
   test("a run with the largest input and output is answered, over fragments and aliases too", async () => {
     const { run } = await server.data(
       `{ run(id: "${ids[0]}") { ...F out: output } } fragment F on Run { input steps { output } }`,

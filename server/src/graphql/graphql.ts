@@ -12,6 +12,7 @@ import { running } from "../lib/running.ts";
 import { AnswerSize } from "./answer-size.ts";
 import type { Context, Origin } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
+import { ignoreDroppedErrors } from "./dropped-errors.ts";
 import { createErrorMask, type ShownError } from "./errors.ts";
 import { Loaders } from "./loaders.ts";
 import { createSchema } from "./schema.ts";
@@ -67,6 +68,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
 
   const budget = new ByteBudget(LIMITS.answersBytes);
   const underWay = new Roll<Ending>();
+  const dropped = ignoreDroppedErrors();
   const looking = every(handles.clock, LOOK_EVERY_MS, async () => {
     const now = handles.clock.now();
     for (const ending of underWay) if (ending.endsAt <= now) ending.end(tookTooLong());
@@ -195,7 +197,10 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
         return refused(error, origin.requestId);
       }
     },
-    [Symbol.dispose]: () => looking[Symbol.dispose](),
+    [Symbol.dispose]: () => {
+      looking[Symbol.dispose]();
+      dropped[Symbol.dispose]();
+    },
   };
 }
 
