@@ -2,7 +2,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { makeFolder } from "./data-folder.ts";
+import { findDataFolder, makeFolder } from "./data-folder.ts";
 
 test("a folder is made with all above it", () => {
   const base = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-"));
@@ -20,4 +20,15 @@ test.skipIf(process.platform !== "linux")("where nobody can make one it is refus
   expect(() => makeFolder("/proc/autograph/data")).toThrow(
     /^The data folder \/proc\/autograph\/data can't be written .*DATA_DIR/,
   );
+});
+
+test("a file is refused wherever it lies, also below a folder that only root can read", () => {
+  const base = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-"));
+  try {
+    const file = path.join(base, "file");
+    fs.writeFileSync(file, "");
+    expect(() => findDataFolder(file, path.join(base, "var"))).toThrow(/^The data folder .*file is a file: .*DATA_DIR/);
+  } finally {
+    fs.rmSync(base, { recursive: true });
+  }
 });

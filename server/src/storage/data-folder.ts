@@ -20,9 +20,12 @@ const ROOT_FOLDERS = "/var/lib/autograph";
 
 const clusterIn = (folder: string): string => path.join(folder, "postgres");
 
-/** Which folder is used when `wanted` is asked for. Creates nothing. */
+/** Which folder is used when `wanted` is asked for. Creates nothing. Throws OperatorError when it cannot be one. */
 export function findDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, users?: string[]): DataFolder {
   const folder = realPath(path.resolve(wanted));
+  if (fs.existsSync(folder) && !isFolder(folder)) {
+    throw new OperatorError(`The data folder ${folder} is a file: set DATA_DIR to a folder`);
+  }
   const user = systemUser(clusterIn(folder), users);
   if (!user) return { folder, cluster: clusterIn(folder), user };
   const other = path.join(rootFolders, createHash("sha256").update(folder).digest("hex").slice(0, 12));

@@ -46,13 +46,9 @@ test("closed, it lets the folder go: it can be opened again at once", async () =
   for (let round = 0; round < 2; round++) {
     const storage = await open();
     await storage[Symbol.asyncDispose]();
-    expect(fs.readdirSync(dataFolder).toSorted()).toEqual([
-      "instance.lock",
-      "pg_hba.conf",
-      "postgres",
-      "postgres.log",
-      "postgres.password",
-    ]);
+    // Below a folder that only root can read PostgreSQL itself is copied there too.
+    const names = fs.readdirSync(dataFolder).filter((name) => !name.startsWith("native-"));
+    expect(names.toSorted()).toEqual(["instance.lock", "pg_hba.conf", "postgres", "postgres.log", "postgres.password"]);
   }
 });
 
