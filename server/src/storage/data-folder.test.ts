@@ -27,7 +27,9 @@ test("a file is refused wherever it lies, also below a folder that only root can
   try {
     const file = path.join(base, "file");
     fs.writeFileSync(file, "");
-    expect(() => findDataFolder(file, path.join(base, "var"))).toThrow(/^The data folder .*file is a file: .*DATA_DIR/);
+    expect(() => findDataFolder(file, path.join(base, "var"))).toThrow(
+      /^The data folder .*file can't be written .*it is a file; .*DATA_DIR/,
+    );
   } finally {
     fs.rmSync(base, { recursive: true });
   }

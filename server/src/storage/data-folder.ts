@@ -24,7 +24,9 @@ const clusterIn = (folder: string): string => path.join(folder, "postgres");
 export function findDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, users?: string[]): DataFolder {
   const folder = realPath(path.resolve(wanted));
   if (fs.existsSync(folder) && !isFolder(folder)) {
-    throw new OperatorError(`The data folder ${folder} is a file: set DATA_DIR to a folder`);
+    throw new OperatorError(
+      `The data folder ${folder} can't be written (ENOTDIR): it is a file; set DATA_DIR to a folder`,
+    );
   }
   const user = systemUser(clusterIn(folder), users);
   if (!user) return { folder, cluster: clusterIn(folder), user };
