@@ -95,8 +95,8 @@ export const listCases: GrowthCase[] = [
     prepare: async (subject, size) => {
       const agentId = await waiting(subject);
       await startMany(subject, agentId, size);
-      const query = "mutation ($input: CancelRunsInput!) { cancelRuns(input: $input) }";
-      return () => ask(subject, query, { input: { filter: { agentId } } });
+      const query = "mutation ($input: CancelRunsInput!) { cancelRuns(input: $input) { cancelledCount } }";
+      return () => ask(subject, query, { input: { runs: { filter: { agentId } } } });
     },
   },
   {
@@ -108,8 +108,8 @@ export const listCases: GrowthCase[] = [
       const limit = "mutation ($input: SetAgentLimitInput!) { setAgentLimit(input: $input) { id } }";
       await ask(subject, limit, { input: { agentId, concurrency: 1 } });
       await startMany(subject, agentId, size);
-      const query = "mutation ($input: CancelRunsInput!) { cancelRuns(input: $input) }";
-      return () => ask(subject, query, { input: { filter: { agentId } } });
+      const query = "mutation ($input: CancelRunsInput!) { cancelRuns(input: $input) { cancelledCount } }";
+      return () => ask(subject, query, { input: { runs: { filter: { agentId } } } });
     },
   },
   {

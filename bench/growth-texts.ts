@@ -5,7 +5,7 @@ import type { GrowthCase, Subject } from "./growth.ts";
 const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
 const SAVE = "mutation ($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { id } }";
 const VALIDATE =
-  "mutation ($input: ValidateDefinitionInput!) { validateDefinition(input: $input) { problems { message } } }";
+  "query ($definition: String!) { validateDefinition(definition: $definition) { problems { message } } }";
 
 /** Done to a text that is made before. */
 const onText = (
@@ -22,8 +22,8 @@ const onText = (
     const { tasks: list, more } = make(size);
     const definition = await documentOf(subject, list, more);
     const { projectId } = subject.world;
-    const values = query === VALIDATE ? { definition } : { projectId, definition };
-    return () => ask(subject, query, { input: values });
+    const values = query === VALIDATE ? { definition } : { input: { projectId, definition } };
+    return () => ask(subject, query, values);
   },
 });
 

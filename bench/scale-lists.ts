@@ -48,7 +48,7 @@ export async function measureLists(
 }
 
 /** What `makeWorld` answers besides. */
-type SandboxWorld = { projectId: string; agents: Record<"echo" | "approve", string> } & World;
+export type SandboxWorld = { projectId: string; agents: Record<"echo" | "approve", string> } & World;
 
 async function openRuns(server: Server, world: World): Promise<void> {
   const { agents, projectId } = world as SandboxWorld;
@@ -130,11 +130,21 @@ async function measureList(
   const { runs } = await graphql<Answer>(server, world, QUERY, variables);
   if (runs.nodes.length !== nodes)
     throw new Error(`${JSON.stringify(filter)}: ${runs.nodes.length} runs instead of ${nodes}`);
+  return measureQuery(generator, { server, world, requests }, QUERY, variables);
+}
+
+/** One query again and again, by one client. */
+export async function measureQuery(
+  generator: Generator,
+  { server, world, requests }: { server: Server; world: World; requests: number },
+  query: string,
+  variables: object = {},
+): Promise<Sample> {
   const request = {
     url: `${server.url}/graphql`,
     headers: { authorization: `Bearer ${world.apiKey}` },
-    body: JSON.stringify({ query: QUERY, variables }),
-    expect: '"pageInfo"',
+    body: JSON.stringify({ query, variables }),
+    expect: '"data":{',
   };
   await generator.run({ ...request, connections: 1, requests: WARM_UP });
   return measure(generator, { request, roots: server.roots }, { connections: 1, requests });

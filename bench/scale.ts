@@ -9,6 +9,7 @@ import { interleaved, type Target } from "./measure.ts";
 import { connectTo } from "./postgres.ts";
 import { memoryOf } from "./processes.ts";
 import { createMonths, fill, settle, type Fill, type Kind } from "./scale-fill.ts";
+import { measureCounts, publishMany, type ManyAgents } from "./scale-counts.ts";
 import { measureLists, type Worlds } from "./scale-lists.ts";
 import type { Measured } from "./speed.ts";
 import { graphql, makeWorld, runToResult, type World } from "./world.ts";
@@ -35,7 +36,7 @@ const QUICK: Effort = {
 const TOGETHER = 16;
 const CPU = { most: 1.15 };
 
-type Filled = { server: Server; worlds: Worlds };
+type Filled = { server: Server; worlds: Worlds & { big: ManyAgents } };
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`);
 
@@ -58,17 +59,19 @@ export async function measureScale(generator: Generator, sinkUrl: string, isQuic
   const cpu = await measureCpu(generator, { small, large }, effort);
   const before = memoryOf(large.server.roots());
   const lists = await measureLists(generator, large.server, large.worlds, effort.requests);
+  const counts = await measureCounts(generator, large.server, large.worlds.big, effort.requests);
   const memory = { before, after: memoryOf(large.server.roots()) };
   return {
-    figures: [...cpu.figures, ...lists.figures],
-    details: { scale: { filledMs, memory, ...cpu.details, ...lists.details } },
+    figures: [...cpu.figures, ...lists.figures, ...counts.figures],
+    details: { scale: { filledMs, memory, ...cpu.details, ...lists.details, ...counts.details } },
   };
 }
 
-async function fillOne(folder: string, sinkUrl: string, { runs, months }: Size): Promise<Worlds> {
+async function fillOne(folder: string, sinkUrl: string, { runs, months }: Size): Promise<Filled["worlds"]> {
   await using server = await startServer({ folder });
-  const worlds: Worlds = {
-    big: await makeWorld(server, sinkUrl),
+  const big = await makeWorld(server, sinkUrl);
+  const worlds: Worlds & { big: ManyAgents } = {
+    big: { ...big, many: await publishMany(server, big) },
     middle: await makeWorld(server, sinkUrl),
     small: await makeWorld(server, sinkUrl),
   };
@@ -92,7 +95,7 @@ async function finishedRun(server: Server, world: World): Promise<string> {
 type Owner = Pick<Kind, "organizationId" | "projectId" | "agentId">;
 
 /** 95 % of the big organization, 5 % of the middle one; in the oldest month what a list has to go far back for. */
-async function fillsOf(server: Server, worlds: Worlds, count: number, first: number): Promise<Fill[]> {
+async function fillsOf(server: Server, worlds: Filled["worlds"], count: number, first: number): Promise<Fill[]> {
   await using postgres = await connectTo(server);
   const of = async (name: keyof Worlds, agent: keyof World["agents"]): Promise<Owner> => {
     const id = decodeId("agent", worlds[name].agents[agent]);
@@ -110,14 +113,23 @@ async function fillsOf(server: Server, worlds: Worlds, count: number, first: num
     { ...middle, status: "completed", share: 0.05 },
   ];
   const old = { first, last: first };
+  const many = worlds.big.many.map((id) => ({ ...big, agentId: decodeId("agent", id)! }));
   return [
     { kinds, count, first, last: 0 },
+    { ...manyFill(many), first: Math.min(first, MANY_MONTHS - 1), last: 0 },
     { ...old, count: 60, kinds: [{ ...(await of("big", "call")), status: "completed", share: 1 }] },
     { ...old, count: 30, kinds: [{ ...middle, status: "failed", share: 1 }] },
     { ...old, count: 100, kinds: [{ ...small, status: "completed", share: 1 }] },
     { ...old, count: 100, kinds: [{ ...small, status: "failed", share: 1 }] },
   ];
 }
+
+/** Each of the many agents has had a run a day for some months. */
+const MANY_MONTHS = 3;
+const manyFill = (owners: Owner[]): Pick<Fill, "kinds" | "count"> => ({
+  kinds: owners.map((owner) => ({ ...owner, status: "completed", share: 1 / owners.length })),
+  count: owners.length * 30 * MANY_MONTHS,
+});
 
 type Part = { figures: Figure[]; details: Record<string, unknown> };
 

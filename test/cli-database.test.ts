@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import pg from "pg";
@@ -84,12 +84,24 @@ describe("beside the running server", () => {
 
     const ambiguous = await cli(["org", "set-plan", "Acme", "free"], { env });
     expect(ambiguous).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(org.organizationId) });
-    const planned = ["org", "set-plan", org.organizationId, "enterprise", "--requests-per-minute", "5000"];
-    expect(await cliJson<any>(planned, { env })).toMatchObject({ plan: "enterprise", requestsPerMinute: 5000 });
+    const { login } = await server.data(LOGIN, { email: "bob@example.org", password: org.password }, null);
+    const limitNow = async (): Promise<number | null> => {
+      await server.clock.advance(5_000);
+      return (await server.data("{ rateLimit { limit } }", {}, login.accessToken)).rateLimit.limit;
+    };
+    expect(await limitNow()).toBe(1_000);
+    const planned = ["org", "set-plan", org.organizationId, "enterprise", "--per-minute"];
+    expect(await cliJson<any>([...planned, "5000"], { env })).toMatchObject({
+      plan: "enterprise",
+      requestsPerMinute: 5000,
+    });
+    expect(await limitNow()).toBe(5_000);
+    expect(await cliJson<any>([...planned, "0"], { env })).toMatchObject({ requestsPerMinute: null });
+    expect(await limitNow()).toBeNull();
     for (const wrong of [
       ["Acme Ltd", "free"],
       [org.organizationId, "gold"],
-      [org.organizationId, "free", "--requests-per-minute", "5"],
+      [org.organizationId, "free", "--per-minute", "5"],
     ]) {
       const { code, stdout, stderr } = await cli(["org", "set-plan", ...wrong], { env });
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
@@ -131,7 +143,11 @@ describe("with DATABASE_URL", () => {
   test("an empty database is set up, another program's schema is left alone", async () => {
     await using postgres = await startTestPostgres();
     const env = { DATABASE_URL: postgres.url, DATA_DIR: folder };
-    expect((await cliJson<any>(["setup"], { env })).apiKey).toMatch(/^ag_live_/);
+    // Where the key can't be kept it is printed all the same: nobody could read it again.
+    mkdirSync(path.join(folder, "api.key"));
+    const { code, stdout, stderr } = await cli(["setup"], { env });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^ag_live_\w+\n$/)]);
+    expect(stderr).toContain(`can't be kept in ${path.join(folder, "api.key")}`);
 
     const client = new pg.Client(postgres.url);
     await client.connect();

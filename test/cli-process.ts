@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
+import { COMPILED } from "./compile-cache.ts";
 import type { TestServer } from "./client.ts";
 
 export type Ended = { code: number | null; stdout: string; stderr: string };
@@ -29,7 +30,7 @@ export function startCli(
 ): CliProcess {
   const child = spawn(process.execPath, [file, ...args], {
     cwd,
-    env: { PATH: process.env["PATH"], PORT: "0", ...env },
+    env: { PATH: process.env["PATH"], PORT: "0", NODE_COMPILE_CACHE: COMPILED, ...env },
   });
   const said = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));

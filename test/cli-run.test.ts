@@ -16,6 +16,7 @@ const DEFINITIONS = [
 input: { schema: { document: { type: object, required: [n], properties: { n: { type: number }, tags: { type: array, items: { type: string } }, loud: { type: boolean }, note: { type: string } } } } }
 do: [ { add: { set: { n: "\${ .n + 1 }", tags: "\${ .tags }", loud: "\${ .loud }", note: "\${ .note }" } } } ]`,
   `${head("fails")}do: [ { break: { raise: { error: { type: "https://serverlessworkflow.io/spec/1.0.0/errors/runtime", status: 500, detail: "It \\e[31mbroke." } } } } ]`,
+  `${head("echo")}do: [ { echo: { set: "\${ . }" } } ]`,
   `${head("asks")}do: [ { ask: { call: "approval:1.0.0@default", with: { question: "Go on?" } } } ]`,
   `${head("waits")}do: [ { first: { set: { n: 1 } } }, { wait: { wait: { seconds: 3 } } }, { last: { set: { n: 2 } } } ]`,
 ];
@@ -59,6 +60,22 @@ describe("input", () => {
     expect([text.output.note, fromFile.output.note, piped.output.n]).toEqual(["text", "pair", 5]);
   });
 
+  test("what others chose moves no cursor: neither in a refusal nor in an output, whatever JSON leaves as it is", async () => {
+    const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/;
+    const refused = await refusal("adds", "--input", JSON.stringify({ n: 1, "a\u001b[2J\u009b31m": 1 }));
+    expect(refused).toContain("a?[2J?31m");
+    expect(refused).not.toMatch(controls);
+    const input = JSON.stringify({ "a\u001b[2J\u009b31m": "\u009b2J\u007f\u2028" });
+    for (const args of [
+      ["--wait", "10"],
+      ["--wait", "10", "--json"],
+    ]) {
+      const { code, stdout, stderr } = await run("echo", "--input", input, ...args);
+      expect([code, `${stdout}${stderr}`]).toEqual([0, expect.not.stringMatching(controls)]);
+      expect(stdout).toContain(String.raw`\u009b2J\u007f\u2028`);
+    }
+  });
+
   test("what is no input is one line that says what would be", async () => {
     expect(await refusal("adds", "--input", "{n: 1}")).toContain("--input is not valid JSON");
     expect(await refusal("adds", "--input", "[1]")).toContain('must be a JSON object like {"n": 1}');
@@ -71,7 +88,7 @@ describe("input", () => {
 
   test("what breaks the form is named field by field", async () => {
     expect(await refusal("adds", "n=many", "colour=red")).toContain(": n: must be a number; colour: there is no field");
-    expect(await refusal("adds")).toContain("n: is missing");
+    expect(await refusal("adds")).toBe("autograph: the input does not fit the agent's form: n: is missing\n");
   });
 
   test("an input that is too large is refused, read or not", async () => {
@@ -94,6 +111,19 @@ describe("the agent", () => {
     expect(
       (await cliJson<any>(["run", "adds", "n=1", "--project", "test", "--version", "1.0.0"], { env })).version,
     ).toBe("1.0.0");
+    const { projectId } = server.world;
+    expect((await cliJson<any>(["run", "adds", "n=1", "--project", projectId], { env })).agent.handle).toBe("adds");
+  });
+
+  test("one of two with the same handle needs its project", async () => {
+    await server.data('mutation { createProject(input: {handle: "second", name: "Second"}) { id } }');
+    for (const namespace of ["test", "second"]) {
+      const definition = `${head("twin").replace("namespace: test", `namespace: ${namespace}`)}do: [ { one: { set: { in: ${namespace} } } } ]`;
+      await server.data(PUBLISH, { input: { definition } });
+    }
+    expect(await refusal("twin")).toMatch(/2 projects have an agent twin: say which, as (test|second)\/twin or /);
+    const { output } = await cliJson<any>(["run", "second/twin", "--wait", "10"], { env: beside(server) });
+    expect(output).toEqual({ in: "second" });
   });
 
   test("an unknown one is refused with what is near", async () => {
@@ -167,7 +197,7 @@ describe("what it answers", () => {
       .map((text) => JSON.parse(text));
     expect(code).toBe(1);
     expect(events[0]).toMatchObject({ revision: 0, run: { id: expect.stringMatching(/^run_/) } });
-    expect(events.at(-1).run).toMatchObject({ status: "failed", error: { status: 500, step: 1 } });
+    expect(events.at(-1).run).toMatchObject({ status: "failed", error: { status: 500, stepNumber: 1 } });
     const revisions = events.map((event) => event.revision);
     expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
   });
@@ -183,7 +213,9 @@ describe("what it answers", () => {
 
   test("--watch goes on through a pause, and says what is asked", async () => {
     const watching = startCli(["run", "asks", "--watch"], { env: beside(server) });
-    const [, approvalId] = await eventually(() => /Go on\? \(decide (approval_\w+)/.exec(watching.stderr));
+    const [, approvalId] = await eventually(() =>
+      /Go on\?\n +autograph approvals approve (approval_\w+)\n/.exec(watching.stderr),
+    );
     expect(watching.stdout).toMatch(/ask +approval +paused/);
     await server.data("mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }", {
       input: { approvalId, decision: "approve" },
@@ -193,7 +225,10 @@ describe("what it answers", () => {
 
   test("--watch goes on when the server was killed and is back", async () => {
     await using other = await startTestServer();
-    const input = { projectId: other.world.projectId, definition: DEFINITIONS[3] };
+    const input = {
+      projectId: other.world.projectId,
+      definition: DEFINITIONS.find((text) => text.includes("name: waits")),
+    };
     await other.data(PUBLISH, { input });
     const watching = startCli(["run", "waits", "--watch", "--url", other.url], { env: beside(other) });
     await eventually(() => watching.stdout.includes("running"));
@@ -208,12 +243,20 @@ describe("what it answers", () => {
 });
 
 describe("the server and the credential", () => {
+  test("a key that may only start runs starts one by id, and waits for it", async () => {
+    const { agentByHandle: adds } = await server.data('{ agentByHandle(project: "test", agent: "adds") { id } }');
+    const env = beside(server, await server.key(["runs:start"]));
+    const run = await cliJson<any>(["run", adds.id, "--input", '{"n": 1}', "--wait", "10"], { env });
+    expect(run.status).toBe("completed");
+    expect(run.steps).not.toEqual([]);
+  });
+
   test("no server, no credential, a wrong one, something else at the URL: one helpful line each", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     expect(await refusal("adds", "n=1", "--url", url)).toContain(
       `no server answers at ${url} (connection refused): start one with`,
     );
-    expect(await refusal("adds", "n=1", "--api-key", "ag_live_wrong")).toContain("is the API key of this server");
+    expect(await refusal("adds", "n=1", "--api-key", "ag_live_wrong")).toMatch(/^autograph: this API key is [^(]+\n$/);
     expect(await refusal("adds", "n=1", "--api-key", "schlüssel")).toContain("characters that no key has");
     expect(await refusal("adds", "n=1", "--url", "ftp://example.org")).toContain("--url must be");
     expect(await refusal("adds", "n=1", "--url", `${server.url}/elsewhere`)).toMatch(

@@ -12,9 +12,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { createClient, type Client } from "graphql-ws";
 import { WebSocket } from "ws";
+import type { FieldProblem } from "../server/src/lib/errors.ts";
+import type { Scope } from "../server/src/auth/scopes.ts";
 import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
-import type { Role } from "../server/src/storage/schema.ts";
+import type { Plan, Role } from "../server/src/storage/schema.ts";
+import { COMPILED } from "./compile-cache.ts";
 import type { Figures } from "./meter.ts";
+import { outsideTheLists } from "./closed-lists.ts";
 import { temporaryDatabase } from "./postgres.ts";
 import type { Command, Started, World } from "./server.ts";
 
@@ -23,7 +27,7 @@ export type Data = any;
 export type ShownError = {
   message: string;
   path?: (string | number)[];
-  extensions: { code: string; fields?: { path: string; code: string; message: string }[]; retryAfter?: number };
+  extensions: { code: string; reason?: string; scope?: string; fields?: FieldProblem[]; retryAfter?: number };
 };
 export type Answer = { status: number; headers: Headers; data: Data; errors: ShownError[] | undefined };
 export type Variables = Record<string, unknown>;
@@ -66,6 +70,14 @@ export type TestServer = {
   organization(name: string): Promise<World>;
   /** Another member of the world's organization; answers how to sign in. */
   member(email: string, role: Role): Promise<{ email: string; password: string }>;
+  /** A member of another organization; who has an account keeps it, and its password. */
+  memberOf(world: World, email: string, role: Role): Promise<{ email: string; password: string }>;
+  /** Another API key of the world's organization, with these scopes alone. */
+  key(scopes: readonly Scope[]): Promise<string>;
+  /** Sets an organization's plan; in force within 5 s of its clock. */
+  setPlan(organizationId: string, plan: Plan, perMinute?: number): Promise<void>;
+  /** The access token of the same session as the web UI gets it. */
+  uiToken(token: string): Promise<string>;
   /** What its process spent and holds; `collected`: once garbage is gone. */
   measure(collected?: boolean): Promise<Figures>;
   /** Processor time of a fixed piece of work in it: longer on a busy machine. */
@@ -92,6 +104,7 @@ const environment = (dataFolder: string, more: Record<string, string> = {}): Nod
   PORT: "0",
   DATA_DIR: dataFolder,
   LOG_LEVEL: "warn",
+  NODE_COMPILE_CACHE: COMPILED,
   ...more,
 });
 
@@ -251,6 +264,11 @@ function clientsOf(server: ServerProcess, world: World): TestServer {
     setFreeBytes: async (bytes) => void (await server.command({ command: "freeBytes", bytes })),
     organization: (name) => server.command({ command: "organization", name }),
     member: (email, role) => server.command({ command: "member", organizationId: world.organizationId, email, role }),
+    memberOf: ({ organizationId }, email, role) => server.command({ command: "member", organizationId, email, role }),
+    key: (scopes) => server.command({ command: "key", organizationId: world.organizationId, scopes: [...scopes] }),
+    setPlan: async (organizationId, plan, perMinute) =>
+      void (await server.command({ command: "plan", organizationId, plan, ...(perMinute && { perMinute }) })),
+    uiToken: (token) => server.command({ command: "uiToken", token }),
     referenceMs: () => server.command({ command: "reference" }),
     measure: (collected = false) => server.command({ command: "measure", collected }),
     kill: async () => void (await server.signal("SIGKILL")),
@@ -277,7 +295,14 @@ export async function post(
     body: JSON.stringify({ query, variables }),
   });
   const { data, errors } = (await response.json()) as { data: Data; errors?: ShownError[] };
+  checked(query, { errors });
   return { status: response.status, headers: response.headers, data, errors };
+}
+
+function checked(query: string, result: Data): Data {
+  const outside = (result.errors ?? []).flatMap(({ extensions }: ShownError) => outsideTheLists(extensions));
+  if (outside.length > 0) throw new Error(`${query} was answered with ${outside.join(", ")}`);
+  return result;
 }
 
 /** No retries: a test wants to see the socket close. */
@@ -293,7 +318,7 @@ export const connect = (url: string, token: string | null): Client =>
 
 async function* watch(client: Client, query: string, variables: Variables = {}): AsyncGenerator<Data> {
   try {
-    yield* client.iterate({ query, variables });
+    for await (const result of client.iterate({ query, variables })) yield checked(query, result);
   } finally {
     await client.dispose();
   }
@@ -324,7 +349,7 @@ async function* events(
       for (const block of blocks) {
         const event = /^event: (.*)$/m.exec(block)?.[1];
         const data = /^data: ?(.*)$/m.exec(block)?.[1];
-        if (event !== undefined) yield { event, data: data ? JSON.parse(data) : null };
+        if (event !== undefined) yield { event, data: data ? checked(query, JSON.parse(data)) : null };
       }
     }
   } finally {
@@ -363,6 +388,8 @@ async function copyTemplate(folder: string): Promise<World> {
 }
 
 async function makeTemplate(template: string): Promise<void> {
+  // Node never removes what it compiled of former sources.
+  fs.rmSync(COMPILED, { recursive: true, force: true });
   fs.mkdirSync(CACHE, { recursive: true });
   const server = new ServerProcess(temporaryFolder(), {});
   await server.start();

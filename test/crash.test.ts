@@ -1,14 +1,13 @@
 /** `kill -9` in the middle of the work, over and over: nobody loses anything, nothing finished is done again. */
 import { afterEach, expect, test } from "vitest";
-import { sandboxDefinitions } from "../server/src/cli/sandbox-agents.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { expectNothingLost, publishCall, startOn, startThroughKills } from "./kills.ts";
 import { agentOf, decide, ENDED, readRun, stepsOf, until } from "./runs.ts";
 import { startSink, type Sink } from "./sink.ts";
 
 const ALLOW = { OUTBOUND_ALLOW: "127.0.0.1/32" };
-const CLIENTS = 16;
 const KILLS = 10;
 const STARTS = 2_000;
 
@@ -24,74 +23,13 @@ async function serverAndSink(): Promise<{ server: TestServer; sink: Sink }> {
   return { sink, server: stack.use(await startTestServer({ env: ALLOW })) };
 }
 
-async function publishCall(server: TestServer, sinkUrl: string): Promise<string> {
-  const { publishAgent } = await server.data(
-    "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
-    { input: { projectId: server.world.projectId, definition: sandboxDefinitions("test", sinkUrl).call } },
-  );
-  return publishAgent.id;
-}
-
-/** Every run there is, by id. */
-async function allRuns(server: TestServer): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (let after: string | null = null; ;) {
-    const { runs }: Data = await server.data(
-      "query($after: String) { runs(first: 200, after: $after) { nodes { id status } pageInfo { hasNextPage endCursor } } }",
-      { after },
-    );
-    for (const { id, status } of runs.nodes) found.set(id, status);
-    if (!runs.pageInfo.hasNextPage) return found;
-    after = runs.pageInfo.endCursor;
-  }
-}
-
-const openRuns = async (server: TestServer): Promise<Data[]> =>
-  (await server.data("{ runs(filter: {status: [pending, running, paused]}, first: 1) { nodes { id } } }")).runs.nodes;
-
 test(`${KILLS} times kill -9 during ${STARTS} starts of call`, async () => {
   const { server, sink } = await serverAndSink();
   const agentId = await publishCall(server, `${sink.url}/delay/5`);
-  const acknowledged: string[] = [];
-  let kills = 0;
-  const client = async (): Promise<void> => {
-    while (acknowledged.length < STARTS) {
-      const id = await start(server, agentId).catch(() => undefined);
-      if (id) acknowledged.push(id);
-      else await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  };
-  // As systemd would: nobody does anything but start the same command again.
-  const supervisor = async (): Promise<void> => {
-    for (; kills < KILLS; kills++) {
-      const next = ((kills + 1) * STARTS) / (KILLS + 1);
-      await eventually(() => acknowledged.length >= next, 60_000);
-      await server.kill();
-      await server.restart();
-    }
-  };
-  await Promise.all([supervisor(), ...Array.from({ length: CLIENTS }, client)]);
-  await eventually(async () => (await openRuns(server)).length === 0, 90_000);
-
-  const runs = await allRuns(server);
-  expect(acknowledged.filter((id) => runs.get(id) !== "completed")).toEqual([]);
-  expect([...runs.values()].filter((status) => status !== "completed")).toEqual([]);
-  const { keysChanged, steps, repeated } = sink.summary();
-  expect({ keysChanged, steps }).toEqual({ keysChanged: 0, steps: runs.size * 3 });
-  expect(repeated).toBeGreaterThan(0);
-  await expectOnlyAttempts(server, sink);
+  const servers = [{ server, start: startOn(server) }];
+  const acknowledged = await startThroughKills(agentId, servers, { starts: STARTS, kills: KILLS });
+  await expectNothingLost(server, sink, acknowledged, KILLS);
 }, 240_000);
-
-/** Each request that the sink saw more than once is an attempt of its step, the ones before interrupted by a kill. */
-async function expectOnlyAttempts(server: TestServer, sink: Sink): Promise<void> {
-  const repeats = [...sink.requests.values()].filter(({ requests }) => requests > 1);
-  for (const { run, step, requests } of repeats) {
-    const { attempts } = (await readRun(server, run)).steps[Number(step) - 1];
-    expect(attempts.length).toBeGreaterThanOrEqual(requests);
-    expect(requests).toBeLessThanOrEqual(1 + KILLS);
-    for (const { error } of attempts.slice(0, -1)) expect(error.detail).toMatch(/process stopped/);
-  }
-}
 
 test("approvals and waits that a kill meets are there after it", async () => {
   const server = stack.use(await startTestServer());

@@ -24,7 +24,7 @@ test("a database that is stopped makes requests 503 and the server not ready; a 
   const started = await ask(RUN);
   expect(started).toMatchObject({
     status: 503,
-    data: null,
+    data: { runAgent: null },
     errors: [{ extensions: { code: "UNAVAILABLE", retryAfter: expect.any(Number) } }],
   });
   expect(started.headers.get("retry-after")).toMatch(/^\d+$/);

@@ -48,11 +48,16 @@ describe("a request that has ended reads no further", () => {
     const database = await connectTo(server);
     await database.query(`begin; lock table ${table} in access exclusive mode`);
     // Of the API: others look at these tables when the clock moves.
-    const text = table === "runs" ? "%order by id desc limit%" : "%from steps%number > $3 order by number%";
+    // By their beginnings: PostgreSQL shows a kilobyte of a statement, and their columns alone take that.
+    const text = table === "runs" ? "select id, organization_id, project_id, agent_id%" : "select steps.* from unnest%";
     const counted = `select count(*)::int as count from pg_stat_activity
       where wait_event_type = 'Lock' and query like '${text}'`;
     return {
-      waiting: async (): Promise<number> => (await database.query<{ count: number }>(counted)).rows[0]!.count,
+      async waiting(): Promise<number> {
+        // A transaction keeps what it has read of the statistics.
+        await database.query("select pg_stat_clear_snapshot()");
+        return (await database.query<{ count: number }>(counted)).rows[0]!.count;
+      },
       [Symbol.asyncDispose]: () => database.end(),
     };
   }
@@ -164,11 +169,9 @@ describe("large definitions hold the main thread for less than 100 ms at a time"
 
   test("20 that are looked at together", async () => {
     await server.measure();
-    const validate = `mutation($input: ValidateDefinitionInput!) { validateDefinition(input: $input) { valid } }`;
+    const validate = `query($definition: String!) { validateDefinition(definition: $definition) { valid } }`;
     const definition = `document: {dsl: '1.0.3', namespace: test, name: large, version: '1.0.0'}\n${form}\ndo:\n${tasks}`;
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => server.data(validate, { input: { definition } })),
-    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => server.data(validate, { definition })));
     expect(answers.every(({ validateDefinition }) => validateDefinition.valid)).toBe(true);
     expect((await server.measure()).longestMs).toBeLessThan(100);
   }, 60_000);
@@ -186,6 +189,8 @@ describe("large definitions hold the main thread for less than 100 ms at a time"
 
 describe("what is sent is not printed again and again", () => {
   const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+  /** Nobody need be signed in for it. */
+  const REFRESH = "mutation($input: RefreshTokenInput!) { refreshToken(input: $input) { accessToken } }";
   const object = (count: number, name: (index: number) => string): object =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), 0]));
   const KEYS = object(6_500, (index) => `k${index}`);
@@ -204,7 +209,8 @@ describe("what is sent is not printed again and again", () => {
   }
 
   test.for([
-    ["unknown keys of a declared input, from a stranger", RUN, { input: KEYS }, null],
+    ["unknown keys of a declared input", RUN, { input: KEYS }, undefined],
+    ["the same from a stranger", REFRESH, { input: KEYS }, null],
     ["long ones", RUN, { input: LONG_KEYS }, undefined],
     [
       "a list where an input stands",
@@ -292,7 +298,7 @@ describe("what is sent is not printed again and again", () => {
     expect(few.error?.extensions.code).toBe("NOT_FOUND");
     const many = await cost({ query: text(900), variables: { b: object(5_000, (index) => `k${index}`) } });
     expect(many.error).toMatchObject({
-      message: expect.stringMatching(/^the variables do not fit: b stands within values 900 times/),
+      message: expect.stringMatching(/^the variables do not fit: b stands 900 times within values/),
       extensions: { code: "BAD_USER_INPUT" },
     });
     expect(many.longestMs).toBeLessThan(100);

@@ -226,7 +226,7 @@ describe("other origins", () => {
     "a page sends %s without asking first: refused, nothing is carried out",
     async (type) => {
       const createKey = JSON.stringify({
-        query: 'mutation { createApiKey(input: {name: "foreign"}) { id } }',
+        query: 'mutation { createApiKey(input: {name: "foreign", scopes: ["runs:read", "runs:start"]}) { id } }',
       });
       const headers = { origin: "https://evil.example", "content-type": type };
       expect(await send("/graphql", asMe(headers), createKey)).toMatchObject({ status: 415 });

@@ -3,10 +3,22 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ERROR_KINDS, type ErrorKind } from "../server/src/definition/workflow-error.ts";
+import {
+  ERROR,
+  RESPONSE,
+  RUNTIME,
+  shapeOfDecision,
+  shapeOfWorkflow,
+  TASK,
+  type Fields,
+  type Shape,
+} from "../server/src/definition/flow/shape.ts";
+import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
-import { agentOf, CANCEL, ENDED, ran, runOf, until } from "./runs.ts";
+import { agentOf, CANCEL, decide, ENDED, ran, runOf, until } from "./runs.ts";
 import { startSink, type Sink } from "./sink.ts";
 
 type Seen = { method: string; url: string; headers: IncomingMessage["headers"]; body: string };
@@ -87,6 +99,167 @@ do:
   expect(JSON.stringify(run)).not.toMatch(/very-secret|other-secret/);
 });
 
+describe("nothing is sent when a value is missing", () => {
+  test.each([
+    [
+      "{orderID}",
+      `endpoint: '@/orders/{orderID}'`,
+      /^the task's input has no "orderID" for \{orderID\} in \/do\/0\/send\/with\/endpoint, so nothing was sent; did you mean "orderId"\?$/,
+    ],
+    ["null", `endpoint: '@/orders/{none}'`, /^\{none\} in \/do\/0\/send\/with\/endpoint is null/],
+    [
+      "an empty text",
+      `endpoint: {uri: '@/orders/{empty}/x'}`,
+      /^\{empty\} in \/do\/0\/send\/with\/endpoint\/uri is an empty text/,
+    ],
+    ["a list", `endpoint: '@/orders/{list}'`, /is a list, so nothing was sent$/],
+    ["an object", `endpoint: '@/orders/{object}'`, /is an object, so nothing was sent$/],
+    ["..", `endpoint: '@/orders/{up}'`, /the path in \S+ has the segment \. or \.\./],
+    [". and .", `endpoint: '@/orders/{dot}{dot}/x'`, /has the segment \. or \.\./],
+    ["%2e by an expression", `endpoint: '\${ "@/orders/%2E." }'`, /has the segment \. or \.\./],
+    ["an expression that yields null", `endpoint: '\${ .nosuch }'`, /^\$\{ \.nosuch \} in \S+endpoint is null/],
+    ["an expression that yields nothing", `endpoint: '\${ empty }'`, /is null, so nothing was sent$/],
+    ["an expression that yields a list", `endpoint: '\${ .list }'`, /is a list, so nothing was sent$/],
+    ["an expression that yields a number", `endpoint: '\${ 7 }'`, /is the number 7, so nothing was sent$/],
+    [
+      "a part of an expression",
+      `endpoint: '\${ "@/orders/\\(.nosuch)" }'`,
+      /^\.nosuch in \/do\/0\/send\/with\/endpoint is null, so nothing was sent/,
+    ],
+    ["an empty part", `endpoint: '\${ "@/\\(.empty)/x" }'`, /^\.empty in \S+ is an empty text, so nothing was sent/],
+    ["a part that is an object", `endpoint: '\${ "@/\\(.object)" }'`, /^\.object in \S+ is an object/],
+    [
+      "a part that jq encodes",
+      `endpoint: '\${ "@/\\(.none // .nosuch | @uri)" }'`,
+      /^\.none \/\/ \.nosuch in \S+ is null/,
+    ],
+    ["a part of a sum", `endpoint: '\${ "@/orders/" + .nosuch + "/x" }'`, /^\.nosuch in \S+ is null/],
+    [
+      "a part of a header",
+      `endpoint: '@', headers: {X-One: '\${ "Bearer \\(.nosuch)" }'}`,
+      /^\.nosuch in \/do\/0\/send\/with\/headers\/X-One is null/,
+    ],
+    [
+      "a part of a parameter",
+      `endpoint: '@', query: {q: '\${ "a:\\(.nosuch)" }'}`,
+      /^\.nosuch in \/do\/0\/send\/with\/query\/q is null/,
+    ],
+    [
+      "a part of a credential",
+      `endpoint: {uri: '@', authentication: {bearer: {token: '\${ "k-\\(.nosuch)" }'}}}`,
+      /^\.nosuch in \/do\/0\/send\/with\/endpoint\/authentication\/bearer\/token is null/,
+    ],
+    [
+      "a header of null",
+      `endpoint: '@', headers: {X-One: '\${ .nosuch }'}`,
+      /^\$\{ \.nosuch \} in \/do\/0\/send\/with\/headers\/X-One is null/,
+    ],
+    ["an empty header", `endpoint: '@', headers: {X-One: '\${ .empty }'}`, /headers\/X-One is an empty text/],
+    ["a header of a list", `endpoint: '@', headers: {X-One: '\${ .list }'}`, /headers\/X-One is a list/],
+    ["headers of null", `endpoint: '@', headers: '\${ .nosuch }'`, /with\/headers is null/],
+    ["one of the headers", `endpoint: '@', headers: '\${ {"X-One": .none} }'`, /^X-One in \S+\/with\/headers is null/],
+    ["a parameter of an object", `endpoint: '@', query: {q: '\${ .object }'}`, /with\/query\/q is an object/],
+    ["parameters of a text", `endpoint: '@', query: '\${ "a=b" }'`, /with\/query is the string a=b/],
+  ])("%s", async (_, values, detail) => {
+    const before = seen.length;
+    const input = { orderId: "7", none: null, empty: "", list: [1], object: { a: 1 }, up: "..", dot: "." };
+    const run = await runOf(server, call(`method: delete, ${values.replaceAll(/@(?!uri)/g, url)}`), input);
+    expect(run).toMatchObject({
+      status: "failed",
+      error: { type: expect.stringMatching(/\/expression$/), instance: "/do/0/send", stepNumber: 1 },
+    });
+    expect(run.error.detail).toMatch(detail);
+    expect(seen.length).toBe(before);
+  });
+
+  test.each([
+    ["bearer: {token: '${ .nosuch }'}", "the authentication's token is null, so nothing was sent"],
+    ["bearer: {token: '${ \"\" }'}", "the authentication's token is empty, so nothing was sent"],
+    ["basic: {username: '${ .nosuch }', password: p}", "the authentication's username is null, so nothing was sent"],
+  ])("authentication with %s", async (scheme, detail) => {
+    const before = seen.length;
+    const values = `method: get, endpoint: {uri: '${url}', authentication: {${scheme}}}`;
+    expect((await runOf(server, call(values))).error).toMatchObject({ status: 401, detail });
+    expect(seen.length).toBe(before);
+  });
+
+  test("parts with values are sent, whether this process or jq puts them together", async () => {
+    const input = { id: "a b", n: 7, empty: "" };
+    const values = `method: get, endpoint: '\${ "${url}/\\(.id | @uri)/" + (.n | tostring) + "/\\(.nosuch // 0)" }', query: {q: '\${ "<\\(.empty)>" }'}`;
+    expect((await runOf(server, call(values), input)).status).toBe("completed");
+    expect(last().url).toBe("/a%20b/7/0?q=%3C%3E");
+    const native = `method: get, endpoint: '\${ if .n > 1 then "${url}/\\(.n)" else empty end }'`;
+    expect((await runOf(server, call(native), input)).output).toEqual({ path: "/7" });
+  });
+
+  test("a question that lacks a part is not asked", async () => {
+    const ask = `{call: 'approval:1.0.0@default', with: {question: '\${ "Pay \\(.amuont) euros?" }'}}`;
+    expect((await runOf(server, `do: [{ask: ${ask}}]`)).error).toMatchObject({
+      type: expect.stringMatching(/\/expression$/),
+      detail: expect.stringMatching(/^\.amuont in \/do\/0\/ask\/with\/question is null, so nobody was asked/),
+    });
+  });
+
+  test("a parameter of null is left out, and what an author writes empty is sent", async () => {
+    const values = `method: get, endpoint: '${url}/q', query: {a: '\${ .nosuch }', b: '', c: '\${ 0 }'}, headers: {X-One: ''}`;
+    expect((await runOf(server, call(values))).status).toBe("completed");
+    expect(last()).toMatchObject({ url: "/q?b=&c=0", headers: { "x-one": "" } });
+  });
+
+  test.each([
+    ["a name in it", "endpoint: '{url}/{long}'"],
+    ["the value of a parameter", "endpoint: '{url}/', query: {a: '${ .long }'}"],
+    ["the name of a parameter", "endpoint: '{url}/', query: '${ {(.long): 1} }'"],
+  ])("a URL that %s makes too long", async (_, values) => {
+    const before = seen.length;
+    const long = "x".repeat(LIMITS.outboundUrlCharacters);
+    const run = await runOf(server, call(`method: get, ${values.replace("{url}", url)}`), { long });
+    expect(run.error).toMatchObject({
+      type: expect.stringMatching(/\/validation$/),
+      detail: `a URL has at most ${LIMITS.outboundUrlCharacters} characters`,
+    });
+    expect(seen.length).toBe(before);
+  });
+
+  test("parameters come before a fragment, which is never sent", async () => {
+    await runOf(server, call(`method: get, endpoint: '${url}/q?a=1#top', query: {b: '2'}`));
+    expect(last().url).toBe("/q?a=1&b=2");
+  });
+});
+
+test("what validating takes for known of variables and outputs is what a run has", async () => {
+  const keep = (what: string): string => `export: {as: '\${ ($context // {}) + {${what}} }'}`;
+  const agent = await agentOf(
+    server,
+    `
+input: {schema: {document: {type: object, properties: {a: {type: string}}}}}
+do:
+  - variables: {set: {x: 1}, ${keep("task: ($task | keys), workflow: ($workflow | keys), runtime: ($runtime | keys), now: [($runtime.now | keys), ($runtime.now.epoch | keys)]")}}
+  - error:
+      try: [{raise: {raise: {error: {type: 'https://example.org/x', status: 400}}}}]
+      catch: {do: [{caught: {set: {x: 1}, ${keep("error: ($error | keys)")}}}]}
+  - response: {call: http, with: {method: get, endpoint: '${url}', output: response}, ${keep("response: keys, request: (.request | keys)")}}
+  - decision: {call: 'approval:1.0.0@default', with: {question: Q}, ${keep("decision: keys")}}
+output: {as: $context}
+`,
+  );
+  const { id } = await ran(server, agent);
+  await decide(server, id, "approve");
+  const keys = (shape: Shape): string[] => [...(shape as Fields).fields.keys()].toSorted();
+  const of = (shape: Shape, name: string): Shape => (shape as Fields).fields.get(name)!;
+  const now = of(RUNTIME, "now");
+  expect((await until(server, id, ...ENDED)).output).toEqual({
+    task: keys(TASK),
+    workflow: keys(shapeOfWorkflow("any")),
+    runtime: keys(RUNTIME),
+    now: [keys(now), keys(of(now, "epoch"))],
+    error: keys(ERROR),
+    response: keys(RESPONSE),
+    request: keys(of(RESPONSE, "request")),
+    decision: keys(shapeOfDecision("any")),
+  });
+});
+
 test("output: the content by its type, the response, the raw bytes", async () => {
   const outputOf = async (path: string, output = ""): Promise<Data> =>
     (await runOf(server, `${call(`method: get, endpoint: '${url}${path}'${output}`)}\noutput: {as: '\${ {it: .} }'}`))
@@ -107,7 +280,8 @@ test("output: the content by its type, the response, the raw bytes", async () =>
 test.each([
   ["/status/404", "", "communication", 404, /answered 404/],
   ["/status/503", "", "communication", 503, /answered 503/],
-  ["/redirect", "", "communication", 302, /answered 302/],
+  ["/redirect", "", "communication", 302, /answered 302 Found \(set `redirect: true` to follow it\)/],
+  ["/status/304", "", "communication", 304, /answered 304(?!.*redirect)/],
   ["/status/304", ", redirect: true", "communication", 304, /answered 304/],
   ["/metadata", ", redirect: true", "authorization", 403, /169\.254/],
   ["/bad", "", "communication", 500, /not valid JSON/],
@@ -117,9 +291,10 @@ test.each([
   expect(error).toMatchObject({
     type: expect.stringMatching(new RegExp(`/${type}$`)),
     status,
+    title: ERROR_KINDS[type as ErrorKind].title,
     detail: expect.stringMatching(detail),
     instance: "/do/0/send",
-    step: 1,
+    stepNumber: 1,
   });
 });
 
@@ -226,7 +401,7 @@ test("a timeout closes the socket, too", async () => {
     server,
     `do: [{send: {timeout: {after: {milliseconds: 300}}, call: http, with: {method: get, endpoint: '${sink.url}/delay/30000?run=t&step=1'}}}]`,
   );
-  expect(run.error).toMatchObject({ type: expect.stringMatching(/\/timeout$/), status: 408, step: 1 });
+  expect(run.error).toMatchObject({ type: expect.stringMatching(/\/timeout$/), status: 408, stepNumber: 1 });
   await eventually(() => sink.summary().abandoned === abandoned + 1);
 });
 
@@ -254,7 +429,7 @@ test("expressions that never end or fill memory fail their steps, and others are
   for (const run of await runs) {
     expect(run).toMatchObject({
       status: "failed",
-      error: { type: expect.stringMatching(/\/(expression|runtime)$/), step: 1 },
+      error: { type: expect.stringMatching(/\/(expression|runtime)$/), stepNumber: 1 },
     });
     expect(run.error.detail).toMatch(/longer than|memory|stack|larger/);
   }

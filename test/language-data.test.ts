@@ -121,6 +121,13 @@ do:
     expect((await server.measure()).longestMs).toBeLessThan(200);
   });
 
+  test("a task's input.schema checks what comes in, before input.from makes the task's input of it", async () => {
+    const schema =
+      "{schema: {document: {type: object, properties: {n: {type: number}}, required: [n]}}, from: '${ .n }'}";
+    const body = `do: [{one: {set: {n: 7}}}, {two: {input: ${schema}, set: {got: '\${ . }'}}}]`;
+    expect(await outputOf(body, {})).toEqual({ got: 7 });
+  });
+
   test("schemas of input, output and export refuse what does not fit, with the error validation", async () => {
     const task = (part: string): string => `do: [{check: {${part}, set: {total: '\${ .total }'}}}]`;
     const document = "{document: {type: object, properties: {total: {type: number}}, required: [total]}}";
@@ -136,24 +143,27 @@ do:
         status: 400,
         detail: expect.stringMatching(/does not fit its schema: .*total must be a number/),
         instance: "/do/0/check",
-        step: 1,
+        stepNumber: 1,
       });
     }
     const { error, steps } = await failed(`output: {schema: ${document}}\ndo: [{one: {set: {total: x}}}]`);
-    expect(error).toMatchObject({ type: expect.stringMatching(/\/validation$/), step: null });
+    expect(error).toMatchObject({ type: expect.stringMatching(/\/validation$/), stepNumber: null });
     expect(steps[0].status).toBe("completed");
   });
 
   test("an expression that fails is the error expression, in a task and in the workflow's own parts", async () => {
     const { error, steps } = await failed(`do: [{one: {set: {a: '\${ .a.b }'}}}, {two: {set: {a: 1}}}]`, { a: 1 });
-    expect(error).toMatchObject({ type: expect.stringMatching(/\/expression$/), instance: "/do/0/one", step: 1 });
+    expect(error).toMatchObject({ type: expect.stringMatching(/\/expression$/), instance: "/do/0/one", stepNumber: 1 });
     expect(steps).toHaveLength(1);
     for (const body of [
       `output: {as: '\${ error("no") }'}\ndo: [{one: {set: {a: 1}}}]`,
       `input: {from: '\${ error("no") }'}\ndo: [{one: {set: {a: 1}}}]`,
       `timeout: {after: '\${ "never" }'}\ndo: [{one: {set: {a: 1}}}]`,
     ]) {
-      expect((await failed(body)).error).toMatchObject({ type: expect.stringMatching(/\/expression$/), step: null });
+      expect((await failed(body)).error).toMatchObject({
+        type: expect.stringMatching(/\/expression$/),
+        stepNumber: null,
+      });
     }
   });
 
@@ -336,4 +346,14 @@ output: {as: '\${ $context }'}
     );
     expect(bytes).toMatchObject({ status: "failed", error: { detail: expect.stringMatching(/67108864 bytes/) } });
   });
+});
+
+test("$input in an `if` is what comes in", async () => {
+  const run = await runOf(
+    server,
+    "do: [{a: {if: $input.x == 1, set: {b: 1}}}, {c: {if: $input.x == 2, set: {d: 1}}}]",
+    { x: 1 },
+  );
+  expect(run).toMatchObject({ status: "completed", output: { b: 1 } });
+  expect(run.steps.map(({ status }: Data) => status)).toEqual(["completed", "skipped"]);
 });

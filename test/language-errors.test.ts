@@ -30,7 +30,7 @@ describe("raise", () => {
         title: "Broken",
         detail: "as it should",
         instance: "/do/0/outer/do/0/inner/do/0/fail",
-        step: 3,
+        stepNumber: 3,
       },
       currentStep: 3,
     });
@@ -70,7 +70,7 @@ describe("catch", () => {
     const run = await runOf(server, tried(rule), { given: 1 });
     expect(run.status).toBe(isCaught ? "completed" : "failed");
     if (isCaught) expect(run.output).toEqual({ went: "on", in: { given: 1 } });
-    else expect(run.error).toMatchObject({ status: 418, step: 2 });
+    else expect(run.error).toMatchObject({ status: 418, stepNumber: 2 });
     expect(stepsOf(run).slice(0, 2)).toEqual([`attempt ${isCaught ? "completed" : "failed"}`, "fail failed"]);
   });
 
@@ -91,7 +91,7 @@ do:
       server,
       `do: [{attempt: {try: [{fail: {${RAISE()}}}], catch: {do: [{worse: {raise: {error: {type: 'https://example.org/worse', status: 500}}}}]}}}]`,
     );
-    expect(again.error).toMatchObject({ type: "https://example.org/worse", step: 3 });
+    expect(again.error).toMatchObject({ type: "https://example.org/worse", stepNumber: 3 });
   });
 
   test("an expression that fails within the try is caught, one in the rule itself is not", async () => {

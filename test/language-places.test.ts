@@ -75,7 +75,7 @@ test("a failed run, its steps and their attempts name it; an error of the run it
     server,
     `do: [{t: {try: [{fetch: ${CALL()}}], catch: {retry: {limit: {attempt: {count: 1}}}}}}]`,
   );
-  expect(run.error).toMatchObject({ instance: "/do/0/t/try/0/fetch", step: 1 });
+  expect(run.error).toMatchObject({ instance: "/do/0/t/try/0/fetch", stepNumber: 1 });
   const { steps } = (
     await server.data(
       `query($id: ID!) { run(id: $id) { steps { error { instance } attempts { error { instance } } } } }`,

@@ -29,7 +29,7 @@ test.each([
     status: 408,
     detail: "work took longer than its timeout",
     instance: "/do/0/work",
-    step: 1,
+    stepNumber: 1,
   });
   expect(stepsOf(run)).toEqual(["work failed", "pause cancelled"]);
   expect(run.steps[0].duration).toBeGreaterThanOrEqual(least);
@@ -96,7 +96,7 @@ test("of the run: in memory, and after it was unloaded", async () => {
     ["PT1.5S", 1_500],
   ] as const) {
     const run = await runOf(server, `timeout: {after: ${after}}\ndo: [${LONG}]`);
-    expect(run.error).toMatchObject({ detail: expect.stringMatching(/the run took longer/), step: null });
+    expect(run.error).toMatchObject({ detail: expect.stringMatching(/the run took longer/), stepNumber: null });
     expect(stepsOf(run)).toEqual(["pause cancelled"]);
     expect(Date.parse(run.finishedAt) - Date.parse(run.startedAt)).toBeGreaterThanOrEqual(least);
   }

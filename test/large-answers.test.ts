@@ -8,6 +8,7 @@ import { publish } from "./agents.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
 import type { World } from "./server.ts";
 import { agentOf } from "./runs.ts";
+import { LIMITS } from "../server/src/lib/limits.ts";
 
 const RUNS = 40;
 /** Nearly the largest input there may be. */
@@ -117,6 +118,25 @@ describe("one answer", () => {
     expect(again.errors).toHaveLength(1);
     expect(code(again.errors)).toBe("QUERY_TOO_COMPLEX");
     expect(again.data.runAgent.id).toMatch(/^run_/);
+  });
+
+  test("drafts in refusals count as those in answers", async () => {
+    const agentId = await publish(server, "three");
+    const save = `saveAgentDraft(input: {agentId: "${agentId}", definition: "x", expectedRevision: 1000}) { id }`;
+    const definition = "x".repeat(LIMITS.definitionBytes);
+    await server.data("mutation($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { id } }", {
+      input: { agentId, definition },
+    });
+    const saves = Array.from({ length: 29 }, (_, index) => `a${index}: ${save}`).join(" ");
+    const { data, errors } = await server.graphql(
+      `mutation($input: RunAgentInput!) { ${saves} runAgent(input: $input) { id input output } }`,
+      { input: { agentId: await publish(server, "echo"), input: large, wait: 30 } },
+    );
+    expect(errors!.map(({ extensions }) => extensions.code)).toEqual([
+      ...Array.from({ length: 29 }, () => "CONFLICT"),
+      "QUERY_TOO_COMPLEX",
+    ]);
+    expect(data.runAgent.id).toMatch(/^run_/);
   });
 });
 

@@ -143,8 +143,9 @@ test("behind 6,000 statements of one organization's six queries another's query 
     "update runs set status = 'cancelled', finished_at = created_at, wake_at = null where status = 'pending'",
   );
   await client.end();
-  const steps = Array.from({ length: 10 }, (_, index) => `s${index}: steps(first: 1, after: ${index}) { name }`);
-  const many = `{ runs(first: 100) { nodes { ${steps.join(" ")} } } }`;
+  // A statement each: what a run asked for is read run by run.
+  const asked = Array.from({ length: 10 }, (_, index) => `a${index}: approvals(first: 1) { nodes { id } }`);
+  const many = `{ runs(first: 100) { nodes { ${asked.join(" ")} } } }`;
   let answered = 0;
   const first = Promise.withResolvers<void>();
   const all = Array.from({ length: 6 }, async () => {
@@ -154,10 +155,12 @@ test("behind 6,000 statements of one organization's six queries another's query 
   });
   // The others' are all waiting by then.
   await first.promise;
-  const { runs } = await server.data("{ runs(first: 1) { nodes { steps { name } } } }", {}, neighbour.apiKey);
+  const { runs } = await server.data(
+    "{ runs(first: 1) { nodes { approvals { nodes { id } } } } }",
+    {},
+    neighbour.apiKey,
+  );
   expect(runs.nodes).toHaveLength(1);
   expect(answered).toBeLessThanOrEqual(2);
-  const t = performance.now();
   await Promise.all(all);
-  process.stderr.write(`REST ${answered} ${Math.round(performance.now() - t)}\n`);
 }, 60_000);

@@ -1,4 +1,4 @@
-/** Drafts, versions, going back to an old one, and what differs between them, over the wire. */
+/** Publishing, versions, going back to an old one, and what differs between them, over the wire. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
 
@@ -22,7 +22,7 @@ ${title && `  title: ${title}\n`}do:
         n: ${value}
 `;
 
-const AGENT = "id name handle status version definition draft versions { nodes { version definition } }";
+const AGENT = "id name handle status version definition draft { definition } versions { nodes { version definition } }";
 const save = (definition: string, more: object = {}) =>
   server.graphql(`mutation($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { ${AGENT} } }`, {
     input: { projectId: server.world.projectId, definition, ...more },
@@ -38,160 +38,14 @@ const publish = async (definition: string): Promise<Data> =>
       input: { projectId: server.world.projectId, definition },
     })
   ).publishAgent;
-const publishDraft = (agentId: string) =>
-  server.graphql(`mutation($input: PublishDraftInput!) { publishDraft(input: $input) { ${AGENT} } }`, {
-    input: { agentId },
-  });
-const publishVersion = (agentId: string, version: string) =>
-  server.graphql(`mutation($input: PublishVersionInput!) { publishVersion(input: $input) { ${AGENT} } }`, {
+const publishAgentVersion = (agentId: string, version: string) =>
+  server.graphql(`mutation($input: PublishAgentVersionInput!) { publishAgentVersion(input: $input) { ${AGENT} } }`, {
     input: { agentId, version },
   });
-const read = async (id: string): Promise<Data> =>
-  (await server.data(`query($id: ID!) { agent(id: $id) { ${AGENT} } }`, { id })).agent;
 const setStatus = (agentId: string, status: string) =>
   server.data(`mutation { setAgentStatus(input: {agentId: "${agentId}", status: ${status}}) { status } }`);
 
-describe("a draft", () => {
-  test("makes an agent that is shown by it, is listed, cannot be run, and is published", async () => {
-    const name = newName();
-    const text = textOf(name, "0.1.0", 1, "Order intake");
-    const agent = await saved(text);
-    expect(agent).toEqual({
-      id: expect.stringMatching(/^agent_/),
-      name: "Order intake",
-      handle: name,
-      status: "draft",
-      version: "0.1.0",
-      definition: null,
-      draft: text,
-      versions: { nodes: [] },
-    });
-    const { agents } = await server.data("{ agents { id name status version draft } }");
-    expect(agents).toContainEqual({
-      id: agent.id,
-      name: "Order intake",
-      status: "draft",
-      version: "0.1.0",
-      draft: text,
-    });
-    const { errors } = await server.graphql(`mutation { runAgent(input: {agentId: "${agent.id}"}) { id } }`);
-    expect(errors![0]!.extensions.code).toBe("CONFLICT");
-    const next = await saved(textOf(name, "0.2.0", 2), { agentId: agent.id });
-    expect(next).toMatchObject({ id: agent.id, name, version: "0.2.0", draft: textOf(name, "0.2.0", 2) });
-    const { data } = await publishDraft(agent.id);
-    expect(data.publishDraft).toEqual({
-      ...next,
-      status: "active",
-      definition: next.draft,
-      draft: null,
-      versions: { nodes: [{ version: "0.2.0", definition: next.draft }] },
-    });
-    const { runAgent } = await server.data(
-      `mutation { runAgent(input: {agentId: "${agent.id}", wait: 10}) { output version } }`,
-    );
-    expect(runAgent).toEqual({ output: { n: 2 }, version: "0.2.0" });
-  });
-
-  test("of a published agent changes nothing of what is published", async () => {
-    const name = newName();
-    const first = await publish(textOf(name, "1.0.0", 1, "Before"));
-    const text = textOf(name, "2.0.0", 2, "After");
-    expect(await saved(text)).toEqual({ ...first, draft: text });
-    expect(await read(first.id)).toEqual({ ...first, draft: text });
-    const { data } = await publishDraft(first.id);
-    expect(data.publishDraft).toMatchObject({ name: "After", version: "2.0.0", draft: null, status: "active" });
-    expect(data.publishDraft.versions.nodes.map(({ version }: Data) => version)).toEqual(["2.0.0", "1.0.0"]);
-    expect((await publishDraft(first.id)).errors![0]!.extensions.code).toBe("CONFLICT");
-  });
-
-  test("is done with when its text is published, and kept when another is", async () => {
-    const name = newName();
-    const { id } = await publish(textOf(name, "1.0.0"));
-    const draft = textOf(name, "2.0.0", 2);
-    await saved(draft);
-    await publish(textOf(name, "1.1.0", 3));
-    expect((await read(id)).draft).toBe(draft);
-    await publish(draft);
-    expect(await read(id)).toMatchObject({ version: "2.0.0", draft: null });
-    // What is published already is no draft.
-    await saved(textOf(name, "3.0.0"));
-    expect((await saved(draft)).draft).toBeNull();
-  });
-
-  test("may be broken, and its problems are told when it is published; the draft stays", async () => {
-    const name = newName();
-    const text = textOf(name, "one").replace("set:", "sett:");
-    const agent = await saved(text);
-    expect(agent).toMatchObject({ status: "draft", version: "", draft: text });
-    const { errors } = await publishDraft(agent.id);
-    expect(errors![0]!.extensions).toMatchObject({
-      code: "BAD_USER_INPUT",
-      fields: expect.arrayContaining([
-        expect.objectContaining({ path: "input.definition/document/version", code: "definition" }),
-      ]),
-    });
-    expect(await read(agent.id)).toEqual(agent);
-  });
-
-  test.each([
-    ["nothing", "", "input.definition"],
-    ["what is no YAML", "document: {name: a\n]", "input.definition"],
-    ["no name", "document: {namespace: test}", "input.definition/document/name"],
-    ["a name that is none", "document: {namespace: test, name: A B}", "input.definition/document/name"],
-    ["another namespace", "document: {namespace: other, name: a}", "input.definition/document/namespace"],
-    ["a NUL", `${textOf("a", "1.0.0")}\u0000`, "input.definition"],
-    ["half a megabyte", `${textOf("a", "1.0.0")}# ${"x".repeat(500_000)}`, "input.definition"],
-  ])("with %s is refused and leaves nothing", async (_, text, path) => {
-    const before = (await server.data("{ agents { id } }")).agents.length;
-    const { errors } = await save(text);
-    expect(errors![0]!.extensions).toMatchObject({ code: "BAD_USER_INPUT", fields: [{ path }] });
-    expect((await server.data("{ agents { id } }")).agents).toHaveLength(before);
-  });
-
-  test("for an agent must have its name and its project", async () => {
-    const { id } = await publish(textOf(newName(), "1.0.0"));
-    const other = textOf(newName(), "1.0.0");
-    expect((await save(other, { agentId: id })).errors![0]!.extensions).toMatchObject({
-      code: "BAD_USER_INPUT",
-      fields: [{ path: "input.definition/document/name", code: "definition" }],
-    });
-    const { createProject } = await server.data(
-      'mutation { createProject(input: {handle: "elsewhere", name: "Elsewhere"}) { id } }',
-    );
-    const moved = other.replace("namespace: test", "namespace: elsewhere");
-    expect((await save(moved, { agentId: id, projectId: createProject.id })).errors![0]!.extensions).toMatchObject({
-      code: "BAD_USER_INPUT",
-      fields: [{ path: "input.projectId", code: "differs" }],
-    });
-    expect((await read(id)).draft).toBeNull();
-  });
-
-  test("of an archived agent is refused, with what to do", async () => {
-    const [never, once] = [newName(), newName()];
-    const [draft, published] = [await saved(textOf(never, "1.0.0")), await publish(textOf(once, "1.0.0"))];
-    for (const [agent, name, status] of [
-      [draft, never, "draft"],
-      [published, once, "active"],
-    ] as const) {
-      await setStatus(agent.id, "archived");
-      const { errors } = await save(textOf(name, "2.0.0"));
-      expect(errors![0]).toMatchObject({
-        message: `the agent ${name} is archived: set its status to ${status} first`,
-        extensions: { code: "CONFLICT" },
-      });
-      await setStatus(agent.id, status);
-      expect((await saved(textOf(name, "2.0.0"))).version).toBe(agent === draft ? "2.0.0" : "1.0.0");
-    }
-  });
-
-  test("of ten that are saved at once one agent is made", async () => {
-    const name = newName();
-    const made = await Promise.all(Array.from({ length: 10 }, (_, value) => saved(textOf(name, "1.0.0", value))));
-    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
-  });
-});
-
-describe("publishVersion", () => {
+describe("publishAgentVersion", () => {
   test("goes back to an old version, with its name, and keeps status, draft and versions", async () => {
     const name = newName();
     const { id } = await publish(textOf(name, "1.0.0", 1, "Old"));
@@ -199,14 +53,14 @@ describe("publishVersion", () => {
     const draft = textOf(name, "3.0.0", 3);
     await saved(draft);
     await setStatus(id, "paused");
-    const { data } = await publishVersion(id, "1.0.0");
-    expect(data.publishVersion).toEqual({
+    const { data } = await publishAgentVersion(id, "1.0.0");
+    expect(data.publishAgentVersion).toEqual({
       ...second,
       name: "Old",
       status: "paused",
       version: "1.0.0",
       definition: textOf(name, "1.0.0", 1, "Old"),
-      draft,
+      draft: { definition: draft },
     });
     await setStatus(id, "active");
     const { runAgent } = await server.data(`mutation { runAgent(input: {agentId: "${id}", wait: 10}) { output } }`);
@@ -216,13 +70,194 @@ describe("publishVersion", () => {
   test("refuses what is no version, and an archived agent", async () => {
     const { id } = await publish(textOf(newName(), "1.0.0"));
     for (const version of ["9.9.9", "", "\u0000", "1.0.0 ", "x".repeat(10_000)]) {
-      expect((await publishVersion(id, version)).errors).toEqual([
-        expect.objectContaining({ message: "Version not found", extensions: { code: "NOT_FOUND" } }),
+      expect((await publishAgentVersion(id, version)).errors).toEqual([
+        expect.objectContaining({
+          message: "Version not found: the newest are 1.0.0",
+          extensions: { code: "NOT_FOUND" },
+        }),
       ]);
     }
     await setStatus(id, "archived");
-    expect((await publishVersion(id, "1.0.0")).errors![0]!.extensions.code).toBe("CONFLICT");
+    expect((await publishAgentVersion(id, "1.0.0")).errors![0]!.extensions.code).toBe("CONFLICT");
   });
+});
+
+describe("a version", () => {
+  const VERSION = "id version definition inputFields { name } createdAt createdBy { kind } agent { id handle }";
+  const form = "input: {schema: {document: {type: object, properties: {order: {type: string}}}}}\n";
+
+  test("is found by its id, its agent, its text and its runs, as the same object", async () => {
+    const name = newName();
+    const { id } = await publish(textOf(name, "1.0.0") + form);
+    await publish(textOf(name, "2.0.0"));
+    const { agent } = await server.data(
+      `query($id: ID!) { agent(id: $id) { versions { nodes { ${VERSION} } } published: agentVersion { ${VERSION} }
+        first: agentVersion(version: "1.0.0") { ${VERSION} } none: agentVersion(version: "9.9.9") { id } bad: agentVersion(version: "\\u0000") { id } } }`,
+      { id },
+    );
+    expect(agent.versions.nodes).toEqual([agent.published, agent.first]);
+    expect(agent).toMatchObject({ none: null, bad: null });
+    expect(agent.first).toEqual({
+      id: expect.stringMatching(/^version_[0-7][0-9a-z]{25}$/),
+      version: "1.0.0",
+      definition: textOf(name, "1.0.0") + form,
+      inputFields: [{ name: "order" }],
+      createdAt: expect.any(String),
+      createdBy: { kind: "key" },
+      agent: { id, handle: name },
+    });
+    const { node } = await server.data(
+      `query($id: ID!) { node(id: $id) { __typename ... on AgentVersion { ${VERSION} } } }`,
+      {
+        id: agent.first.id,
+      },
+    );
+    expect(node).toEqual({ __typename: "AgentVersion", ...agent.first });
+    const { runAgent } = await server.data(
+      `mutation { runAgent(input: {agentId: "${id}", version: "1.0.0", input: {order: "a"}}) { id } }`,
+    );
+    const { run } = await server.data(`query($id: ID!) { run(id: $id) { agentVersion { ${VERSION} } } }`, {
+      id: runAgent.id,
+    });
+    expect(run.agentVersion).toEqual(agent.first);
+  });
+
+  test("of an agent that was never published there is none", async () => {
+    const definition = textOf(newName(), "1.0.0");
+    const { saveAgentDraft } = await server.data(
+      "mutation($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { agentVersion { id } } }",
+      { input: { definition } },
+    );
+    expect(saveAgentDraft).toEqual({ agentVersion: null });
+  });
+
+  test("that is not found is answered with the newest three", async () => {
+    const name = newName();
+    const { id } = await publish(textOf(name, "0.1.0"));
+    for (const version of ["1.0.0", "2.0.0", "1.5.0"]) await publish(textOf(name, version));
+    const message = "Version not found: the newest are 1.5.0, 2.0.0, 1.0.0";
+    const answers = [
+      await server.graphql(`mutation { runAgent(input: {agentId: "${id}", version: "3.0.0"}) { id } }`),
+      await publishAgentVersion(id, "3.0.0"),
+      await server.graphql(`{ agentDiff(agentId: "${id}", from: "3.0.0") }`),
+      await server.graphql(`{ agentDiff(agentId: "${id}", to: "3.0.0") }`),
+    ];
+    const { runAgent } = await server.data(`mutation { runAgent(input: {agentId: "${id}", wait: 10}) { id } }`);
+    answers.push(
+      await server.graphql(
+        `mutation { retryRun(input: {runId: "${runAgent.id}", fromStep: 1, version: "3.0.0"}) { id } }`,
+      ),
+    );
+    for (const { errors } of answers) expect(errors).toMatchObject([{ message, extensions: { code: "NOT_FOUND" } }]);
+  });
+});
+
+describe("publishAgent", () => {
+  const publishAgent = (definition: string, projectId?: string) =>
+    server.graphql(
+      "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id version project { id handle } } }",
+      { input: { definition, ...(projectId && { projectId }) } },
+    );
+  const NAMESPACE = "input.definition/document/namespace";
+
+  test("goes without a project into the one that the namespace names, and again with it", async () => {
+    const text = textOf(newName(), "1.0.0");
+    const { data, errors } = await publishAgent(text);
+    expect(errors).toBeUndefined();
+    expect(data.publishAgent).toMatchObject({ version: "1.0.0", project: { id: server.world.projectId } });
+    expect((await publishAgent(text, server.world.projectId)).data).toEqual(data);
+  });
+
+  test("into another project than the namespace's is refused, with how to see the projects", async () => {
+    const text = textOf(newName(), "1.0.0").replace("namespace: test", "namespace: other-one");
+    for (const projectId of [server.world.projectId, undefined]) {
+      const { errors } = await publishAgent(text, projectId);
+      expect(errors).toHaveLength(1);
+      expect(errors![0]!.message).toContain("`{ projects { nodes { id handle } } }`");
+      expect(errors![0]!.message).toContain("other-one");
+      expect(errors![0]!.extensions).toMatchObject({
+        code: "BAD_USER_INPUT",
+        reason: "invalid_definition",
+        fields: [{ path: NAMESPACE, code: "invalid", line: 3, column: 14 }],
+      });
+    }
+  });
+
+  test("does not find another organization's project by its namespace", async () => {
+    const other = await server.organization("elsewhere");
+    const made = await server.data(
+      'mutation { createProject(input: {handle: "theirs", name: "Theirs"}) { id } }',
+      {},
+      other.apiKey,
+    );
+    const text = textOf(newName(), "1.0.0").replace("namespace: test", "namespace: theirs");
+    const { errors } = await publishAgent(text);
+    expect(errors![0]!.message).toContain("there is no project with the handle theirs");
+    expect(JSON.stringify(errors)).not.toContain(made.createProject.id);
+  });
+});
+
+describe("validateDefinition", () => {
+  const check = async (definition: string, projectId?: string, token?: string): Promise<Data> =>
+    (
+      await server.data(
+        "query($definition: String!, $projectId: ID) { validateDefinition(definition: $definition, projectId: $projectId) { valid problems { severity path line column message } } }",
+        { definition, projectId },
+        token,
+      )
+    ).validateDefinition;
+
+  test("is a query that agents:read is enough for", async () => {
+    const token = await server.key(["agents:read"]);
+    expect(await check(textOf("any", "1.0.0"), undefined, token)).toEqual({ valid: true, problems: [] });
+  });
+
+  test("holds the namespace to the project only when one is given", async () => {
+    const text = textOf("any", "1.0.0").replace("namespace: test", "namespace: other-one");
+    expect(await check(text)).toEqual({ valid: true, problems: [] });
+    expect(await check(textOf("any", "1.0.0"), server.world.projectId)).toEqual({ valid: true, problems: [] });
+    const { valid, problems } = await check(text, server.world.projectId);
+    expect(valid).toBe(false);
+    expect(problems).toEqual([
+      {
+        severity: "error",
+        path: "/document/namespace",
+        line: 3,
+        column: 14,
+        message: expect.stringContaining("other-one"),
+      },
+    ]);
+  });
+
+  test("a name that the form does not have is an error, and an assignment as a condition a warning", async () => {
+    const name = newName();
+    const text = (task: string): string =>
+      `document: {dsl: 1.0.3, namespace: test, name: ${name}, version: 1.0.0}\ninput: {schema: {document: {type: object, properties: {orderId: {type: string}}}}}\ndo:\n  - send: ${task}\n`;
+    const call = "{call: http, with: {method: delete, endpoint: 'https://example.com/orders/{orderID}'}}";
+    const message = '{orderID} is not known here; did you mean "orderId"?';
+    const problem = { severity: "error", path: "/do/0/send/with/endpoint", line: 4, column: 57, message };
+    expect(await check(text(call))).toEqual({ valid: false, problems: [problem] });
+    await expect(publish(text(call))).rejects.toThrow("{orderID} is not known here");
+    const assigns = "{if: .orderId = 1, wait: PT1S}";
+    expect(await check(text(assigns))).toMatchObject({
+      valid: true,
+      problems: [{ severity: "warning", path: "/do/0/send/if", line: 4 }],
+    });
+    expect(await publish(text(assigns))).toMatchObject({ id: expect.stringMatching(/^agent_/) });
+    const both = await check(text(`{if: .orderId = 1, ${call.slice(1)}`));
+    expect(both.valid).toBe(false);
+    expect(both.problems.map(({ severity }: Data) => severity)).toEqual(["error", "warning"]);
+  });
+
+  test.each(["", "1", "[]", "document:", "document: {namespace: 1}", "document: {namespace: [test]}"])(
+    "of %j with a project tells what is wrong with the text",
+    async (text) => {
+      const { valid, problems } = await check(text, server.world.projectId);
+      expect(valid).toBe(false);
+      expect(problems.length).toBeGreaterThan(0);
+      expect(JSON.stringify(problems)).not.toContain("the project's handle");
+    },
+  );
 });
 
 describe("agentDiff", () => {

@@ -63,12 +63,99 @@ test("of a run that failed with its output: every step is kept", async () => {
   expect(again.steps).toEqual(first.steps);
 });
 
-test("of a run that completed: from its first step", async () => {
-  const first = await failedRun("  - one: {set: {a: 1}}\n  - two: {set: {a: 2}}");
+test("of a run that completed only from a step that is named, by its number or its task", async () => {
+  const first = await failedRun("  - one: {set: {a: 1}}\n  - two: {set: {a: 2}}\n  - 'die Dritte': {set: {a: 3}}");
   await server.clock.advance(1_000);
-  const again = await retried({ runId: first.id });
-  expect(stepsOf(again)).toEqual(stepsOf(first));
-  expect(step(again, "one").finishedAt).not.toBe(step(first, "one").finishedAt);
+  for (const input of [{}, { fromStep: null, fromTask: null }, { version: "1.0.0" }])
+    expect((await retry({ runId: first.id, ...input })).errors![0]).toMatchObject({
+      message: expect.stringMatching(/fromStep or fromTask/),
+      extensions: { code: "CONFLICT", reason: "wrong_state" },
+    });
+  for (const [from, kept] of [
+    [{ fromStep: 1 }, 0],
+    [{ fromTask: "two" }, 1],
+    [{ fromTask: "die Dritte" }, 2],
+  ] as const) {
+    const again = await retried({ runId: first.id, ...from });
+    expect(stepsOf(again)).toEqual(stepsOf(first));
+    const same = again.steps.filter(({ finishedAt }: Data, at: number) => finishedAt === first.steps[at].finishedAt);
+    expect(same).toHaveLength(kept);
+  }
+});
+
+test("a task's name must name one step: of several the numbers are told, and a number beside it is refused", async () => {
+  const first = await failedRun(
+    "  - loop: {for: {in: '${ [1, 2, 3] }'}, do: [{again: {set: {a: 1}}}]}\n  - last: {set: {b: 1}}",
+  );
+  const numbers = first.steps.filter(({ name }: Data) => name === "again").map(({ number }: Data) => number);
+  expect(numbers).toHaveLength(3);
+  const refusal = async (input: object) => (await retry({ runId: first.id, ...input })).errors![0];
+  expect(await refusal({ fromTask: "again" })).toMatchObject({
+    message: expect.stringContaining(`(${numbers.join(", ")})`),
+    extensions: { code: "BAD_USER_INPUT", fields: [{ path: "input.fromTask", code: "repeated" }] },
+  });
+  for (const fromTask of ["nobody", "", "again#1", "x".repeat(1_000)])
+    expect(await refusal({ fromTask })).toMatchObject({
+      extensions: { code: "BAD_USER_INPUT", fields: [{ path: "input.fromTask", code: "unknown" }] },
+    });
+  expect(await refusal({ fromTask: "last", fromStep: 1 })).toMatchObject({
+    extensions: { code: "BAD_USER_INPUT", fields: [{ path: "input.fromTask" }] },
+  });
+});
+
+test("the approvals that it keeps are its own, with who decided and what", async () => {
+  const ask = (name: string): string =>
+    `  - ${name}: {call: 'approval:1.0.0@default', with: {question: "${name}?", context: {of: ${name}}, onReject: continue, form: {type: object, properties: {why: {type: string}}}}}\n`;
+  const again = `  - loop: {for: {in: '\${ [1, 2] }'}, do: [${ask("each").trim().slice(2).replace(/^/, "{")}}]}\n`;
+  const first = await failedRun(`${ask("one")}${again}  - ${broken("last")}\n`);
+  const decisions: object[] = [
+    { comment: "fine", answer: { why: "because" } },
+    { answer: { why: "first" } },
+    { comment: "second" },
+  ];
+  for (const more of decisions) {
+    const { approvals } = await until(server, first.id, "paused");
+    expect(approvals.nodes[0].status).toBe("open");
+    await decide(server, first.id, "approve", more);
+  }
+  expect((await until(server, first.id, ...ENDED)).status).toBe("failed");
+  const SHOWN = `query($id: ID!) { run(id: $id) { approvals { nodes { id status question context comment answer form stepNumber
+    createdAt decidedAt decidedBy { kind id name } run { id } agent { id } } } } }`;
+  const approvalsOf = async (id: string): Promise<Data[]> =>
+    (await server.data(SHOWN, { id })).run.approvals.nodes as Data[];
+  const old = await approvalsOf(first.id);
+  expect(old.map(({ comment }) => comment)).toEqual(["second", null, "fine"]);
+  await server.clock.advance(1_000);
+  const run = await retried({ runId: first.id });
+  const kept = await approvalsOf(run.id);
+  const own = { id: null, run: null };
+  expect(kept.map((one) => ({ ...one, ...own }))).toEqual(old.map((one) => ({ ...one, ...own })));
+  expect(kept.every((one) => one.run.id === run.id)).toBe(true);
+  expect(kept.map(({ id }) => id)).not.toEqual(expect.arrayContaining([old[0]!.id]));
+  // From the second question on: the first decision is kept, the others are asked again.
+  const { data } = await retry({ runId: run.id, fromStep: kept[1]!.stepNumber });
+  const asking = await until(server, data.retryRun.id, "paused");
+  expect(asking.approvals.nodes.map(({ status, question }: Data) => [status, question])).toEqual([
+    ["open", "each?"],
+    ["approved", "one?"],
+  ]);
+  // The old runs' are as they were.
+  expect(await approvalsOf(first.id)).toEqual(old);
+});
+
+test("an approval that has expired is kept as its own, too", async () => {
+  const ask = "{late: {call: 'approval:1.0.0@default', with: {question: Late?, timeout: PT1H}}}";
+  const first = await failedRun(`  - try: {try: [${ask}], catch: {}}\n  - ${broken("last")}\n`);
+  await server.clock.advance(3_600_000);
+  expect((await until(server, first.id, ...ENDED)).status).toBe("failed");
+  const run = await retried({ runId: first.id });
+  const { run: shown } = await server.data(
+    "query($id: ID!) { run(id: $id) { approvals { nodes { id status } } steps { name approval { id run { id } } } } }",
+    { id: run.id },
+  );
+  const [kept] = shown.approvals.nodes;
+  expect(shown.approvals.nodes).toEqual([{ id: kept.id, status: "expired" }]);
+  expect(step(shown, "late").approval).toEqual({ id: kept.id, run: { id: run.id } });
 });
 
 /** The call of the first run may be left before it is sent. */

@@ -122,8 +122,9 @@ describe("of runs that repeat others", () => {
   ])("%s with the same key fifty times at once is one run", async (_, mutation) => {
     const agent = await agentOf(server, "do: [{a: {set: {a: 1}}}]");
     const { id: runId } = await ran(server, agent, { a: 1 });
+    const from = mutation === RETRY ? { fromTask: "a" } : {};
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => again(mutation, { runId, idempotencyKey: "fifty" })),
+      Array.from({ length: 50 }, () => again(mutation, { runId, idempotencyKey: "fifty", ...from })),
     );
     const ids = new Set(answers.map(idIn));
     expect(ids.size).toBe(1);
@@ -141,13 +142,16 @@ describe("of runs that repeat others", () => {
     for (const [mutation, input] of [
       [RETRY, { runId: second.id, fromStep: 2 }],
       [RETRY, { runId: first.id, fromStep: 1 }],
-      [RETRY, { runId: first.id }],
+      [RETRY, { runId: first.id, fromTask: "b" }],
       [RETRY, { runId: first.id, fromStep: 2, version: "1.0.0" }],
       [RERUN, { runId: first.id }],
     ] as const) {
       expect(codeOf(await again(mutation, { ...input, idempotencyKey }))).toBe("CONFLICT");
     }
     expect(codeOf(await run(idempotencyKey, {}, agent))).toBe("CONFLICT");
+    idIn(await again(RETRY, { runId: first.id, fromTask: "a", idempotencyKey: "body with a task" }));
+    const other = await again(RETRY, { runId: first.id, fromTask: "b", idempotencyKey: "body with a task" });
+    expect(codeOf(other)).toBe("CONFLICT");
     idIn(await again(RERUN, { runId: first.id, idempotencyKey: "body of a rerun" }));
     expect(codeOf(await again(RERUN, { runId: second.id, idempotencyKey: "body of a rerun" }))).toBe("CONFLICT");
   });
@@ -156,14 +160,14 @@ describe("of runs that repeat others", () => {
     const agent = await agentOf(server, "do: [{a: {set: {a: 1}}}]");
     const { id: runId } = await ran(server, agent, { a: 1 });
     const rerun = idIn(await again(RERUN, { runId, idempotencyKey: "rerun" }));
-    const retried = idIn(await again(RETRY, { runId, idempotencyKey: "retry" }));
+    const retried = idIn(await again(RETRY, { runId, fromStep: 1, idempotencyKey: "retry" }));
     expect(codeOf(await again(RETRY, { runId, fromStep: 9, idempotencyKey: "free" }))).toBe("BAD_USER_INPUT");
-    idIn(await again(RETRY, { runId, idempotencyKey: "free" }));
+    idIn(await again(RETRY, { runId, fromStep: 1, idempotencyKey: "free" }));
     await server.data("mutation($input: SetAgentStatusInput!) { setAgentStatus(input: $input) { id } }", {
       input: { agentId: agent, status: "archived" },
     });
     expect(idIn(await again(RERUN, { runId, idempotencyKey: "rerun" }))).toBe(rerun);
-    expect(idIn(await again(RETRY, { runId, idempotencyKey: "retry" }))).toBe(retried);
+    expect(idIn(await again(RETRY, { runId, fromStep: 1, idempotencyKey: "retry" }))).toBe(retried);
     expect(codeOf(await again(RERUN, { runId, idempotencyKey: "unknown" }))).toBe("CONFLICT");
   });
 

@@ -113,13 +113,18 @@ test("what is nobody's error ends the run after five tries with type internal, a
     "update steps set state = '7', output = null, status = 'running' where name = 'pause' and run_id = $1",
     [uuidOf(id)],
   );
+  const epochOf = async (): Promise<number> =>
+    (await client.query("select epoch from runs where id = $1", [uuidOf(id)])).rows[0].epoch;
+  const before = await epochOf();
   await client.query(
     "update runs set state = '{\"deadline\": {}, \"input\": 3}', version = '9.9.9', wake_at = now(), wake_seq = wake_seq + 1 where id = $1",
     [uuidOf(id)],
   );
-  await client.end();
   const run = await until(server, id, "failed");
   expect(kindOf(run)).toBe("internal");
+  // Each try claims the run, and so does its end, which fences it once more.
+  expect((await epochOf()) - before).toBe(LIMITS.internalTries + 2);
+  await client.end();
   expect(stepsOf(run)).toEqual(["pause cancelled", "ask cancelled"]);
   expect(run.approvals.nodes[0].status).toBe("withdrawn");
   expect(linesOf(id)).toHaveLength(1);

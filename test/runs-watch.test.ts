@@ -1,6 +1,6 @@
 /** What subscribers see: every state in order, the last one always, nothing twice, and nothing that the table forbids. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RUN_TRANSITIONS } from "../server/src/runs/states.ts";
+import { RUN_TRANSITIONS } from "../server/src/execution/states.ts";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { agentOf, CANCEL, decide, ENDED, readRun } from "./runs.ts";

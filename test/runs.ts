@@ -17,7 +17,7 @@ export async function agentOf(server: Server, body: string, name = `agent-${++na
 }
 
 /** Everything that the API shows of a run. */
-export const RUN = `id status version input output error { type status title detail instance step } createdAt startedAt
+export const RUN = `id status version input output error { type status title detail instance stepNumber } createdAt startedAt
   finishedAt cancelledAt currentStep progress revision steps { number name kind status duration startedAt finishedAt input
   output error { type status detail } attempts { number status error { type status detail } startedAt finishedAt } }
   approvals { nodes { id status question context form } }`;

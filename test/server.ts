@@ -6,17 +6,23 @@ import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { startApp, type App } from "../server/src/app.ts";
 import { createApiKey } from "../server/src/auth/create-api-key.ts";
+import { ALL_SCOPES } from "../server/src/auth/scopes.ts";
+import { setPlan } from "../server/src/auth/organizations.ts";
 import { createOrganization } from "../server/src/auth/create-organization.ts";
 import { ownerCaller } from "../server/src/auth/caller.ts";
-import { createProject } from "../server/src/auth/projects.ts";
-import { createUser } from "../server/src/auth/users.ts";
+import { createProject } from "../server/src/projects/projects.ts";
+import type { Scope } from "../server/src/auth/scopes.ts";
+import { createUser, findUser } from "../server/src/auth/users.ts";
 import { readConfig } from "../server/src/config.ts";
+import type { Engine, EngineOptions } from "../server/src/engine/engine.ts";
+import { LeaseEngine } from "../server/src/engine/leases.testsuite.ts";
 import type { Clock } from "../server/src/lib/clock.ts";
 import { OperatorError } from "../server/src/lib/errors.ts";
-import { decodeId, encodeId } from "../server/src/lib/ids.ts";
+import { decodeId, encodeId, type OrganizationId, type UserId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { createLog } from "../server/src/lib/log.ts";
-import type { Role } from "../server/src/storage/schema.ts";
+import type { Database } from "../server/src/storage/database.ts";
+import type { Plan, Role } from "../server/src/storage/schema.ts";
 import { startMeter, type Meter } from "./meter.ts";
 
 export type Command =
@@ -31,6 +37,12 @@ export type Command =
   | { command: "organization"; name: string }
   /** Another member of an organization (its public id). */
   | { command: "member"; organizationId: string; email: string; role: Role }
+  /** Another API key of an organization (its public id), with these scopes alone: the API makes none such yet. */
+  | { command: "key"; organizationId: string; scopes: Scope[] }
+  /** Sets an organization's (its public id's) plan in the database, as `autograph org set-plan` does. */
+  | { command: "plan"; organizationId: string; plan: Plan; perMinute?: number }
+  /** The same session's access token as the web UI gets it. */
+  | { command: "uiToken"; token: string }
   /** What the process spent and holds (`Figures`); `collected`: without garbage. The first one starts the meter. */
   | { command: "measure"; collected: boolean }
   /** What a fixed piece of work costs in it now. */
@@ -105,7 +117,7 @@ async function makeOrganization({ auth }: App["handles"], name: string): Promise
     owner: { email, name, password: PASSWORD },
   });
   const caller = ownerCaller(organization.id, owner);
-  const { secret } = await createApiKey(auth, caller, { name: "test" });
+  const { secret } = await createApiKey(auth, caller, { name: "test", scopes: ALL_SCOPES });
   const project = await createProject(auth, caller, { handle: "test", name: "Test" });
   return {
     organizationId: encodeId("organization", organization.id),
@@ -120,8 +132,51 @@ async function addMember(
   { auth }: App["handles"],
   { organizationId, email, role }: { organizationId: string; email: string; role: Role },
 ): Promise<{ email: string; password: string }> {
-  await createUser(auth, decodeId("organization", organizationId)!, { email, name: role, password: PASSWORD, role });
+  const id = decodeId("organization", organizationId)!;
+  const known = await findUser(auth, email);
+  if (known) await join(auth.database, id, known.id, role, auth.clock.now());
+  else await createUser(auth, id, { email, name: role, password: PASSWORD, role });
   return { email, password: PASSWORD };
+}
+
+const join = (
+  database: Database,
+  organizationId: OrganizationId,
+  userId: UserId,
+  role: Role,
+  now: number,
+): Promise<unknown> =>
+  database.query("insert into members (organization_id, user_id, role, created_at) values ($1, $2, $3, $4)", [
+    organizationId,
+    userId,
+    role,
+    new Date(now),
+  ]);
+
+async function addKey(
+  { auth }: App["handles"],
+  { organizationId, scopes }: { organizationId: string; scopes: Scope[] },
+): Promise<string> {
+  const id = decodeId("organization", organizationId)!;
+  const [owner] = await auth.database.query(
+    "select user_id from members where organization_id = $1 and role = 'owner'",
+    [id],
+    id,
+  );
+  const caller = ownerCaller(id, { id: owner!["user_id"], name: "owner" });
+  const { key, secret } = await createApiKey(auth, caller, { name: scopes.join(" ") || "none", scopes: ALL_SCOPES });
+  const narrow = "update api_keys set scopes = $3 where organization_id = $1 and id = $2";
+  await auth.database.query(narrow, [id, key.id, scopes], id);
+  return secret;
+}
+
+const changePlan = ({ auth }: App["handles"], { organizationId, plan, perMinute }: Command & { command: "plan" }) =>
+  setPlan(auth, decodeId("organization", organizationId)!, { plan, requestsPerMinute: perMinute });
+
+async function uiTokenOf({ auth }: App["handles"], token: string): Promise<string> {
+  const claims = await auth.accessTokens.verify(token);
+  if (typeof claims !== "object") throw new Error("the access token is not valid any longer");
+  return (await auth.accessTokens.issue({ ...claims, client: "ui" })).token;
 }
 
 /** With `HANGS` in its settings, JSON with one of these words makes this process stand still: in code, or in a call of the system. */
@@ -138,6 +193,8 @@ function standStill(): never {
   for (;;);
 }
 
+const openLeases = (options: EngineOptions): Engine => new LeaseEngine(options);
+
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { offset: { type: "string", default: "0" } } });
   const stopped = new Promise((resolve) => process.once("SIGTERM", resolve));
@@ -150,7 +207,16 @@ async function main(): Promise<void> {
   const space = process.env["REAL_SPACE"] ? { everyMs: 100 } : { readFreeBytes, everyMs: 100, ballastBytes: 0 };
   const standstillSeconds = Number(process.env["STANDSTILL_SECONDS"] ?? LIMITS.standstillSeconds);
   if (process.env["HANGS"]) hangOn();
-  await using app = await startApp({ config, clock, log, random: Math.random, space, standstillSeconds });
+  const openEngine = process.env["TEST_ENGINE"] === "leases" ? openLeases : undefined;
+  await using app = await startApp({
+    ...(openEngine && { openEngine }),
+    config,
+    clock,
+    log,
+    random: Math.random,
+    space,
+    standstillSeconds,
+  });
 
   if (process.env["HANGS"]) {
     // Within an operation: a token that is looked at.
@@ -166,6 +232,9 @@ async function main(): Promise<void> {
     else if (command.command === "freeBytes") freeBytes = command.bytes;
     else if (command.command === "organization") return makeOrganization(app.handles, command.name);
     else if (command.command === "member") return addMember(app.handles, command);
+    else if (command.command === "key") return addKey(app.handles, command);
+    else if (command.command === "plan") return changePlan(app.handles, command);
+    else if (command.command === "uiToken") return uiTokenOf(app.handles, command.token);
     else if (command.command === "measure") {
       meter ??= startMeter();
       return command.collected ? meter.readCollected() : meter.read();

@@ -4,6 +4,7 @@ import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { makeApiKey } from "../server/src/auth/api-key.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
@@ -176,10 +177,19 @@ describe("the WebSocket", () => {
     }
   });
 
-  test("a bad credential closes with 4403, none leaves what needs none", async () => {
-    const bad = await rawSocket();
-    bad.send({ type: "connection_init", payload: { Authorization: "Bearer ag_live_nonsense" } });
-    expect(await bad.closed).toBe(4403);
+  test("a bad credential closes with 4401 and says why, none leaves what needs none", async () => {
+    for (const [credential, why] of [
+      ["Bearer ag_live_nonsense", /API key/],
+      [`Bearer ${makeApiKey()}`, /unknown, revoked or expired/],
+      ["Bearer a.b.c", /access token/],
+      [`Basic ${"ü".repeat(500)}`, /Bearer/],
+    ] as const) {
+      const bad = await rawSocket();
+      const reason = new Promise((resolve) => bad.socket.once("close", (_, text) => resolve(String(text))));
+      bad.send({ type: "connection_init", payload: { Authorization: credential } });
+      expect(await bad.closed).toBe(4401);
+      expect(await reason).toMatch(why);
+    }
     const none = await rawSocket();
     none.send({ type: "connection_init" });
     await none.next("connection_ack");
@@ -275,7 +285,9 @@ describe("the WebSocket", () => {
 
 describe("the end of a credential", () => {
   test("revoking a key ends its connections within 10 s: 4403 on WebSockets, a last error on SSE", async () => {
-    const { createApiKey: key } = await server.data('mutation { createApiKey(input: {name: "short"}) { id secret } }');
+    const { createApiKey: key } = await server.data(
+      'mutation { createApiKey(input: {name: "short", scopes: ["runs:read", "runs:start"]}) { id secret } }',
+    );
     const id = await start(server, agents.patient);
     const webSocket = await rawSocket({ authorization: `Bearer ${key.secret}` });
     webSocket.send({ type: "connection_init" });

@@ -29,32 +29,60 @@ const KINDS: Record<string, Kind[]> = {
   "query agent(id)": ["agent"],
   "query agentDiff(agentId)": ["agent"],
   "query agents(projectId)": ["project"],
-  "query agentsConnection(projectId)": ["project"],
+  "query validateDefinition(projectId)": ["project"],
+  "query agentsConnection(filter.projectId)": ["project"],
   "query run(id)": ["run"],
   "query runs(filter.projectId)": ["project"],
   "query runs(filter.agentId)": ["agent"],
   "query runs(filter.startedBy.id)": ["user", "apiKey", "run"],
+  "query runCount(filter.projectId)": ["project"],
+  "query runCount(filter.agentId)": ["agent"],
+  "query runCount(filter.startedBy.id)": ["user", "apiKey", "run"],
+  "query badges(projectId)": ["project"],
+  "Agent.runs(filter.projectId)": ["project"],
+  "Agent.runs(filter.agentId)": ["agent"],
+  "Agent.runs(filter.startedBy.id)": ["user", "apiKey", "run"],
   "query approval(id)": ["approval"],
   "query approvals(filter.projectId)": ["project"],
   "query approvals(filter.agentId)": ["agent"],
   "query approvals(filter.runId)": ["run"],
-  "query node(id)": ["organization", "user", "project", "agent", "run", "approval", "apiKey"],
+  "query node(id)": [
+    "organization",
+    "user",
+    "project",
+    "agent",
+    "agentVersion",
+    "run",
+    "approval",
+    "apiKey",
+    "secret",
+    "member",
+  ],
+  "query secrets(projectId)": ["project"],
+  "mutation setSecret(input.projectId)": ["project"],
+  "mutation deleteSecret(input.secretId)": ["secret"],
   "mutation refreshToken(input.organizationId)": ["organization"],
+  "mutation revokeInvitation(input.invitationId)": ["invitation"],
+  "mutation setMemberRole(input.memberId)": ["member"],
+  "mutation removeMember(input.memberId)": ["member"],
+  "mutation createApiKey(input.projectIds)": ["project"],
+  "mutation createApiKey(input.agentIds)": ["agent"],
   "mutation revokeApiKey(input.apiKeyId)": ["apiKey"],
   "mutation saveAgentDraft(input.projectId)": ["project"],
   "mutation saveAgentDraft(input.agentId)": ["agent"],
   "mutation publishAgent(input.projectId)": ["project"],
-  "mutation publishDraft(input.agentId)": ["agent"],
-  "mutation publishVersion(input.agentId)": ["agent"],
+  "mutation publishAgentDraft(input.agentId)": ["agent"],
+  "mutation publishAgentVersion(input.agentId)": ["agent"],
   "mutation setAgentStatus(input.agentId)": ["agent"],
   "mutation setAgentLimit(input.agentId)": ["agent"],
   "mutation runAgent(input.agentId)": ["agent"],
   "mutation rerunRun(input.runId)": ["run"],
   "mutation retryRun(input.runId)": ["run"],
   "mutation cancelRun(runId)": ["run"],
-  "mutation cancelRuns(input.filter.projectId)": ["project"],
-  "mutation cancelRuns(input.filter.agentId)": ["agent"],
-  "mutation cancelRuns(input.filter.startedBy.id)": ["user", "apiKey", "run"],
+  "mutation cancelRuns(input.runs.filter.projectId)": ["project"],
+  "mutation cancelRuns(input.runs.filter.agentId)": ["agent"],
+  "mutation cancelRuns(input.runs.filter.startedBy.id)": ["user", "apiKey", "run"],
+  "mutation cancelRuns(input.runs.runIds)": ["run"],
   "mutation decideApproval(input.approvalId)": ["approval"],
   "subscription runUpdated(runId)": ["run"],
   "subscription runEvents(runId)": ["run"],
@@ -62,12 +90,29 @@ const KINDS: Record<string, Kind[]> = {
   "subscription runsChanged(agentId)": ["agent"],
   "subscription approvalsChanged(projectId)": ["project"],
   "subscription approvalsChanged(agentId)": ["agent"],
+  "subscription agentsChanged(projectId)": ["project"],
+  "subscription badgesChanged(projectId)": ["project"],
 };
 /** Nothing is looked up by these: what started nothing here gives an empty list, whatever it is. */
-const EMPTY = new Set(["query runs(filter.startedBy.id)", "mutation cancelRuns(input.filter.startedBy.id)"]);
+const EMPTY = new Set([
+  "query runs(filter.startedBy.id)",
+  "query runCount(filter.startedBy.id)",
+  "Agent.runs(filter.startedBy.id)",
+  "mutation cancelRuns(input.runs.filter.startedBy.id)",
+]);
+
+/** How a type whose fields take ids is reached, from what is the caller's own. */
+const WAYS: Record<string, () => string> = { Agent: () => `agent(id: "${own}")` };
 
 type Operation = keyof typeof ROOTS;
-type Place = { name: string; operation: Operation; field: GraphQLField<unknown, unknown>; path: string[] };
+/** `way`: what leads to a field that is not one of the roots'. */
+type Place = {
+  name: string;
+  operation: Operation;
+  field: GraphQLField<unknown, unknown>;
+  path: string[];
+  way?: () => string;
+};
 
 /** Paths of all arguments of type ID, into input objects. */
 function idPaths(inputs: readonly (GraphQLArgument | GraphQLInputField)[]): string[][] {
@@ -78,7 +123,7 @@ function idPaths(inputs: readonly (GraphQLArgument | GraphQLInputField)[]): stri
   });
 }
 
-const places: Place[] = Object.entries(ROOTS).flatMap(([operation, type]) =>
+const roots: Place[] = Object.entries(ROOTS).flatMap(([operation, type]) =>
   Object.values(type.getFields()).flatMap((field) =>
     idPaths(field.args).map((path) => ({
       name: `${operation} ${field.name}(${path.join(".")})`,
@@ -89,33 +134,47 @@ const places: Place[] = Object.entries(ROOTS).flatMap(([operation, type]) =>
   ),
 );
 
-/** Fields of every type that take an id would be asked in vain from the roots. */
-const nested = Object.values(schema.getTypeMap()).flatMap((type) =>
+const nested: Place[] = Object.values(schema.getTypeMap()).flatMap((type) =>
   "getFields" in type &&
   !Object.values(ROOTS).includes(type as never) &&
   !isInputObjectType(type) &&
   !type.name.startsWith("__")
-    ? (Object.values(type.getFields()) as GraphQLField<unknown, unknown>[])
-        .filter(({ args }) => idPaths(args).length > 0)
-        .map(({ name }) => `${type.name}.${name}`)
+    ? (Object.values(type.getFields()) as GraphQLField<unknown, unknown>[]).flatMap((field) =>
+        idPaths(field.args).map((path) => ({
+          name: `${type.name}.${field.name}(${path.join(".")})`,
+          operation: "query" as const,
+          field,
+          path,
+          way: WAYS[type.name]!,
+        })),
+      )
     : [],
 );
+const places = [...roots, ...nested];
 
 let server: TestServer;
 let other: World;
+let own: string;
 let foreign: Record<Kind, string>;
 let others: string[];
 beforeAll(async () => {
   server = await startTestServer();
   other = await server.organization("other");
+  own = await publish(server, "echo");
   const asOther = other.apiKey;
   const agent = await publish(server, "approve", other);
   const run = await start(server, agent, {}, asOther);
   await eventually(
     async () => (await server.data(`{ run(id: "${run}") { status } }`, {}, asOther)).run.status === "paused",
   );
+  const { setSecret } = await server.data(
+    "mutation($input: SetSecretInput!) { setSecret(input: $input) { id } }",
+    { input: { projectId: other.projectId, name: "theirs", value: "planted" } },
+    asOther,
+  );
+  const { inviteMember } = await server.data("mutation { inviteMember(input: {role: viewer}) { id } }", {}, asOther);
   const { me, apiKeys, approvals } = await server.data(
-    "{ me { id } apiKeys { nodes { id } } approvals { nodes { id } } }",
+    "{ me { id } apiKeys { nodes { id } } approvals { nodes { id agent { agentVersion { id } } } } }",
     {},
     asOther,
   );
@@ -124,9 +183,13 @@ beforeAll(async () => {
     user: me.id,
     project: other.projectId,
     agent,
+    agentVersion: approvals.nodes[0].agent.agentVersion.id,
     run,
     approval: approvals.nodes[0].id,
     apiKey: apiKeys.nodes[0].id,
+    secret: setSecret.id,
+    member: me.id.replace("user", "member"),
+    invitation: inviteMember.id,
   } as Record<Kind, string>;
   others = Object.values(foreign);
 });
@@ -134,9 +197,13 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 /** What is required beside the id, so that nothing else is wrong. */
 const restOf = (): Record<string, object> => ({
+  setSecret: { name: "theirs", value: "mine" },
+  createApiKey: { name: "narrow", scopes: ["runs:read"] },
   saveAgentDraft: { projectId: server.world.projectId, definition: DEFINITIONS.approve },
   publishAgent: { definition: DEFINITIONS.three },
-  publishVersion: { version: "1.0.0" },
+  validateDefinition: { definition: DEFINITIONS.three },
+  publishAgentVersion: { version: "1.0.0" },
+  setMemberRole: { role: "viewer" },
   setAgentStatus: { status: "paused" },
   setAgentLimit: { concurrency: 1 },
   runAgent: { input: {} },
@@ -154,32 +221,36 @@ async function refreshToken(): Promise<string> {
 }
 
 async function ask(
-  { operation, field, path }: Place,
+  { operation, field, path, way }: Place,
   id: string,
 ): Promise<{ data: unknown; errors: ShownError[] | undefined }> {
   const [first, ...within] = path as [string, ...string[]];
   const rest = field.name === "refreshToken" ? { refreshToken: await refreshToken() } : restOf()[field.name];
   let value: unknown = id;
   for (const name of within.toReversed()) value = { [name]: value };
-  if (rest) value = { ...rest, ...(value as object) };
-  const type = String(field.args.find(({ name }) => name === first)!.type);
+  if (rest && within.length > 0) value = { ...rest, ...(value as object) };
+  const given: Record<string, unknown> = within.length > 0 ? { [first]: value } : { ...rest, [first]: value };
+  const used = field.args.filter(({ name }) => Object.hasOwn(given, name));
+  const variables = used.map(({ name, type }) => `$${name}: ${String(type)}`).join(", ");
+  const values = used.map(({ name }) => `${name}: $${name}`).join(", ");
   const selection = "getFields" in getNamedType(field.type) ? "{ __typename }" : "";
-  const query = `${operation}($value: ${type}) { ${field.name}(${first}: $value) ${selection} }`;
+  const asked = `${field.name}(${values}) ${selection}`;
+  const query = `${operation}(${variables}) { ${way ? `${way()} { ${asked} }` : asked} }`;
   if (operation !== "subscription") {
-    const { data, errors } = await server.graphql(query, { value });
+    const { data, errors } = await server.graphql(query, given);
     return { data, errors };
   }
-  for await (const { data } of server.events(query, { value })) return { data: data.data, errors: data.errors };
+  for await (const { data } of server.events(query, given)) return { data: data.data, errors: data.errors };
   throw new Error("no answer");
 }
 
 test("the table above names every argument that takes an id", () => {
   expect(places.map(({ name }) => name).toSorted()).toEqual(Object.keys(KINDS).toSorted());
-  expect(nested).toEqual([]);
 });
 
 const cases = places.flatMap((place) =>
-  KINDS[place.name]!.map((kind) => ({ title: `${place.name} with a foreign ${kind}`, place, kind })),
+  // A missing one fails the test above, which names it.
+  (KINDS[place.name] ?? []).map((kind) => ({ title: `${place.name} with a foreign ${kind}`, place, kind })),
 );
 
 test.for(cases)("$title", async ({ place, kind }) => {
@@ -209,7 +280,7 @@ test.for(cases)("$title", async ({ place, kind }) => {
 
 test("no list shows anything of another organization, with or without its ids as cursors", async () => {
   const lists = (after: string): string => `{
-    me { organization { id } projects { nodes { id } } }
+    organization { id }
     agents { id } projects(after: ${after}) { nodes { id } }
   }`;
   const own = await server.data(lists("null"));
@@ -222,9 +293,16 @@ test("no list shows anything of another organization, with or without its ids as
     ["runs", "run"],
     ["approvals", "approval"],
     ["apiKeys", "apiKey"],
+    ["secrets", "secret"],
+    ["members", "member"],
+    ["invitations", "invitation"],
   ];
   for (const [field, kind] of fields) {
-    for (const after of [null, foreign[kind]]) {
+    const edges = `query { ${field} { edges { cursor node { id } } } }`;
+    const theirEdges: { cursor: string; node: { id: string } }[] = (await server.data(edges, {}, other.apiKey))[field]
+      .edges;
+    const cursor = theirEdges.find(({ node }) => node.id === foreign[kind])!.cursor;
+    for (const after of [null, cursor]) {
       const answer = await server.data(`query($after: String) { ${field}(after: $after) { nodes { id } } }`, { after });
       expect(
         others.filter((id) => JSON.stringify(answer).includes(id)),
@@ -238,16 +316,18 @@ test("no list shows anything of another organization, with or without its ids as
 });
 
 test("what was asked in vain changed nothing for its owner", async () => {
-  const { run, agent, approval, apiKeys } = await server.data(
-    `{ run(id: "${foreign.run}") { status } agent(id: "${foreign.agent}") { status draft concurrency runs { nodes { id } } } approval(id: "${foreign.approval}") { status } apiKeys { nodes { revokedAt } } }`,
+  const { run, agent, approval, members, apiKeys, secrets } = await server.data(
+    `{ run(id: "${foreign.run}") { status } agent(id: "${foreign.agent}") { status draft { revision } concurrency runs { nodes { id } } } approval(id: "${foreign.approval}") { status } members { nodes { role } } apiKeys { nodes { revokedAt } } secrets { nodes { id updatedBy { kind } } } }`,
     {},
     other.apiKey,
   );
-  expect({ run, agent, approval, apiKeys }).toEqual({
+  expect({ run, agent, approval, members, apiKeys, secrets }).toEqual({
     run: { status: "paused" },
     agent: { status: "active", draft: null, concurrency: null, runs: { nodes: [{ id: foreign.run }] } },
     approval: { status: "open" },
+    members: { nodes: [{ role: "owner" }] },
     apiKeys: { nodes: [{ revokedAt: null }] },
+    secrets: { nodes: [{ id: foreign.secret, updatedBy: { kind: "key" } }] },
   });
 });
 

@@ -7,6 +7,8 @@ set -euo pipefail
 port=${1:-4499}
 here=$(cd "$(dirname "$0")/.." && pwd)
 place=$(mktemp -d)
+# As a home folder: as root, PostgreSQL runs as another user, who must get through it.
+chmod 755 "$place"
 server=
 finish() {
   if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi

@@ -13,7 +13,8 @@ ask() { # ask ACCEPT QUERY VARIABLES
 }
 ask application/json 'query { agents { id handle inputFields { name type required } } }' '{}'
 started=$(ask application/json 'mutation ($input: RunAgentInput!) { runAgent(input: $input) { id status createdAt } }' "{\"input\": {\"agentId\": \"$agent\", \"input\": $input}}")
-echo "$started"
-run=$(echo "$started" | sed -n 's/.*"id":"\(run_[a-z0-9]*\)".*/\1/p')
+printf '%s\n' "$started"
+run=$(printf '%s' "$started" | sed -n 's/.*"id":"\(run_[a-z0-9]*\)".*/\1/p')
+[ -n "$run" ] || exit 1
 ask text/event-stream 'subscription ($run: ID!) { runUpdated(runId: $run) { id status currentStep progress } }' "{\"run\": \"$run\"}"
 ask application/json 'query ($run: ID!) { run(id: $run) { status output steps { number name status duration } } }' "{\"run\": \"$run\"}"

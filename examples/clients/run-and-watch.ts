@@ -59,6 +59,8 @@ for await (const { data, errors } of client.iterate<Events>({ query, variables }
   const { revision, run, step } = data.runEvents;
   after = revision;
   if (step) console.log(`${step.number} ${step.name}: ${step.status} (${step.duration ?? 0} ms)`);
-  if (run) console.log(`run ${run.status}`, JSON.stringify(run.output ?? run.error?.detail ?? null));
+  if (!run) continue;
+  console.log(`run ${run.status}`, JSON.stringify(run.output ?? run.error?.detail ?? null));
+  if (run.status === "failed" || run.status === "cancelled") process.exitCode = 1;
 }
 await client.dispose();

@@ -1,6 +1,6 @@
 /**
- * The whole program: the port, PostgreSQL, the rooms. What is opened ends in the opposite order: first the engine, which
- * drains while HTTP still answers, then HTTP, then the rooms, then PostgreSQL.
+ * The whole program: the port, PostgreSQL, the rooms. It closes them in reverse order: first the engine, which drains while
+ * HTTP still answers, then HTTP, then the rooms, then PostgreSQL.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "./config.ts";
@@ -23,19 +23,19 @@ export type App = {
   url: string;
   /** Where it listens, whatever the public URL. */
   localUrl: string;
-  /** The folder in use, absolute. */
+  /** The data folder in use, absolute. */
   dataFolder: string;
-  /** The one-time link that makes the first owner; undefined when there is one. */
+  /** The one-time link that creates the first owner; undefined if there already is one. */
   setupLink: string | undefined;
-  /** The rooms' handles, for who runs the program within another: tests. */
+  /** The rooms' handles, for tests that run the program within their own. */
   handles: Handles;
 } & AsyncDisposable;
 
-/** Resolves when runs are accepted. Throws OperatorError with one helpful line when it cannot start. */
+/** Resolves when runs are accepted. Throws OperatorError with one helpful line if it cannot start. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options;
   await using stack = new AsyncDisposableStack();
-  // The rooms' code is read while PostgreSQL starts.
+  // Loads the rooms' code while PostgreSQL starts.
   const importing = import("./join-rooms.ts");
   importing.catch(() => {});
   const listener = stack.use(await listenFor(config));
@@ -59,7 +59,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 const HOLDER_WAIT_MS = 1_000;
 const HOLDER_POLL_MS = 50;
 
-/** First of all, so that of many starts at once one gets on; the others say where it runs. */
+/** Comes first, so that one of many concurrent starts succeeds; the others say where it runs. */
 async function listenFor(config: Config): Promise<Listener> {
   try {
     return await listen(config);
@@ -69,7 +69,7 @@ async function listenFor(config: Config): Promise<Listener> {
   }
 }
 
-/** The one that has the port writes down who it is a moment later, when it has locked the data folder. */
+/** Whoever has the port writes its entry a moment later, once it has locked the data folder. */
 async function runningOn(dataFolder: string): Promise<OperatorError | undefined> {
   for (let waitedMs = 0; waitedMs < HOLDER_WAIT_MS; waitedMs += HOLDER_POLL_MS) {
     const instance = instanceOf(findDataFolder(dataFolder).folder);

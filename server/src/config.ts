@@ -1,4 +1,4 @@
-/** The only reader of the environment. docs/configuration.md is held to `SETTINGS` by a test. */
+/** The only reader of the environment. A test compares docs/configuration.md with `SETTINGS`. */
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
@@ -15,7 +15,7 @@ class Mistake extends Error {}
 
 type Setting<Value> = {
   read: Reader<Value>;
-  /** As it would be written in the environment; none: the setting is off when it is missing. */
+  /** As written in the environment; none: the setting is off if missing. */
   standard?: string;
   meaning: string;
 };
@@ -45,13 +45,13 @@ const list =
   (value) => {
     const items = value.split(",").flatMap((item) => item.trim() || []);
     const wrong = items.find((item) => !isValid(item));
-    if (wrong !== undefined) throw new Mistake(`must be ${what}, with commas between; "${wrong}" is not`);
+    if (wrong !== undefined) throw new Mistake(`must be ${what}, separated by commas; "${wrong}" is not`);
     return items;
   };
 
 const urlOf = (value: string): URL | undefined => (URL.canParse(value) ? new URL(value) : undefined);
 
-/** Kept without a slash at the end, so that paths can be put behind it. */
+/** Kept without a slash at the end, so that paths can be appended. */
 const publicUrl: Reader<string> = (value) => {
   const url = urlOf(value);
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
@@ -92,7 +92,7 @@ const secretKey: Reader<Buffer> = (value) => {
 
 export const SETTINGS = {
   PORT: setting("4400", "Port of the server; 0 takes a free one.", port),
-  HOST: setting("127.0.0.1", "Address to listen on. Another than a loopback one needs `PUBLIC_URL`.", text),
+  HOST: setting("127.0.0.1", "Address to listen on. Any address other than a loopback one needs `PUBLIC_URL`.", text),
   PUBLIC_URL: optional(
     "How clients reach the server, like `https://agents.example.org/autograph`; may have a path. " +
       "Requests for another host name than its own or a loopback one are refused (421). Default: `http://<HOST>:<PORT>`.",
@@ -100,7 +100,7 @@ export const SETTINGS = {
   ),
   DATA_DIR: setting(
     "./data",
-    "Folder of the embedded database and its password, the secret key and the lock.",
+    "Folder of the embedded database and its password, the secret key, the kept API key and the lock.",
     (value, cwd) => resolve(cwd, value),
   ),
   DATABASE_URL: optional("A PostgreSQL server (16 or newer) to use instead of the embedded one.", databaseUrl),
@@ -111,17 +111,17 @@ export const SETTINGS = {
   ),
   CORS_ORIGINS: setting(
     "",
-    "Origins whose pages may call the API from a browser, like `https://app.example.org`, with commas between. Default: none.",
+    "Origins whose pages may call the API from a browser, like `https://app.example.org`, separated by commas. Default: none.",
     list(isOrigin, "origins like https://app.example.org"),
   ),
   TRUSTED_PROXIES: setting(
     "",
-    "Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is believed, with commas between. Default: none.",
+    "Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted, separated by commas. Default: none.",
     list(isCidr, "IP addresses or CIDR ranges"),
   ),
   OUTBOUND_ALLOW: setting(
     "",
-    "Private addresses or CIDR ranges that steps may call, like `127.0.0.1/32`, with commas between. Default: none.",
+    "Private addresses or CIDR ranges that steps may call, like `127.0.0.1/32`, separated by commas. Default: none.",
     list(isCidr, "IP addresses or CIDR ranges"),
   ),
   LOG_LEVEL: setting("info", "`debug`, `info`, `warn` or `error`.", oneOf("debug", "info", "warn", "error")),
@@ -156,7 +156,7 @@ export type Config = {
 };
 
 /**
- * `.env` in `cwd` gives what the environment does not; an empty value is none.
+ * `.env` in `cwd` provides what the environment does not; an empty value counts as none.
  * Throws one OperatorError with a line for each mistake.
  */
 export function readConfig(environment: Environment, cwd: string): Config {
@@ -192,7 +192,7 @@ function readEnvFile(path: string): Environment {
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\.[\d.]+$/.test(host);
 
-/** Between settings that are right by themselves. */
+/** Conflicts between settings that are each valid. */
 function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   const isMissing = (name: OptionalName): boolean => read[name] === undefined && !wrong.has(name);
   const found: string[] = [];

@@ -14,7 +14,7 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Resolves at the first signal. A second one ends the process at once; what was committed is resumed at the next start. */
+/** Resolves at the first signal. A second one ends the process at once; the next start resumes what was committed. */
 function untilStopped(parents: readonly number[]): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let first: number | undefined;
@@ -43,7 +43,7 @@ function isTaken(pid: number): boolean {
   }
 }
 
-/** `--parent=<pid>`, once for each process whose end is ours: the supervisor (tools/supervise.sh) and npm before it. */
+/** `--parent=<pid>`, for each process whose end also ends ours: the supervisor (tools/supervise.sh) and npm before it. */
 const parents = (): number[] =>
   process.argv.flatMap((argument) => {
     const [, pid] = /^--parent=(\d+)$/.exec(argument) ?? [];
@@ -62,7 +62,7 @@ function report(app: App, asJson: boolean): void {
   say(`ready at ${url}`);
 }
 
-/** `npm start` finds a new enough Node by itself; this is for who runs the built file by hand. */
+/** `npm start` finds a recent enough Node by itself; this is for whoever runs the built file by hand. */
 function checkNode(): void {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) >= OLDEST_NODE) return;
@@ -76,14 +76,14 @@ async function main(): Promise<void> {
   const stopped = untilStopped(parents());
   const config = readConfig(process.env, process.cwd());
   using log = createLog(config.logLevel);
-  // Not at the top: an older Node would fail on it before anything could be said.
+  // Not at the top: an older Node would fail on it before we could say anything.
   const { startApp } = await import("./app.ts");
   await using app = await startApp({ config, clock: realClock, log, random: Math.random });
   report(app, process.argv.includes("--json"));
   log.info({ signal: await stopped }, "stopping");
 }
 
-// Who read what we say may be gone: the server is not for that reader alone.
+// The reader of our output may be gone, but the server serves others too.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 try {
   await main();

@@ -61,7 +61,7 @@ test("five times blamed, it fails with the type crashed; the runs beside it end 
   expect(id === undefined || rows.length === 1).toBe(true);
   const statusOf = async (): Promise<string> =>
     (await client.query("select status from runs where id = $1", [rows[0].id])).rows[0].status;
-  for (const end = Date.now() + 60_000; (await statusOf()) !== "failed" && Date.now() < end;) await sleep(50);
+  for (const end = Date.now() + 300_000; (await statusOf()) !== "failed" && Date.now() < end;) await sleep(50);
   expect(await statusOf()).toBe("failed");
   // Two deaths come before any process is careful; then it may not be alone yet.
   expect(poison.deaths()).toBeGreaterThanOrEqual(7);
@@ -89,7 +89,7 @@ test("five times blamed, it fails with the type crashed; the runs beside it end 
   await sleep(1_000);
   expect(poison.deaths()).toBe(deaths);
   await client.end();
-}, 120_000);
+}, 400_000);
 
 // More than were ever blamed together, and a call that takes longer than any process lives before the last one.
 test.each([3, 15])(
@@ -110,8 +110,8 @@ test.each([3, 15])(
     const FAILED = "{ runs(filter: {status: [failed]}) { nodes { id error { type } } } }";
     const failed = await eventually(async () => {
       const answer = await server.graphql(FAILED).catch(() => undefined);
-      return answer?.data?.runs.nodes.length > 0 && answer!.data.runs.nodes;
-    }, 60_000);
+      return answer?.data?.runs?.nodes.length > 0 && answer!.data.runs.nodes;
+    }, 300_000);
     expect(failed).toEqual([{ id: expect.any(String), error: { type: expect.stringMatching(/\/crashed$/) } }]);
     expect(others).not.toContain(failed[0].id);
     ending.abort();
@@ -119,5 +119,5 @@ test.each([3, 15])(
     for (const other of others) expect((await until(server, other, ...ENDED)).status).toBe("completed");
     expect(poison.deaths()).toBeLessThanOrEqual(15);
   },
-  180_000,
+  400_000,
 );

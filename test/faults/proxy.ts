@@ -21,11 +21,13 @@ export type Proxy = {
    * firewall that forgot them. With `text` only on those on which it was sent. Answers how many there are.
    */
   freeze(text?: string): number;
-  /** Cuts the connection of the next journal's write (runs/write.ts); resolves when it is cut. */
+  /** Freezes each connection on which this is sent from now on, before it passes. */
+  freezeAt(text: string): void;
+  /** Cuts the connection of the next journal's write (execution/write.ts); resolves when it is cut. */
   cut(when: Cut): Promise<void>;
 } & AsyncDisposable;
 
-/** The statements of runs/write.ts are named so in each message that binds their values. */
+/** The statements of execution/write.ts are named so in each message that binds their values. */
 const WRITE = Buffer.from("write_2");
 /** What is remembered of each connection. */
 const KEPT_CHARACTERS = 10_000;
@@ -36,6 +38,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const wires = new Set<{ sent: (text: string) => boolean; freeze: () => void }>();
   let delayMs = 0;
   let pending: { when: Cut; done: () => void } | undefined;
+  let fatal: string | undefined;
 
   const server = net.createServer((client) => {
     const backend = net.connect(Number(target.port), target.hostname);
@@ -58,6 +61,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
     wires.add(wire);
     client.on("close", () => wires.delete(wire));
     const forward = (chunk: Buffer): void => {
+      if (fatal !== undefined && chunk.includes(fatal)) isFrozen = true;
       if (isFrozen) return;
       if (sent.length < KEPT_CHARACTERS) sent += chunk.toString("latin1");
       if (!pending || !chunk.includes(WRITE)) return void backend.write(chunk);
@@ -91,6 +95,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       for (const wire of found) wire.freeze();
       return found.length;
     },
+    freezeAt: (text) => void (fatal = text),
     cut: (when) => new Promise((done) => (pending = { when, done })),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

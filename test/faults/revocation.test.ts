@@ -26,7 +26,7 @@ const bothWays = (): [Pair["a"], Pair["b"]][] => [
 test("an API key", async () => {
   for (const [here, there] of bothWays()) {
     const { createApiKey: key } = await here.data(
-      'mutation { createApiKey(input: {name: "short"}) { id secret } }',
+      'mutation { createApiKey(input: {name: "short", scopes: ["runs:read", "runs:start"]}) { id secret } }',
       {},
       pair.token,
     );
@@ -62,6 +62,32 @@ test("a session that is signed out, or whose refresh token was used twice", asyn
     expect(await refusedBy(there, second)).toBe(false);
     expect((await refresh()).errors![0]!.extensions.code).toBe("UNAUTHENTICATED");
     await eventually(() => refusedBy(there, second), SOON_MS);
+  }
+});
+
+test("a member who is demoted, and one who is removed", async () => {
+  const { organizationId } = pair.a.world;
+  for (const [index, [here, there]] of bothWays().entries()) {
+    const { email, password } = await pair.a.member(`member${index}@example.org`, "editor");
+    const login =
+      "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+    const { accessToken } = (await here.data(login, { email, password }, null)).login;
+    const asMember = "{ me { id } organization { id } caller { scopes } }";
+    const { me, organization } = await there.data(asMember, {}, accessToken);
+    expect(organization.id).toBe(organizationId);
+    const memberId = me.id.replace("user", "member");
+    const maySave = async (): Promise<boolean> =>
+      (await there.data(asMember, {}, accessToken)).caller.scopes.includes("agents:write");
+    expect(await maySave()).toBe(true);
+    const set = "mutation ($input: SetMemberRoleInput!) { setMemberRole(input: $input) { role } }";
+    await here.data(set, { input: { memberId, role: "viewer" } }, pair.token);
+    await eventually(async () => !(await maySave()), SOON_MS);
+    await here.data(
+      "mutation ($id: ID!) { removeMember(input: {memberId: $id}) { id } }",
+      { id: memberId },
+      pair.token,
+    );
+    await eventually(() => refusedBy(there, accessToken), SOON_MS);
   }
 });
 

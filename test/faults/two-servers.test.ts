@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decodeId } from "../../server/src/lib/ids.ts";
 import { publish } from "../agents.ts";
-import { eventually, type Data } from "../client.ts";
+import { eventually, type Data, type TestServer } from "../client.ts";
 import { agentOf, CANCEL, DECIDE, ENDED, readRun, stepsOf, until } from "../runs.ts";
 import { violations } from "./audit.ts";
 import { callTask, rolesOf, startAt, startPair, START, type Pair } from "./pair.ts";
@@ -74,6 +74,23 @@ test("an approval decided at the one lets the other go on and end within 2 s; a 
   expect(errors![0]!.extensions.code).toBe("CONFLICT");
   expect((await until(executor, id, ...ENDED)).output).toEqual({ said: "here" });
   expect(performance.now() - since).toBeLessThan(2_000);
+});
+
+test("of 100 requests at once on Free, at either, exactly 10 pass, and it is the same 10", async () => {
+  const { a, b } = pair;
+  const world = await a.organization("free-at-both");
+  await a.setPlan(world.organizationId, "free");
+  const ask = async (server: TestServer): Promise<number> =>
+    (await server.graphql("{ me { id } }", {}, world.apiKey)).status;
+  const all = await Promise.all(Array.from({ length: 100 }, (_, index) => ask(index % 2 === 0 ? a : b)));
+  expect(all.filter((status) => status === 200)).toHaveLength(10);
+  expect(all.filter((status) => status === 429)).toHaveLength(90);
+  for (const server of [a, b]) {
+    const { rateLimit } = await server.data("{ rateLimit { limit remaining } }", {}, world.apiKey);
+    expect(rateLimit).toEqual({ limit: 10, remaining: 0 });
+    await server.clock.advance(60_000);
+  }
+  expect(await ask(b)).toBe(200);
 });
 
 test("idempotency keys sent twice at once, to either: one run each", async () => {

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { expect } from "vitest";
 import { decodeId } from "../../server/src/lib/ids.ts";
-import { idempotencyKeyOf } from "../../server/src/runs/call-task.ts";
+import { idempotencyKeyOf } from "../../server/src/execution/effect.ts";
 import type { Data } from "../client.ts";
 import type { Sink } from "../sink.ts";
 import type { Asked, Asking } from "./workload.ts";

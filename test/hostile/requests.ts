@@ -58,7 +58,7 @@ export const bodies: Kind = {
 };
 
 const VALIDATE =
-  "mutation($input: ValidateDefinitionInput!) { validateDefinition(input: $input) { valid problems { path line message } } }";
+  "query($definition: String!) { validateDefinition(definition: $definition) { valid problems { path line message } } }";
 const DRAFT = "mutation($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { id } }";
 const DIFF = "query($id: ID!) { agentDiff(agentId: $id) }";
 
@@ -72,7 +72,7 @@ export const definitions: Kind = {
     return {
       about: `${isDraft ? "draft" : "validate"} ${definition.length}: ${definition}`,
       run: async (world) => {
-        if (!isDraft) return { answers: [await ask(world, VALIDATE, { input: { definition } })] };
+        if (!isDraft) return { answers: [await ask(world, VALIDATE, { definition })] };
         const saved = await ask(world, DRAFT, { input: { projectId: world.server.world.projectId, definition } });
         const id = /"id":"(agent_\w+)"/.exec(saved.text)?.[1];
         return { answers: id === undefined ? [saved] : [saved, await ask(world, DIFF, { id })] };

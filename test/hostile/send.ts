@@ -8,7 +8,8 @@ export type Received = { status: number; type: string; text: string; bytes: numb
 /** No answer, or one that stopped. */
 export class Unanswered extends Error {}
 
-const LOST_WITH_BYTES = 64 * 1024;
+/** The server reads 64 KiB at once, of which the request line and the headers that Node adds take a part. */
+const READ_AT_ONCE_BYTES = 63 * 1024;
 const KEPT_CHARACTERS = 4_000_000;
 
 export const jsonHeaders = (token: string | null): Record<string, string> => ({
@@ -28,12 +29,13 @@ export function send(
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
+    const sentBytes = Object.entries(headers).join("\r\n").length + Buffer.byteLength(body);
     const request = http.request({ hostname, port, path, method, headers, agent });
     const timer = setTimeout(() => request.destroy(new Unanswered(`no answer within ${timeoutMs} ms`)), timeoutMs);
     request.on("error", (error) => {
       clearTimeout(timer);
       // Who is refused before the body has been read may lose the answer with the connection.
-      if (body.length > LOST_WITH_BYTES && !(error instanceof Unanswered)) {
+      if (sentBytes > READ_AT_ONCE_BYTES && !(error instanceof Unanswered)) {
         return resolve({ status: 0, type: "", text: "", bytes: 0, isWhole: false });
       }
       reject(error instanceof Unanswered ? error : new Unanswered(error.message));

@@ -1,5 +1,5 @@
 /** One hostile case after the other: what each costs, whether it is answered as it should be, and what a neighbour feels. */
-import { CODES } from "../../server/src/lib/errors.ts";
+import { outsideTheLists } from "../closed-lists.ts";
 import type { Data } from "../client.ts";
 import type { Figures } from "../meter.ts";
 import { Unanswered, type Received } from "./send.ts";
@@ -194,8 +194,6 @@ function mistakes({ status, type, text, isWhole }: Received): string[] {
     : [];
 }
 
-const ALLOWED: ReadonlySet<string> = new Set(CODES.filter((code) => code !== "INTERNAL_SERVER_ERROR"));
-
 function codesOf(text: string): string[] {
   let body: Data;
   try {
@@ -204,8 +202,10 @@ function codesOf(text: string): string[] {
     // Only the beginning of a very large answer is kept.
     return text.length < 1_000_000 ? [`an answer that is not JSON: ${text.slice(0, 100)}`] : [];
   }
-  const codes = (body.errors ?? []).map((error: Data) => String(error.extensions?.code));
-  return codes.filter((code: string) => !ALLOWED.has(code)).map((code: string) => `an answer with the code ${code}`);
+  const found = (body.errors ?? []).flatMap(({ extensions }: Data) =>
+    extensions?.code === "INTERNAL_SERVER_ERROR" ? ["the code INTERNAL_SERVER_ERROR"] : outsideTheLists(extensions),
+  );
+  return found.map((what: string) => `an answer with ${what}`);
 }
 
 /** Another organization that goes on with its work. */

@@ -66,7 +66,7 @@ function idFor(random: Random, { name, ids }: Slot): string {
   if (dice < 0.08) return text(random);
   if (dice < 0.16) return random.pick(Object.values(ids).flat());
   const kind = WANTED.find(([pattern]) => pattern.test(name))?.[1];
-  const wanted = ids[kind ?? random.pick(["run", "agent", "project", "approval", "key", "user", "org"])];
+  const wanted = ids[kind ?? random.pick(["run", "step", "agent", "project", "approval", "key", "user", "org"])];
   return wanted && wanted.length > 0 ? random.pick(wanted) : "run_01kb3v0000000000000000000";
 }
 

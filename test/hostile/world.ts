@@ -83,10 +83,10 @@ async function fill(server: TestServer, { largeRuns, smallRuns }: Size): Promise
 }
 
 const EVERYTHING = `{ me { id } organization { id } projects { nodes { id } } apiKeys { nodes { id } } agents { id }
-  runs(first: 50) { nodes { id } pageInfo { endCursor } } approvals { nodes { id } pageInfo { endCursor } } }`;
+  runs(first: 50) { nodes { id steps(first: 1) { id } } pageInfo { endCursor } } approvals { nodes { id } pageInfo { endCursor } } }`;
 
 const KEYS = "{ apiKeys(first: 200) { nodes { id } } }";
-const NEW_KEY = 'mutation { createApiKey(input: {name: "spare"}) { id } }';
+const NEW_KEY = 'mutation { createApiKey(input: {name: "spare", scopes: ["runs:read", "runs:start"]}) { id } }';
 
 /** The attacker's own and the neighbour's; but the key that the cases are sent with may not be revoked by one of them. */
 async function idsOf(server: TestServer, otherKey: string): Promise<Ids> {

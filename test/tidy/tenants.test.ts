@@ -12,12 +12,12 @@ const JOURNAL = "fenced by the run's epoch, which only its executor has; many ru
 const FOR_ALL: Record<string, string> = {
   "server/src/engine/election.ts runs": EXECUTOR,
   "server/src/engine/embedded.ts runs": EXECUTOR,
-  "server/src/runs/claim.ts runs": EXECUTOR,
-  "server/src/runs/claim.ts steps": EXECUTOR,
-  "server/src/runs/write.ts runs": JOURNAL,
-  "server/src/runs/write.ts steps": JOURNAL,
-  "server/src/runs/write.ts attempts": JOURNAL,
-  "server/src/runs/write.ts approvals": JOURNAL,
+  "server/src/engine/claims.ts runs": EXECUTOR,
+  "server/src/execution/read-journal.ts steps": EXECUTOR,
+  "server/src/execution/write.ts runs": JOURNAL,
+  "server/src/execution/write.ts steps": JOURNAL,
+  "server/src/execution/write.ts attempts": JOURNAL,
+  "server/src/execution/write.ts approvals": JOURNAL,
 };
 
 const found = serverSources()

@@ -3,7 +3,7 @@ import { at, literalsOf, walk, type Source } from "./source.ts";
 
 /** Tables with a column `organization_id`, from the texts of the migrations. */
 export function tenantTables(migrations: string): string[] {
-  const tables = [...migrations.matchAll(/create table (\w+) \(([\s\S]*?)\n\)/g)];
+  const tables = [...migrations.matchAll(/create table (\w+) \(([^;`]*?)\n\)/g)];
   return tables.filter(([, , columns]) => /^\s*organization_id\b/m.test(columns!)).map(([, name]) => name!);
 }
 

@@ -10,7 +10,7 @@ export default defineConfig({
       "server/src/definition/{calendar,check-input,form,form-rules}.test.ts",
       "server/src/graphql/{cost,size}.test.ts",
       "server/src/lib/{durations,slots}.test.ts",
-      "server/src/runs/{back-off,run}.test.ts",
+      "server/src/execution/{back-off,run}.test.ts",
     ],
     testTimeout: 60_000,
   },

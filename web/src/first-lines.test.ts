@@ -10,8 +10,3 @@ test("the ten lines to paste fit the schema", () => {
   expect(validate(schema, parse(lines)).map(({ message }) => message)).toEqual([]);
   expect(lines.trimEnd().split("\n")).toHaveLength(10);
 });
-
-test("the README shows the same lines", () => {
-  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
-  expect(readme).toContain(lines.trimEnd());
-});

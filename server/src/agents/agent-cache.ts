@@ -1,22 +1,27 @@
 /**
  * Agents and their compiled versions in memory, so that a start costs no query. An agent's row is at most 5 s old, exact
- * after a change in this process (`invalidate` before the change is answered), and forgotten a moment after a change in
- * another. A version never changes, so what is compiled of it is kept until room is needed.
+ * after a change in this process (`invalidate` before answering), and dropped a moment after a change in another. A
+ * version never changes, so its compiled form stays until room is needed.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import { parseInSlices } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
-import { createFreshCache, type TellChange } from "../lib/fresh-cache.ts";
+import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { wholeOf } from "../lib/reach.ts";
 import type { Slots } from "../lib/slots.ts";
+import type { Hub } from "../realtime/hub.ts";
+import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";
-import { readAgentRow, readSource } from "./store.ts";
+import { readAgentRow } from "./store.ts";
+import { readSource } from "./version-store.ts";
 
-/** A version made ready to run. `inputSchema` is the same object each time, so that its form is compiled once. */
+/** A compiled version. `inputSchema` is the same object each time, so that its form is compiled once. */
 export type Compiled = {
   version: string;
   source: string;
@@ -26,17 +31,18 @@ export type Compiled = {
 };
 
 export type AgentCache = {
+  /** Whoever asks for it: what a caller reads is read by `readAgent`. */
   agent(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>;
-  /** The agent must be known to be the organization's. */
+  /** The caller must know that the agent belongs to the organization and is reached. */
   compiled(organizationId: OrganizationId, id: AgentId, version: string): Promise<Compiled | undefined>;
   forget(organizationId: OrganizationId, id: AgentId): void;
-  /** After a change to the agent's row in this process: forgotten here and in others. */
+  /** After a change to the agent's row in this process: drops it here and in others, and tells whoever watches. */
   invalidate(organizationId: OrganizationId, id: AgentId): void;
 };
 
 const ROW_TTL_MS = 5_000;
 const ROWS_MOST = 5_000;
-/** Of definition text; compiled it takes about ten times as much. */
+/** Characters of definition text; compiled it takes about ten times as much. */
 const SOURCE_CHARACTERS_MOST = 4_000_000;
 
 export type AgentCacheOptions = {
@@ -44,15 +50,26 @@ export type AgentCacheOptions = {
   clock: Clock;
   reading: Slots;
   compile: (workflow: Workflow) => Plan;
-  tell: TellChange;
+  changes: Hub<AgentId>;
+  notices: Pick<Notices, "send" | "on">;
 };
 
-export function createAgentCache({ database, clock, reading, compile, tell }: AgentCacheOptions): AgentCache {
+export function createAgentCache({
+  database,
+  clock,
+  reading,
+  compile,
+  changes,
+  notices,
+}: AgentCacheOptions): AgentCache {
   const rows = createFreshCache<string, Agent>({
     clock,
     ttlMs: ROW_TTL_MS,
     most: ROWS_MOST,
-    load: (key) => readAgentRow(database, ...(key.split(" ") as [OrganizationId, AgentId])),
+    load: (key) => {
+      const [organizationId, id] = key.split(" ") as [OrganizationId, AgentId];
+      return readAgentRow(database, wholeOf(organizationId), id);
+    },
   });
   const versions = createVersions();
 
@@ -64,6 +81,11 @@ export function createAgentCache({ database, clock, reading, compile, tell }: Ag
   };
 
   const forget = (organizationId: OrganizationId, id: AgentId): void => rows.forget(`${organizationId} ${id}`);
+  const changed = (organizationId: OrganizationId, id: AgentId): void => {
+    forget(organizationId, id);
+    changes.publish(organizationId, id);
+  };
+  notices.on("agent", changed);
 
   return {
     agent: (organizationId, id) => rows.get(`${organizationId} ${id}`),
@@ -71,8 +93,8 @@ export function createAgentCache({ database, clock, reading, compile, tell }: Ag
       versions.get(`${organizationId} ${id} ${version}`, () => load(organizationId, id, version)),
     forget,
     invalidate(organizationId, id) {
-      forget(organizationId, id);
-      tell("agent", organizationId, id);
+      changed(organizationId, id);
+      notices.send({ kind: "agent", organizationId, id });
     },
   };
 }
@@ -83,41 +105,32 @@ async function compileSource(
   compile: (workflow: Workflow) => Plan,
 ): Promise<Compiled> {
   const { workflow, problems } = await parseInSlices(source);
-  // It passed when it was published: this program is older, or has become stricter than its promise allows.
+  // It was valid when published: this program is older, or stricter than it promised to be.
   if (!workflow) throw new Error(`a published definition no longer parses: ${problems[0]?.message}`);
-  // Of the largest 25 ms more, which are no part of the last slice.
+  // For the largest 25 ms more, outside the last slice.
   await nextTurn();
   return { version, source, workflow, inputSchema: workflow.input?.schema?.document, plan: compile(workflow) };
 }
 
 type Versions = { get(key: string, load: () => Promise<Compiled | undefined>): Promise<Compiled | undefined> };
 
-/** The ones longest unused go when the texts together are over the limit. Askers of one version share its load. */
+/** The least recently used go when all texts together exceed the limit. Concurrent requests for a version share its load. */
 function createVersions(): Versions {
-  const kept = new Map<string, Compiled>();
+  const kept = new LRUCache<string, Compiled>({
+    maxSize: SOURCE_CHARACTERS_MOST,
+    sizeCalculation: ({ source }) => source.length || 1,
+  });
   const loading = new Map<string, Promise<Compiled | undefined>>();
-  let characters = 0;
 
   const keep = (key: string, compiled: Compiled | undefined): void => {
     loading.delete(key);
-    if (!compiled) return;
-    kept.set(key, compiled);
-    characters += compiled.source.length;
-    for (const [oldest, { source }] of kept) {
-      if (characters <= SOURCE_CHARACTERS_MOST || oldest === key) return;
-      kept.delete(oldest);
-      characters -= source.length;
-    }
+    if (compiled) kept.set(key, compiled);
   };
 
   return {
     get: (key, load) => {
       const known = kept.get(key);
-      if (known) {
-        kept.delete(key);
-        kept.set(key, known);
-        return Promise.resolve(known);
-      }
+      if (known) return Promise.resolve(known);
       const underWay = loading.get(key);
       if (underWay) return underWay;
       const promise = load();

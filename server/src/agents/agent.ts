@@ -1,7 +1,8 @@
 /** What an agent is, and which status it may have. */
 import type { Workflow } from "../definition/workflow.ts";
+import type { Actor } from "../lib/actor.ts";
 import { conflict, type Refusal } from "../lib/errors.ts";
-import type { AgentId, OrganizationId, ProjectId, UserId } from "../lib/ids.ts";
+import type { AgentId, AgentVersionId, OrganizationId, ProjectId } from "../lib/ids.ts";
 import type { AgentStatus } from "../storage/schema.ts";
 
 /** A named automation in a project. Name and description are those of its published definition. */
@@ -15,9 +16,9 @@ export type Agent = {
   description: string | null;
   status: AgentStatus;
   publishedVersion: string | null;
-  /** What its draft says its version is; null without a draft, or when that is no version. */
+  /** The version that its draft names; null without a draft, or if that is not a version. */
   draftVersion: string | null;
-  /** Runs that may have begun and not ended at the same time; what comes over it queues. Null: no limit. */
+  /** How many runs may have begun and not ended at the same time; further runs queue. Null: no limit. */
   concurrencyLimit: number | null;
   createdAt: Date;
   updatedAt: Date;
@@ -25,15 +26,16 @@ export type Agent = {
 
 /** One immutable definition of an agent. */
 export type AgentVersion = {
+  id: AgentVersionId;
+  organizationId: OrganizationId;
   agentId: AgentId;
   /** Semver text. */
   version: string;
-  source: string;
-  createdBy: UserId | null;
+  createdBy: Actor;
   createdAt: Date;
 };
 
-/** The statuses that fit an agent with and without a published version; each may follow each other of its row. */
+/** The statuses of an agent with and without a published version; any may follow any other in its row. */
 export const STATUSES = {
   published: ["active", "paused", "archived"],
   unpublished: ["draft", "archived"],
@@ -42,7 +44,7 @@ export const STATUSES = {
 const statusesOf = (agent: Pick<Agent, "publishedVersion">): readonly AgentStatus[] =>
   agent.publishedVersion === null ? STATUSES.unpublished : STATUSES.published;
 
-/** Why an agent cannot get a status, as a sentence; undefined when it can. */
+/** Why an agent cannot get a status, as a sentence; undefined if it can. */
 export function statusProblem(agent: Pick<Agent, "publishedVersion">, status: AgentStatus): string | undefined {
   if (statusesOf(agent).includes(status)) return undefined;
   return agent.publishedVersion === null
@@ -50,16 +52,17 @@ export function statusProblem(agent: Pick<Agent, "publishedVersion">, status: Ag
     : "a published agent cannot be a draft again: pause or archive it";
 }
 
-/** A new run is refused unless the agent is active (docs: pausing and archiving leave open runs alone). */
+/** Refuses a new run unless the agent is active (docs: pausing and archiving leave open runs alone). */
 export const takesRuns = (agent: Agent): boolean => agent.status === "active" && agent.publishedVersion !== null;
 
 /** Why an archived agent takes no draft and no version. */
 export const archived = ({ handle, publishedVersion }: Pick<Agent, "handle" | "publishedVersion">): Refusal =>
   conflict(
+    "wrong_state",
     `the agent ${handle} is archived: set its status to ${publishedVersion === null ? "draft" : "active"} first`,
   );
 
-/** What the API shows of a definition: its title, or the handle when it has none. */
+/** The name of a definition in the API: its title, or the handle if it has none. */
 export const shownOf = (
   document: Pick<Workflow["document"], "name" | "title" | "summary">,
 ): Pick<Agent, "name" | "description"> => ({

@@ -3,12 +3,12 @@ import type { TestClock } from "../../../test/clock.ts";
 import type { Auth } from "../auth/auth.ts";
 import { makeOwner, quiet } from "../auth/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Project } from "../auth/project.ts";
-import { createProject } from "../auth/projects.ts";
+import type { Project } from "../projects/project.ts";
+import { createProject } from "../projects/projects.ts";
 import { compileWorkflow } from "../definition/plan.ts";
 import { createAgents, type Agents, type AgentsOptions } from "./agents.ts";
 
-/** As a server process has it. `jq` takes every expression here: its look is the language's own test. */
+/** As in a server process. `jq` accepts every expression here: the language's own tests check that. */
 export const openAgents = (auth: Auth, options: Partial<AgentsOptions> = {}): Agents =>
   createAgents({
     database: auth.database,

@@ -1,49 +1,49 @@
 import { isPlainText } from "../auth/names.ts";
 import { notFound } from "../lib/errors.ts";
-import type { AgentId, OrganizationId } from "../lib/ids.ts";
+import type { AgentId } from "../lib/ids.ts";
+import type { Within } from "../lib/reach.ts";
 import type { Agents } from "./agents.ts";
 import { diffVersions } from "./diff-versions.ts";
-import { readDraftRows } from "./draft-store.ts";
-import { readAgentRow, readSource } from "./store.ts";
+import { readDraftText } from "./draft-store.ts";
+import { readAgentRow } from "./store.ts";
+import { readSource } from "./version-store.ts";
+import { versionNotFound } from "./versions.ts";
 
 export type DiffRequest = {
   agentId: AgentId;
-  /** A version; the published one without it. */
+  /** A version; by default the published one. */
   from?: string | undefined;
-  /** A version; without it the draft, or the published version when there is none. */
+  /** A version; by default the draft, or the published version if there is no draft. */
   to?: string | undefined;
 };
 
 type Side = { name: string; text: string };
 
-/** As `diff -u` names a file that is not there. */
+/** As `diff -u` names a missing file. */
 const NOTHING: Side = { name: "/dev/null", text: "" };
 
 /**
- * What differs between two texts of an agent, as `diff -u` writes it; empty when nothing does. Throws NOT_FOUND. One of the
- * largest takes 40 ms of the thread, so an organization has one at a time, as when definitions are read.
+ * The differences between two texts of an agent, as `diff -u` writes them; empty if there are none. Throws NOT_FOUND. One
+ * of the largest takes 40 ms of the thread, so an organization has one at a time, as with reading definitions.
  */
-export const diffAgent = (agents: Agents, organizationId: OrganizationId, request: DiffRequest): Promise<string> =>
-  agents.reading.run(organizationId, () => readDiff(agents, organizationId, request));
+export const diffAgent = (agents: Agents, within: Within, request: DiffRequest): Promise<string> =>
+  agents.reading.run(within.organizationId, () => readDiff(agents, within, request));
 
-async function readDiff(
-  agents: Agents,
-  organizationId: OrganizationId,
-  { agentId, from, to }: DiffRequest,
-): Promise<string> {
-  const agent = await readAgentRow(agents.database, organizationId, agentId);
+async function readDiff(agents: Agents, within: Within, { agentId, from, to }: DiffRequest): Promise<string> {
+  const { organizationId } = within;
+  const agent = await readAgentRow(agents.database, within, agentId);
   if (!agent) throw notFound("Agent");
   const versionOf = async (version: string | null): Promise<Side> => {
     if (version === null) return NOTHING;
     const text = isPlainText(version)
       ? await readSource(agents.database.query, organizationId, agentId, version)
       : undefined;
-    if (text === undefined) throw notFound("Version");
+    if (text === undefined) throw await versionNotFound(agents, organizationId, agentId);
     return { name: version, text };
   };
   const draftOf = async (): Promise<Side> => {
-    const text = (await readDraftRows(agents.database.query, organizationId, [agentId])).get(agentId);
-    return text == null ? versionOf(agent.publishedVersion) : { name: "draft", text };
+    const text = await readDraftText(agents.database.query, organizationId, agentId);
+    return text === undefined ? versionOf(agent.publishedVersion) : { name: "draft", text };
   };
   const before = await versionOf(from ?? agent.publishedVersion);
   const after = await (to === undefined ? draftOf() : versionOf(to));

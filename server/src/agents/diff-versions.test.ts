@@ -89,7 +89,7 @@ describe("of large texts", () => {
 
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
-/** What `patch` would make of it. */
+/** What `patch` would produce. */
 function patched(text: string, diff: string): string {
   const lines = linesOf(text);
   const made: string[] = [];
@@ -108,7 +108,7 @@ function patched(text: string, diff: string): string {
   return [...made, ...lines.slice(place)].join("");
 }
 
-/** Lines that the longest common subsequence lacks, by the table that everybody knows. */
+/** The number of lines outside the longest common subsequence, by the textbook table. */
 function fewest(before: string, after: string): number {
   const [old, now] = [linesOf(before), linesOf(after)];
   let row = Array.from({ length: now.length + 1 }, () => 0);

@@ -1,18 +1,18 @@
 /**
- * What changed between two definitions, as `diff -u` writes it: by lines, with three lines around each change.
- * The fewest lines that are taken and added, by E. Myers, "An O(ND) Difference Algorithm" (1986), its greedy half.
+ * What changed between two definitions, as `diff -u` writes it: line by line, with three lines around each change.
+ * Removes and adds the fewest lines, by the greedy half of E. Myers, "An O(ND) Difference Algorithm" (1986).
  */
 
-/** Beyond these the lines that differ are told as one change: right, but not the shortest. 1,000 cost 4 MB and 25 ms. */
+/** Beyond these, all differing lines become one change: correct, but not the shortest. 1,000 cost 4 MB and 25 ms. */
 const MOST_LINES = 20_000;
 const MOST_CHANGES = 1_000;
 const AROUND = 3;
 const NO_END = "\\ No newline at end of file";
 
-/** Equal lines stand between two changes. Places count from 0, `…End` is the first behind. */
+/** Two changes have equal lines between them. Positions count from 0, `…End` is exclusive. */
 type Change = { from: number; fromEnd: number; to: number; toEnd: number };
 
-/** Empty when they are equal. `names` stand in the two lines at the top. */
+/** Empty if they are equal. `names` go into the two lines at the top. */
 export function diffVersions(before: string, after: string, names = { before: "before", after: "after" }): string {
   if (before === after) return "";
   const old = linesOf(before);
@@ -22,7 +22,7 @@ export function diffVersions(before: string, after: string, names = { before: "b
   return `--- ${names.before}\n+++ ${names.after}\n${hunks.join("")}`;
 }
 
-/** With their ends; the last one may have none, and so differs from one that has. */
+/** With line ends; the last line may have none, and so differs from one that has. */
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
 /** The same number for equal lines: 20 million comparisons of texts would take 120 ms. */
@@ -49,14 +49,14 @@ function changesOf(old: number[], now: number[]): Change[] {
   return shortest(old.slice(start, oldEnd), now.slice(start, nowEnd), start) ?? [whole];
 }
 
-/** Undefined when more than MOST_CHANGES lines would have to change. */
+/** Undefined if more than MOST_CHANGES lines would have to change. */
 function shortest(old: number[], now: number[], offset: number): Change[] | undefined {
   const most = Math.min(MOST_CHANGES, old.length + now.length);
-  /** Of each diagonal (place in old less place in now) the farthest place in old that was reached; one row a change. */
+  /** For each diagonal (position in old minus position in now) the farthest position reached in old; one row per change. */
   const rows: Int32Array[] = [];
   let before = new Int32Array(3);
   for (let changes = 0; changes <= most; changes++) {
-    // A row has a place to spare at each side, so its diagonal d is at d + changes + 1.
+    // A row has a spare entry at each side, so its diagonal d is at d + changes + 1.
     const row = new Int32Array(2 * changes + 3);
     rows.push(row);
     for (let diagonal = -changes; diagonal <= changes; diagonal += 2) {
@@ -70,7 +70,7 @@ function shortest(old: number[], now: number[], offset: number): Change[] | unde
   return undefined;
 }
 
-/** How a diagonal is entered with one more change: by a line added (from above) or by one taken (from below). */
+/** How one more change enters a diagonal: by adding a line (from above) or removing one (from below). */
 function entry(before: Int32Array, changes: number, diagonal: number): { place: number; isAdded: boolean } {
   const at = diagonal + changes;
   const [below, above] = [before[at - 1]!, before[at + 1]!];
@@ -78,7 +78,7 @@ function entry(before: Int32Array, changes: number, diagonal: number): { place: 
   return isAdded ? { place: above, isAdded } : { place: below + 1, isAdded };
 }
 
-/** Walks back from the end, joining what stands together. */
+/** Walks back from the end, joining adjacent changes. */
 function traced(rows: Int32Array[], oldLines: number, nowLines: number, offset: number): Change[] {
   const found: Change[] = [];
   let diagonal = oldLines - nowLines;
@@ -96,7 +96,7 @@ function traced(rows: Int32Array[], oldLines: number, nowLines: number, offset: 
   return found.toReversed();
 }
 
-/** Changes with so few lines between them that the lines around would meet. */
+/** Groups changes with so few lines between them that their context lines would meet. */
 function grouped(changes: Change[]): Change[][] {
   const groups: Change[][] = [];
   for (const change of changes) {
@@ -128,7 +128,7 @@ function hunk(changes: Change[], old: string[], now: string[]): string {
 const signed = (sign: string, lines: string[]): string =>
   lines.map((line) => (line.endsWith("\n") ? sign + line : `${sign}${line}\n${NO_END}\n`)).join("");
 
-/** From 1; of no lines the line before, and of one the count is left out. */
+/** Counts from 1; for no lines gives the line before, and for one line leaves out the count. */
 function span(start: number, end: number): string {
   const count = end - start;
   if (count === 1) return String(start + 1);

@@ -1,12 +1,14 @@
-import type { OrganizationId } from "../lib/ids.ts";
+import { isPlainText } from "../auth/names.ts";
+import type { Within } from "../lib/reach.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
 import { findAgentRow } from "./store.ts";
 
-/** By the handles of its project and its own, as a definition names it. */
-export const findAgent = (
+/** By its project's handle and its own, as a definition names it. */
+export const findAgent = async (
   agents: Pick<Agents, "database">,
-  organizationId: OrganizationId,
+  within: Within,
   project: string,
   handle: string,
-): Promise<Agent | undefined> => findAgentRow(agents.database, organizationId, project, handle);
+): Promise<Agent | undefined> =>
+  isPlainText(project) && isPlainText(handle) ? findAgentRow(agents.database, within, project, handle) : undefined;

@@ -1,36 +1,75 @@
-import type { Caller } from "../auth/caller.ts";
-import { readProject } from "../auth/projects.ts";
+import { actorOf, type Caller } from "../auth/caller.ts";
+import type { Project } from "../projects/project.ts";
+import { findProject, readProject } from "../projects/projects.ts";
 import type { Problem } from "../definition/problem.ts";
+import { placeInSlices } from "../definition/read-document.ts";
 import type { Workflow } from "../definition/workflow.ts";
-import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
+import { badInput, conflict, notFound, type FieldProblem, type Refusal } from "../lib/errors.ts";
 import { newId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
+import type { Within } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { archived, shownOf, type Agent } from "./agent.ts";
 import { readChecked, type Agents } from "./agents.ts";
 import { deleteDraft } from "./draft-store.ts";
-import { insertVersion, lockAgent, readSource, updatePublished } from "./store.ts";
+import { lockAgent, updatePublished } from "./store.ts";
+import { insertVersion, readSource } from "./version-store.ts";
 
-export type PublishRequest = { projectId: ProjectId; /** YAML or JSON text. */ definition: string };
+export type PublishRequest = {
+  /** By default the project that the namespace names. */
+  projectId?: ProjectId | undefined;
+  /** YAML or JSON text. */
+  definition: string;
+};
+
+/** A definition that has been checked, and its project. */
+export type CheckedDefinition = { projectId: ProjectId; definition: string; workflow: Workflow };
 
 /**
- * Makes a definition the published version of the agent it names, and makes the agent when there is none. A draft of
- * the same text is done with. Throws NOT_FOUND for the project, BAD_USER_INPUT with every problem of the text, CONFLICT
- * when the version exists with another text or the agent is archived.
+ * Publishes a definition as a version of the agent it names, and creates the agent if there is none. Removes a draft with
+ * the same text. Throws NOT_FOUND for the project, BAD_USER_INPUT with every problem of the text or if no project has its
+ * namespace as its handle, CONFLICT if the version exists with another text or the agent is archived, FORBIDDEN if the
+ * caller does not reach the agent.
  */
-export async function publishAgent(agents: Agents, caller: Caller, request: PublishRequest): Promise<Agent> {
-  const project = await readProject(agents, caller.organizationId, request.projectId);
-  if (!project) throw notFound("Project");
-  const workflow = await checkedWorkflow(agents, caller.organizationId, request.definition);
-  checkNamespace(workflow.document, project);
-  return publishWorkflow(agents, caller, { ...request, workflow });
+export async function publishAgent(
+  agents: Agents,
+  caller: Caller,
+  { projectId, definition }: PublishRequest,
+): Promise<Agent> {
+  const given = projectId && (await readProject(agents, caller, projectId));
+  if (projectId && !given) throw notFound("Project");
+  const workflow = await checkedWorkflow(agents, caller.organizationId, definition, given?.handle);
+  const project = given ?? (await namedProject(agents, caller, definition, workflow.document));
+  return publishWorkflow(agents, caller, { projectId: project.id, definition, workflow });
+}
+
+/** The project that a definition's namespace names, or BAD_USER_INPUT. */
+export async function namedProject(
+  agents: Agents,
+  within: Within,
+  definition: string,
+  { namespace }: Pick<Workflow["document"], "namespace">,
+): Promise<Project> {
+  const project = await findProject(agents, within, namespace);
+  if (project) return project;
+  const message = `there is no project with the handle ${namespace}, which is the definition's namespace: make it with \`createProject\`, or choose one of \`{ projects { nodes { id handle } } }\``;
+  throw await misfit(agents, within.organizationId, definition, { part: "namespace", message });
+}
+
+/** What a definition says that it is and that does not fit what is here, with its place in the text. */
+export async function misfit(
+  agents: Agents,
+  organizationId: OrganizationId,
+  definition: string,
+  { part, message }: { part: "namespace" | "name"; message: string },
+): Promise<Refusal> {
+  const problems = await agents.reading.run(organizationId, () =>
+    placeInSlices(definition, [{ path: ["document", part], at: "value", message }]),
+  );
+  return badInput("invalid_definition", message, problems.map(fieldProblem));
 }
 
 /** The same for a definition that has been checked. */
-export async function publishWorkflow(
-  agents: Agents,
-  caller: Caller,
-  request: PublishRequest & { workflow: Workflow },
-): Promise<Agent> {
+export async function publishWorkflow(agents: Agents, caller: Caller, request: CheckedDefinition): Promise<Agent> {
   const agent = await agents.database.transaction(
     (query) => publish(agents, query, caller, request),
     caller.organizationId,
@@ -39,40 +78,44 @@ export async function publishWorkflow(
   return agent;
 }
 
-async function checkedWorkflow(agents: Agents, organizationId: OrganizationId, definition: string): Promise<Workflow> {
-  const { workflow, problems } = await readChecked(agents, organizationId, definition);
+async function checkedWorkflow(
+  agents: Agents,
+  organizationId: OrganizationId,
+  definition: string,
+  project: string | undefined,
+): Promise<Workflow> {
+  const { workflow, problems } = await readChecked(agents, organizationId, definition, project);
   if (workflow) return workflow;
   const fields = problems.map(fieldProblem);
   const count = fields.length === 1 ? "a problem" : `${fields.length} problems`;
-  throw badInput(`the definition has ${count}: ${fields[0]?.message}`, fields);
+  throw badInput("invalid_definition", `the definition has ${count}: ${firstOf(problems)}`, fields);
 }
 
-/** Its path below `input.definition`, its place in the text before the sentence. */
+/** Prefixes the path with `input.definition`. */
 export const fieldProblem = ({ path, line, column, message }: Problem): FieldProblem => ({
   path: `input.definition${path}`,
-  code: "definition",
-  message: `line ${line}, column ${column}: ${message}`,
+  code: "invalid",
+  message,
+  line,
+  column,
 });
 
-/** Throws BAD_USER_INPUT unless the definition names the project that it is put into. */
-export function checkNamespace({ namespace }: { namespace: string }, { handle }: { handle: string }): void {
-  if (namespace === handle) return;
-  const message = `the definition's namespace is ${namespace}, the project's handle is ${handle}: they must be the same`;
-  throw badInput(message, [{ path: "input.definition/document/namespace", code: "definition", message }]);
-}
+/** The first of them for a refusal's own sentence, with its place in the text. */
+export const firstOf = ([first]: Problem[]): string =>
+  first ? `line ${first.line}, column ${first.column}: ${first.message}` : "";
 
-/** Publishes at once of one agent wait for each other at its row. */
+/** Concurrent publishes of one agent wait for each other at its row. */
 async function publish(
   agents: Agents,
   query: Query,
   caller: Caller,
-  { projectId, definition, workflow }: PublishRequest & { workflow: Workflow },
+  { projectId, definition, workflow }: CheckedDefinition,
 ): Promise<Agent> {
-  const { organizationId, user } = caller;
+  const { organizationId } = caller;
   const { name: handle, version } = workflow.document;
   const shown = shownOf(workflow.document);
   const now = agents.clock.now();
-  const locked = await lockAgent(query, {
+  const locked = await lockAgent(query, caller, {
     organizationId,
     id: newId(),
     projectId,
@@ -86,6 +129,7 @@ async function publish(
   const known = await readSource(query, organizationId, agent.id, version);
   if (known !== undefined && known !== definition) {
     throw conflict(
+      "version_exists",
       `version ${version} of the agent ${handle} is already published with another text: raise the version`,
     );
   }
@@ -93,10 +137,12 @@ async function publish(
   if (known === undefined) {
     await insertVersion(query, {
       organizationId,
+      id: newId(),
       agentId: agent.id,
       version,
       source: definition,
-      createdBy: user.id,
+      secrets: workflow.use?.secrets ?? [],
+      createdBy: actorOf(caller),
       now,
     });
   }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
-import { createProject } from "../auth/projects.ts";
+import { createProject } from "../projects/projects.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Agents } from "./agents.ts";
 import { publishAgent } from "./publish-agent.ts";
@@ -10,7 +10,7 @@ import { publishAgent } from "./publish-agent.ts";
 /** A definition's text with the name of its file, for messages. */
 type DemoDefinition = { name: string; text: string };
 
-/** The project `demo` with the examples as its agents: what a new installation begins with. */
+/** The project `demo` with the examples as its agents, for a new installation. */
 export async function publishDemo(auth: Auth, agents: Agents, caller: Caller, demo = examples()): Promise<void> {
   const { id: projectId } = await createProject(auth, caller, { handle: "demo", name: "Demo" });
   for (const { name, text } of demo) {

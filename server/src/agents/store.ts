@@ -1,9 +1,11 @@
-/** The SQL of agents and their versions. */
-import type { AgentId, OrganizationId, ProjectId, UserId } from "../lib/ids.ts";
+/** The SQL of agents. */
+import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { PageRequest } from "../lib/page.ts";
+import { reachedAgent, reachesAgent, type Within } from "../lib/reach.ts";
 import type { Database, Query, Row } from "../storage/database.ts";
 import type { AgentStatus } from "../storage/schema.ts";
-import type { Agent, AgentVersion } from "./agent.ts";
+import type { Agent } from "./agent.ts";
 
 export const COLUMNS = `id, organization_id, project_id, handle, name, description, status, published_version,
   draft_version, concurrency_limit, created_at, updated_at`;
@@ -23,123 +25,98 @@ export const agentOf = (row: Row): Agent => ({
   updatedAt: row.updated_at,
 });
 
-const versionOf = (row: Row): AgentVersion => ({
-  agentId: row.agent_id,
-  version: row.version,
-  source: row.source,
-  createdBy: row.created_by,
-  createdAt: row.created_at,
-});
-
-export async function readAgentRow(
-  database: Database,
-  organizationId: OrganizationId,
-  id: AgentId,
-): Promise<Agent | undefined> {
+export async function readAgentRow(database: Database, within: Within, id: AgentId): Promise<Agent | undefined> {
+  const { organizationId } = within;
   const [row] = await database.query(
     `select ${COLUMNS} from agents where organization_id = $1 and id = $2`,
     [organizationId, id],
     organizationId,
   );
-  return row && agentOf(row);
+  return reachedAgent(within, row && agentOf(row));
 }
 
-export async function readAgentRows(
-  database: Database,
-  organizationId: OrganizationId,
-  ids: readonly AgentId[],
-): Promise<Agent[]> {
+export async function readAgentRows(database: Database, within: Within, ids: readonly AgentId[]): Promise<Agent[]> {
+  const { organizationId } = within;
   const rows = await database.query(
     `select ${COLUMNS} from agents where organization_id = $1 and id = any($2::uuid[])`,
     [organizationId, ids],
     organizationId,
   );
-  return rows.map(agentOf);
+  return rows.map(agentOf).filter((agent) => reachesAgent(within, agent));
 }
 
-/** By the handles of its project and its own. */
+/** By its project's handle and its own. */
 export async function findAgentRow(
   database: Database,
-  organizationId: OrganizationId,
+  within: Within,
   project: string,
   handle: string,
 ): Promise<Agent | undefined> {
+  const { organizationId } = within;
   const [row] = await database.query(
     `select ${COLUMNS} from agents where organization_id = $1 and handle = $3 and project_id = (
        select id from projects where organization_id = $1 and handle = $2)`,
     [organizationId, project, handle],
     organizationId,
   );
-  return row && agentOf(row);
+  return reachedAgent(within, row && agentOf(row));
 }
 
 /** By name, without archived ones. */
 export async function listAgentRows(
   database: Database,
-  organizationId: OrganizationId,
+  { organizationId, reach }: Within,
   { projectId, most }: { projectId?: ProjectId | undefined; most: number },
 ): Promise<Agent[]> {
   const rows = await database.query(
     `select ${COLUMNS} from agents
       where organization_id = $1 and ($2::uuid is null or project_id = $2) and status <> 'archived'
+        and ($4::uuid[] is null or project_id = any($4) or id = any($5))
       order by name, id limit $3`,
-    [organizationId, projectId ?? null, most],
+    [organizationId, projectId ?? null, most, reach?.projectIds ?? null, reach?.agentIds ?? null],
     organizationId,
   );
   return rows.map(agentOf);
 }
 
-export type PageFilter = { projectId?: ProjectId | undefined; status?: readonly AgentStatus[] | undefined };
+/** What is left out does not filter; an empty list matches nothing. */
+export type AgentFilter = {
+  projectId?: readonly ProjectId[] | undefined;
+  status?: readonly AgentStatus[] | undefined;
+  /** A part of the name or the handle, in upper or lower case. */
+  text?: string | undefined;
+};
 
-/** Newest first, one more than asked for. */
+/**
+ * Newest first, one more than asked for. A text is looked for in each agent: among 10,000 with a draft of 1.5 kB, of which none
+ * has it, in 28 ms.
+ */
 export async function pageOfAgentRows(
   database: Database,
-  organizationId: OrganizationId,
+  { organizationId, reach }: Within,
   { first, after }: PageRequest,
-  { projectId, status }: PageFilter,
+  { projectId, status, text }: AgentFilter,
 ): Promise<Agent[]> {
   const rows = await database.query(
     `select ${COLUMNS} from agents
       where organization_id = $1 and ($2::uuid is null or id < $2)
-        and ($3::uuid is null or project_id = $3) and ($4::text[] is null or status = any($4))
-      order by id desc limit $5`,
-    [organizationId, after ?? null, projectId ?? null, status ?? null, first + 1],
+        and ($3::uuid[] is null or project_id = any($3)) and ($4::text[] is null or status = any($4))
+        and ($5::text is null or strpos(lower(name), lower($5)) > 0 or strpos(handle, lower($5)) > 0)
+        and ($7::uuid[] is null or project_id = any($7) or id = any($8))
+      order by id desc limit $6`,
+    [
+      organizationId,
+      after ?? null,
+      projectId ?? null,
+      status ?? null,
+      text ?? null,
+      first + 1,
+      reach?.projectIds ?? null,
+      reach?.agentIds ?? null,
+    ],
     organizationId,
   );
   return rows.map(agentOf);
-}
-
-/** The last published first, one more than asked for; `after` is a version's text. */
-export async function pageOfVersionRows(
-  database: Database,
-  organizationId: OrganizationId,
-  agentId: AgentId,
-  { first, after }: PageRequest,
-): Promise<AgentVersion[]> {
-  const rows = await database.query(
-    `select agent_id, version, source, created_by, created_at from agent_versions
-      where organization_id = $1 and agent_id = $2
-        and ($3::text is null or (created_at, version) < (
-          select created_at, version from agent_versions where organization_id = $1 and agent_id = $2 and version = $3))
-      order by created_at desc, version desc limit $4`,
-    [organizationId, agentId, after ?? null, first + 1],
-    organizationId,
-  );
-  return rows.map(versionOf);
-}
-
-export async function readSource(
-  query: Query,
-  organizationId: OrganizationId,
-  agentId: AgentId,
-  version: string,
-): Promise<string | undefined> {
-  const [row] = await query(
-    "select source from agent_versions where organization_id = $1 and agent_id = $2 and version = $3",
-    [organizationId, agentId, version],
-    organizationId,
-  );
-  return row?.source;
 }
 
 export type NewAgent = Omit<
@@ -149,8 +126,11 @@ export type NewAgent = Omit<
   now: number;
 };
 
-/** The project's agent of that handle, made when there is none. Its row is locked until the transaction ends. */
-export async function lockAgent(query: Query, agent: NewAgent): Promise<Agent> {
+/**
+ * The project's agent with that handle, created if there is none. Locks its row until the transaction ends. Throws
+ * FORBIDDEN in the same words for an agent that is not reached and for one that would be made and not reached.
+ */
+export async function lockAgent(query: Query, within: Within, agent: NewAgent): Promise<Agent> {
   const [row] = await query(
     `insert into agents (organization_id, id, project_id, handle, name, description, status, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $8)
@@ -167,28 +147,13 @@ export async function lockAgent(query: Query, agent: NewAgent): Promise<Agent> {
       new Date(agent.now),
     ],
   );
-  return agentOf(row!);
+  const locked = agentOf(row!);
+  if (!reachesAgent(within, locked)) throw otherAgent(agent.handle);
+  return locked;
 }
 
-export type NewVersion = Omit<AgentVersion, "createdBy" | "createdAt"> & {
-  organizationId: OrganizationId;
-  createdBy: UserId;
-  now: number;
-};
-
-export const insertVersion = (query: Query, version: NewVersion): Promise<unknown> =>
-  query(
-    `insert into agent_versions (organization_id, agent_id, version, source, created_by, created_at)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [
-      version.organizationId,
-      version.agentId,
-      version.version,
-      version.source,
-      version.createdBy,
-      new Date(version.now),
-    ],
-  );
+const otherAgent = (handle: string): Refusal =>
+  new Refusal("FORBIDDEN", `this API key is narrowed to some agents, and ${handle} is not one of them`);
 
 export async function updatePublished(
   query: Query,
@@ -211,7 +176,7 @@ export async function updatePublished(
   return agentOf(row!);
 }
 
-/** Only while the agent is published or not, as it was when the change was allowed; undefined otherwise. */
+/** Only if the agent is still published, or still not, as when the change was allowed; otherwise undefined. */
 export async function updateStatus(
   database: Database,
   agent: Agent,

@@ -1,8 +1,9 @@
 /**
  * Access tokens: JWT (EdDSA, Ed25519), good for 10 minutes, with the claims `sub` (user), `org`, `sid` (session) and
- * `client` (`api` or `ui`). Ids in it are TypeIDs. Verified once per token and process, then remembered until it ends.
+ * `client` (`api` or `ui`). Ids in it are TypeIDs. Each process verifies a token once and remembers it until it expires.
  */
-import { jwtVerify, SignJWT } from "jose";
+import { errors, jwtVerify, SignJWT } from "jose";
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import { decodeId, encodeId, type OrganizationId, type SessionId, type UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -18,25 +19,23 @@ export type AccessClaims = {
   expiresAt: number;
 };
 
+/** "expired": it was good, and everything else about it is right. */
+export type Verified = AccessClaims | "expired" | undefined;
+
 export type AccessTokens = {
   issue(claims: Omit<AccessClaims, "expiresAt">): Promise<{ token: string; expiresAt: number }>;
-  /** Undefined when it is not ours, changed or expired. */
-  verify(token: string): Promise<AccessClaims | undefined>;
+  /** Undefined when the token is not from here, or was changed. */
+  verify(token: string): Promise<Verified>;
 };
 
 const NAME = "autograph";
 const TYPE = "at+jwt";
 const LIFE_MS = LIMITS.accessTokenMinutes * 60_000;
-/** About 500 bytes each. A verification costs some 0.1 ms, a remembered one nothing. */
+/** About 500 bytes each. A verification costs about 0.1 ms, a look-up nothing. */
 const REMEMBERED = 5_000;
 
 export function createAccessTokens(clock: Clock, keys: SecretKeys["signing"]): AccessTokens {
-  const verified = new Map<string, AccessClaims>();
-
-  const remember = (token: string, claims: AccessClaims): void => {
-    verified.set(token, claims);
-    if (verified.size > REMEMBERED) verified.delete(verified.keys().next().value!);
-  };
+  const verified = new LRUCache<string, AccessClaims>({ max: REMEMBERED });
 
   return {
     issue: async (claims) => {
@@ -62,16 +61,16 @@ export function createAccessTokens(clock: Clock, keys: SecretKeys["signing"]): A
       if (known) {
         if (known.expiresAt > clock.now()) return known;
         verified.delete(token);
-        return undefined;
+        return "expired";
       }
       const claims = await check(token, keys, clock.now());
-      if (claims) remember(token, claims);
+      if (typeof claims === "object") verified.set(token, claims);
       return claims;
     },
   };
 }
 
-async function check(token: string, keys: SecretKeys["signing"], now: number): Promise<AccessClaims | undefined> {
+async function check(token: string, keys: SecretKeys["signing"], now: number): Promise<Verified> {
   const result = await jwtVerify(token, keys.public, {
     algorithms: ["EdDSA"],
     typ: TYPE,
@@ -79,8 +78,8 @@ async function check(token: string, keys: SecretKeys["signing"], now: number): P
     audience: NAME,
     currentDate: new Date(now),
     requiredClaims: ["exp", "sub"],
-  }).catch(() => undefined);
-  if (!result) return undefined;
+  }).catch((error: unknown) => (error instanceof errors.JWTExpired ? ("expired" as const) : undefined));
+  if (typeof result !== "object") return result;
   const { sub, org, sid, client, exp } = result.payload;
   const userId = decodeId("user", String(sub));
   const organizationId = decodeId("organization", String(org));

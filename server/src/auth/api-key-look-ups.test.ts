@@ -3,7 +3,7 @@ import { newId } from "../lib/ids.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { createKeyLookUps } from "./api-key-look-ups.ts";
 
-/** Answers each statement when it is told to. */
+/** Answers each statement when told to. */
 function slowDatabase() {
   const asked: { hashes: Buffer[]; answer: (rows: Row[] | Error) => void }[] = [];
   const query = (_: string, [hashes]: [Buffer[]]): Promise<Row[]> =>

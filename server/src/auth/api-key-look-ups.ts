@@ -36,7 +36,9 @@ export function createKeyLookUps(database: Database): (hash: Buffer) => Promise<
   return (hash) =>
     new Promise((resolve, reject) => {
       if (waiting.length >= LIMITS.keysWaiting) {
-        return reject(new Refusal("UNAVAILABLE", "too many API keys are looked up at this moment", { retryAfter: 1 }));
+        return reject(
+          new Refusal("UNAVAILABLE", "too many API keys are being looked up: try again in a moment", { retryAfter: 1 }),
+        );
       }
       waiting.push({ hash, resolve, reject });
       if (!isReading) void readAll();

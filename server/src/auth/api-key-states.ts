@@ -1,9 +1,12 @@
-/** What an API key is worth now, as session-states.ts has it for sessions. */
+/** The present state of API keys, as session-states.ts has that of sessions. */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
-import { createFreshCache, type TellChange } from "../lib/fresh-cache.ts";
+import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { ApiKeyId, OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
-import type { Database } from "../storage/database.ts";
+import type { Notices } from "../realtime/notices.ts";
+import type { Reach } from "../lib/reach.ts";
+import type { Database, Row } from "../storage/database.ts";
 import { hashApiKey, hashBytes } from "./api-key.ts";
 import type { Caller } from "./caller.ts";
 import { scopesOf } from "./scopes.ts";
@@ -12,8 +15,8 @@ import { createKeyUses } from "./api-key-uses.ts";
 import { STATE_TTL_MS } from "./session-states.ts";
 
 export type KeyStates = {
-  /** The same as `bySecret` where it is known without asking the database. */
-  remembered(secret: string): Caller | undefined;
+  /** The same as `bySecret`, if it is known without asking the database. */
+  recall(secret: string): Caller | undefined;
   /** The caller behind a key's text; undefined when it is unknown, revoked or expired. */
   bySecret(secret: string): Promise<Caller | undefined>;
   byId(organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined>;
@@ -25,8 +28,13 @@ export type KeyStates = {
 
 const REMEMBERED = 5_000;
 
-export function createKeyStates(database: Database, clock: Clock, log: Log, tell: TellChange): KeyStates {
-  const idsByHash = new Map<string, KeyPlace>();
+export function createKeyStates(
+  database: Database,
+  clock: Clock,
+  log: Log,
+  notices: Pick<Notices, "send" | "on">,
+): KeyStates {
+  const idsByHash = new LRUCache<string, KeyPlace>({ max: REMEMBERED });
   const states = createFreshCache<string, Caller>({
     clock,
     ttlMs: STATE_TTL_MS,
@@ -37,7 +45,7 @@ export function createKeyStates(database: Database, clock: Clock, log: Log, tell
 
   const lookUp = createKeyLookUps(database);
 
-  /** A row's hash never changes, so the way from a hash to its id is remembered for good; the key itself is not kept. */
+  /** A row's hash never changes, so the id of a hash never becomes stale. The key itself is not kept. */
   const idOf = async (secret: string): Promise<KeyPlace | undefined> => {
     const hash = hashApiKey(secret);
     const known = idsByHash.get(hash);
@@ -45,7 +53,6 @@ export function createKeyStates(database: Database, clock: Clock, log: Log, tell
     const id = await lookUp(hashBytes(hash));
     if (!id) return undefined;
     idsByHash.set(hash, id);
-    if (idsByHash.size > REMEMBERED) idsByHash.delete(idsByHash.keys().next().value!);
     return id;
   };
 
@@ -57,9 +64,10 @@ export function createKeyStates(database: Database, clock: Clock, log: Log, tell
 
   const forget = (organizationId: OrganizationId, keyId: ApiKeyId): void => states.forget(`${organizationId} ${keyId}`);
 
+  notices.on("apiKey", forget);
   return {
     byId,
-    remembered: (secret) => {
+    recall: (secret) => {
       const id = idsByHash.get(hashApiKey(secret));
       return id && unexpired(states.peek(`${id.organizationId} ${id.keyId}`));
     },
@@ -70,7 +78,7 @@ export function createKeyStates(database: Database, clock: Clock, log: Log, tell
     forget,
     invalidate(organizationId, keyId) {
       forget(organizationId, keyId);
-      tell("apiKey", organizationId, keyId);
+      notices.send({ kind: "apiKey", organizationId, id: keyId });
     },
     noteUse: uses.note,
     [Symbol.asyncDispose]: uses[Symbol.asyncDispose],
@@ -87,7 +95,9 @@ async function readCaller(
 ): Promise<Caller | undefined> {
   // Joined with the user for the name only: a key outlives its maker's membership.
   const [row] = await database.query(
-    `select k.scopes, k.expires_at, k.user_id, u.name
+    `select k.scopes, k.expires_at, k.user_id, u.name, k.project_ids, k.agent_ids,
+        case when k.agent_ids is not null then array(
+          select distinct project_id from agents where organization_id = $1 and id = any (k.agent_ids)) end as shown_project_ids
        from api_keys k join users u on u.id = k.user_id
       where k.organization_id = $1 and k.id = $2 and k.revoked_at is null`,
     [organizationId, keyId],
@@ -99,5 +109,12 @@ async function readCaller(
     user: { id: row.user_id, name: row.name },
     credential: { kind: "key", keyId, ...(row.expires_at === null ? {} : { expiresAt: row.expires_at.getTime() }) },
     scopes: scopesOf(row.scopes),
+    reach: reachOf(row),
   };
+}
+
+/** Undefined if both are null: an empty list would reach nothing. */
+function reachOf({ project_ids: projectIds, agent_ids: agentIds, shown_project_ids: shown }: Row): Reach | undefined {
+  if (projectIds === null && agentIds === null) return undefined;
+  return { projectIds: projectIds ?? [], agentIds: agentIds ?? [], shownProjectIds: shown ?? [] };
 }

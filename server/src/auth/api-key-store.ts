@@ -1,18 +1,20 @@
 /** The SQL of API keys. */
-import type { ApiKeyId, OrganizationId, UserId } from "../lib/ids.ts";
+import type { AgentId, ApiKeyId, OrganizationId, ProjectId, UserId } from "../lib/ids.ts";
 import { pageOf, type Page, type PageRequest } from "../lib/page.ts";
 import type { Database, Row } from "../storage/database.ts";
 import type { ApiKey } from "./api-key.ts";
 
-const COLUMNS = `k.id, k.name, k.hint, k.user_id, u.name as user_name, k.scopes, k.created_at, k.expires_at, k.revoked_at,
+const COLUMNS = `k.id, k.name, k.hint, k.user_id, k.scopes, k.project_ids, k.agent_ids, k.created_at, k.expires_at, k.revoked_at,
   k.last_used_at`;
 
 const keyOf = (row: Row): ApiKey => ({
   id: row.id,
   name: row.name,
   hint: row.hint,
-  createdBy: { id: row.user_id, name: row.user_name },
+  createdBy: { kind: "user", id: row.user_id },
   scopes: row.scopes,
+  projectIds: row.project_ids,
+  agentIds: row.agent_ids,
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   revokedAt: row.revoked_at,
@@ -27,22 +29,24 @@ export type NewApiKey = {
   hint: string;
   secretHash: Buffer;
   scopes: readonly string[];
+  projectIds: readonly ProjectId[] | null;
+  agentIds: readonly AgentId[] | null;
   now: number;
   expiresAt: Date | null;
-  /** Of the organization, that are neither revoked nor expired. Makings at once may pass it by a few. */
+  /** Of the keys of the organization that are neither revoked nor expired. Keys created at the same time may exceed it by a few. */
   most: number;
 };
 
-/** Undefined when the organization has as many keys as it may. */
+/** Undefined when the organization has the most keys that it may have. */
 export async function insertApiKey(database: Database, key: NewApiKey): Promise<ApiKey | undefined> {
   const [row] = await database.query(
     `with k as (
-       insert into api_keys (organization_id, id, user_id, name, hint, secret_hash, scopes, created_at, expires_at)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9
+       insert into api_keys (organization_id, id, user_id, name, hint, secret_hash, scopes, created_at, expires_at, project_ids, agent_ids)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12
         where (select count(*) from api_keys
                 where organization_id = $1 and revoked_at is null and (expires_at is null or expires_at > $8)) < $10::int
        returning *)
-     select ${COLUMNS} from k join users u on u.id = k.user_id`,
+     select ${COLUMNS} from k`,
     [
       key.organizationId,
       key.id,
@@ -54,20 +58,22 @@ export async function insertApiKey(database: Database, key: NewApiKey): Promise<
       new Date(key.now),
       key.expiresAt,
       key.most,
+      key.projectIds,
+      key.agentIds,
     ],
     key.organizationId,
   );
   return row && keyOf(row);
 }
 
-/** Revoked ones too, newest first. */
+/** Newest first, including revoked ones. */
 export async function pageOfApiKeys(
   database: Database,
   organizationId: OrganizationId,
   { first, after }: PageRequest,
 ): Promise<Page<ApiKey>> {
   const rows = await database.query(
-    `select ${COLUMNS} from api_keys k join users u on u.id = k.user_id
+    `select ${COLUMNS} from api_keys k
       where k.organization_id = $1 and ($2::uuid is null or k.id < $2)
       order by k.id desc limit $3`,
     [organizationId, after ?? null, first + 1],
@@ -82,11 +88,24 @@ export async function readApiKeyRow(
   id: ApiKeyId,
 ): Promise<ApiKey | undefined> {
   const [row] = await database.query(
-    `select ${COLUMNS} from api_keys k join users u on u.id = k.user_id where k.organization_id = $1 and k.id = $2`,
+    `select ${COLUMNS} from api_keys k where k.organization_id = $1 and k.id = $2`,
     [organizationId, id],
     organizationId,
   );
   return row && keyOf(row);
+}
+
+export async function readApiKeyNames(
+  database: Database,
+  organizationId: OrganizationId,
+  ids: readonly ApiKeyId[],
+): Promise<Map<ApiKeyId, string>> {
+  const rows = await database.query(
+    "select id, name from api_keys where organization_id = $1 and id = any($2::uuid[])",
+    [organizationId, ids],
+    organizationId,
+  );
+  return new Map(rows.map((row) => [row.id as ApiKeyId, row.name as string]));
 }
 
 /** The key as it is then; the first revocation's time stays. Undefined when there is no such key. */
@@ -99,7 +118,7 @@ export async function revokeApiKeyRow(
   const [row] = await database.query(
     `with k as (
        update api_keys set revoked_at = coalesce(revoked_at, $3) where organization_id = $1 and id = $2 returning *)
-     select ${COLUMNS} from k join users u on u.id = k.user_id`,
+     select ${COLUMNS} from k`,
     [organizationId, id, new Date(now)],
     organizationId,
   );

@@ -1,4 +1,5 @@
-/** When keys were last used: noted at most once a minute and key, and the notes of a second are written together. */
+/** When keys were last used, noted at most once a minute for each key. The notes of a second are written together. */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { ApiKeyId, OrganizationId } from "../lib/ids.ts";
@@ -11,11 +12,11 @@ type Use = { organizationId: OrganizationId; keyId: ApiKeyId; at: number };
 
 const NOTE_EVERY_MS = 60_000;
 const WRITE_AFTER_MS = 1_000;
-/** Beyond this many keys the memory of who was noted starts anew: some are then written twice a minute. */
+/** The keys whose last note is remembered. One that is forgotten is written again within the minute. */
 const REMEMBERED = 10_000;
 
 export function createKeyUses(database: Database, clock: Clock, log: Log): KeyUses {
-  const notedAt = new Map<ApiKeyId, number>();
+  const notedAt = new LRUCache<ApiKeyId, number>({ max: REMEMBERED });
   let waiting: Use[] = [];
   let timer: Disposable | undefined;
   let writing: Promise<unknown> = Promise.resolve();
@@ -26,7 +27,7 @@ export function createKeyUses(database: Database, clock: Clock, log: Log): KeyUs
     timer = undefined;
     writing = writing
       .then(() => writeUses(database, uses))
-      // A lost note costs a minute of a display: never worth failing a request.
+      // A lost note makes a display a minute late, which is no reason to fail a request.
       .catch((error: unknown) => log.warn({ reason: messageOf(error) }, "the last use of API keys was not written"));
   };
 
@@ -35,7 +36,6 @@ export function createKeyUses(database: Database, clock: Clock, log: Log): KeyUs
       const at = clock.now();
       const last = notedAt.get(keyId);
       if (last !== undefined && at - last < NOTE_EVERY_MS) return;
-      if (notedAt.size >= REMEMBERED) notedAt.clear();
       notedAt.set(keyId, at);
       waiting.push({ organizationId, keyId, at });
       timer ??= clock.at(at + WRITE_AFTER_MS, write);

@@ -1,19 +1,23 @@
 /**
- * API keys: `ag_live_`, 32 random base62 characters (190 bits) and a 6-character CRC-32 of what stands before it. With
- * the checksum a typo is told apart without a query, and secret scanners find keys without false alarms. 190 random
+ * API keys: `ag_live_`, 32 random base62 characters (190 bits) and a 6-character CRC-32 of what stands before it. The
+ * checksum shows a typo without a query, and secret scanners find keys without false alarms. 190 random
  * bits need no slow hash: SHA-256 is kept, the key itself is shown once.
  */
 import { hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { ApiKeyId, UserId } from "../lib/ids.ts";
+import type { Actor } from "../lib/actor.ts";
+import type { AgentId, ApiKeyId, ProjectId } from "../lib/ids.ts";
 
 export type ApiKey = {
   id: ApiKeyId;
   name: string;
-  /** Its last four characters, to tell keys apart. */
+  /** Its last four characters, which help people to tell keys apart. */
   hint: string;
-  createdBy: { id: UserId; name: string };
+  createdBy: Actor;
   scopes: string[];
+  /** The projects that it is narrowed to, with all their agents; null: to none. If `agentIds` is null too, it reaches the whole organization. */
+  projectIds: ProjectId[] | null;
+  agentIds: AgentId[] | null;
   createdAt: Date;
   expiresAt: Date | null;
   revokedAt: Date | null;
@@ -47,6 +51,6 @@ export const isApiKey = (text: string): boolean =>
 
 export const hintOf = (secret: string): string => secret.slice(-4);
 
-/** As text of a character for each byte: a third of what a Buffer of it costs. */
+/** As text with a character for each byte, which costs a third of a Buffer. */
 export const hashApiKey = (secret: string): string => hash("sha256", secret, "binary");
 export const hashBytes = (secretHash: string): Buffer => Buffer.from(secretHash, "latin1");

@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { listApiKeys, readApiKey, revokeApiKey } from "./api-keys.ts";
 import { makeOwner, openAuth, startDatabases, type TestAuth } from "./auth.testsuite.ts";
-import { authenticate, credentialValid, remembered } from "./authenticate.ts";
+import { isStillValid } from "./admission.ts";
+import { authenticate, recallCaller } from "./authenticate.ts";
+import { API_KEY_PRESETS } from "./api-key-presets.ts";
 import { createApiKey } from "./create-api-key.ts";
 import { ALL_SCOPES } from "./scopes.ts";
 
@@ -21,13 +23,15 @@ afterAll(() => stack.disposeAsync());
 
 test("a key is its maker in its organization with all scopes, and only its hash is kept", async () => {
   const { caller } = await makeOwner(auth);
-  const { key, secret } = await createApiKey(auth, caller, { name: "  Deploys " });
+  const { key, secret } = await createApiKey(auth, caller, { name: "  Deploys ", scopes: ALL_SCOPES });
   expect(key).toEqual({
     id: key.id,
     name: "Deploys",
     hint: secret.slice(-4),
-    createdBy: caller.user,
+    createdBy: { kind: "user", id: caller.user.id },
     scopes: [...ALL_SCOPES],
+    projectIds: null,
+    agentIds: null,
     createdAt: new Date(auth.clock.now()),
     expiresAt: null,
     revokedAt: null,
@@ -38,6 +42,7 @@ test("a key is its maker in its organization with all scopes, and only its hash 
     user: caller.user,
     credential: { kind: "key", keyId: key.id },
     scopes: new Set(ALL_SCOPES),
+    reach: undefined,
   });
   const [row] = await database.query("select * from api_keys where organization_id = $1", [caller.organizationId]);
   expect(JSON.stringify(row)).not.toContain(secret.slice(8, -4));
@@ -45,7 +50,7 @@ test("a key is its maker in its organization with all scopes, and only its hash 
 
 test("a revoked key is refused at once here, and within 5 s in another process", async () => {
   const { caller } = await makeOwner(auth);
-  const { key, secret } = await createApiKey(auth, caller, { name: "key" });
+  const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
   await using other = openAuth(database);
   const [here, there] = [
     (await authenticate(auth, `Bearer ${secret}`))!,
@@ -53,11 +58,11 @@ test("a revoked key is refused at once here, and within 5 s in another process",
   ];
   const revoked = await revokeApiKey(auth, caller, key.id);
   expect(revoked.revokedAt).toEqual(new Date(auth.clock.now()));
-  expect(remembered(auth, `Bearer ${secret}`)).toBeUndefined();
+  expect(recallCaller(auth, `Bearer ${secret}`)).toBeUndefined();
   await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
-  expect(await credentialValid(auth, here)).toBe(false);
+  expect(await isStillValid(auth, here)).toBe(false);
   other.clock.pass(5_000);
-  expect(await credentialValid(other, there)).toBe(false);
+  expect(await isStillValid(other, there)).toBe(false);
   await expect(authenticate(other, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   auth.clock.pass(60_000);
   expect((await revokeApiKey(auth, caller, key.id)).revokedAt).toEqual(revoked.revokedAt);
@@ -66,28 +71,28 @@ test("a revoked key is refused at once here, and within 5 s in another process",
 test("a key ends when it said, to the millisecond, also from memory", async () => {
   const { caller } = await makeOwner(auth);
   const expiresAt = new Date(auth.clock.now() + 1_000);
-  const { secret } = await createApiKey(auth, caller, { name: "key", expiresAt });
+  const { secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES, expiresAt });
   const known = (await authenticate(auth, `Bearer ${secret}`))!;
   expect(known.credential).toMatchObject({ expiresAt: expiresAt.getTime() });
   auth.clock.pass(999);
-  expect(await credentialValid(auth, known)).toBe(true);
-  expect(remembered(auth, `Bearer ${secret}`)).toEqual(known);
+  expect(await isStillValid(auth, known)).toBe(true);
+  expect(recallCaller(auth, `Bearer ${secret}`)).toEqual(known);
   auth.clock.pass(1);
-  expect(await credentialValid(auth, known)).toBe(false);
-  expect(remembered(auth, `Bearer ${secret}`)).toBeUndefined();
+  expect(await isStillValid(auth, known)).toBe(false);
+  expect(recallCaller(auth, `Bearer ${secret}`)).toBeUndefined();
   await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
 });
 
 test("a key outlives its maker's membership", async () => {
   const { caller } = await makeOwner(auth);
-  const { secret } = await createApiKey(auth, caller, { name: "key" });
+  const { secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
   await database.query("delete from members where organization_id = $1", [caller.organizationId]);
   expect((await authenticate(auth, `Bearer ${secret}`))!.user).toEqual(caller.user);
 });
 
 test("another organization's key is NOT_FOUND like one that is not there", async () => {
   const [ada, grace] = [(await makeOwner(auth)).caller, (await makeOwner(auth)).caller];
-  const { key } = await createApiKey(auth, ada, { name: "key" });
+  const { key } = await createApiKey(auth, ada, { name: "key", scopes: ALL_SCOPES });
   const refusals: unknown[] = [];
   for (const id of [key.id, newId<"apiKey">()]) {
     refusals.push(await revokeApiKey(auth, grace, id).catch((error: unknown) => error));
@@ -101,7 +106,7 @@ test("another organization's key is NOT_FOUND like one that is not there", async
 
 test("pages, newest first", async () => {
   const { caller } = await makeOwner(auth);
-  for (const name of ["a", "b", "c"]) await createApiKey(auth, caller, { name });
+  for (const name of ["a", "b", "c"]) await createApiKey(auth, caller, { name, scopes: ALL_SCOPES });
   const one = await listApiKeys(auth, caller, { first: 2 });
   expect([one.items.map(({ name }) => name), one.hasNextPage]).toEqual([["c", "b"], true]);
   const two = await listApiKeys(auth, caller, { first: 2, after: one.items[1]!.id });
@@ -114,13 +119,13 @@ test("pages, newest first", async () => {
 test("bad names and times are refused by field", async () => {
   const { caller } = await makeOwner(auth);
   for (const name of ["", "a\u0000", "x".repeat(201)]) {
-    await expect(createApiKey(auth, caller, { name })).rejects.toMatchObject({
+    await expect(createApiKey(auth, caller, { name, scopes: ALL_SCOPES })).rejects.toMatchObject({
       code: "BAD_USER_INPUT",
       details: { fields: [{ path: "input.name" }] },
     });
   }
   for (const expiresAt of [new Date(auth.clock.now()), new Date(0), new Date(Number.NaN)]) {
-    await expect(createApiKey(auth, caller, { name: "key", expiresAt })).rejects.toMatchObject({
+    await expect(createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES, expiresAt })).rejects.toMatchObject({
       code: "BAD_USER_INPUT",
       details: { fields: [{ path: "input.expiresAt" }] },
     });
@@ -135,15 +140,20 @@ test("an organization has at most 1,000 live keys", async () => {
        from generate_series(1, $3::int) number`,
     [caller.organizationId, caller.user.id, LIMITS.apiKeysPerOrganization - 1, new Date(auth.clock.now())],
   );
-  const { key } = await createApiKey(auth, caller, { name: "last" });
-  await expect(createApiKey(auth, caller, { name: "over" })).rejects.toMatchObject({ code: "CONFLICT" });
+  const { key } = await createApiKey(auth, caller, { name: "last", scopes: ALL_SCOPES });
+  await expect(createApiKey(auth, caller, { name: "over", scopes: ALL_SCOPES })).rejects.toMatchObject({
+    code: "CONFLICT",
+  });
   await revokeApiKey(auth, caller, key.id);
-  await createApiKey(auth, caller, { name: "again" });
+  await createApiKey(auth, caller, { name: "again", scopes: ALL_SCOPES });
 });
 
 test("the last use is written together a second later, at most once a minute, and at the end", async () => {
   const { caller } = await makeOwner(auth);
-  const [one, two] = [await createApiKey(auth, caller, { name: "1" }), await createApiKey(auth, caller, { name: "2" })];
+  const [one, two] = [
+    await createApiKey(auth, caller, { name: "1", scopes: ALL_SCOPES }),
+    await createApiKey(auth, caller, { name: "2", scopes: ALL_SCOPES }),
+  ];
   const own = openAuth(database);
   own.clock.pass(auth.clock.now() - own.clock.now());
   const usedAt = async (id = one.key.id): Promise<number | undefined> =>
@@ -165,17 +175,72 @@ test("the last use is written together a second later, at most once a minute, an
   await authenticate(own, `Bearer ${one.secret}`);
   expect(await usedAt()).toBe(start);
   own.clock.pass(1);
-  expect(remembered(own, `Bearer ${one.secret}`)).toBeDefined();
+  expect(recallCaller(own, `Bearer ${one.secret}`)).toBeDefined();
   await own[Symbol.asyncDispose]();
   await writtenBy(start + 60_000);
 });
 
 test("a warm key costs no query", async () => {
   const { caller } = await makeOwner(auth);
-  const { secret } = await createApiKey(auth, caller, { name: "key" });
+  const { secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
   const reads: string[] = [];
   const counted: Database = { ...database, query: (text, values) => (reads.push(text), database.query(text, values)) };
   await using own = openAuth(counted);
   for (let time = 0; time < 1_000; time++) await authenticate(own, `Bearer ${secret}`);
   expect(reads).toHaveLength(2);
+});
+
+describe("a key makes none that may more than itself", () => {
+  test("it names no scope that it lacks, and no end after its own", async () => {
+    const { caller } = await makeOwner(auth);
+    const now = auth.clock.now();
+    const at = (ms: number): Date => new Date(now + ms);
+    const { secret } = await createApiKey(auth, caller, {
+      name: "key",
+      scopes: ["admin", "runs:read"],
+      expiresAt: at(9_000),
+    });
+    const key = (await authenticate(auth, `Bearer ${secret}`))!;
+    const make = (scopes: readonly string[], expiresAt?: Date): Promise<unknown> =>
+      createApiKey(auth, key, { name: "another", scopes, expiresAt });
+    await expect(make(["runs:start"], at(9_000))).rejects.toMatchObject({
+      code: "FORBIDDEN",
+      details: { scope: "runs:start" },
+    });
+    const tooLong = {
+      code: "BAD_USER_INPUT",
+      message: `expiresAt must be at most ${at(9_000).toISOString()}, when the API key expires that asks`,
+    };
+    await expect(make(["runs:read"])).rejects.toMatchObject({
+      ...tooLong,
+      details: { fields: [{ path: "input.expiresAt", code: "required" }] },
+    });
+    await expect(make(["runs:read"], at(9_001))).rejects.toMatchObject({
+      ...tooLong,
+      details: { fields: [{ code: "out_of_range" }] },
+    });
+    await expect(make(["runs:read"], at(9_000))).resolves.toMatchObject({ key: { expiresAt: at(9_000) } });
+    // One without an end, and a session, may make one without an end.
+    await expect(createApiKey(auth, caller, { name: "another", scopes: ["admin"] })).resolves.toMatchObject({
+      key: { expiresAt: null },
+    });
+  });
+
+  test("a narrowed one never has admin, whatever the code writes", async () => {
+    const { caller } = await makeOwner(auth);
+    const { key } = await createApiKey(auth, caller, { name: "key", scopes: ["admin"] });
+    const narrow = "update api_keys set agent_ids = $3 where organization_id = $1 and id = $2";
+    for (const agentIds of [[newId()], []])
+      await expect(database.query(narrow, [caller.organizationId, key.id, agentIds])).rejects.toThrow(
+        /violates check constraint/,
+      );
+  });
+});
+
+test("each preset's scopes are taken", async () => {
+  const { caller } = await makeOwner(auth);
+  for (const { id, scopes, needsAgent } of API_KEY_PRESETS) {
+    expect((await createApiKey(auth, caller, { name: id, scopes })).key.scopes, id).toEqual([...scopes]);
+    expect(needsAgent && (scopes as readonly string[]).includes("admin")).toBe(false);
+  }
 });

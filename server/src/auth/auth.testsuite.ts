@@ -1,4 +1,4 @@
-/** A database of its own for a test, and sign-in on it with a clock that the test moves. */
+/** A test's own database, and sign-in on it with a clock that the test moves. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { testClock, type TestClock } from "../../../test/clock.ts";

@@ -1,12 +1,12 @@
 /** The room's handle: what sign-in keeps in memory. Every operation of the room takes it first. */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { noNotices, type Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
 import { createAccessTokens, type AccessTokens } from "./access-token.ts";
 import { createKeyStates, type KeyStates } from "./api-key-states.ts";
 import type { Caller } from "./caller.ts";
-import type { TellChange } from "../lib/fresh-cache.ts";
 import { createKnownAddresses, type KnownAddresses } from "./known-addresses.ts";
 import { createLoginThrottle, type LoginThrottle } from "./login-throttle.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
@@ -15,16 +15,18 @@ import type { Turns } from "../lib/turns.ts";
 import type { SecretKeys } from "./secret-key.ts";
 import { createSessionStates, type SessionStates } from "./session-states.ts";
 import { createSetupLink, type SetupLink } from "./setup-link.ts";
+import { createWrongCredentials, type WrongCredentials } from "./wrong-credentials.ts";
 
 export type Auth = {
   database: Database;
   clock: Clock;
   log: Log;
-  /** Of every organization at its creation. */
+  /** The plan of every new organization. */
   defaultPlan: Plan;
   passwords: Passwords;
   throttle: LoginThrottle;
   knownAddresses: KnownAddresses;
+  wrongCredentials: WrongCredentials;
   accessTokens: AccessTokens;
   /** HMAC key of refresh tokens. */
   refreshKey: Buffer;
@@ -32,7 +34,7 @@ export type Auth = {
   sessions: SessionStates;
   keys: KeyStates;
   setupLink: SetupLink;
-  /** Called once, after the first owner is committed; what it throws is logged and does not undo the setup. */
+  /** Called once, after the first owner is committed; errors are logged and do not undo the setup. */
   afterSetup: (owner: Caller) => Promise<void>;
 } & AsyncDisposable;
 
@@ -43,12 +45,13 @@ export type AuthOptions = {
   secretKeys: SecretKeys;
   defaultPlan: Plan;
   afterSetup?: (owner: Caller) => Promise<void>;
-  tell?: TellChange;
+  /** If left out, no other process is told. */
+  notices?: Pick<Notices, "send" | "on">;
 };
 
 export function createAuth(options: AuthOptions): Auth {
-  const { database, clock, log, secretKeys, defaultPlan, tell = () => {} } = options;
-  const keys = createKeyStates(database, clock, log, tell);
+  const { database, clock, log, secretKeys, defaultPlan, notices = noNotices } = options;
+  const keys = createKeyStates(database, clock, log, notices);
   return {
     database,
     clock,
@@ -56,11 +59,12 @@ export function createAuth(options: AuthOptions): Auth {
     defaultPlan,
     passwords: createPasswords(),
     throttle: createLoginThrottle(clock),
+    wrongCredentials: createWrongCredentials(clock),
     knownAddresses: createKnownAddresses(database, clock, log, secretKeys.derive("known addresses v1")),
     accessTokens: createAccessTokens(clock, secretKeys.signing),
     refreshKey: secretKeys.derive("refresh tokens v1"),
     refreshTurns: createRefreshTurns(),
-    sessions: createSessionStates(database, clock, tell),
+    sessions: createSessionStates(database, clock, notices),
     keys,
     setupLink: createSetupLink(clock),
     afterSetup: options.afterSetup ?? (async () => {}),

@@ -1,19 +1,28 @@
-import { badInput, conflict } from "../lib/errors.ts";
-import { newId } from "../lib/ids.ts";
+import { badInput, conflict, shortened, type Refusal } from "../lib/errors.ts";
+import { newId, type AgentId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ApiKey } from "./api-key.ts";
 import { hashApiKey, hashBytes, hintOf, makeApiKey } from "./api-key.ts";
 import { insertApiKey } from "./api-key-store.ts";
 import type { Auth } from "./auth.ts";
-import type { Caller } from "./caller.ts";
+import { requireScope, type Caller } from "./caller.ts";
+import { checkReach } from "./check-reach.ts";
 import { nameProblem, refuseProblems, tidyName } from "./names.ts";
-import { ALL_SCOPES } from "./scopes.ts";
+import { ALL_SCOPES, isScope, type Scope } from "./scopes.ts";
 
-export type NewKeyRequest = { name: string; expiresAt?: Date | undefined };
+export type NewKeyRequest = {
+  name: string;
+  scopes: readonly string[];
+  /** Of the organization, each once. Without both lists the key reaches all of it. */
+  projectIds?: readonly ProjectId[] | undefined;
+  agentIds?: readonly AgentId[] | undefined;
+  expiresAt?: Date | undefined;
+};
 
 /**
- * A key of the caller's organization with all scopes. `secret` is in this answer only. Throws BAD_USER_INPUT, or
- * CONFLICT when the organization has `LIMITS.apiKeysPerOrganization` live keys.
+ * Creates a key of the caller's organization that may do no more than the caller: no other scopes, and no longer. Only this
+ * answer has the `secret`. Throws BAD_USER_INPUT, NOT_FOUND for a project or an agent, FORBIDDEN for a scope that the caller
+ * lacks, or CONFLICT when the organization has `LIMITS.apiKeysPerOrganization` live keys.
  */
 export async function createApiKey(
   auth: Auth,
@@ -22,7 +31,10 @@ export async function createApiKey(
 ): Promise<{ key: ApiKey; secret: string }> {
   const now = auth.clock.now();
   refuseProblems([nameProblem(request.name, "input.name")]);
-  checkExpiry(request.expiresAt, now);
+  checkExpiry(caller, request.expiresAt, now);
+  const scopes = checkedScopes(request.scopes);
+  for (const scope of scopes) requireScope(caller, scope);
+  await checkReach(auth.database, caller, request, scopes);
   const secret = makeApiKey();
   const key = await insertApiKey(auth.database, {
     id: newId(),
@@ -31,19 +43,45 @@ export async function createApiKey(
     name: tidyName(request.name),
     hint: hintOf(secret),
     secretHash: hashBytes(hashApiKey(secret)),
-    scopes: ALL_SCOPES,
+    scopes,
+    projectIds: request.projectIds ?? null,
+    agentIds: request.agentIds ?? null,
     now,
     expiresAt: request.expiresAt ?? null,
     most: LIMITS.apiKeysPerOrganization,
   });
-  if (!key) throw conflict(`an organization has at most ${LIMITS.apiKeysPerOrganization} API keys: revoke one first`);
+  if (!key)
+    throw conflict(
+      "limit_reached",
+      `an organization has at most ${LIMITS.apiKeysPerOrganization} API keys: revoke one first`,
+    );
   return { key, secret };
 }
 
-function checkExpiry(expiresAt: Date | undefined, now: number): void {
+/** Each once. Throws BAD_USER_INPUT for an unknown scope and for none. */
+function checkedScopes(scopes: readonly string[]): Scope[] {
+  const known = `the scopes are ${ALL_SCOPES.join(", ")}`;
+  if (scopes.length === 0)
+    throw badInput("invalid_input", `name what the key may do: ${known}`, [
+      { path: "input.scopes", code: "required", message: "must name at least one scope" },
+    ]);
+  const unknown = scopes.findIndex((scope) => !isScope(scope));
+  if (unknown !== -1)
+    throw badInput("invalid_input", `${shortened(scopes[unknown]!)} is not a scope: ${known}`, [
+      { path: `input.scopes.${unknown}`, code: "not_a_choice", message: "is not a scope" },
+    ]);
+  return ALL_SCOPES.filter((scope) => scopes.includes(scope));
+}
+
+function checkExpiry({ credential }: Caller, expiresAt: Date | undefined, now: number): void {
+  const refused = (code: "required" | "out_of_range", message: string): Refusal =>
+    badInput("invalid_input", `expiresAt ${message}`, [{ path: "input.expiresAt", code, message }]);
   // An invalid Date compares as false, too.
-  if (expiresAt === undefined || expiresAt.getTime() > now) return;
-  throw badInput("expiresAt must be in the future", [
-    { path: "input.expiresAt", code: "out_of_range", message: "must be in the future" },
-  ]);
+  if (expiresAt !== undefined && !(expiresAt.getTime() > now)) throw refused("out_of_range", "must be in the future");
+  if (credential.kind !== "key" || credential.expiresAt === undefined) return;
+  const end = new Date(credential.expiresAt);
+  if (expiresAt === undefined || expiresAt > end) {
+    const code = expiresAt === undefined ? "required" : "out_of_range";
+    throw refused(code, `must be at most ${end.toISOString()}, when the API key expires that asks`);
+  }
 }

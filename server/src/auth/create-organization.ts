@@ -14,14 +14,14 @@ export type NewOrganization = {
   name: string;
   /** `auth.defaultPlan` when absent. */
   plan?: Plan | undefined;
-  /** An e-mail that is known already names that user, whose name and password stay. */
+  /** If the e-mail belongs to a user already, that user becomes the owner and keeps name and password. */
   owner: { email: string; name?: string | undefined; password?: string | undefined };
 };
 
 export type CreatedOrganization = {
   organization: Organization;
   owner: User;
-  /** Made here, when a new user came without one; shown once. */
+  /** Generated for a new user without a password; shown once. */
   password?: string;
 };
 
@@ -45,7 +45,9 @@ export async function createOrganization(auth: Auth, request: NewOrganization): 
     passwordHash: await auth.passwords.hash(chosen),
     onlyIfEmpty: false,
   }).catch((error: unknown) => {
-    throw isDuplicate(error) ? conflict("a user with this e-mail was made at the same moment") : error;
+    throw isDuplicate(error)
+      ? conflict("email_taken", "a user with this e-mail was created at the same moment")
+      : error;
   });
   return password === undefined ? { ...made!, password: chosen } : made!;
 }
@@ -75,8 +77,8 @@ export type FirstRows = {
 };
 
 /**
- * An organization with a new user as its owner, in one statement. With `onlyIfEmpty` undefined when there is a user
- * already; two at once meet in the one row of `settings`, and the later gets a duplicate error.
+ * An organization with a new user as its owner, in one statement. With `onlyIfEmpty`, undefined when there is a user
+ * already. Two at the same time meet in the one row of `settings`, and the later one gets a duplicate error.
  */
 export async function insertWithOwner(
   auth: Auth,

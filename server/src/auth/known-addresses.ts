@@ -1,7 +1,7 @@
 /**
- * From where users have signed in before: there a pause that others brought on an account does not hold, and their turn
+ * Where users have signed in from before. There, a pause that others brought on the account does not apply, and their turn
  * comes first. What is kept is an HMAC of e-mail and network, so that the database does not tell where somebody was.
- * The newest are in memory, read again once a minute while somebody signs in: a stranger's attempt costs no statement.
+ * The newest are in memory and are read again once a minute while people sign in, so a stranger's attempt costs no statement.
  */
 import { createHmac } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
@@ -20,7 +20,7 @@ export type KnownAddresses = {
 };
 
 const MARK_BYTES = 16;
-/** About 150 bytes each. Who is beyond them is a stranger where somebody tries their password right now. */
+/** About 150 bytes each. Addresses beyond these count as unknown while somebody is guessing at the account. */
 const REMEMBERED = 10_000;
 const READ_EVERY_MS = 60_000;
 const READ_AGAIN_MS = 1_000;
@@ -84,7 +84,7 @@ async function readMarks(database: Database, now: number): Promise<[string, numb
   return rows.map(({ mark, seen_at }) => [nameOf(mark), seen_at.getTime()]);
 }
 
-/** Also clears away what of the user is too old, and beyond the newest few. */
+/** Also removes the user's marks that are too old or not among the newest few. */
 const writeMark = (database: Database, userId: UserId, mark: Buffer, now: number): Promise<unknown> =>
   database.query(
     `with kept as (
@@ -97,6 +97,6 @@ const writeMark = (database: Database, userId: UserId, mark: Buffer, now: number
     [userId, mark, new Date(now), new Date(now - LIFE_MS), LIMITS.knownAddressesPerUser - 1],
   );
 
-/** After a new password: where a thief signed in with the former one is no known address any more. */
+/** After a password change: an address where a thief signed in with the old one is no longer known. */
 export const forgetAddresses = (database: Database, userId: UserId): Promise<unknown> =>
   database.query("delete from known_addresses where user_id = $1", [userId]);

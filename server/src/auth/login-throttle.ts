@@ -1,10 +1,11 @@
 /**
- * How often a sign-in may fail: for an e-mail from one address 10 at once and then one every 30 s. From where it has not
- * signed in before also 50 in all for the e-mail, then one every 30 s, and 50 for the address, then one every 5 s: so
- * guesses from many addresses keep strangers out, and never the owner at a known one. An attempt is counted when its turn
- * comes (two have it at a time, see passwords.ts), so that a thousand at once do not slip through, and given back when it
+ * How often a sign-in may fail: for an e-mail from one address 10 at once and then one every 30 s. From where the e-mail has not
+ * signed in before, also 50 in all for the e-mail, then one every 30 s, and 50 for the address, then one every 5 s. So
+ * guesses from many addresses keep out strangers, and never the owner at a known address. An attempt is counted when its turn
+ * comes (two have it at a time, see passwords.ts), so that a thousand at once do not slip through. It is given back when it
  * succeeds, so that programs that sign in often are not slowed.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -13,7 +14,7 @@ import { accountName } from "./names.ts";
 const PER_PAIR = { burst: LIMITS.failedLoginsPerAccountAndAddress, everyMs: 30_000 };
 const PER_EMAIL = { burst: LIMITS.failedLoginsPerAccount, everyMs: 30_000 };
 const PER_ADDRESS = { burst: LIMITS.failedLoginsPerAddress, everyMs: 5_000 };
-/** Of each kind, some 200 bytes each. An entry is made by a turn at a password, of which there are about 60 in a second. */
+/** Entries of each kind, about 200 bytes each. A turn at a password makes one, about 60 times a second. */
 const REMEMBERED = 10_000;
 
 export type Attempt = {
@@ -26,7 +27,7 @@ export type Attempt = {
 export type LoginThrottle = {
   /** Throws RATE_LIMITED with `retryAfter` in seconds when an attempt would be refused. */
   check(attempt: Attempt): void;
-  /** The same, and counts it. Call the answer when it succeeded. */
+  /** The same, and counts the attempt. Call what it answers when the attempt succeeds. */
   attempt(attempt: Attempt): () => void;
 };
 
@@ -61,7 +62,7 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
   };
 }
 
-/** One subscriber has a whole IPv6 /64: it is one address here. */
+/** A subscriber has a whole IPv6 /64, so it counts as one address. */
 export function network(address: string): string {
   const plain = address
     .toLowerCase()
@@ -78,22 +79,13 @@ export function network(address: string): string {
     .join(":")}::/64`;
 }
 
-type Buckets = { waitMs(key: string): number; take(key: string): void; giveBack(key: string): void };
+export type Buckets = { waitMs(key: string): number; take(key: string): void; giveBack(key: string): void };
 
-/**
- * GCRA: for each key the time at which its bucket is full again. In two generations: when the newer one is full, the older
- * one goes. Taking the oldest entry out of a Map each time costs a walk over those taken out before.
- */
-function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyMs: number }): Buckets {
-  let newer = new Map<string, number>();
-  let older = new Map<string, number>();
-  const fullAt = (key: string): number => newer.get(key) ?? older.get(key) ?? 0;
-  const move = (key: string, byMs: number): void => {
-    newer.set(key, Math.max(fullAt(key), clock.now()) + byMs);
-    if (newer.size <= REMEMBERED / 2) return;
-    older = newer;
-    newer = new Map();
-  };
+/** GCRA: for each key the time at which its bucket is full again. */
+export function createBuckets(clock: Clock, { burst, everyMs }: { burst: number; everyMs: number }): Buckets {
+  const full = new LRUCache<string, number>({ max: REMEMBERED });
+  const fullAt = (key: string): number => full.get(key) ?? 0;
+  const move = (key: string, byMs: number): void => void full.set(key, Math.max(fullAt(key), clock.now()) + byMs);
   return {
     waitMs: (key) => fullAt(key) + everyMs - clock.now() - burst * everyMs,
     take: (key) => move(key, everyMs),

@@ -7,18 +7,18 @@ import type { Client } from "./caller.ts";
 import { accountName, isEmail, tidyName } from "./names.ts";
 import { hashToken, makeRefreshToken } from "./refresh-token.ts";
 import { insertSession } from "./session-store.ts";
-import { signedInAs, type SignedIn } from "./session.ts";
+import { issueTokens, type SignedIn } from "./session.ts";
 import { network, type Attempt } from "./login-throttle.ts";
 
-/** `address` is the client's, behind trusted proxies already resolved. */
+/** `address` is the client's own, also behind trusted proxies. */
 export type LoginFrom = { address: string; client: Client };
 
-const refused = (): Refusal => new Refusal("UNAUTHENTICATED", "the e-mail or the password is wrong");
+export const wrongLogin = (): Refusal => new Refusal("UNAUTHENTICATED", "the e-mail or the password is wrong");
 
 /**
- * Signs in to the organization last used, else to the first joined. Throws UNAUTHENTICATED (the same, after the same
- * time, for an unknown e-mail and a wrong password), RATE_LIMITED with `retryAfter`, or FORBIDDEN for a user who is a
- * member of nothing.
+ * Signs in to the organization last used, or else to the first one joined. Throws UNAUTHENTICATED (the same, after the same
+ * time, for an unknown e-mail and a wrong password), RATE_LIMITED with `retryAfter`, or FORBIDDEN for a user who is
+ * not a member of any organization.
  */
 export async function login(
   auth: Auth,
@@ -26,10 +26,9 @@ export async function login(
   from: LoginFrom,
 ): Promise<SignedIn> {
   const email = tidyName(input.email);
-  if (!isEmail(email) || input.password.length > LIMITS.passwordCharactersMost) throw refused();
-  const attempt = { email, address: from.address, isKnown: await auth.knownAddresses.has(email, from.address) };
-  auth.throttle.check(attempt);
-  const { user, giveBack } = await proveUser(auth, attempt, input.password);
+  if (!isEmail(email)) throw wrongLogin();
+  const { user, giveBack } = await proveUser(auth, { ...input, email }, from);
+  if (!user) throw wrongLogin();
   giveBack();
   if (!user.organizationId) throw new Refusal("FORBIDDEN", "this user is not a member of any organization");
   await auth.knownAddresses.note({ id: user.id, email }, from.address);
@@ -38,22 +37,33 @@ export async function login(
 
 type Proof = { user: Login; giveBack: () => void };
 
-/** Many may wait here for their turn; the attempt is counted when it comes. */
-async function proveUser(auth: Auth, attempt: Attempt, password: string): Promise<Proof> {
-  let proof: Partial<Proof> = {};
+/**
+ * Who has this e-mail (tidy) and password; no `user` when nobody has the e-mail. Throws UNAUTHENTICATED for a wrong password,
+ * after the same time. Many may wait here for their turn. An attempt is counted when its turn comes: give it back when it
+ * led to something.
+ */
+export async function proveUser(
+  auth: Auth,
+  { email, password }: { email: string; password: string },
+  { address }: Pick<LoginFrom, "address">,
+): Promise<Partial<Proof> & Pick<Proof, "giveBack">> {
+  if (password.length > LIMITS.passwordCharactersMost) throw wrongLogin();
+  const attempt: Attempt = { email, address, isKnown: await auth.knownAddresses.has(email, address) };
+  auth.throttle.check(attempt);
+  let giveBack = (): void => {};
+  let user: Login | undefined;
   const find = async (): Promise<string | undefined> => {
-    const giveBack = auth.throttle.attempt(attempt);
-    const user = await readLogin(auth.database, attempt.email);
-    if (user) proof = { user, giveBack };
+    giveBack = auth.throttle.attempt(attempt);
+    user = await readLogin(auth.database, email);
     return user?.passwordHash;
   };
-  const group = attempt.isKnown ? accountName(attempt.email) : network(attempt.address);
+  const group = attempt.isKnown ? accountName(email) : network(address);
   const matches = await auth.passwords.verify({ group, isKnown: attempt.isKnown }, find, password);
-  if (!matches) throw refused();
-  return proof as Proof;
+  if (!matches && user) throw wrongLogin();
+  return user ? { user, giveBack } : { giveBack };
 }
 
-/** A new session, for one whose identity is proven. */
+/** Opens a session for a user whose identity is proven. */
 export async function openSession(
   auth: Auth,
   who: { userId: UserId; organizationId: OrganizationId; client: Client },
@@ -61,7 +71,7 @@ export async function openSession(
   const id: SessionId = newId();
   const refreshToken = makeRefreshToken(auth.refreshKey, { sessionId: id, generation: 1 });
   await insertSession(auth.database, { id, ...who, secretHash: hashToken(refreshToken), now: auth.clock.now() });
-  return signedInAs(auth, { id, ...who }, refreshToken);
+  return issueTokens(auth, { id, ...who }, refreshToken);
 }
 
 type Login = { id: UserId; passwordHash: string; organizationId: OrganizationId | null };

@@ -92,6 +92,7 @@ test("all problems are told together", () => {
       code: "BAD_USER_INPUT",
       message: "name must not be empty; email must be an e-mail address",
       details: {
+        reason: "invalid_input",
         fields: [expect.objectContaining({ path: "input.name" }), expect.objectContaining({ path: "input.email" })],
       },
     }),

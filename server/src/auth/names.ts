@@ -1,19 +1,19 @@
-/** What people may type as names, handles, e-mail addresses and passwords, and the sentence when they may not. */
-import { badInput, type FieldProblem } from "../lib/errors.ts";
+/** What names, handles, e-mail addresses and passwords may contain, and the sentences for what they may not. */
+import { badInput, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 /** RFC 1123 label: a project's handle is a definition's namespace. */
 const HANDLE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** RFC 5321: 254 characters at most. What is before and after the @ is the mail server's business. */
+/** RFC 5321: 254 characters at most. The mail server checks what is before and after the @. */
 const EMAIL = /^[^\s@<>()[\],;:"\\]{1,64}@[^\s@<>()[\],;:"\\.]+(?:\.[^\s@<>()[\],;:"\\.]+)*$/u;
 const EMAIL_CHARACTERS_MOST = 254;
 /** Control characters: PostgreSQL refuses NUL in text, and the others break terminals and logs. */
 const CONTROL = /\p{Cc}|[\u2028\u2029]/u;
 
-/** As it is stored: NFC, without space around it. */
+/** The name as it is stored: NFC, without surrounding space. */
 export const tidyName = (text: string): string => text.normalize("NFC").trim();
 
-const problem = (path: string, code: string, message: string): FieldProblem => ({ path, code, message });
+const problem = (path: string, code: FieldCode, message: string): FieldProblem => ({ path, code, message });
 
 export const isPlainText = (text: string): boolean => text.isWellFormed() && !CONTROL.test(text);
 
@@ -42,7 +42,7 @@ export const isEmail = (text: string): boolean =>
 
 /**
  * One for all ways to write an e-mail that PostgreSQL may find the same account by: with most locales its `lower` makes İ
- * an i, where JavaScript leaves a dot above. Whoever has n i's would have 2ⁿ names, each with guesses of its own.
+ * an i, while JavaScript leaves a dot above. An e-mail with n i's would have 2ⁿ names, each with its own guesses.
  */
 export const accountName = (email: string): string => email.toLowerCase().replaceAll("\u0307", "");
 
@@ -63,5 +63,9 @@ export function passwordProblem(text: string, path: string): FieldProblem | unde
 export function refuseProblems(found: (FieldProblem | undefined)[]): void {
   const fields = found.filter((one) => one !== undefined);
   if (fields.length === 0) return;
-  throw badInput(fields.map(({ path, message }) => `${path.replace(/^input\./, "")} ${message}`).join("; "), fields);
+  throw badInput(
+    "invalid_input",
+    fields.map(({ path, message }) => `${path.replace(/^input\./, "")} ${message}`).join("; "),
+    fields,
+  );
 }

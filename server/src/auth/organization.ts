@@ -1,12 +1,12 @@
 import type { OrganizationId, UserId } from "../lib/ids.ts";
 import type { Plan } from "../storage/schema.ts";
 
-/** A customer, the tenant: nothing of it is visible to another. */
+/** A customer, the tenant: nothing that belongs to it is visible to another. */
 export type Organization = {
   id: OrganizationId;
   name: string;
   plan: Plan;
-  /** Of the Enterprise plan, as agreed; null: without limit. */
+  /** Agreed with the Enterprise plan. Null: no limit. */
   requestsPerMinute: number | null;
   createdAt: Date;
 };

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../lib/ids.ts";
+import { wholeOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "./auth.testsuite.ts";
 import { createOrganization } from "./create-organization.ts";
 import { login } from "./login.ts";
 import { findOrganizations, readOrganization, setPlan } from "./organizations.ts";
-import { createProject, listProjects, readProject, readProjects } from "./projects.ts";
+import { createProject, listProjects, readProject, readProjects } from "../projects/projects.ts";
 import { createUser, findUser, readMember, userNames } from "./users.ts";
 
 const from = { address: "192.0.2.1", client: "api" } as const;
@@ -124,13 +125,13 @@ describe("projects", () => {
     const page = await listProjects(auth, ada, { first: 2 });
     expect([page.items.map(({ handle }) => handle), page.hasNextPage]).toEqual([["c", "b"], true]);
     expect((await listProjects(auth, ada, { first: 2, after: page.items[1]!.id })).items).toEqual([made[0]]);
-    expect(await readProject(auth, ada.organizationId, made[0]!.id)).toEqual(made[0]);
-    expect(await readProject(auth, grace.organizationId, made[0]!.id)).toBeUndefined();
+    expect(await readProject(auth, wholeOf(ada.organizationId), made[0]!.id)).toEqual(made[0]);
+    expect(await readProject(auth, wholeOf(grace.organizationId), made[0]!.id)).toBeUndefined();
     expect(
       (
         await readProjects(
           auth,
-          grace.organizationId,
+          wholeOf(grace.organizationId),
           made.map(({ id }) => id),
         )
       ).size,
@@ -139,7 +140,7 @@ describe("projects", () => {
       (
         await readProjects(
           auth,
-          ada.organizationId,
+          wholeOf(ada.organizationId),
           made.map(({ id }) => id),
         )
       ).size,

@@ -1,13 +1,15 @@
-/** Organizations: read, found by name, and given a plan. */
+/** Reading organizations, finding them by name, and setting their plans. */
 import { badInput, notFound } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Row } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
 import type { Auth } from "./auth.ts";
+import type { Caller } from "./caller.ts";
+import { nameProblem, refuseProblems, tidyName } from "./names.ts";
 import type { Organization } from "./organization.ts";
 import { PLANS } from "./organization.ts";
 
-const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.created_at";
+export const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.created_at";
 export const organizationOf = (row: Row): Organization => ({
   id: row.id,
   name: row.name,
@@ -21,6 +23,15 @@ export async function readOrganization(auth: Auth, id: OrganizationId): Promise<
   return row && organizationOf(row);
 }
 
+/** All of them, the newest first, for the operator. */
+export async function listOrganizations(auth: Auth, first: number): Promise<Organization[]> {
+  const rows = await auth.database.query(
+    `select ${COLUMNS} from organizations o order by o.created_at desc, o.id desc limit $1`,
+    [first],
+  );
+  return rows.map(organizationOf);
+}
+
 /** By name, for the operator: names are not unique. */
 export async function findOrganizations(auth: Auth, name: string): Promise<Organization[]> {
   const rows = await auth.database.query(
@@ -30,14 +41,25 @@ export async function findOrganizations(auth: Auth, name: string): Promise<Organ
   return rows.map(organizationOf);
 }
 
-/** `requestsPerMinute` goes with the Enterprise plan only; absent there: without limit. Throws BAD_USER_INPUT, NOT_FOUND. */
+/** Throws BAD_USER_INPUT. Names need not be unique. */
+export async function renameOrganization(auth: Auth, { organizationId }: Caller, name: string): Promise<Organization> {
+  refuseProblems([nameProblem(name, "input.name")]);
+  const [row] = await auth.database.query(
+    `update organizations o set name = $2 where o.id = $1 returning ${COLUMNS}`,
+    [organizationId, tidyName(name)],
+    organizationId,
+  );
+  return organizationOf(row!);
+}
+
+/** `requestsPerMinute` belongs to the Enterprise plan only; left out, there is no limit. Throws BAD_USER_INPUT, NOT_FOUND. */
 export async function setPlan(
   auth: Auth,
   id: OrganizationId,
   change: { plan: Plan; requestsPerMinute?: number | undefined },
 ): Promise<Organization> {
   const { plan, requestsPerMinute } = change;
-  if (!PLANS.includes(plan)) throw badInput(`the plan must be one of ${PLANS.join(", ")}`);
+  if (!PLANS.includes(plan)) throw badInput("invalid_input", `the plan must be one of ${PLANS.join(", ")}`);
   if (requestsPerMinute !== undefined) checkRate(plan, requestsPerMinute);
   const [row] = await auth.database.query(
     `update organizations o set plan = $2, requests_per_minute = $3 where o.id = $1 returning ${COLUMNS}`,
@@ -48,8 +70,9 @@ export async function setPlan(
 }
 
 function checkRate(plan: Plan, requestsPerMinute: number): void {
-  if (plan !== "enterprise") throw badInput("requests per minute are set with the enterprise plan only");
+  if (plan !== "enterprise")
+    throw badInput("invalid_input", "requests per minute are set with the enterprise plan only");
   if (!Number.isInteger(requestsPerMinute) || requestsPerMinute < 1 || requestsPerMinute > 2 ** 31 - 1) {
-    throw badInput("requests per minute must be a whole number of at least 1");
+    throw badInput("invalid_input", "requests per minute must be a whole number of at least 1");
   }
 }

@@ -11,7 +11,7 @@ import { createTurns, type Who } from "../lib/turns.ts";
 const ARGON2ID = 2;
 const COST = { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Of no password: verified when the e-mail is unknown, so that the answer takes as long as for a wrong password. */
+/** The hash of no password. It is verified when the e-mail is unknown, so that the answer takes as long as for a wrong password. */
 const NOBODY = "$argon2id$v=19$m=19456,t=2,p=1$ipRmTt6QCtb9qbh3Aa+mgg$zmF1P5gpDIqe19TzkR7wws1Gu262jhlx/p/PdQbmDts";
 
 export type Passwords = {
@@ -24,7 +24,7 @@ export type Passwords = {
   verify(who: Who, find: () => Promise<string | undefined>, password: string): Promise<boolean>;
 };
 
-/** Half of those that may wait have had their turn by then. */
+/** By then, half of those that may wait have had their turn. */
 const RETRY_AFTER_SECONDS = 2;
 
 export function createPasswords(): Passwords {

@@ -1,28 +1,28 @@
 import { notFound, Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Auth } from "./auth.ts";
+import { badRefreshToken } from "./bad-credential.ts";
 import { hashToken, makeRefreshToken, readRefreshToken, type RefreshToken } from "./refresh-token.ts";
 import { readSession, revokeSession, rotateSession } from "./session-store.ts";
-import { signedInAs, type SignedIn } from "./session.ts";
+import { issueTokens, type SignedIn } from "./session.ts";
 
 export type RefreshRequest = {
   refreshToken: string;
   organizationId?: OrganizationId | undefined;
-  /** The client's: known from then on. */
+  /** The client's address, which is known from then on. */
   address?: string | undefined;
 };
 
-const refused = (): Refusal =>
-  new Refusal("UNAUTHENTICATED", "the refresh token is not valid or has expired: sign in again");
+const refused = (text: string): Refusal => new Refusal("UNAUTHENTICATED", badRefreshToken(text));
 
 /**
- * New tokens for a refresh token, which is void from then on; `organizationId` moves the session there. Using a token
+ * Exchanges a refresh token, which is void from then on; `organizationId` moves the session there. Using a token
  * a second time ends the whole session: one of the two users is a thief (RFC 9700, 4.14.2). Throws UNAUTHENTICATED, or
  * NOT_FOUND for an organization the user is no member of (the token then stays good).
  */
 export async function refreshSession(auth: Auth, request: RefreshRequest): Promise<SignedIn> {
   const token = readRefreshToken(auth.refreshKey, request.refreshToken);
-  if (!token) throw refused();
+  if (!token) throw refused(request.refreshToken);
   return auth.refreshTurns({ group: token.sessionId, isKnown: true }, () => refresh(auth, token, request));
 }
 
@@ -35,20 +35,21 @@ async function refresh(auth: Auth, token: RefreshToken, request: RefreshRequest)
     organizationId: request.organizationId,
     now: auth.clock.now(),
   });
-  if (!rotated) throw await reasonOf(auth, token, request.organizationId !== undefined);
+  if (!rotated) throw await reasonOf(auth, token, request);
   auth.sessions.invalidate(rotated.formerOrganizationId, token.sessionId);
   auth.sessions.invalidate(rotated.organizationId, token.sessionId);
   if (request.address !== undefined) {
     await auth.knownAddresses.note({ id: rotated.userId, email: rotated.email }, request.address);
   }
-  return signedInAs(auth, { id: token.sessionId, ...rotated }, next);
+  return issueTokens(auth, { id: token.sessionId, ...rotated }, next);
 }
 
-async function reasonOf(auth: Auth, token: RefreshToken, isMove: boolean): Promise<Refusal> {
+async function reasonOf(auth: Auth, token: RefreshToken, request: RefreshRequest): Promise<Refusal> {
   const now = auth.clock.now();
   const session = await readSession(auth.database, token.sessionId, now);
-  if (!session?.isLive) return refused();
-  if (session.generation === token.generation) return isMove ? notFound("Organization") : refused();
+  if (!session?.isLive) return refused(request.refreshToken);
+  if (session.generation === token.generation)
+    return request.organizationId === undefined ? refused(request.refreshToken) : notFound("Organization");
   await revokeSession(auth.database, session.organizationId, token.sessionId, now);
   auth.sessions.invalidate(session.organizationId, token.sessionId);
   auth.log.warn({ session: token.sessionId }, "a refresh token was used twice: its session was ended");

@@ -8,7 +8,7 @@ import type { SessionId } from "../lib/ids.ts";
 
 export type RefreshToken = { sessionId: SessionId; generation: number };
 
-const PREFIX = "rt_";
+export const REFRESH_TOKEN_PREFIX = "rt_";
 const SESSION = 16;
 const BODY = SESSION + 4 + 32;
 const MARK = 16;
@@ -21,15 +21,15 @@ export function makeRefreshToken(key: Buffer, { sessionId, generation }: Refresh
   const body = randomBytes(BODY);
   body.write(sessionId.replaceAll("-", ""), 0, "hex");
   body.writeUInt32BE(generation, SESSION);
-  return PREFIX + Buffer.concat([body, mark(key, body)]).toString("base64url");
+  return REFRESH_TOKEN_PREFIX + Buffer.concat([body, mark(key, body)]).toString("base64url");
 }
 
-/** Whose token it is, or undefined when this installation never made it. */
+/** Whose token it is. Undefined if this installation did not issue it. */
 export function readRefreshToken(key: Buffer, token: string): RefreshToken | undefined {
   if (!/^rt_[\w-]{91}$/.test(token)) return undefined;
-  const bytes = Buffer.from(token.slice(PREFIX.length), "base64url");
+  const bytes = Buffer.from(token.slice(REFRESH_TOKEN_PREFIX.length), "base64url");
   // The last character has two spare bits: only the form that was given out is one.
-  if (bytes.toString("base64url") !== token.slice(PREFIX.length)) return undefined;
+  if (bytes.toString("base64url") !== token.slice(REFRESH_TOKEN_PREFIX.length)) return undefined;
   const body = bytes.subarray(0, BODY);
   if (!timingSafeEqual(mark(key, body), bytes.subarray(BODY))) return undefined;
   const hex = body.toString("hex", 0, SESSION);

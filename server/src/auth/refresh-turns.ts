@@ -12,5 +12,5 @@ export const createRefreshTurns = (): Turns =>
     waiting: LIMITS.refreshesWaiting,
     waitingPerGroup: LIMITS.refreshesWaiting / 8,
     refusal: () =>
-      new Refusal("UNAVAILABLE", "too many refresh tokens are used at this moment: try again", { retryAfter: 1 }),
+      new Refusal("UNAVAILABLE", "too many refresh tokens are being used: try again in a moment", { retryAfter: 1 }),
   });

@@ -1,41 +1,54 @@
 import { expect, test } from "vitest";
-import { checkField, ownerCaller, type Caller } from "./caller.ts";
+import { findRefusal } from "./admission.ts";
+import { ownerCaller, type Caller } from "./caller.ts";
+import { ROOT_FIELDS, type Need, type Needs, type RootField } from "./field-scopes.ts";
 import { newId } from "../lib/ids.ts";
-import { ALL_SCOPES, ROLE_SCOPES, SCOPES, scopesOf, type Field } from "./scopes.ts";
+import { ALL_SCOPES, ROLE_SCOPES, scopesOf } from "./scopes.ts";
 
 const callerOf = (scopes: Caller["scopes"]): Caller => ({
   ...ownerCaller(newId(), { id: newId(), name: "Ada" }),
   scopes,
 });
-const allowed = (caller: Caller | undefined): Field[] =>
-  (Object.keys(SCOPES) as Field[]).filter((field) => {
-    try {
-      checkField(caller, field);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+const needsOf = (field: RootField): Needs => {
+  const need: Need = ROOT_FIELDS[field];
+  return need === null || need === "public"
+    ? { signIn: need === null, whole: undefined, scopes: new Map() }
+    : { signIn: true, whole: undefined, scopes: new Map([[need, field]]) };
+};
+const allowed = (caller: Caller | undefined): RootField[] =>
+  (Object.keys(ROOT_FIELDS) as RootField[]).filter((field) => !findRefusal(caller, needsOf(field)));
 
-test("without a credential only login, refreshToken, setup and __typename are open", () => {
+test("without a credential only ways to get one are open, and what an invitation is", () => {
   expect(allowed(undefined).toSorted()).toEqual([
-    "Mutation.__typename",
+    "Mutation.acceptInvitation",
     "Mutation.login",
     "Mutation.refreshToken",
     "Mutation.setup",
-    "Query.__typename",
-    "Subscription.__typename",
+    "Query.invitation",
   ]);
-  expect(() => checkField(undefined, "Query.me")).toThrow(expect.objectContaining({ code: "UNAUTHENTICATED" }));
+  expect(findRefusal(undefined, needsOf("Query.me"))).toMatchObject({ code: "UNAUTHENTICATED" });
 });
 
 test("an owner may ask everything, and without a scope only what needs none", () => {
-  expect(allowed(callerOf(ROLE_SCOPES.owner))).toEqual(Object.keys(SCOPES));
+  expect(allowed(callerOf(ROLE_SCOPES.owner))).toEqual(Object.keys(ROOT_FIELDS));
   const none = allowed(callerOf(new Set()));
   expect(none).toContain("Query.me");
   expect(none).not.toContain("Query.agents");
-  expect(() => checkField(callerOf(new Set()), "Mutation.runAgent")).toThrow(
-    expect.objectContaining({ code: "FORBIDDEN", message: "this needs the scope runs:start" }),
+  expect(findRefusal(callerOf(new Set()), needsOf("Mutation.runAgent"))).toMatchObject({
+    code: "FORBIDDEN",
+    message: "this needs the scope runs:start (Mutation.runAgent)",
+  });
+});
+
+test("a refusal names every scope that is missing, and no other", () => {
+  const scopes = new Map([
+    ["runs:read", "Query.run"],
+    ["agents:read", "Agent.draft"],
+    ["admin", "Query.apiKeys"],
+  ] as const);
+  expect(findRefusal(callerOf(ROLE_SCOPES.owner), { signIn: true, whole: undefined, scopes })).toBeUndefined();
+  expect(findRefusal(callerOf(new Set(["runs:read"])), { signIn: true, whole: undefined, scopes })?.message).toBe(
+    "this needs the scopes agents:read (Agent.draft) and admin (Query.apiKeys)",
   );
 });
 
@@ -51,11 +64,12 @@ test("each role may do what the one above it may, less something", () => {
     expect(less.isSubsetOf(more) && less.size < more.size).toBe(true);
   }
   expect(allowed(callerOf(viewer)).filter((field) => field.startsWith("Mutation."))).toEqual([
-    "Mutation.__typename",
     "Mutation.login",
     "Mutation.refreshToken",
     "Mutation.setup",
+    "Mutation.acceptInvitation",
     "Mutation.logout",
+    "Mutation.leaveOrganization",
   ]);
 });
 

@@ -86,20 +86,14 @@ async function createKeyFile(path: string): Promise<string | undefined> {
 }
 
 async function readFingerprint(database: Database): Promise<string | undefined> {
-  const row = await database.kysely
-    .selectFrom("settings")
-    .select("value")
-    .where("name", "=", "secret_key")
-    .executeTakeFirst();
-  return (row?.value as { fingerprint: string } | undefined)?.fingerprint;
+  const [row] = await database.query("select value from settings where name = 'secret_key'");
+  return (row?.["value"] as { fingerprint: string } | undefined)?.fingerprint;
 }
 
 /** The fingerprint that the database then has: of two first starts at once, the first one's. */
 async function writeFingerprint(database: Database, fingerprint: string): Promise<string | undefined> {
-  await database.kysely
-    .insertInto("settings")
-    .values({ name: "secret_key", value: JSON.stringify({ fingerprint }) })
-    .onConflict((conflict) => conflict.column("name").doNothing())
-    .execute();
+  await database.query("insert into settings (name, value) values ('secret_key', $1) on conflict (name) do nothing", [
+    JSON.stringify({ fingerprint }),
+  ]);
   return readFingerprint(database);
 }

@@ -37,7 +37,7 @@ export type Rotation = {
   generation: number;
   secretHash: Buffer;
   nextSecretHash: Buffer;
-  /** To move to; the session's own when absent. */
+  /** The organization to move to. Default: the session's own. */
   organizationId?: OrganizationId | undefined;
   now: number;
 };
@@ -49,7 +49,7 @@ export type Rotated = {
   client: Client;
 };
 
-/** Compare-and-set on the token in use: of two refreshes at once one gets nothing. Needs the user's membership. */
+/** Compare-and-set on the token in use: of two refreshes at the same time one gets nothing. The user must be a member. */
 export async function rotateSession(database: Database, rotation: Rotation): Promise<Rotated | undefined> {
   const [row] = await database.query(
     `with former as (select organization_id, user_id from sessions where id = $1),

@@ -18,7 +18,7 @@ export const REFRESH_LIFE_MS = LIMITS.refreshTokenDays * 86_400_000;
 
 type Session = { id: SessionId; userId: UserId; organizationId: OrganizationId; client: Client };
 
-export async function signedInAs(auth: Auth, session: Session, refreshToken: string): Promise<SignedIn> {
+export async function issueTokens(auth: Auth, session: Session, refreshToken: string): Promise<SignedIn> {
   const { id: sessionId, userId, organizationId, client } = session;
   const { token, expiresAt } = await auth.accessTokens.issue({ userId, organizationId, sessionId, client });
   return { accessToken: token, refreshToken, expiresAt: new Date(expiresAt), userId, organizationId, sessionId };

@@ -1,4 +1,4 @@
-/** The one-time token of the setup link: in memory only, good for 30 minutes, once. */
+/** The one-time token of the setup link, kept in memory only and valid for 30 minutes. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -6,7 +6,7 @@ import { LIMITS } from "../lib/limits.ts";
 export type SetupLink = {
   /** A new token (base64url); the one before is void. `expiresAt` in ms since 1970. */
   issue(): { token: string; expiresAt: number };
-  /** One was given out and not used, though it may have expired. */
+  /** Whether one was given out and not used; it may have expired. */
   isOpen(): boolean;
   fits(token: string): boolean;
   /** After it was used. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OperatorError } from "../lib/errors.ts";
 import { createApiKey } from "./create-api-key.ts";
+import { ALL_SCOPES } from "./scopes.ts";
 import { openAuth, PASSWORD, startDatabases, type Databases, type TestAuth } from "./auth.testsuite.ts";
 import type { Caller } from "./caller.ts";
 import { login } from "./login.ts";
@@ -47,7 +48,10 @@ describe("setup", () => {
     expect((await login(auth, { email: "ada@example.com", password: PASSWORD }, from)).organizationId).toBe(
       organization.id,
     );
-    expect((await createApiKey(auth, caller, { name: "first" })).key.createdBy).toEqual({ id: user.id, name: "Ada" });
+    expect((await createApiKey(auth, caller, { name: "first", scopes: ALL_SCOPES })).key.createdBy).toEqual({
+      kind: "user",
+      id: user.id,
+    });
     await expect(setup(auth, { ...owner, token })).rejects.toMatchObject({ code: "CONFLICT" });
     expect(auth.setupLink.fits(token)).toBe(false);
   });
@@ -142,6 +146,8 @@ test("ADMIN_EMAIL makes its owner on an empty database only", async () => {
   expect(await createAdmin(auth, { ...admin, email: "late@example.com" })).toBeUndefined();
   await login(auth, admin, from);
   await expect(createAdmin((await emptyInstallation())[0], { ...admin, password: "short" })).rejects.toThrow(
-    new OperatorError("ADMIN_EMAIL and ADMIN_PASSWORD make no owner: password must have at least 10 characters"),
+    new OperatorError(
+      "ADMIN_EMAIL and ADMIN_PASSWORD cannot be used to create an owner: password must have at least 10 characters",
+    ),
   );
 });

@@ -1,4 +1,4 @@
-/** The first owner of an installation, made once: by the setup link, by ADMIN_EMAIL, or by the command line. */
+/** Creating the first owner of an installation, once: by the setup link, ADMIN_EMAIL, or the command line. */
 import { conflict, messageOf, OperatorError, Refusal } from "../lib/errors.ts";
 import type { Auth } from "./auth.ts";
 import { ownerCaller, type Caller } from "./caller.ts";
@@ -11,11 +11,11 @@ import { isEmpty, nameOfEmail } from "./users.ts";
 export type FirstOwner = { organization: string; name: string; email: string; password: string };
 export type SetUp = { organization: Organization; user: User; caller: Caller };
 
-const alreadySetUp = (): Refusal => conflict("Autograph is already set up: sign in instead");
+const alreadySetUp = (): Refusal => conflict("wrong_state", "Autograph is already set up: sign in instead");
 
-/** By the setup link's token. Throws CONFLICT when set up already, UNAUTHENTICATED for a bad token, BAD_USER_INPUT. */
+/** By the setup link's token. Throws CONFLICT when it is set up already, UNAUTHENTICATED for a bad token, or BAD_USER_INPUT. */
 export async function setup(auth: Auth, input: FirstOwner & { token: string }): Promise<SetUp> {
-  // A guess costs no statement: the token is looked at first, and where no link was given out there is an owner.
+  // A guess costs no statement: the token is checked first, and if no link was given out there is an owner.
   if (!auth.setupLink.isOpen()) throw alreadySetUp();
   if (!auth.setupLink.fits(input.token)) {
     throw new Refusal(
@@ -61,6 +61,6 @@ export async function createAdmin(auth: Auth, admin: { email: string; password: 
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (error.code === "CONFLICT") return undefined;
-    throw new OperatorError(`ADMIN_EMAIL and ADMIN_PASSWORD make no owner: ${error.message}`);
+    throw new OperatorError(`ADMIN_EMAIL and ADMIN_PASSWORD cannot be used to create an owner: ${error.message}`);
   }
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
-import { authenticate, credentialValid } from "./authenticate.ts";
+import { isStillValid } from "./admission.ts";
+import { authenticate } from "./authenticate.ts";
 import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "./auth.testsuite.ts";
 import { createOrganization } from "./create-organization.ts";
 import { login, type LoginFrom } from "./login.ts";
@@ -41,7 +42,7 @@ describe("login", () => {
       },
       scopes: caller.scopes,
     });
-    expect(await credentialValid(auth, known!)).toBe(true);
+    expect(await isStillValid(auth, known!)).toBe(true);
   });
 
   test("refuses an unknown e-mail and a wrong password in the same words", async () => {
@@ -285,9 +286,9 @@ describe("the end of a session", () => {
     const there = (await authenticate(other, bearer(accessToken)))!;
     await logout(auth, caller);
     await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
-    expect(await credentialValid(auth, caller)).toBe(false);
+    expect(await isStillValid(auth, caller)).toBe(false);
     other.clock.pass(5_000);
-    expect(await credentialValid(other, there)).toBe(false);
+    expect(await isStillValid(other, there)).toBe(false);
     await expect(authenticate(other, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     await expect(refreshSession(auth, { refreshToken })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   });
@@ -323,9 +324,9 @@ describe("the end of a session", () => {
     expect(editor.scopes.has("agents:write") && !editor.scopes.has("admin")).toBe(true);
     const change = (text: string): Promise<unknown> => database.query(text, [caller.organizationId, userId]);
     await change("update members set role = 'viewer' where organization_id = $1 and user_id = $2");
-    expect(await credentialValid(auth, editor)).toBe(true);
+    expect(await isStillValid(auth, editor)).toBe(true);
     auth.clock.pass(5_000);
-    expect(await credentialValid(auth, editor)).toBe(false);
+    expect(await isStillValid(auth, editor)).toBe(false);
     expect((await authenticate(auth, bearer(accessToken)))!.scopes.has("agents:write")).toBe(false);
     await change("delete from members where organization_id = $1 and user_id = $2");
     auth.clock.pass(5_000);
@@ -339,8 +340,8 @@ describe("the end of a session", () => {
       bearer((await login(auth, { email, password: PASSWORD }, from)).accessToken),
     ))!;
     auth.clock.pass(caller.credential.expiresAt! - auth.clock.now() - 1);
-    expect(await credentialValid(auth, caller)).toBe(true);
+    expect(await isStillValid(auth, caller)).toBe(true);
     auth.clock.pass(1);
-    expect(await credentialValid(auth, caller)).toBe(false);
+    expect(await isStillValid(auth, caller)).toBe(false);
   });
 });

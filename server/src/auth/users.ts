@@ -1,4 +1,4 @@
-/** Users: found, read, made, given a new password. A user may be a member of many organizations. */
+/** Finding, reading and creating users, and setting passwords. A user may be a member of many organizations. */
 import { conflict, notFound } from "../lib/errors.ts";
 import { newId, type OrganizationId, type UserId } from "../lib/ids.ts";
 import type { Row } from "../storage/database.ts";
@@ -19,7 +19,7 @@ export const userOf = (row: Row): User => ({
 
 export const nameOfEmail = (email: string): string => tidyName(email).split("@")[0]!;
 
-/** No user yet: the time for setup. */
+/** Whether there is no user yet, so that setup is open. */
 export async function isEmpty(auth: Auth): Promise<boolean> {
   const [row] = await auth.database.query("select exists (select from users) as has_users");
   return !row!.has_users;
@@ -37,7 +37,7 @@ export async function findUser(auth: Auth, email: string): Promise<User | undefi
   return row && userOf(row);
 }
 
-/** A user and the role in an organization; undefined for who is no member of it. */
+/** A user with their role in an organization. Undefined for somebody who is not a member. */
 export async function readMember(
   auth: Auth,
   organizationId: OrganizationId,
@@ -52,7 +52,22 @@ export async function readMember(
   return row && { ...userOf(row), role: row.role };
 }
 
-/** Names by id, for who made something; also of those who left. Ask only for ids that came from the caller's own rows. */
+/** The e-mails of those of `ids` who are members, for a loader. */
+export async function memberEmails(
+  auth: Auth,
+  organizationId: OrganizationId,
+  ids: readonly UserId[],
+): Promise<Map<UserId, string>> {
+  const rows = await auth.database.query(
+    `select u.id, u.email from members m join users u on u.id = m.user_id
+      where m.organization_id = $1 and m.user_id = any($2::uuid[])`,
+    [organizationId, ids],
+    organizationId,
+  );
+  return new Map(rows.map((row) => [row.id as UserId, row.email as string]));
+}
+
+/** The names of those who created something, also if they have left. Ask only for ids from the caller's own rows. */
 export async function userNames(
   auth: Auth,
   organizationId: OrganizationId,
@@ -94,7 +109,7 @@ export async function createUser(auth: Auth, organizationId: OrganizationId, use
     ],
     organizationId,
   );
-  if (!row) throw conflict("there is already a user with this e-mail");
+  if (!row) throw conflict("email_taken", "there is already a user with this e-mail");
   return userOf(row);
 }
 

@@ -25,7 +25,7 @@ export async function openAccounts(line: CommandLine, config: Config): Promise<A
   const expressions = stack.use(createExpressions({ log }));
   const agents = createAgents({ database, clock, log, check: expressions.check, compile: compileWorkflow });
   const demo = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
-  // Tokens are neither made nor read here, so the installation's own key is not needed, nor the right to read it.
+  // No tokens are made or read here, so this needs neither the installation's key nor the right to read it.
   const keys = secretKeys(randomBytes(32));
   const auth: Auth = stack.use(
     createAuth({ database, clock, log, secretKeys: keys, defaultPlan: config.defaultPlan, afterSetup: demo }),

@@ -1,14 +1,17 @@
 /** A client of the public API: GraphQL over HTTP, subscriptions over Server-Sent Events. */
 import { Option, type Command } from "commander";
+import type { Config } from "../config.ts";
 import { messageOf, OperatorError, type Code, type FieldProblem } from "../lib/errors.ts";
 import { refusalText, type CommandLine } from "./command-line.ts";
 import { readEvents } from "./event-stream.ts";
-import { serverUrl } from "./server-address.ts";
+import { keptKey } from "./kept-key.ts";
+import { serverUrl, servingProcess } from "./server-address.ts";
+import { plainText } from "./terminal.ts";
 
 export type Api = {
   /** Without a slash at the end. */
   url: string;
-  /** Answers `data`. Throws ApiError, or OperatorError when the server can't be reached. */
+  /** Returns `data`. Throws ApiError, or OperatorError if the server can't be reached. */
   send<Data>(query: string, variables?: object, headers?: Record<string, string>): Promise<Data>;
   /** Each `data` of a subscription, until it completes or is cut off. Throws the same. */
   subscribe<Data>(query: string, variables: object): AsyncGenerator<Data>;
@@ -17,11 +20,13 @@ export type Api = {
 /** A refusal of the server, as one line. */
 export class ApiError extends OperatorError {
   readonly code: Code | undefined;
+  readonly fields: readonly FieldProblem[];
 
-  constructor(code: Code | undefined, message: string) {
+  constructor(code: Code | undefined, message: string, fields: readonly FieldProblem[] = []) {
     super(message);
     this.name = "ApiError";
     this.code = code;
+    this.fields = fields;
   }
 }
 
@@ -38,22 +43,38 @@ export const addApiOptions = (command: Command): Command =>
     .addOption(new Option("--url <url>", "the server (PUBLIC_URL, else http://HOST:PORT)"))
     .addOption(new Option("--api-key <key>", "the credential (AUTOGRAPH_API_KEY)"));
 
+/** The credential is `--api-key`, else AUTOGRAPH_API_KEY, else the one kept beside the server. Throws OperatorError. */
 export function openApi(line: CommandLine, options: ApiOptions): Api {
-  const credential = (options.apiKey ?? line.environment["AUTOGRAPH_API_KEY"] ?? "").trim();
-  const url = serverUrl(line.config(), options.url);
-  if (credential !== "" && !/^[\x21-\x7e]+$/.test(credential))
-    throw new OperatorError("the API key has characters that no key has");
-  if (credential !== "") return createApi(url, credential);
+  const config = line.config();
+  const url = serverUrl(config, options.url);
+  const given = (options.apiKey ?? line.environment["AUTOGRAPH_API_KEY"] ?? "").trim();
+  if (given !== "") return createApi(url, checked(given));
+  const kept = keptKey(config, url);
+  if (kept) return createApi(url, checked(kept.key), ` (the key kept in ${kept.file})`);
+  if (isDown(config, options)) throw new OperatorError(NO_SERVER(config.dataFolder));
   throw new OperatorError(
-    "no API key: set AUTOGRAPH_API_KEY or give --api-key (`autograph setup` prints a first one, `createApiKey` makes more)",
+    "no API key: set AUTOGRAPH_API_KEY or give --api-key. `autograph setup` keeps one for the commands beside the server; if you set up in the browser, sign in and send `createApiKey`",
   );
+}
+
+/** Nobody serves the data folder, and nothing names another server. */
+const isDown = (config: Config, { url }: ApiOptions): boolean =>
+  url === undefined && config.publicUrl === undefined && config.databaseUrl === undefined && !servingProcess(config);
+
+const NO_SERVER = (folder: string): string =>
+  `no server runs on the data folder ${folder}: start one with \`autograph start\`, or name another with --url and AUTOGRAPH_API_KEY`;
+
+function checked(key: string): string {
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new OperatorError("the API key has characters that no key has");
 }
 
 /** The server itself answers a `wait` within 30 s. */
 const ANSWER_TIMEOUT_MS = 60_000;
 
-/** Without a credential only `login` and `setup` are answered. */
-export function createApi(url: string, credential?: string): Api {
+/** Without a credential only `login` and `setup` are answered. `origin` says where it is from when the server refuses it. */
+export function createApi(url: string, credential?: string, origin = ""): Api {
+  const dataOf = (answer: Answer): unknown => dataOrThrow(answer, origin);
   const post = async (accept: string, body: object, headers: object, signal?: AbortSignal): Promise<Response> => {
     const authorization = credential === undefined ? {} : { authorization: `Bearer ${credential}` };
     try {
@@ -92,13 +113,13 @@ export function createApi(url: string, credential?: string): Api {
   };
 }
 
-function dataOf({ data, errors }: Answer): unknown {
+function dataOrThrow({ data, errors }: Answer, origin: string): unknown {
   const [first] = errors ?? [];
   if (!first) return data;
   const { code, fields = [], retryAfter } = first.extensions ?? {};
-  const advice = code === "UNAUTHENTICATED" ? " (is the API key of this server, and not revoked?)" : "";
+  const from = code === "UNAUTHENTICATED" ? origin : "";
   const again = retryAfter === undefined ? "" : ` (again in ${retryAfter} s)`;
-  throw new ApiError(code, refusalText(first.message, fields) + advice + again);
+  throw new ApiError(code, plainText(refusalText(first.message, fields)) + from + again, fields);
 }
 
 async function answerOf(url: string, response: Response): Promise<Answer> {

@@ -1,6 +1,6 @@
 /**
- * The database for a command that works beside the server: the running server's, or on the embedded PostgreSQL with no
- * server one of our own, started for the command and stopped after it. Who may read the data folder may do this.
+ * The database for a command that works next to the server: the running server's, or, if no server runs on the embedded
+ * PostgreSQL, one started for the command and stopped after it. Whoever may read the data folder may do this.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../config.ts";
@@ -15,14 +15,14 @@ import { servingProcess } from "./server-address.ts";
 
 export type Beside = {
   database: Database;
-  /** Nobody else uses it: it was started for this command. */
+  /** Started for this command, so nobody else uses it. */
   isOwn: boolean;
 } & AsyncDisposable;
 
-/** A server that was started a moment ago is still making its database. */
+/** A server that just started may still be creating its database. */
 const STARTING_MS = 10_000;
 const POLL_MS = 50;
-/** Stands for the URL where a command has started PostgreSQL for itself: it will stop it when it is done. */
+/** Shown instead of a URL while a command runs PostgreSQL for itself. */
 const COMMAND = "the command line, which ends in a moment";
 const FEW = { hotConnections: 1, listConnections: 2 };
 
@@ -34,7 +34,7 @@ export const openBeside = (line: CommandLine, config: Config): Promise<Beside> =
 export const openAsItIs = (line: CommandLine, config: Config): Promise<Beside> =>
   patiently(config, () => open(line, config));
 
-/** Again while a server starts or stops, or another command is at work: it is there soon, or gone. */
+/** Retries while a server starts or stops, or another command works: it is ready soon, or gone. */
 async function patiently(config: Config, attempt: () => Promise<Beside>): Promise<Beside> {
   for (let waitedMs = 0; ; waitedMs += POLL_MS) {
     const wasServed = servingProcess(config) !== undefined;
@@ -76,7 +76,7 @@ async function startOwn({ log }: CommandLine, { dataFolder }: Config): Promise<B
   return { database, isOwn: true, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** A schema in use that is not this program's is left alone: a command must not migrate under a server that runs. */
+/** Leaves alone a schema that is not this program's: a command must not migrate under a running server. */
 async function withSchema(beside: Beside): Promise<Beside> {
   await using stack = new AsyncDisposableStack();
   const { database, isOwn } = stack.use(beside);

@@ -5,12 +5,19 @@ import { carryOut, createCommandLine, type CommandLine, type Outside } from "./c
 
 type Add = (program: Command, line: CommandLine) => void;
 
-/** In the order of the help. Loaded when wanted: all of them take 0.3 s, `run` alone a third of that. */
+/** In the order of the help. Loaded on demand: all of them take 0.3 s, `run` alone a third of that. */
 const COMMANDS: Record<string, () => Promise<Add>> = {
   start: async () => (await import("./start.ts")).addStart,
   setup: async () => (await import("./setup.ts")).addSetup,
+  publish: async () => (await import("./publish.ts")).addPublish,
+  validate: async () => (await import("./validate.ts")).addValidate,
   run: async () => (await import("./run.ts")).addRun,
+  runs: async () => (await import("./runs.ts")).addRuns,
+  approvals: async () => (await import("./approvals.ts")).addApprovals,
+  agents: async () => (await import("./agents.ts")).addAgents,
   keys: async () => (await import("./keys.ts")).addKeys,
+  secrets: async () => (await import("./secrets.ts")).addSecrets,
+  members: async () => (await import("./members.ts")).addMembers,
   user: async () => (await import("./users.ts")).addUsers,
   org: async () => (await import("./organizations.ts")).addOrganizations,
   migrate: async () => (await import("./migrate.ts")).addMigrate,
@@ -18,14 +25,33 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   demo: async () => (await import("./demo.ts")).addDemo,
 };
 
-/** Answers the exit code; the process ends by itself when nothing is open any more. */
+/** Returns the exit code; the process ends by itself when nothing is open any longer. */
 export async function runCommandLine(args: readonly string[], outside: Outside): Promise<number> {
   const line = createCommandLine(outside);
+  const [first, ...rest] = args;
+  if (first !== "help") return carryOut(await loadProgram(line, first), args, line);
+  const program = await loadProgram(line, rest[0]);
+  return carryOut(program, helpOf(program, rest), line);
+}
+
+/** With all commands, or with `only` this one if there is such. Only the help and a mistyped name need all of them. */
+export async function loadProgram(line: CommandLine, only?: string): Promise<Command> {
   const program = createProgram(line);
-  // Only the help and a mistyped name need all of them.
-  const wanted = Object.entries(COMMANDS).filter(([name]) => name === args[0]);
+  const wanted = Object.entries(COMMANDS).filter(([name]) => name === only);
   for (const [, load] of wanted.length > 0 ? wanted : Object.entries(COMMANDS)) (await load())(program, line);
-  return carryOut(program, args, line);
+  return program;
+}
+
+/** `help runs list` is `runs list --help`; up to a word that there is not, which is refused as it would be without `help`. */
+function helpOf(program: Command, words: readonly string[]): string[] {
+  let command = program;
+  for (const [index, word] of words.entries()) {
+    if (command.commands.length === 0) return [...words.slice(0, index), "--help"];
+    const next = command.commands.find((one) => one.name() === word);
+    if (!next) return words.slice(0, index + 1);
+    command = next;
+  }
+  return [...words, "--help"];
 }
 
 const createProgram = ({ terminal }: CommandLine): Command =>
@@ -44,6 +70,7 @@ const createProgram = ({ terminal }: CommandLine): Command =>
     .addHelpText("after", AFTER);
 
 const AFTER = `
+\`autograph help COMMAND\` prints the help of one, like \`autograph help runs list\`.
 Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or failed; \`run\` has more.
 Settings (PORT, DATA_DIR, DATABASE_URL, …) come from the environment or from .env, as the server's do.`;
 

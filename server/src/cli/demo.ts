@@ -52,8 +52,8 @@ async function demo(line: CommandLine, options: Options): Promise<void> {
 }
 
 /**
- * Only a server of this machine, whose database this command can reach, is played on: the demo makes an account there.
- * And none that waits for its first owner: its setup link would be void then.
+ * Uses only a server on this machine whose database this command can reach, because the demo creates an account there. And
+ * never one that waits for its first owner, as that would void its setup link.
  */
 async function runningUrl(line: CommandLine, config: Config): Promise<string | undefined> {
   if (config.databaseUrl === undefined && !servingProcess(config)) return undefined;
@@ -63,7 +63,7 @@ async function runningUrl(line: CommandLine, config: Config): Promise<string | u
   return (await isEmpty(accounts.auth)) ? undefined : url;
 }
 
-/** A new organization with the examples as its agents, so that nothing of anybody else's is touched. */
+/** A new organization with the examples as its agents, so that the demo touches nothing else. */
 async function makeAccount(line: CommandLine, config: Config): Promise<DemoAccount> {
   await using accounts = await openAccounts(line, config);
   const email = `ada-${randomBytes(3).toString("hex")}@example.org`;

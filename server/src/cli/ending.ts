@@ -1,13 +1,13 @@
 /**
- * What a command must not leave behind (a PostgreSQL, a server of its own) when it ends early: by a signal, or because
- * nobody reads its output any more. Without it the process is gone before any `await using` is.
+ * What a command must not leave behind (a PostgreSQL, its own server) when it ends early: by a signal, or because nobody
+ * reads its output any longer. Without this the process would be gone before any `await using` ran.
  */
 export type Ending = {
   /** To be waited for and disposed before an early end; disposed by its owner in the usual way otherwise. */
   hold<Held extends AsyncDisposable>(opening: Promise<Held>): Promise<Held>;
   /** Disposes what is held, then leaves. Only the first call does. */
   end(leave: () => void): void;
-  /** From then on what the command says is about an end that it was told. */
+  /** If true, the command's errors result from being told to end. */
   readonly isEnding: boolean;
 };
 

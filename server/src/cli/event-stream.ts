@@ -1,4 +1,4 @@
-/** Server-Sent Events (WHATWG HTML, "Interpreting an event stream"), as far as a GraphQL subscription needs them. */
+/** Server-Sent Events (WHATWG HTML, "Interpreting an event stream"): the parts that a GraphQL subscription needs. */
 
 export type ServerEvent = { event: string; data: string };
 
@@ -34,7 +34,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
       rest.push(parts.at(-1)!);
     }
   } catch (error) {
-    // undici: the connection broke in the middle of the body. For whoever reads, the stream has ended.
+    // undici: the connection broke in the middle of the body. For the reader, the stream has ended.
     if (!(error instanceof TypeError)) throw error;
   }
 }

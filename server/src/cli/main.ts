@@ -24,7 +24,7 @@ function endWithSignals(ending: Ending): void {
 
 function endWithStdout(ending: Ending): void {
   stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // A reader that has seen enough (`| head -1`) is no mistake.
+    // A reader that has seen enough (`| head -1`) is not an error.
     if (error.code === "EPIPE") return ending.end(() => process.exit(0));
     stderr.write(`autograph: stdout can't be written (${error.message})\n`);
     ending.end(() => process.exit(1));
@@ -33,7 +33,7 @@ function endWithStdout(ending: Ending): void {
 }
 
 const ending = createEnding();
-// `start` runs the server in this process: it has its own way with both.
+// `start` runs the server in this process, which handles both itself.
 if (process.argv[2] !== "start") {
   endWithSignals(ending);
   endWithStdout(ending);

@@ -1,16 +1,22 @@
 import { Option, type Command } from "commander";
 import { createOrganization } from "../auth/create-organization.ts";
 import { PLANS, type Organization } from "../auth/organization.ts";
-import { findOrganizations, setPlan } from "../auth/organizations.ts";
+import { findOrganizations, listOrganizations, setPlan } from "../auth/organizations.ts";
 import type { Auth } from "../auth/auth.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { decodeId, encodeId, type OrganizationId } from "../lib/ids.ts";
+import { limitOf } from "../rates/plans.ts";
 import type { Plan } from "../storage/schema.ts";
 import { openAccounts } from "./accounts.ts";
 import { addCommand, type CommandLine } from "./command-line.ts";
+import { addFirst, minuteOf, printPage, type Table } from "./page.ts";
+import { plainText } from "./terminal.ts";
 
 export function addOrganizations(program: Command, line: CommandLine): void {
   const org = program.command("org").description("Organizations, for whoever may read the data folder.");
+  addFirst(addCommand(org, "list", "Organizations, newest first, with their ids and plans.")).action(
+    (options: { json?: true; first: number }) => list(line, options),
+  );
   addCommand(org, "create <name>", "Make an organization; an owner who has no account yet gets one.")
     .requiredOption("--owner <email>", "the owner's e-mail")
     .option("--owner-name <name>", "a new owner's name (the part of the e-mail before the @)")
@@ -18,12 +24,32 @@ export function addOrganizations(program: Command, line: CommandLine): void {
     .addOption(new Option("--plan <plan>", "its plan (DEFAULT_PLAN)").choices(PLANS))
     .action((name: string, options: CreateOptions) => create(line, name, options));
   addCommand(org, "set-plan <organization> <plan>", "Give an organization, by id or name, another plan.")
-    .option("--requests-per-minute <count>", "as agreed, with the enterprise plan only (without limit)", Number)
+    .option("--per-minute <requests>", "as agreed, with the enterprise plan only; 0 or left out: without limit", Number)
     .action((organization: string, plan: Plan, options: PlanOptions) => changePlan(line, organization, plan, options));
 }
 
 type CreateOptions = { json?: true; owner: string; ownerName?: string; password?: string; plan?: Plan };
-type PlanOptions = { json?: true; requestsPerMinute?: number };
+type PlanOptions = { json?: true; perMinute?: number };
+
+const TABLE: Table<Organization> = {
+  head: ["id", "plan", "created", "name"],
+  row: ({ id, plan, createdAt, name }) => [
+    encodeId("organization", id),
+    plan,
+    minuteOf(createdAt.toISOString()),
+    plainText(name),
+  ],
+  none: "there are no organizations: `autograph setup` makes the first",
+  json: (one) => ({ ...shown(one), createdAt: one.createdAt }),
+};
+
+async function list(line: CommandLine, options: { json?: true; first: number }): Promise<void> {
+  await using accounts = await openAccounts(line, line.config());
+  const found = await listOrganizations(accounts.auth, options.first + 1);
+  const nodes = found.slice(0, options.first);
+  const hasNextPage = found.length > nodes.length;
+  printPage(line, { nodes, pageInfo: { hasNextPage } }, TABLE, options);
+}
 
 async function create(line: CommandLine, name: string, options: CreateOptions): Promise<void> {
   const { owner: email, ownerName, password: chosen, plan } = options;
@@ -42,13 +68,15 @@ async function create(line: CommandLine, name: string, options: CreateOptions): 
 }
 
 async function changePlan(line: CommandLine, name: string, plan: Plan, options: PlanOptions): Promise<void> {
-  const { requestsPerMinute } = options;
+  // Another plan refuses it, whatever it is.
+  const requestsPerMinute = options.perMinute === 0 && plan === "enterprise" ? undefined : options.perMinute;
   await using accounts = await openAccounts(line, line.config());
   const organization = await setPlan(accounts.auth, await idOf(accounts.auth, name), { plan, requestsPerMinute });
   if (options.json) return line.terminal.printJson(shown(organization));
-  const rate = organization.requestsPerMinute === null ? "" : `, ${organization.requestsPerMinute} requests a minute`;
+  const limit = limitOf(organization.plan, organization.requestsPerMinute);
+  const rate = limit === null ? "without limit" : `${limit} requests a minute`;
   line.terminal.print(
-    `${organization.name} (${encodeId("organization", organization.id)}): plan ${organization.plan}${rate}`,
+    `${organization.name} (${encodeId("organization", organization.id)}): plan ${organization.plan}, ${rate}; in force within 10 s`,
   );
 }
 
@@ -59,7 +87,7 @@ const shown = ({ id, name, plan, requestsPerMinute }: Organization) => ({
   requestsPerMinute,
 });
 
-/** Names are not unique: of several the ids are said. */
+/** Names are not unique: if several match, lists their ids. */
 async function idOf(auth: Auth, text: string): Promise<OrganizationId> {
   const id = decodeId("organization", text);
   if (id !== undefined) return id;

@@ -1,8 +1,8 @@
-/** The story of `autograph demo`: each part is what a client of the API would do. */
+/** The script of `autograph demo`: each part is what a client of the API would do. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { isFinal } from "../runs/states.ts";
+import { isFinal } from "../execution/states.ts";
 import { createApi, type Api } from "./api.ts";
 import type { CommandLine } from "./command-line.ts";
 import { createStory, shortJson } from "./show-run.ts";
@@ -25,7 +25,7 @@ type Stage = {
   pause: () => Promise<void>;
   /** A part's title, and what is sent. */
   title: (text: string) => void;
-  /** A line that is not data of its own. */
+  /** A line that is not data itself. */
   tell: (text: string) => void;
   /** With --json: one line for each thing that happened. */
   fact: (name: string, value: unknown) => void;
@@ -101,9 +101,8 @@ async function approveExpense(stage: Stage, agents: Agents): Promise<void> {
 
 async function approve({ line, api, tell, fact, pause }: Stage, runId: string): Promise<void> {
   type Asked = { approvals: { nodes: { id: string; question: string }[] } };
-  const inbox =
-    "query ($runId: ID!) { approvals(filter: {runId: $runId, status: open}, first: 1) { nodes { id question } } }";
-  const [asked] = (await api.send<Asked>(inbox, { runId })).approvals.nodes;
+  const inbox = "query ($filter: ApprovalFilter!) { approvals(filter: $filter, first: 1) { nodes { id question } } }";
+  const [asked] = (await api.send<Asked>(inbox, { filter: { runId, status: "open" } })).approvals.nodes;
   if (!asked) throw new OperatorError("the run paused and asks nothing");
   tell(`     ${line.terminal.yellow("asks:")} ${plainText(asked.question)}`);
   await pause();

@@ -9,16 +9,21 @@ export type FieldType = Pick<FormField, "name" | "type">;
 
 export type GivenInput = {
   text?: string | undefined;
+  /** The option that the text was given with. */
+  option?: string;
   /** `-` is stdin. */ file?: string | undefined;
   pairs: readonly string[];
 };
 
 const STDIN = 0;
 
-/** Pairs win over the same keys of the text. Throws OperatorError; whether it fits the form is the server's to say. */
-export function readInput({ text, file, pairs }: GivenInput, fields: readonly FieldType[]): JsonObject {
+/** Pairs win over the same keys of the text. Throws OperatorError; the server decides whether it fits the form. */
+export function readInput(
+  { text, file, pairs, option = "--input" }: GivenInput,
+  fields: readonly FieldType[],
+): JsonObject {
   if (text !== undefined && file !== undefined) throw new OperatorError("give --input or --input-file, not both");
-  const source = file === undefined ? "--input" : file === "-" ? "stdin" : file;
+  const source = file === undefined ? option : file === "-" ? "stdin" : file;
   const json = file === undefined ? text : readText(file);
   const base = json === undefined ? {} : parseObject(json, source);
   return { ...base, ...readPairs(pairs, fields) };
@@ -59,19 +64,10 @@ function readPairs(pairs: readonly string[], fields: readonly FieldType[]): Json
   return input;
 }
 
+/** What the form does not name, and all of an agent without a form, is text. */
 function valueOf(key: string, text: string, type: FieldType["type"] | undefined): Json {
   if (type === "list") return text.startsWith("[") ? parseJson(text, key) : [text];
   if (type === "number" || type === "integer") return /^-?\d/.test(text) ? parseJson(text, key) : text;
   if (type === "boolean") return text === "true" || (text === "false" ? false : text);
-  if (type === undefined) return untyped(text);
   return text;
-}
-
-/** A key that no form names: JSON if it reads as JSON, else the text. */
-function untyped(text: string): Json {
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
 }

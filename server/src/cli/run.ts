@@ -1,15 +1,12 @@
 import { Option, type Command } from "commander";
 import { OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { isFinal } from "../runs/states.ts";
-import type { RunStatus } from "../storage/schema.ts";
-import { addApiOptions, openApi, type Api, type ApiOptions } from "./api.ts";
+import { addApiOptions, openApi, type ApiOptions } from "./api.ts";
 import { addCommand, type CommandLine } from "./command-line.ts";
-import { findAgent } from "./find-agent.ts";
+import { findAgentId, inputFieldsOf } from "./find-agent.ts";
+import { EXIT, followRun, printRun, sayQuestions } from "./follow-run.ts";
 import { readInput } from "./run-input.ts";
-import { createStory, showEnd, showStatus, showStep } from "./show-run.ts";
-import { plainText } from "./terminal.ts";
-import { RUN_FIELDS, STEP_FIELDS, watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
+import { RUN_FIELDS, STEP_FIELDS, type ShownRun, type ShownStep } from "./watch-run.ts";
 
 type Options = ApiOptions & {
   json?: true;
@@ -20,11 +17,6 @@ type Options = ApiOptions & {
   wait?: number;
   watch?: true;
 };
-
-const EXIT = { completed: 0, failed: 1, cancelled: 1, paused: 3, running: 4, pending: 4 } as const satisfies Record<
-  RunStatus,
-  number
->;
 
 export function addRun(program: Command, line: CommandLine): void {
   const run = addCommand(
@@ -78,10 +70,11 @@ async function start(
   const { version, idempotencyKey, wait, watch } = options;
   if (watch && wait !== undefined) throw new OperatorError("give --watch or --wait, not both");
   const api = openApi(line, options);
-  const agent = await findAgent(api, name, options.project);
+  const agentId = await findAgentId(api, name, options.project);
+  const fields = await inputFieldsOf(api, agentId, pairs);
   const input = {
-    agentId: agent.id,
-    input: readInput({ text: options.input, file: options.inputFile, pairs }, agent.inputFields),
+    agentId,
+    input: readInput({ text: options.input, file: options.inputFile, pairs }, fields),
     ...(version !== undefined && { version }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(wait !== undefined && { wait }),
@@ -89,49 +82,10 @@ async function start(
   const { runAgent: run } = await api.send<{ runAgent: StartedRun }>(wait === undefined ? START : START_AND_WAIT, {
     input,
   });
-  if (watch) return follow(line, api, run, options);
+  if (watch) return followRun(line, api, run, options);
   if (options.json) line.terminal.printJson(run);
-  else printStarted(line, run);
+  else printRun(line, run);
   if (wait === undefined) return;
   line.exitCode = EXIT[run.status];
   if (run.status === "paused") await sayQuestions(line, api, run.id);
-}
-
-const titleOf = ({ terminal }: CommandLine, run: ShownRun): string =>
-  `${terminal.bold(run.id)} of ${run.agent.handle} ${run.version}`;
-
-function printStarted(line: CommandLine, run: StartedRun): void {
-  const { terminal } = line;
-  terminal.print(titleOf(line, run));
-  for (const step of run.steps ?? []) terminal.print(showStep(terminal, step));
-  terminal.print(showEnd(terminal, run));
-}
-
-async function follow(line: CommandLine, api: Api, run: ShownRun, { json }: Options): Promise<void> {
-  const { terminal } = line;
-  if (json) terminal.printJson({ revision: 0, run, step: null } satisfies ShownEvent);
-  else terminal.print(titleOf(line, run));
-  const show = createStory(terminal);
-  for await (const event of watchRun({
-    api,
-    runId: run.id,
-    onLost: (reason) => terminal.say(`${reason}; trying to go on`),
-  })) {
-    if (json) terminal.printJson(event);
-    else for (const text of show(event)) terminal.print(text);
-    if (event.run?.status === "paused") await sayQuestions(line, api, run.id);
-    if (event.run && isFinal(event.run.status)) line.exitCode = EXIT[event.run.status];
-  }
-}
-
-const QUESTIONS = `query ($runId: ID!) { approvals(filter: {runId: $runId, status: open}, first: 10) { nodes { id question } } }`;
-
-async function sayQuestions({ terminal }: CommandLine, api: Api, runId: string): Promise<void> {
-  type Data = { approvals: { nodes: { id: string; question: string }[] } };
-  const { approvals } = await api.send<Data>(QUESTIONS, { runId });
-  for (const { id, question } of approvals.nodes) {
-    terminal.say(
-      `     ${showStatus(terminal, "paused")}: ${plainText(question)} (decide ${id} in the inbox or by decideApproval)`,
-    );
-  }
 }

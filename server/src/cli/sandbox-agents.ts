@@ -1,4 +1,4 @@
-/** The sandbox's agents: small, without side effects but `call`'s, and the same each time (docs/cli.md says what each does). */
+/** The sandbox's agents: small, always the same, without side effects except `call`'s (docs/cli.md describes them). */
 import { stringify } from "yaml";
 
 const DSL = "1.0.3";
@@ -42,8 +42,8 @@ const repeat = (count: number, name: string, task: (step: number) => object): ob
   Array.from({ length: count }, (_, index) => ({ [`${name}${index + 1}`]: task(index + 1) }));
 
 /**
- * Outages of the sink of up to half an hour are survived; once it is back it is asked within two seconds. That makes at
- * most 920 tries, below the 1,000 that a step may have.
+ * Survives outages of the sink of up to half an hour, and calls it within two seconds of its return. That makes at most
+ * 920 tries, below the 1,000 that a step may have.
  */
 const PATIENT = {
   delay: { milliseconds: 200 },

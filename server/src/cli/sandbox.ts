@@ -5,7 +5,8 @@ import { publishAgent } from "../agents/publish-agent.ts";
 import { ownerCaller, type Caller } from "../auth/caller.ts";
 import { createApiKey } from "../auth/create-api-key.ts";
 import { createOrganization, makePassword } from "../auth/create-organization.ts";
-import { createProject } from "../auth/projects.ts";
+import { ALL_SCOPES } from "../auth/scopes.ts";
+import { createProject } from "../projects/projects.ts";
 import { isEmpty } from "../auth/users.ts";
 import type { Config } from "../config.ts";
 import { addressesIn } from "../lib/address-ranges.ts";
@@ -72,14 +73,14 @@ async function makeSandbox(line: CommandLine, options: Options): Promise<void> {
     line.terminal.say(`autograph: no server answers at ${url} at the moment; the sandbox is there when one does`);
 }
 
-/** `{name}` in an endpoint is a place to fill in, so braces are written as the URL standard's escapes. */
+/** `{name}` in an endpoint is a placeholder, so braces are written as the URL standard's escapes. */
 function sinkOf(text = CLOSED_PORT): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol)) return url.href.replaceAll("{", "%7B").replaceAll("}", "%7D");
   throw new OperatorError(`--sink must be an http or https URL, not ${text}`);
 }
 
-/** Accounts whose passwords lie in a test's output don't belong on a server that others can reach. */
+/** Accounts whose passwords appear in a test's output don't belong on a server that others can reach. */
 function refusePublic(config: Config, { force }: Options): void {
   const urls = [config.publicUrl, servingProcess(config)?.url].filter((url) => url !== undefined && URL.canParse(url));
   const open = urls.find((url) => !isLoopbackUrl(url!));
@@ -100,7 +101,7 @@ function warnOfGuard({ terminal }: CommandLine, config: Config, sink: string): v
 }
 
 const FAILS = (host: string): string => `it refuses calls to ${host}, and runs of the agent \`call\` fail`;
-/** No more than is known: what the server was started with, or only what this command was. */
+/** Claims no more than we know: the server's own settings, or only those of this command. */
 const GUARD: Record<ServersConfig["from"], (setting: string, host: string) => string> = {
   server: (setting, host) => `the server was started without ${setting}: ${FAILS(host)}`,
   "no server": (setting, host) => `no server runs yet: start it with ${setting}, else ${FAILS(host)}`,
@@ -115,7 +116,7 @@ async function makeWorld({ auth }: Accounts, name: string, plan: Plan): Promise<
   const password = makePassword();
   const { organization, owner } = await createOrganization(auth, { name, plan, owner: { email, password } });
   const caller = ownerCaller(organization.id, owner);
-  const { secret } = await createApiKey(auth, caller, { name: "sandbox" });
+  const { secret } = await createApiKey(auth, caller, { name: "sandbox", scopes: ALL_SCOPES });
   return { caller, email, password, apiKey: secret };
 }
 

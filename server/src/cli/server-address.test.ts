@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../config.ts";
 import { isLoopbackUrl, serversConfig, serverUrl } from "./server-address.ts";
 
-/** A data folder that this process says to serve. */
+/** A data folder that this process claims to serve. */
 function served(): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

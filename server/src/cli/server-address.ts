@@ -5,14 +5,14 @@ import { OperatorError } from "../lib/errors.ts";
 import { findDataFolder } from "../storage/data-folder.ts";
 import { instanceOf, type Instance } from "../storage/instance-lock.ts";
 
-/** The process that serves the data folder; undefined with DATABASE_URL, where nothing tells. */
+/** The process that serves the data folder; undefined with DATABASE_URL, where we can't know. */
 export function servingProcess({ databaseUrl, dataFolder }: Config): Instance | undefined {
   return databaseUrl === undefined ? instanceOf(findDataFolder(dataFolder).folder) : undefined;
 }
 
 /**
- * Without a slash at the end. `--url` first, then PUBLIC_URL, then HOST and PORT; when PORT was not chosen, or is 0 for
- * any free one, the server that runs on the data folder is asked for its own.
+ * Without a slash at the end. `--url` first, then PUBLIC_URL, then HOST and PORT; if PORT is not set, or is 0 for any free
+ * port, uses the URL of the server that runs on the data folder.
  */
 export function serverUrl(config: Config, given?: string): string {
   if (given !== undefined) return checkedUrl(given);
@@ -47,14 +47,14 @@ export const isReady = (url: string): Promise<boolean> =>
   );
 const READY_TIMEOUT_MS = 5_000;
 
-/** The settings that the running server has, which need not be those of this command. */
+/** The running server's settings, which may differ from this command's. */
 export type ServersConfig = {
   config: Config;
-  /** Where they are from: the server's own process, or this command's environment when none runs or it can't be asked. */
+  /** Their source: the server's own process, or this command's environment if no server runs or it can't be asked. */
   from: "server" | "no server" | "own";
 };
 
-/** Read from the server's process on Linux. With DATABASE_URL nothing tells which process it is. */
+/** Read from the server's process on Linux. With DATABASE_URL we can't know which process that is. */
 export function serversConfig(config: Config): ServersConfig {
   if (config.databaseUrl !== undefined) return { config, from: "own" };
   const serving = servingProcess(config);

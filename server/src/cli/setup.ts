@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import { createApiKey } from "../auth/create-api-key.ts";
 import { makePassword } from "../auth/create-organization.ts";
+import { ALL_SCOPES } from "../auth/scopes.ts";
 import { createFirstOwner } from "../auth/setup.ts";
 import { nameOfEmail } from "../auth/users.ts";
 import { encodeId } from "../lib/ids.ts";
 import { openAccounts } from "./accounts.ts";
 import { addCommand, type CommandLine } from "./command-line.ts";
+import { keepKey } from "./kept-key.ts";
 
 type Options = { json?: true; organization: string; name?: string; email?: string; password?: string };
 
@@ -13,7 +15,11 @@ const EMAIL = "owner@localhost";
 
 /** What the start page's setup form does, for whoever may read the data folder. */
 export function addSetup(program: Command, line: CommandLine): void {
-  addCommand(program, "setup", "Make the first organization and its owner, and print a first API key.")
+  addCommand(
+    program,
+    "setup",
+    "Make the first organization, its owner and an API key: the key is printed, and kept beside the server.",
+  )
     .option("--organization <name>", "the organization's name", "My organization")
     .option("--name <name>", "the owner's name (the part of the e-mail before the @)")
     .option("--email <email>", `the owner's e-mail, for signing in (ADMIN_EMAIL, else ${EMAIL})`)
@@ -34,7 +40,7 @@ async function setUp(line: CommandLine, options: Options): Promise<void> {
     email,
     password,
   });
-  const { secret } = await createApiKey(accounts.auth, caller, { name: "first" });
+  const { secret } = await createApiKey(accounts.auth, caller, { name: "first", scopes: ALL_SCOPES });
   const made = {
     organizationId: encodeId("organization", organization.id),
     organization: organization.name,
@@ -43,14 +49,12 @@ async function setUp(line: CommandLine, options: Options): Promise<void> {
     ...(chosen === undefined && { password }),
     apiKey: secret,
   };
+  const kept = keepKey(line, config, secret);
   if (options.json) return line.terminal.printJson(made);
-  print(line, made);
-}
-
-function print({ terminal }: CommandLine, made: Record<string, string>): void {
-  terminal.print(`organization  ${made["organization"]} (${made["organizationId"]})`);
-  terminal.print(`owner         ${made["email"]}`);
-  if (made["password"] !== undefined) terminal.print(`password      ${made["password"]}`);
-  terminal.print(`API key       ${made["apiKey"]}`);
-  terminal.say("Keep the password and the key: neither is shown again.");
+  const { terminal } = line;
+  terminal.say(`organization  ${made.organization} (${made.organizationId})`);
+  terminal.say(`owner         ${made.email}`);
+  if (chosen === undefined) terminal.say(`password      ${password}: keep it, it is not shown again`);
+  if (kept !== undefined) terminal.say(`API key       kept in ${kept} for the commands beside the server`);
+  terminal.print(secret);
 }

@@ -24,6 +24,27 @@ const step = (fields: Partial<ShownStep>): ShownEvent => ({
   },
 });
 
+test("a step is a line of 80 characters at most, however long its name is", () => {
+  const show = createStory(terminalOf(false));
+  const attempts = Array.from({ length: 12 }, (_, index) => ({
+    number: index + 1,
+    status: "failed",
+    error: failed.error,
+  }));
+  const [line] = show(step({ name: "n".repeat(200), kind: "approval", duration: 86_400_000, attempts } as never));
+  expect(line!.length).toBeLessThanOrEqual(80);
+  expect(line).toContain("n".repeat(10));
+});
+
+test("a table cuts its last column to what is left, and pads the others", () => {
+  const rows = [
+    ["id", "name"],
+    ["run_1", "x".repeat(100)],
+  ];
+  expect(tableOf(rows, 20)).toEqual(["id     name", `run_1  ${"x".repeat(12)}…`]);
+  expect(tableOf(rows)[1]).toBe(`run_1  ${"x".repeat(100)}`);
+});
+
 test("a step is shown when it has a new status or another failed try, and not else", () => {
   const show = createStory(terminalOf(false));
   expect(show(step({ status: "pending" }))).toEqual([]);

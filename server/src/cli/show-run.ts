@@ -1,14 +1,14 @@
 /** A run and its steps as lines for people. */
 import type { Json } from "../lib/json.ts";
-import { isFinal } from "../runs/states.ts";
+import { isFinal } from "../execution/states.ts";
 import type { RunStatus, StepStatus } from "../storage/schema.ts";
-import { plainText, prettyJson, type Paint, type Terminal } from "./terminal.ts";
+import { cutText, plainText, prettyJson, type Paint, type Terminal } from "./terminal.ts";
 import type { ShownEvent, ShownRun, ShownStep } from "./watch-run.ts";
 
 const NAME_WIDTH = 18;
 const KIND_WIDTH = 9;
 const STATUS_WIDTH = 10;
-/** Where failed tries are news; of a failed step the last one's reason is shown. */
+/** Where failed tries are news; for a failed step, shows the last one's reason. */
 const COUNTED: readonly StepStatus[] = ["running", "completed"];
 
 function paintOf(terminal: Terminal, status: RunStatus | StepStatus): Paint {
@@ -22,21 +22,26 @@ export const showStatus = (terminal: Terminal, status: RunStatus | StepStatus): 
 
 /** `  2  ask                approval   completed    2,103 ms`. */
 export function showStep(terminal: Terminal, step: ShownStep): string {
-  const name = plainText(step.name).padEnd(NAME_WIDTH);
   const status = paintOf(terminal, step.status)(step.status.padEnd(STATUS_WIDTH));
   const took = step.duration === null || step.status === "paused" ? "" : `${step.duration.toLocaleString("en")} ms`;
-  const failures = step.attempts.filter((attempt) => attempt.error !== null).length;
+  const failures = failuresOf(step);
   const tries =
     failures === 0 || !COUNTED.includes(step.status)
       ? ""
       : `  (${failures} failed ${failures === 1 ? "try" : "tries"})`;
   const number = String(step.number).padStart(3);
-  const columns = `${number}  ${name} ${step.kind.padEnd(KIND_WIDTH)} ${status} ${took.padStart(9)}${tries}`;
+  const kind = step.kind.padEnd(KIND_WIDTH);
+  const end = `${took.padStart(9)}${tries}`;
+  const left = terminal.columns - `${number}   ${kind}  ${end}`.length - STATUS_WIDTH;
+  const name = cutText(plainText(step.name), left).padEnd(Math.min(NAME_WIDTH, left));
+  const columns = `${number}  ${name} ${kind} ${status} ${end}`;
   const why = step.error ? `\n     ${terminal.red(plainText(reasonOf(step.error)))}` : "";
   return columns.trimEnd() + why;
 }
 
-/** How the run ended, and its output or error; for one that goes on, where it stands. */
+const failuresOf = ({ attempts }: ShownStep): number => attempts.filter(({ error }) => error !== null).length;
+
+/** How the run ended, and its output or error; for an open run, its current state. */
 export function showEnd(terminal: Terminal, run: ShownRun): string {
   const took = run.finishedAt ? ` in ${durationOf(Date.parse(run.finishedAt) - Date.parse(run.createdAt))}` : "";
   const status = `${showStatus(terminal, run.status)}${took}`;
@@ -50,7 +55,7 @@ export function createStory(terminal: Terminal): (event: ShownEvent) => string[]
   return ({ run, step }) => {
     const lines: string[] = [];
     if (step) {
-      const state = `${step.status} ${step.attempts.length}`;
+      const state = `${step.status} ${failuresOf(step)}`;
       if (known.get(step.number) !== state && step.status !== "pending") lines.push(showStep(terminal, step));
       known.set(step.number, state);
     }
@@ -70,7 +75,7 @@ export function durationOf(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }
 
-/** What steps hand on can be long: the start is enough to recognise it. */
+/** What steps pass on can be long: the start is enough to recognise it. */
 export function shortJson(value: Json, most = 100): string {
   const text = plainText(JSON.stringify(value));
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;

@@ -3,8 +3,8 @@ import { SETTINGS } from "../config.ts";
 import type { CommandLine } from "./command-line.ts";
 
 /**
- * `npx autograph start` never gets here: its starter (server/bin/autograph.js) runs the server in its own place. This is
- * for the help, and for who runs the built command line by hand.
+ * `npx autograph start` never gets here: its starter (server/bin/autograph.js) replaces itself with the server. This is
+ * for the help, and for whoever runs the built command line by hand.
  */
 export function addStart(program: Command, line: CommandLine): void {
   program

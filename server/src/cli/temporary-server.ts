@@ -1,4 +1,4 @@
-/** A server on a data folder and a port of its own, for `autograph demo`: stopped and removed when disposed. */
+/** A server with its own data folder and port, for `autograph demo`: stopped and removed when disposed. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import type { CommandLine } from "./command-line.ts";
 export type TemporaryServer = { url: string; dataFolder: string } & AsyncDisposable;
 
 const MAIN = path.join(import.meta.dirname, `../main${path.extname(import.meta.filename)}`);
-/** The operator's own settings are not for this one; an empty value is none. */
+/** The operator's own settings do not apply to this server; an empty value counts as none. */
 const UNSET = {
   DATABASE_URL: "",
   PUBLIC_URL: "",
@@ -42,7 +42,7 @@ export async function startTemporaryServer({ environment, terminal }: CommandLin
   }
 }
 
-/** From the line `ready at <URL>`; what the server says on stderr is the reason when it ends before. */
+/** From the line `ready at <URL>`; if the server ends earlier, its stderr is the reason. */
 async function readyUrl(child: ChildProcess): Promise<string> {
   let said = "";
   let printed = "";

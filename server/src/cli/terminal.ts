@@ -5,11 +5,13 @@ import type { Json } from "../lib/json.ts";
 export type Paint = (text: string) => string;
 
 export type Terminal = {
+  /** How wide a line of a table may be: at least 80, whatever the window. */
+  readonly columns: number;
   /** A line of data. */
   print(text: string): void;
   /** A value as one line of JSON. */
   printJson(value: unknown): void;
-  /** A line that is no data. */
+  /** A line that is not data. */
   say(text: string): void;
   bold: Paint;
   dim: Paint;
@@ -20,7 +22,9 @@ export type Terminal = {
 
 type Streams = { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; environment: Environment };
 
-/** NO_COLOR (no-color.org) and a stdout that is no terminal switch colours off. */
+const NARROWEST = 80;
+
+/** NO_COLOR (no-color.org) and a stdout that is not a terminal switch colours off. */
 export function createTerminal({ stdout, stderr, environment }: Streams): Terminal {
   const hasColours = stdout.isTTY && !environment["NO_COLOR"] && environment["TERM"] !== "dumb";
   const paint =
@@ -29,8 +33,9 @@ export function createTerminal({ stdout, stderr, environment }: Streams): Termin
       hasColours ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   const print = (text: string): void => void stdout.write(`${text}\n`);
   return {
+    columns: Math.max(NARROWEST, stdout.isTTY ? stdout.columns : 0),
     print,
-    printJson: (value) => print(JSON.stringify(value)),
+    printJson: (value) => print(withEscapes(JSON.stringify(value))),
     say: (text) => void stderr.write(`${text}\n`),
     bold: paint(1, 22),
     dim: paint(2, 22),
@@ -40,19 +45,30 @@ export function createTerminal({ stdout, stderr, environment }: Streams): Termin
   };
 }
 
-/** Columns as wide as their widest cell, two spaces between. */
-export function tableOf(rows: readonly (readonly string[])[]): string[] {
+/** Columns as wide as their widest cell, two spaces between. With `width` the last column is cut to what is left of it. */
+export function tableOf(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => plainText(row[column]!).length)));
+  const left = width - widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
   return rows.map((row) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column]!))
+      .map((cell, column) => (column < row.length - 1 ? cell.padEnd(widths[column]!) : cutText(cell, left)))
       .join("  ")
       .trimEnd(),
   );
 }
 
+export const cutText = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`;
+
 /** JSON over several lines. */
-export const prettyJson = (value: Json): string => JSON.stringify(value, null, 2);
+export const prettyJson = (value: Json): string => withEscapes(JSON.stringify(value, null, 2));
+
+/** JSON leaves these as they are, and U+009B begins a terminal's commands like ESC and `[`. */
+const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
+
+/** The same JSON without characters that move the cursor. */
+const withEscapes = (json: string): string =>
+  json.replaceAll(LEFT_BY_JSON, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** What others chose (a step's name, an answer) can't move the cursor: control characters are shown as `?`. */
 export const plainText = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, "?");

@@ -1,8 +1,8 @@
-/** A run as it changes, over as many connections as it takes: after a cut it goes on behind the last revision seen. */
+/** A run as it changes, over as many connections as it takes: after a cut it continues after the last revision seen. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
 import type { Json } from "../lib/json.ts";
-import { isFinal } from "../runs/states.ts";
+import { isFinal } from "../execution/states.ts";
 import type { RunStatus, StepStatus } from "../storage/schema.ts";
 import { ApiError, Unreachable, type Api } from "./api.ts";
 
@@ -20,7 +20,7 @@ export type ShownRun = {
   currentStep: number | null;
   progress: number;
   output: Json;
-  error: (ShownError & { step: number | null }) | null;
+  error: (ShownError & { stepNumber: number | null }) | null;
 };
 export type ShownStep = {
   number: number;
@@ -36,7 +36,7 @@ export type ShownEvent = { revision: number; run: ShownRun | null; step: ShownSt
 
 const ERROR = "error { type status title detail }";
 export const RUN_FIELDS = `id status version agent { handle } createdAt startedAt finishedAt cancelledAt currentStep progress output
-  error { type status title detail step }`;
+  error { type status title detail stepNumber }`;
 export const STEP_FIELDS = `number name kind status duration attempts { number status ${ERROR} } output ${ERROR}`;
 const EVENTS = `subscription ($runId: ID!, $after: Int!) {
   runEvents(runId: $runId, after: $after) { revision run { ${RUN_FIELDS} } step { ${STEP_FIELDS} } }
@@ -44,12 +44,12 @@ const EVENTS = `subscription ($runId: ID!, $after: Int!) {
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
-/** A server that was stopped for an upgrade is back by then. */
+/** A server stopped for an upgrade is back by then. */
 const GIVE_UP_MS = 120_000;
 
 export type Watch = { api: Api; runId: string; /** When the connection was lost. */ onLost: (reason: string) => void };
 
-/** Ends after the run's final state. Throws OperatorError when the server stays away, and what it refuses. */
+/** Ends after the run's final state. Throws OperatorError if the server stays away, and its refusals. */
 export async function* watchRun({ api, runId, onLost }: Watch): AsyncGenerator<ShownEvent> {
   let after = 0;
   let pauseMs = FIRST_PAUSE_MS;

@@ -1,10 +1,10 @@
-/** Dates as the form and JSON Schema's formats have them (RFC 3339). */
+/** Dates in forms and JSON Schema's formats (RFC 3339). */
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 /** The rest of a date with a time. */
 const AND_TIME = /^T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** `2028-02-29`, and a day that is in the calendar. */
+/** `2028-02-29`, if there is such a day. */
 export function isCalendarDate(text: string): boolean {
   const match = DATE.exec(text);
   if (!match) return false;

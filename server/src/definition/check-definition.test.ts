@@ -40,6 +40,6 @@ test("the number of different expressions is limited", async () => {
   const many = Array.from({ length: 2_001 }, (_, index) => `k${index}: '\${ .k${index} }'`).join(", ");
   const { problems } = await checkDefinition(whole(`do:\n  - a: {set: {${many}}}\n`), check);
   expect(problems.map(({ path, message }) => `${path} ${message}`)).toEqual([
-    "/do/0/a/set/k2000 a definition may have 2000 expressions; this is one more",
+    "/do/0/a/set/k2000 a definition may have 2000 expressions; this is one too many",
   ]);
 });

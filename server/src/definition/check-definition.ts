@@ -1,20 +1,47 @@
-/** For publishing and validating: as parse-definition.ts, and jq compiles every expression. */
+/** For publishing and validating: parse-definition.ts, plus the names of the data (flow/), plus jq compiling every expression. */
+import { shortened } from "../lib/errors.ts";
+import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { inSlices, type Steps } from "../lib/slices.ts";
+import { checkFlow } from "./flow/flow.ts";
 import type { ExpressionPlace } from "./lint.ts";
-import { inOrder, parseWithPlaces, type Parsed } from "./parse-definition.ts";
-import type { Finding } from "./problem.ts";
+import { sortProblems, parseWithPlaces, type Parsed } from "./parse-definition.ts";
+import { valueAt, type Finding, type Problem } from "./problem.ts";
 import { doesNotCompile } from "./rules-expressions.ts";
+import type { Workflow } from "./workflow.ts";
 
 /** `Expressions.check`: undefined when the text compiles. */
 export type ExpressionCheck = (text: string) => Promise<{ message: string; offset: number } | undefined>;
 
-export async function checkDefinition(text: string, check: ExpressionCheck): Promise<Parsed> {
-  const { problems, workflow, expressions, place } = await inSlices(parseWithPlaces(text));
-  const uncompiled = await uncompiledOf(expressions, check);
-  const all = inOrder([...problems, ...uncompiled.map(place)]);
-  return workflow && all.length === 0 ? { workflow, problems: [] } : { problems: all };
+/** `warnings` do not keep a definition from being published. */
+export type Checked = Parsed & { warnings: Problem[] };
+
+/** `project`: the handle that the namespace must be. */
+export async function checkDefinition(text: string, check: ExpressionCheck, project?: string): Promise<Checked> {
+  const { problems, workflow, isSound, expressions, place } = await inSlices(parseWithPlaces(text));
+  const flow = workflow && isSound ? await inSlices(checkFlow(workflow)) : [];
+  const isWarning = ({ severity }: Finding): boolean => severity === "warning";
+  const more = [
+    ...(await uncompiledOf(expressions, check)),
+    ...elsewhere(workflow, project),
+    ...flow.filter((finding) => !isWarning(finding)),
+  ];
+  const all = sortProblems([...problems, ...more.map(place)]);
+  const warnings = sortProblems(flow.filter(isWarning).map(place));
+  return workflow && all.length === 0 ? { workflow, problems: [], warnings } : { problems: all, warnings };
 }
+
+/** `workflow` may be anything at all. A namespace that is none is named by the profile. */
+function elsewhere(workflow: Workflow | undefined, project: string | undefined): Finding[] {
+  const path = ["document", "namespace"];
+  const namespace = valueAt(workflow as unknown as Json, path);
+  if (project === undefined || typeof namespace !== "string" || namespace === project) return [];
+  return [{ path, at: "value", message: notOfProject(namespace, project) }];
+}
+
+/** The sentence about a definition that is given with a project that it does not name. */
+export const notOfProject = (namespace: string, project: string): string =>
+  `the definition's namespace is ${shortened(namespace)}, the project's handle is ${project}: they must be the same; \`{ projects { nodes { id handle } } }\` lists the projects`;
 
 async function uncompiledOf(expressions: ExpressionPlace[], check: ExpressionCheck): Promise<Finding[]> {
   const texts = [...new Set(expressions.map(({ text }) => text))];
@@ -24,12 +51,12 @@ async function uncompiledOf(expressions: ExpressionPlace[], check: ExpressionChe
       {
         path: extra.path,
         at: "value",
-        message: `a definition may have ${LIMITS.definitionExpressions} expressions; this is one more`,
+        message: `a definition may have ${LIMITS.definitionExpressions} expressions; this is one too many`,
       },
     ];
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
   if (characters > LIMITS.definitionExpressionCharacters) {
-    const message = `a definition may have ${LIMITS.definitionExpressionCharacters} characters of expressions, and this one has ${characters}; make another agent of a part`;
+    const message = `a definition may have ${LIMITS.definitionExpressionCharacters} characters of expressions, and this one has ${characters}; move a part of them to another agent`;
     return [{ path: [], at: "value", message }];
   }
   const answers = await inSlices(checking(texts, check));
@@ -39,7 +66,7 @@ async function uncompiledOf(expressions: ExpressionPlace[], check: ExpressionChe
   });
 }
 
-/** What jq is asked for is under way when all have been looked at. */
+/** All questions to jq are under way once the last text has been visited. */
 function* checking(
   texts: string[],
   check: ExpressionCheck,
@@ -47,7 +74,7 @@ function* checking(
   const asked: ReturnType<ExpressionCheck>[] = [];
   for (const text of texts) {
     const answer = check(text);
-    // Waited for below, with the others: one that fails meanwhile must not end the process.
+    // Awaited below with the others: until then a failure must not end the process.
     answer.catch(() => {});
     asked.push(answer);
     yield;

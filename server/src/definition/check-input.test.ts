@@ -1,7 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { checkInput } from "./check-input.ts";
+import { checkInput, misfitOf } from "./check-input.ts";
 
 const FORM: JsonObject = {
   type: "object",
@@ -35,8 +35,8 @@ describe("each refusal has a code and a sentence", () => {
     ["choice", "Red", "not_a_choice", 'must be one of red, green, blue; did you mean "red"?'],
     ["choice", "mauve", "not_a_choice", "must be one of red, green, blue"],
     ["titled", "Red", "not_a_choice", "must be one of r, g"],
-    ["date", "2027-02-29", "bad_date", "must be a date that is in the calendar, such as 2026-03-31"],
-    ["date", "2027-2-9", "bad_date", "must be a date that is in the calendar, such as 2026-03-31"],
+    ["date", "2027-02-29", "invalid", "must be a calendar date such as 2026-03-31"],
+    ["date", "2027-2-9", "invalid", "must be a calendar date such as 2026-03-31"],
     ["date", 20270209, "wrong_type", "must be a date in quotes, such as 2026-03-31"],
     ["yes", "true", "wrong_type", "must be true or false"],
     ["number", -2, "out_of_range", "must be at least -1.5"],
@@ -146,8 +146,8 @@ describe("the whole input", () => {
     expect(checkInput(small, { count: "3", Name: "x", other: 1 }).problems).toEqual([
       { path: "input.name", code: "required", message: "is missing" },
       { path: "input.count", code: "wrong_type", message: "must be a whole number" },
-      { path: "input.Name", code: "unknown_field", message: 'there is no field "Name"; did you mean "name"?' },
-      { path: "input.other", code: "unknown_field", message: 'there is no field "other"; known here: name, count' },
+      { path: "input.Name", code: "unknown", message: 'there is no field "Name"; did you mean "name"?' },
+      { path: "input.other", code: "unknown", message: 'there is no field "other"; known here: name, count' },
     ]);
   });
 
@@ -255,4 +255,15 @@ test("agrees with @cfworker/json-schema, the validator of the user interface", (
     }
   }
   expect(taken).toBeGreaterThan(50);
+});
+
+test("the refusal names the first ten fields, and carries all", () => {
+  const of = (input: Json) =>
+    misfitOf("it does not fit", checkInput(FORM, input, "input.input").problems!, "input.input");
+  expect(of([]).message).toBe("it does not fit: must be an object");
+  const { problems } = checkInput(FORM, { zz: 1 }, "input.input");
+  expect(of({ zz: 1 }).message).toContain(`zz: ${problems!.at(-1)!.message}`);
+  const many = of(Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${index}${"x".repeat(1_000)}`, 0])));
+  expect(many.message.length).toBeLessThan(3_000);
+  expect(many.details.fields!.length).toBeGreaterThanOrEqual(50);
 });

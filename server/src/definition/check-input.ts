@@ -1,17 +1,17 @@
-/** An input against the form: nothing is converted, unknown keys are refused (or dropped, for webhooks), defaults are written in. */
+/** An input against the form: nothing is converted, unknown keys are refused (for webhooks: dropped), and defaults are filled in. */
 import { isObject, type Json, type JsonObject } from "../lib/json.ts";
-import type { FieldProblem } from "../lib/errors.ts";
+import { badInput, shortened, type FieldProblem, type Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { hint } from "./did-you-mean.ts";
 import { compileField, type FieldCheck } from "./field-check.ts";
 import { propertiesOf } from "./form.ts";
-import { quoted } from "./problem.ts";
+import { quote } from "./problem.ts";
 
 export type CheckedInput =
   | { value: JsonObject; problems?: undefined }
   | { value?: undefined; problems: FieldProblem[] };
 
-/** `unknown: "drop"`: senders of webhooks put in dozens of keys that the form does not know. */
+/** `unknown: "drop"`: webhook senders include dozens of keys that the form does not know. */
 export type InputOptions = { unknown?: "refuse" | "drop" };
 
 type Field = { name: string; check: FieldCheck; default: Json | undefined; isRequired: boolean };
@@ -19,7 +19,7 @@ type Field = { name: string; check: FieldCheck; default: Json | undefined; isReq
 /** Keyed by the schema object of a parsed definition, which lives as long as its version is in memory. */
 const compiled = new WeakMap<JsonObject, Field[]>();
 
-/** `path` is what the fields' paths begin with. Without a schema any JSON object is taken. */
+/** `path` is the beginning of the fields' paths. Without a schema any JSON object is accepted. */
 export function checkInput(
   schema: JsonObject | undefined,
   input: Json,
@@ -54,6 +54,18 @@ export function checkInput(
   return problems.length === 0 ? { value } : { problems };
 }
 
+/** Of a hundred fields the sentence names the first: `extensions.fields` has them all. */
+const FIELDS_NAMED = 10;
+
+/** `the input does not fit the agent's form: n: must be a number; m: is missing`. `path` is that of `checkInput`. */
+export function misfitOf(sentence: string, problems: FieldProblem[], path: string): Refusal {
+  const named = problems.slice(0, FIELDS_NAMED).map((problem) => {
+    const field = shortened(problem.path.slice(path.length + 1));
+    return field === "" ? problem.message : `${field}: ${problem.message}`;
+  });
+  return badInput("invalid_input", `${sentence}: ${named.join("; ")}`, problems);
+}
+
 function compile(schema: JsonObject): Field[] {
   const required = schema["required"];
   return Object.entries(propertiesOf(schema)).map(([name, field]) => ({
@@ -72,7 +84,7 @@ function unknownFields(fields: Field[], input: JsonObject, path: string): FieldP
     .slice(0, LIMITS.formFields)
     .map((key) => ({
       path: `${path}.${key}`,
-      code: "unknown_field",
-      message: `there is no field ${quoted(key)}${hint(key, names)}`,
+      code: "unknown",
+      message: `there is no field ${quote(key)}${hint(key, names)}`,
     }));
 }

@@ -20,11 +20,15 @@ describe("fork", () => {
     ["{a: {wait: PT1S}}", "", `"branches" must have at least 2 items; ${say}`],
     [named(101, "{wait: PT1S}"), "", `"branches" must have at most 100 items; ${say}`],
     ["{a: {wait: PT1S}}, {a: {wait: PT2S}}", "/1/a", 'there is another task "a" in this list; give each its own name'],
-    ["{a: {wait: PT1S}}, {exit: {wait: PT2S}}", "/1/exit", '"exit" is a word of then; give the task another name'],
+    [
+      "{a: {wait: PT1S}}, {exit: {wait: PT2S}}",
+      "/1/exit",
+      '"exit" has a meaning of its own in then; give the task another name',
+    ],
     [
       "{a: {wait: PT1S}, b: {wait: PT1S}}, {c: {wait: PT2S}}",
       "/0",
-      "item 1 has more than one key; write one task a list item, as `- name:` with its keys indented below the name",
+      "item 1 has more than one key; write one task per list item, as `- name:` with its keys indented below the name",
     ],
     ["{a: {wait: PT1S}}, {b: {waits: PT2S}}", "/1/b/waits", '"waits" is not known; did you mean "wait"?'],
   ])("%s", (branches, path, message) => expect(ofBranches(branches)).toEqual([[path, message]]));
@@ -49,7 +53,7 @@ describe("fork", () => {
   });
 
   const cannot =
-    "a branch cannot go on at another task, as the others run beside it; write continue, exit or end, or put the tasks under do";
+    "a branch cannot continue at another task, because the others run beside it; write continue, exit or end, or put the tasks under do";
   test.each([
     ["{a: {wait: PT1S, then: b}}, {b: {wait: PT1S}}", "/0/a/then"],
     ["{a: {wait: PT1S, then: a}}, {b: {wait: PT1S}}", "/0/a/then"],
@@ -121,7 +125,7 @@ describe("run: workflow", () => {
     [
       child(", input: '${ . }'"),
       "/workflow/input",
-      '"input" must be an object, not a text; write its fields, or leave it out and make the task\'s own input by input.from',
+      '"input" must be an object, not a text; write its fields, or leave it out and make the task\'s input with input.from',
     ],
     [
       child(", input: {a: 'x ${ .a }'}"),
@@ -183,7 +187,7 @@ describe("call: each", () => {
       "/onErrors",
       '"onErrors" is not known in the arguments of each; did you mean "onError"?',
     ],
-    [`in: .x, item: context, ${list}`, "/item", "$context is given already; choose another name"],
+    [`in: .x, item: context, ${list}`, "/item", "$context already exists; choose another name"],
     [`in: .x, item: index, do: [{a: {wait: PT1S}}]`, "/item", "$index is the item's number; choose another name"],
     [
       `in: .x, item: a-b, do: [{a: {wait: PT1S}}]`,
@@ -245,7 +249,7 @@ describe("call: each", () => {
 describe("branches and items are nesting", () => {
   const inFork = (tasks: string): string => `[{f: {fork: {branches: [${tasks.slice(1, -1)}, {other: {wait: PT1S}}]}}}]`;
   const inEach = (tasks: string): string => `[{e: {call: 'each:1.0.0@default', with: {in: .x, do: ${tasks}}}}]`;
-  const deep = "tasks are nested deeper than 16 levels; make another agent of the inner ones";
+  const deep = "tasks are nested deeper than 16 levels; move the inner ones to another agent";
 
   test.each([
     ["fork", inFork],

@@ -55,6 +55,7 @@ input:
         price: {type: number, exclusiveMinimum: 0, exclusiveMaximum: 1000}
         gift: {type: boolean, default: false}
         tags: {type: array, items: {type: string, enum: [a, b]}, minItems: 0, maxItems: 2, uniqueItems: true}
+        id: {type: string}
       required: [customer]
       additionalProperties: false
   from: '\${ . + {received: true} }'
@@ -63,8 +64,22 @@ output:
   schema: {document: {type: object, properties: {result: {type: [object, 'null']}}, required: [result]}}
 timeout: {after: P1D}
 use:
+  secrets: [user, store.login]
   authentications:
     service: {basic: {username: user, password: word}}
+    stored: {basic: {use: store.login}}
+    spelled: {basic: {username: '\${ $secrets.user }', password: '\${ "\\($secrets["store.login"])-\\(.id)" }'}}
+    digest: {digest: {username: user, password: '\${ $secrets.user }'}}
+    client:
+      oauth2:
+        authority: https://login.example.com/realms/shop
+        endpoints: {token: /protocol/token}
+        grant: client_credentials
+        client: {id: shop, secret: '\${ $secrets.user }', authentication: client_secret_basic}
+        request: {encoding: application/json}
+        scopes: [orders, '\${ .scope }']
+        audiences: [api]
+    storedClient: {oauth2: {use: user}}
     token: {bearer: {token: '\${ $context.token }'}}
   errors:
     tooLate: {type: https://example.com/errors/too-late, status: 410, title: Too late, detail: '\${ .why }', instance: /do/0}
@@ -100,18 +115,18 @@ do:
               method: GET
               endpoint: {uri: 'https://example.com/orders/{id}', authentication: {use: service}}
               headers: {X-Trace: '\${ $task.name }', Accept: application/json}
-              query: {page: '1', text: '\${ .q }'}
+              query: {page: '1', text: '\${ .due }'}
               output: response
               redirect: true
-            timeout: {after: '\${ .patience }'}
+            timeout: {after: '\${ $context.patience // "PT9S" }'}
         - post:
             call: http
             with:
               method: post
-              endpoint: \${ "https://example.com/\\(.id)" }
+              endpoint: \${ "https://example.com/\\(.content.id)" }
               headers: \${ .headers }
-              query: \${ .query }
-              body: {text: '\${ .text }', more: [1, null, true]}
+              query: \${ .content.query }
+              body: {text: '\${ .content.text }', more: [1, null, true]}
               output: raw
         - late: {raise: {error: tooLate}}
       catch:
@@ -129,7 +144,7 @@ do:
         do:
           - note: {set: {problem: '\${ $problem.title }'}}
   - again:
-      try: [{x: {raise: {error: {type: '\${ .type }', status: 500, instance: '\${ .at }'}}}}]
+      try: [{x: {raise: {error: {type: '\${ .problem.type }', status: 500, instance: '\${ .problem.at }'}}}}]
       catch: {retry: often}
   - linear:
       try: [{x: {wait: PT0S}}]
@@ -140,14 +155,14 @@ do:
         question: \${ "Pay \\(.price)?" }
         context: {order: '\${ . }'}
         assignee: someone@example.com
-        form: {type: object, properties: {note: {type: string, default: '\${ .note }'}, amount: {type: number, default: '\${ .price }'}}}
+        form: {type: object, properties: {note: {type: string, default: '\${ .customer }'}, amount: {type: number, default: '\${ .price }'}}}
         timeout: P2D
         onReject: continue
   - rest: {wait: {minutes: 1}}
   - items:
       call: each:1.0.0@default
       with:
-        in: \${ .orders }
+        in: \${ .answer.note | split(",") }
         item: order
         concurrency: 5
         onError: collect

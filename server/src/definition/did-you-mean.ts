@@ -1,13 +1,13 @@
-/** The nearest of some known words to a mistyped one. */
+/** Finds the known word nearest to a mistyped one. */
 
-/** Longer words are no typing mistakes. */
+/** A longer word is not a typing mistake. */
 const LONGEST = 40;
 const MOST_COMPARED = 500;
-/** Words that are shown when none is near. */
+/** How many words are shown if none is near. */
 const MOST_SHOWN = 16;
 const MOST_CHANGES = 3;
 
-/** The nearest candidate within a third of the word's length, at most three changes; of two letters nothing is left then. */
+/** The nearest candidate within a third of the word's length, and at most three changes. A word of two letters has none. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST) return undefined;
   const lower = word.toLowerCase();
@@ -32,7 +32,7 @@ export function hint(word: string, candidates: Iterable<string>): string {
   return known.size > 0 ? `; known here: ${[...known].join(", ")}` : "";
 }
 
-/** Three rows of the table below, used again: making them took four fifths of the time. */
+/** Three rows of the table below, reused: allocating them took four fifths of the time. */
 const ROWS = Array.from({ length: 3 }, () => new Uint8Array(LONGEST + MOST_CHANGES + 2)) as [
   Uint8Array,
   Uint8Array,
@@ -40,8 +40,8 @@ const ROWS = Array.from({ length: 3 }, () => new Uint8Array(LONGEST + MOST_CHANG
 ];
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours; `most + 1` when there are more than `most`. Only places
- * that few changes can reach are looked at: 7 of a row's 40, and no more when a row has none within reach.
+ * Insertions, deletions, replacements and swaps of neighbours; `most + 1` if there are more than `most`. Only cells
+ * that few changes can reach are visited: 7 of a row's 40. It stops at a row that has none within reach.
  */
 function changesBetween(one: string, other: string, most: number): number {
   const far = most + 1;

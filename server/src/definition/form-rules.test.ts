@@ -12,7 +12,7 @@ describe("forms", () => {
     [
       "properties: {a: {type: string, pattern: '^(a+)+$'}}",
       "/properties/a/pattern",
-      "pattern is not taken: a regular expression can hold the whole server; use enum, format or maxLength",
+      "pattern is not accepted: a regular expression can block the whole server; use enum, format or maxLength",
     ],
     [
       "properties: {a: {type: object, properties: {}}}",
@@ -30,7 +30,7 @@ describe("forms", () => {
     [
       "properties: {a: {type: string, oneOf: [{const: x}, {const: x}]}}",
       "/properties/a/oneOf",
-      "a choice stands here twice; keep one",
+      "a choice is listed twice; keep one",
     ],
     [
       "properties: {a: {type: string, enum: [x], oneOf: [{const: x}]}}",
@@ -60,7 +60,7 @@ describe("forms", () => {
     [
       "properties: {a: {type: array, items: {type: string, oneOf: [{const: x}, {const: y}, {const: x}]}}}",
       "/properties/a/items/oneOf",
-      "a choice stands here twice; keep one",
+      "a choice is listed twice; keep one",
     ],
     [
       "properties: {a: {type: string, enum: [x], format: date}}",
@@ -85,7 +85,7 @@ describe("forms", () => {
     [
       "properties: {a: {type: string, format: date, default: 2026-02-30}}",
       "/properties/a/default",
-      "the default does not fit: it must be a date that is in the calendar, such as 2026-03-31",
+      "the default does not fit: it must be a calendar date such as 2026-03-31",
     ],
     ["properties: {a: {type: array}}", "/properties/a/items", '"items" is missing in a field of type array'],
     ["properties: {a: {type: array, items: {type: number}}}", "/properties/a/items/type", '"type" must be "string"'],

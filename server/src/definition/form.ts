@@ -7,13 +7,13 @@ import { isObject } from "../lib/json.ts";
 export type FormField = {
   name: string;
   type: "text" | "choice" | "date" | "boolean" | "number" | "integer" | "list";
-  /** The field's name when its author gave none. */
+  /** The field's name if its author gave none. */
   title: string;
   description: string | null;
   required: boolean;
-  /** Of a choice, and of a list whose items are chosen; else null. */
+  /** For a choice, and for a list of choices; otherwise null. */
   choices: Choice[] | null;
-  /** What is written into the input when the field is left out; null: nothing. */
+  /** Filled in if the field is left out; null: nothing. */
   default: Json;
 };
 export type Choice = { value: string; title: string };

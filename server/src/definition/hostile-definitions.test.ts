@@ -7,8 +7,10 @@ import { expect, test } from "vitest";
 import { Lexer } from "yaml";
 import { diffVersions } from "../agents/diff-versions.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { Steps } from "../lib/slices.ts";
 import { checkDefinition } from "./check-definition.ts";
 import { compileExpression } from "./expressions/template.ts";
+import { checkFlow } from "./flow/flow.ts";
 import { parseWithPlaces, type ParsedWithPlaces } from "./parse-definition.ts";
 import { compileWorkflow } from "./plan.ts";
 import { readDocument } from "./read-document.ts";
@@ -29,16 +31,20 @@ function cpuSince(start: NodeJS.CpuUsage): number {
 }
 
 function measured(text: string): { parsed: ParsedWithPlaces; longest: number; whole: number } {
-  const steps = parseWithPlaces(text);
-  let longest = 0;
-  let whole = 0;
+  const time = { longest: 0, whole: 0 };
+  const parsed = timed(parseWithPlaces(text), time);
+  if (parsed.workflow && parsed.isSound) timed(checkFlow(parsed.workflow), time);
+  return { parsed, ...time };
+}
+
+function timed<Result>(steps: Steps<Result>, time: { longest: number; whole: number }): Result {
   for (;;) {
     const start = process.threadCpuUsage();
     const step = steps.next();
     const ms = cpuSince(start);
-    longest = Math.max(longest, ms);
-    whole += ms;
-    if (step.done) return { parsed: step.value, longest, whole };
+    time.longest = Math.max(time.longest, ms);
+    time.whole += ms;
+    if (step.done) return step.value;
   }
 }
 
@@ -157,6 +163,59 @@ const CASES: [string, () => string][] = [
         `${HEAD}do:\n`,
         (at) => `- t${at}: {call: http, with: {method: get, endpoint: "http://x/{${"a".repeat(50)}${at}}"}}\n`,
       ),
+  ],
+  [
+    "parts of endpoints",
+    () =>
+      `${HEAD}do:\n${list(8, (at) => `- t${at}: {call: http, with: {method: get, endpoint: '\${ "https://x/${"\\(.a)".repeat(900)}${at}" + ${".b + ".repeat(400)} "" }'}}\n`).replaceAll("\n,", "\n")}`,
+  ],
+  [
+    "names in an endpoint beside many fields",
+    () =>
+      `${HEAD}input: {schema: {document: {type: object, properties: {${list(100, (at) => `field${at}: {type: string}`)}}}}}\ndo:\n- a: {call: http, with: {method: get, endpoint: "http://x/${"{fjeld1}".repeat(25_000)}"}}\n`,
+  ],
+  [
+    "names in an endpoint that are like 500 fields before",
+    () =>
+      `${HEAD}do:\n- s: {set: {${list(500, (at) => `f${String(at).padStart(30, "x")}: 1`)}}}\n- a: {call: http, with: {method: get, endpoint: "http://x/${`{f${"x".repeat(30)}}`.repeat(6_900)}"}}\n`,
+  ],
+  [
+    "fields that each task adds to those before",
+    () =>
+      most(
+        `${HEAD}do:\n`,
+        (at) =>
+          `- t${at}: {if: .a, set: "\${ . + {k${at}: .k${at}} }", export: {as: "\${ $context + {c${at}: .} }"}}\n`,
+      ),
+  ],
+  [
+    "objects of objects that come together",
+    () =>
+      most(
+        `${HEAD}do:\n- a: {set: {x: &a {${list(30, (at) => `k${at}: {${list(30, (k) => `m${k}: {n: 1}`)}}`)}}}}\n`,
+        (at) => `- b${at}: {if: .x, set: {x: *a, y${at}: *a}}\n`,
+      ),
+  ],
+  [
+    "jumps to one task",
+    () =>
+      most(
+        `${HEAD}do:\n- first: {set: {a: 1}}\n`,
+        (at) => `- t${at}: {set: {k${at}: 1}, then: last}\n`,
+        '- last: {set: {b: "${ .nosuch }"}}\n',
+      ),
+  ],
+  [
+    "bindings of one expression",
+    () =>
+      most(
+        `${HEAD}do:\n- f: {set: {x: 1}}\n`,
+        (at) => `- t${at}: {set: "\${ ${". as $v|".repeat(900)} [${list(90, () => "$w0")}] | ${at} }"}\n`,
+      ),
+  ],
+  [
+    "texts that look like expressions",
+    () => most(`${HEAD}do:\n- a:\n    set:\n`, (at) => `      k${at}: "{{ ${"{{a".repeat(30)} }}${".a".repeat(30)}"\n`),
   ],
   ["durations", () => most(`${HEAD}do:\n`, (at) => `- t${at}: {wait: P${"1".repeat(30)}X}\n`)],
   ["keys", () => most(`${HEAD}do:\n- a:\n    set:\n`, (at) => `      k${at}: 1\n`)],

@@ -1,25 +1,25 @@
-/** What the rules of the linter are given (rules-*.ts, form-rules.ts; the table of them is in linter.ts). */
+/** What the linter gives to its rules (rules-*.ts, form-rules.ts, tasks/; the table of them is in linter.ts). */
 import type { Json } from "../lib/json.ts";
 import type { Finding, Path } from "./problem.ts";
 
 /** A value of the document with its meaning (`x-value` in the profile). */
 export type Found = { path: Path; value: Json; means: string };
 
-/** An expression and where it stands; `text` with or without `${ }`, as it was written. */
+/** An expression and its place; `text` is as written, with or without `${ }`. */
 export type ExpressionPlace = { path: Path; text: string };
 
 export type Lint = {
   root: Json;
-  /** The names in each list of tasks that a `then` was looked up in. */
+  /** The names in each list of tasks in which a `then` was looked up. */
   names: Map<Json, Set<string>>;
-  /** Names of all `for` and `catch` variables of the document. */
-  variables: ReadonlySet<string>;
-  /** Whether the schema has found nothing wrong at or below the path. */
+  /** The variables that an expression at the path may refer to. */
+  known(path: Path): ReadonlySet<string>;
+  /** Whether the schema found nothing wrong at or below the path. */
   isSound(path: Path): boolean;
   report(finding: Finding): void;
-  /** As many findings as are told: looking for more is of no use. */
+  /** There are as many findings as are reported; looking for more is pointless. */
   isFull(): boolean;
-  /** Looked at next, as a step of its own: a value may hold thousands of expressions. */
+  /** Is visited next, as a separate step: a value may contain thousands of expressions. */
   next(found: Found): void;
   expression(place: ExpressionPlace): void;
 };

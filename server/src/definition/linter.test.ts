@@ -4,8 +4,8 @@ import { problemsOf, problemsOfTask } from "./definitions.fixture.ts";
 describe("tasks", () => {
   test.each([
     ["{sett: {a: 1}}", "/sett", '"sett" is not known; did you mean "set"?'],
-    ["{}", "", '"t" is empty; write what to do: set, do, switch, for, fork, try, raise, wait, call or run'],
-    ["", "", '"t" is empty; write what to do: set, do, switch, for, fork, try, raise, wait, call or run'],
+    ["{}", "", '"t" is empty; write what to do: set, switch, for, fork, try, raise, wait, call, run or do'],
+    ["", "", '"t" is empty; write what to do: set, switch, for, fork, try, raise, wait, call, run or do'],
     ["{set: {a: 1}, call: http}", "/call", 'a set task cannot have "call" as well; a task does one thing'],
     ["{set: hello}", "/set", 'a text alone cannot be set; write a key before it, or one expression such as "${ . }"'],
     ["{set: {}}", "/set", '"set" is empty; write the data to set, or one expression such as "${ . + {done: true} }"'],
@@ -15,7 +15,7 @@ describe("tasks", () => {
       "/do",
       '"do" must be a list, not an object; write a list of tasks, each as `- name:` with its keys below',
     ],
-    ["{do: [{end: {wait: PT1S}}]}", "/do/0/end", '"end" is a word of then; give the task another name'],
+    ["{do: [{end: {wait: PT1S}}]}", "/do/0/end", '"end" has a meaning of its own in then; give the task another name'],
     [
       "{do: [{'a/b': {wait: PT1S}}]}",
       "/do/0/a~1b",
@@ -52,7 +52,7 @@ describe("tasks", () => {
     [
       "{for: {each: input, in: .a}, do: [{a: {wait: PT1S}}]}",
       "/for/each",
-      "$input is given already; choose another name",
+      "$input already exists; choose another name",
     ],
     ["{for: {in: .a, at: item}, do: [{a: {wait: PT1S}}]}", "/for/at", '"each" and "at" have the same name; choose two'],
     [
@@ -85,7 +85,7 @@ describe("tasks", () => {
       levels === 1 ? "[{x: {wait: PT1S}}]" : `[{d: {do: ${nested(levels - 1)}}}]`;
     expect(problemsOf(`do: ${nested(16)}`)).toEqual([]);
     expect(problemsOf(`do: ${nested(17)}`).map(([, message]) => message)).toEqual([
-      "tasks are nested deeper than 16 levels; make another agent of the inner ones",
+      "tasks are nested deeper than 16 levels; move the inner ones to another agent",
     ]);
   });
 });
@@ -94,8 +94,8 @@ describe("durations and retries", () => {
   const ofRetry = (retry: string): [string, string][] =>
     problemsOfTask(`{try: [{a: {wait: PT1S}}], catch: {retry: ${retry}}}`);
   test.each([
-    ["PT1Q", '"PT1Q" is no duration; write PT1M30S for a minute and a half'],
-    ["P", '"P" is no duration; write PT1M30S for a minute and a half'],
+    ["PT1Q", '"PT1Q" is not a duration; write PT1M30S for a minute and a half'],
+    ["P", '"P" is not a duration; write PT1M30S for a minute and a half'],
     ["P1Y", "years and months have no fixed length; write days, such as P30D"],
     ["P31D", "this is longer than 30 days, the longest a run may take"],
     ["{days: 31}", "this is longer than 30 days, the longest a run may take"],
@@ -113,11 +113,11 @@ describe("durations and retries", () => {
   ])("wait: %s", (wait, path, message) => expect(problemsOfTask(`{wait: ${wait}}`)).toEqual([[path, message]]));
 
   test.each([
-    ["{}", "", "this would retry for ever without a pause; write a delay, or limit: {attempt: {count: 5}}"],
+    ["{}", "", "this would retry forever without a pause; write a delay, or limit: {attempt: {count: 5}}"],
     [
       "{delay: PT0S, backoff: {exponential: {}}}",
       "",
-      "this would retry for ever without a pause; write a delay, or limit: {attempt: {count: 5}}",
+      "this would retry forever without a pause; write a delay, or limit: {attempt: {count: 5}}",
     ],
     [
       "{limit: {attempt: {count: 0}}}",
@@ -127,7 +127,7 @@ describe("durations and retries", () => {
     [
       "{jitter: {from: PT0S, to: PT0S}, backoff: {linear: {increment: PT0S}}}",
       "",
-      "this would retry for ever without a pause; write a delay, or limit: {attempt: {count: 5}}",
+      "this would retry forever without a pause; write a delay, or limit: {attempt: {count: 5}}",
     ],
     [
       "{delay: PT1S, limit: {attempt: {duration: PT0S}}}",
@@ -228,11 +228,16 @@ describe("call: http", () => {
   test.each([
     ["endpoint: example.com", "/endpoint", "the endpoint must begin with https:// or http://"],
     ["endpoint: 'ftp://example.com'", "/endpoint", "the endpoint must begin with https:// or http://"],
-    ["endpoint: 'https://'", "/endpoint", "this is no URL; write one such as https://example.com/orders/{id}"],
+    ["endpoint: 'https://'", "/endpoint", "this is not a URL; write one such as https://example.com/orders/{id}"],
     [
       "endpoint: 'https://example.com/{a b}'",
       "/endpoint",
-      "this is no URL; write one such as https://example.com/orders/{id}",
+      "this is not a URL; write one such as https://example.com/orders/{id}",
+    ],
+    [
+      "endpoint: 'https://example.com/a/%2e./{b}'",
+      "/endpoint",
+      "the path must not have the segment . or .., which leads elsewhere; write the path that is meant",
     ],
     [
       "endpoint: 'https://user:word@example.com/'",
@@ -257,7 +262,7 @@ describe("call: http", () => {
     [
       "endpoint: 'https://example.com', headers: {'a b': c}",
       "/headers/a b",
-      "this is no name of a header; write letters, digits and hyphens",
+      "this is not the name of a header; write letters, digits and hyphens",
     ],
     [
       "endpoint: 'https://example.com', headers: {Host: c}",
@@ -267,7 +272,7 @@ describe("call: http", () => {
     [
       'endpoint: "https://example.com", headers: {a: "b\\r\\nc: d"}',
       "/headers/a",
-      "the value of a header stands on one line",
+      "the value of a header must be on one line",
     ],
     [
       "endpoint: 'https://example.com', headers: {a: 1}",
@@ -292,8 +297,8 @@ describe("call: http", () => {
 describe("expressions", () => {
   test.each([
     ["{if: '${ }', wait: PT1S}", "/if", "the expression is empty"],
-    ["{if: '.a == ${ .b }', wait: PT1S}", "/if", "${ } stands around a whole expression, once; take the inner one out"],
-    ["{set: {a: '${ .a }-${ .b }'}}", "/set/a", "${ } stands around a whole expression, once; take the inner one out"],
+    ["{if: '.a == ${ .b }', wait: PT1S}", "/if", "${ } goes around a whole expression, once; remove the inner one"],
+    ["{set: {a: '${ .a }-${ .b }'}}", "/set/a", "${ } goes around a whole expression, once; remove the inner one"],
     [
       "{set: {a: [{b: 'x ${ .a }'}]}}",
       "/set/a/0/b",
@@ -313,7 +318,7 @@ describe("expressions", () => {
     [
       "{set: {a: '${ $secrets.key }'}}",
       "/set/a",
-      "$secrets can stand in authentication only, and needs the store of secrets, which is not yet part of this release",
+      "$secrets can stand in authentication only: a credential must not get into data",
     ],
     ["{set: {a: '${ $authorization }'}}", "/set/a", "$authorization is not given: a credential must not get into data"],
     [
@@ -326,7 +331,7 @@ describe("expressions", () => {
       "/for/in",
       "$item is not known here; known here: $workflow, $runtime, $context, $task, $input",
     ],
-    ['{wait: "${\\n.a }"}', "/wait", "an expression in this place must stand on one line; fold it with `>-`"],
+    ['{wait: "${\\n.a }"}', "/wait", "an expression here must be on one line; fold it with `>-`"],
   ])("%s", (task, path, message) => expect(problemsOfTask(task)).toEqual([[path, message]]));
 
   test("a text with a mistake is told at once, as jq tells it", () => {
@@ -369,5 +374,55 @@ describe("expressions", () => {
       ["/output/as", "$task is not known here; known here: $workflow, $runtime, $context"],
     ]);
     expect(problemsOf("output: {as: {a: '${ $context.a }'}}")).toEqual([]);
+  });
+});
+
+describe("secrets", () => {
+  const ofToken = (token: string): [string, string][] =>
+    problemsOf(
+      `use: {secrets: [key, my-key]}\ndo: [{t: {call: http, with: {method: get, endpoint: {uri: 'https://example.com', authentication: {bearer: {token: '\${ ${token} }'}}}}}}]`,
+    );
+  test.each(["$secrets.key", '$secrets["my-key"]', '"a\\($secrets.key)b"', ". as $secrets | $secrets"])(
+    "%s can be used",
+    (token) => expect(ofToken(token)).toEqual([]),
+  );
+  test.each([
+    ["$secrets.other", 'the secret "other" is not listed under use.secrets; known here: key, my-key'],
+    ["$secrets.kye", 'the secret "kye" is not listed under use.secrets; did you mean "key"?'],
+    ["$secrets[.name]", 'a secret is named where it is used; write $secrets.NAME or $secrets["NAME"]'],
+    ["$secrets | keys[0]", 'a secret is named where it is used; write $secrets.NAME or $secrets["NAME"]'],
+    ["$secrets | .key", 'a secret is named where it is used; write $secrets.NAME or $secrets["NAME"]'],
+    ["$secrets as $s | $s.key", 'a secret is named where it is used; write $secrets.NAME or $secrets["NAME"]'],
+  ])("%s is refused", (token, message) =>
+    expect(ofToken(token)).toEqual([["/do/0/t/with/endpoint/authentication/bearer/token", message]]),
+  );
+
+  test.each([
+    ["a body", "body: '${ $secrets.key }'", "/body"],
+    ["a header", "headers: {a: '${ $secrets.key }'}", "/headers/a"],
+    ["a query", "query: {a: '${ $secrets.key }'}", "/query/a"],
+    ["an endpoint", "", "/endpoint"],
+  ])("%s cannot have one", (_, part, path) => {
+    const endpoint = part === "" ? "${ $secrets.key }" : "https://example.com";
+    const problems = problemsOf(
+      `use: {secrets: [key]}\ndo: [{t: {call: http, with: {method: get, endpoint: '${endpoint}'${part && `, ${part}`}}}}]`,
+    );
+    expect(problems).toEqual([
+      [`/do/0/t/with${path}`, "$secrets can stand in authentication only: a credential must not get into data"],
+    ]);
+  });
+
+  test("nor can a policy of another kind under use", () => {
+    expect(problemsOf("use: {secrets: [key], retries: {a: {when: '$secrets.key == 1', delay: PT1S}}}")).toEqual([
+      ["/use/retries/a/when", "$secrets can stand in authentication only: a credential must not get into data"],
+    ]);
+  });
+
+  test("a definition names 20, each once", () => {
+    const list = (count: number): string => Array.from({ length: count }, (_, index) => `s${index}`).join(", ");
+    expect(problemsOf(`use: {secrets: [${list(20)}]}`)).toEqual([]);
+    const message = "write a list of at most 20 names of secrets, each once";
+    for (const names of [list(21), "a, a"])
+      expect(problemsOf(`use: {secrets: [${names}]}`)).toEqual([["/use/secrets", expect.stringContaining(message)]]);
   });
 });

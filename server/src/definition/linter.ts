@@ -1,53 +1,48 @@
-/** What a schema cannot say about a definition: one rule for each meaning (`x-value`) that the profile gives to a value. */
+/** What a schema cannot express about a definition: one rule for each meaning (`x-value`) in the profile. */
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Steps } from "../lib/slices.ts";
-import { approvalFormRule, formRule } from "./form-rules.ts";
+import { formRule } from "./form-rules.ts";
 import type { ExpressionPlace, Found, Lint, Rule } from "./lint.ts";
 import type { Finding } from "./problem.ts";
-import {
-  endpointRule,
-  errorTypeRule,
-  expressionRule,
-  fromOrAsRule,
-  headersRule,
-  instanceRule,
-  queryRule,
-  setRule,
-  templateRule,
-} from "./rules-expressions.ts";
-import { casesRule, referenceRule, tasksRule, thenRule, variableRule } from "./rules-tasks.ts";
+import { errorTypeRule, expressionRule, fromOrAsRule, instanceRule, templateRule } from "./rules-expressions.ts";
+import { referenceRule, tasksRule, thenRule, variableRule } from "./rules-tasks.ts";
+import { secretRule } from "./rules-secrets.ts";
 import { durationRule, jitterRule, retryRule, timeoutRule } from "./rules-time.ts";
+import { scopeAt } from "./scope.ts";
+import { KINDS } from "./tasks/kinds.ts";
+import { authorityRule, tokenPathRule } from "./token-endpoint.ts";
 
 const RULES = new Map<string, Rule>(
   Object.entries({
-    approvalForm: approvalFormRule,
-    cases: casesRule,
+    authority: authorityRule,
     duration: durationRule,
-    endpoint: endpointRule,
     errorType: errorTypeRule,
     expression: expressionRule,
     form: formRule,
     fromOrAs: fromOrAsRule,
-    headers: headersRule,
     instance: instanceRule,
     jitter: jitterRule,
-    query: queryRule,
     retry: retryRule,
-    set: setRule,
     tasks: tasksRule,
     template: templateRule,
     then: thenRule,
     timeout: timeoutRule,
+    tokenPath: tokenPathRule,
     "use.authentications": referenceRule,
     "use.errors": referenceRule,
     "use.retries": referenceRule,
+    "use.secrets": secretRule,
     "use.timeouts": referenceRule,
     variable: variableRule,
+    ...Object.assign({}, ...Object.values(KINDS).map(({ rules }) => rules)),
   }),
 );
 
-/** Answers the expressions of the document, for jq's own compiler (check-definition.ts). */
+/** The default names of variables. */
+const UNWRITTEN = Object.values(KINDS).flatMap(({ variables = [] }) => variables.map(({ otherwise }) => otherwise));
+
+/** Also returns the expressions of the document, for jq's own compiler (check-definition.ts). */
 export function* lint(
   root: Json,
   values: Found[],
@@ -57,10 +52,11 @@ export function* lint(
   const expressions: ExpressionPlace[] = [];
   const declared = values.filter(({ means }) => means === "variable").map(({ value }) => value as string);
   const waiting: Found[] = [];
+  const variables = new Set([...UNWRITTEN, ...declared]);
   const context: Lint = {
     root,
     names: new Map(),
-    variables: new Set(["item", "index", "error", ...declared]),
+    known: (path) => scopeAt(root, path, variables),
     isSound: (path) => !violated.some((finding) => path.every((part, index) => finding.path[index] === part)),
     report: (finding) => findings.push(finding),
     next: (found) => waiting.push(found),

@@ -61,7 +61,7 @@ do:
     '14:16 /do/1/fetch/set/a text and ${ } are mixed; write one expression, such as ${ "Hello \\(.name)" }',
     '15:11 /do/1/fetch/if "if" must be a text, not true or false; write an expression in quotes, such as "${ .total > 100 }"',
     "17:13 /do/2/pause/wait years and months have no fixed length; write days, such as P30D",
-    "18:5 /do/3 item 4 has more than one key; write one task a list item, as `- name:` with its keys indented below the name",
+    "18:5 /do/3 item 4 has more than one key; write one task per list item, as `- name:` with its keys indented below the name",
     '22:22 /do/4/try it/catch/retry there is no retry policy "slow" under use.retries',
   ]);
   expect(parseDefinition(text).workflow).toBeUndefined();
@@ -121,7 +121,7 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["{call: 'assistant:1.0.0@default', with: {}}", "/call", `call: assistant ${later}`],
     ["{call: 'email:1.0.0@default', with: {}}", "/call", `call: email ${later}`],
     ["{call: email, with: {}}", "/call", `call: email ${later}`],
-    ["{call: 'log:1.0.0@global', with: {}}", "/call", "the catalogue global is not taken"],
+    ["{call: 'log:1.0.0@global', with: {}}", "/call", "the catalogue global is not accepted"],
     [
       "{call: 'log:1.0.0@default', with: {}}",
       "/call",
@@ -145,33 +145,48 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
 
   test.each([
     ["schedule: {cron: '0 * * * *'}", "/schedule", "give the agent a trigger of type cron or event"],
-    ["evaluate: {mode: loose}", "/evaluate/mode", "mode loose is not taken"],
-    ["use: {extensions: []}", "/use/extensions", "use.extensions is not taken"],
-    ["use: {catalogs: {}}", "/use/catalogs", "use.catalogs is not taken"],
-    [
-      "use: {secrets: [key]}",
-      "/use/secrets",
-      "use.secrets needs the store of secrets, which is not yet part of this release",
-    ],
+    ["evaluate: {mode: loose}", "/evaluate/mode", "mode loose is not accepted"],
+    ["use: {extensions: []}", "/use/extensions", "use.extensions is not accepted"],
+    ["use: {catalogs: {}}", "/use/catalogs", "use.catalogs is not accepted"],
+    ["use: {secrets: key}", "/use/secrets", "must be a list, not a text"],
+    ["use: {secrets: [two words]}", "/use/secrets/0", "write the name of a secret"],
     ["use: {functions: {a: {call: http}}}", "/use/functions", `use.functions ${later}`],
-    ["use: {authentications: {a: {oauth2: {}}}}", "/use/authentications/a/oauth2", `oauth2 authentication ${later}`],
-    ["use: {authentications: {a: {digest: {}}}}", "/use/authentications/a/digest", `digest authentication ${later}`],
+    [
+      "use: {authentications: {a: {oauth2: {authority: 'https://a.example', grant: password, client: {id: a, secret: b}}}}}",
+      "/use/authentications/a/oauth2/grant",
+      "only the grant client_credentials is run",
+    ],
+    [
+      "use: {authentications: {a: {oauth2: {authority: 'https://u:p@a.example', grant: client_credentials, client: {id: a, secret: b}}}}}",
+      "/use/authentications/a/oauth2/authority",
+      "the authority is a URL without user, query and fragment",
+    ],
+    [
+      "use: {authentications: {a: {oauth2: {authority: 'https://a.example', endpoints: {token: token}, grant: client_credentials, client: {id: a, secret: b}}}}}",
+      "/use/authentications/a/oauth2/endpoints/token",
+      "this is a path below the authority",
+    ],
+    [
+      "use: {authentications: {a: {oauth2: {authority: 'https://a.example', grant: client_credentials, client: {id: a, secret: b, assertion: c}}}}}",
+      "/use/authentications/a/oauth2/client/assertion",
+      `a client's assertion ${later}`,
+    ],
     ["use: {authentications: {a: {oidc: {}}}}", "/use/authentications/a/oidc", `oidc authentication ${later}`],
     [
       "use: {authentications: {a: {basic: {use: key}}}}",
       "/use/authentications/a/basic/use",
-      "needs the store of secrets",
+      'the secret "key" is not listed under use.secrets',
     ],
     [
       "output: {schema: {resource: {endpoint: https://example.com}}}",
       "/output/schema/resource",
-      "a schema from elsewhere is not taken",
+      "a schema from elsewhere is not accepted",
     ],
-    ["output: {schema: {document: {pattern: a}}}", "/output/schema/document/pattern", "pattern is not taken"],
+    ["output: {schema: {document: {pattern: a}}}", "/output/schema/document/pattern", "pattern is not accepted"],
     [
       "output: {schema: {document: {items: {$ref: '#'}}}}",
       "/output/schema/document/items/$ref",
-      "references between schemas are not taken",
+      "references between schemas are not accepted",
     ],
   ])("%s", (part, path, message) => {
     const problems = problemsOf(part).filter(([where]) => where === path);

@@ -14,10 +14,10 @@ import type { Workflow } from "./workflow.ts";
 /** `workflow` only when there is no problem; problems in the order of the text, at most `LIMITS.definitionProblems`. */
 export type Parsed = { workflow?: Workflow; problems: Problem[] };
 
-/** All but jq's own look at the expressions (check-definition.ts). Synchronous: for versions that were published before. */
+/** Everything except jq's own check of the expressions (check-definition.ts). Synchronous: for published versions. */
 export const parseDefinition = (text: string): Parsed => atOnce(parsing(text));
 
-/** The same, for whoever can wait: a definition of the largest size takes 200 ms of the thread. */
+/** The same, for callers that can wait: the largest definition takes 200 ms of the thread. */
 export const parseInSlices = (text: string): Promise<Parsed> => inSlices(parsing(text));
 
 function* parsing(text: string): Steps<Parsed> {
@@ -28,26 +28,32 @@ function* parsing(text: string): Steps<Parsed> {
 export type ParsedWithPlaces = {
   problems: Problem[];
   workflow?: Workflow;
+  /** The schema of the profile has found nothing wrong with it. */
+  isSound: boolean;
   expressions: ExpressionPlace[];
   place(finding: Finding): Problem;
 };
 
-/** Also answers the expressions, and a way to place what is found wrong with them. */
+/** Also returns the expressions, and a function that finds the place of a problem in the text. */
 export function* parseWithPlaces(text: string): Steps<ParsedWithPlaces> {
   const { value, problems, place } = yield* readingText(text);
-  if (value === undefined) return { problems, expressions: [], place };
+  if (value === undefined) return { problems, isSound: false, expressions: [], place };
   yield;
-  const { findings, expressions } = yield* inspect(value);
+  const { findings, isSound, expressions } = yield* inspect(value);
   yield;
   return {
-    problems: inOrder([...problems, ...findings.map(place)]),
+    problems: sortProblems([...problems, ...findings.map(place)]),
     workflow: value as unknown as Workflow,
+    isSound,
     expressions,
     place,
   };
 }
 
-function* inspect(value: Json): Steps<{ findings: Finding[]; expressions: ExpressionPlace[] }> {
+/** Of a value that was read from a text. */
+export function* inspect(
+  value: Json,
+): Steps<{ findings: Finding[]; isSound: boolean; expressions: ExpressionPlace[] }> {
   const found: Found[] = [];
   const walk = new SchemaWalk(PROFILE, {
     visit: (path, inner, means) => found.push({ path, value: inner, means }),
@@ -58,6 +64,7 @@ function* inspect(value: Json): Steps<{ findings: Finding[]; expressions: Expres
     if (!(error instanceof TooCostly)) throw error;
     return {
       findings: [{ path: [], at: "value", message: "the definition is too large to be checked" }],
+      isSound: false,
       expressions: [],
     };
   }
@@ -65,9 +72,10 @@ function* inspect(value: Json): Steps<{ findings: Finding[]; expressions: Expres
   const violated = findingsOf(walk.violations);
   yield;
   const linted = yield* lint(value, found, violated);
-  return { findings: [...violated, ...linted.findings], expressions: linted.expressions };
+  const isSound = violated.length === 0;
+  return { findings: [...violated, ...linted.findings], isSound, expressions: linted.expressions };
 }
 
-export function inOrder(problems: Problem[]): Problem[] {
+export function sortProblems(problems: Problem[]): Problem[] {
   return problems.toSorted(byPlace).slice(0, LIMITS.definitionProblems);
 }

@@ -4,11 +4,14 @@ import { isObject } from "../lib/json.ts";
 
 export type Path = readonly (string | number)[];
 
-/** `path` is a JSON pointer (`/do/0/fetch/with/endpoint`, empty for the whole), `line` and `column` count from 1. */
-export type Problem = { path: string; line: number; column: number; message: string };
+/** A definition with an error cannot be published; with a warning it can. */
+export type Severity = "error" | "warning";
 
-/** A problem before its line is known. `key`: it is about the key itself, not what stands behind it. */
-export type Finding = { path: Path; at: "key" | "value"; message: string };
+/** `path` is a JSON pointer (`/do/0/fetch/with/endpoint`, empty for the whole), `line` and `column` count from 1. */
+export type Problem = { path: string; line: number; column: number; message: string; severity: Severity };
+
+/** A problem before its line is known. `key`: it is about the key itself, not its value. It is an error if it is not said. */
+export type Finding = { path: Path; at: "key" | "value"; message: string; severity?: Severity };
 
 export const pointer = (path: Path): string =>
   path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
@@ -17,7 +20,7 @@ export function byPlace(one: Problem, other: Problem): number {
   return one.line - other.line || one.column - other.column || (one.path < other.path ? -1 : 1);
 }
 
-/** What stands at a path, or undefined. */
+/** The value at a path, or undefined. */
 export function valueAt(root: Json, path: Path): Json | undefined {
   let value: Json | undefined = root;
   for (const part of path) {
@@ -28,7 +31,11 @@ export function valueAt(root: Json, path: Path): Json | undefined {
   return value;
 }
 
-/** A text of the author in a sentence: quoted, on one line, at most 60 characters. */
-export function quoted(text: string): string {
+/** The author's text for use in a sentence: quoted, on one line, at most 60 characters. */
+export function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 }
+
+/** `a, b or c`. */
+export const enumerate = (words: readonly string[], last: "and" | "or"): string =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;

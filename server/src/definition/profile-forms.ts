@@ -1,6 +1,6 @@
 /**
  * The schemas an author may write: the form (the run's input, an approval's answer) is one flat object; a schema elsewhere
- * is any JSON Schema without what could cost without end (`pattern`, references).
+ * is any JSON Schema without parts of unbounded cost (`pattern`, references).
  */
 import { LIMITS } from "../lib/limits.ts";
 import { boolean, fixed, list, object, ref, refused, text, type Properties } from "./profile-words.ts";
@@ -27,7 +27,7 @@ const titledChoice = list(
   },
 );
 
-/** What a regular expression would forbid is better said by a choice, a format or a length. */
+/** A choice, a format or a length says it better than a regular expression. */
 const TEXT: Properties = {
   minLength: amount,
   maxLength: amount,

@@ -1,9 +1,9 @@
-/** The few shapes that the profile's schema is written with. */
+/** The few building blocks of the profile's schema. */
 import type { Schema, SchemaObject } from "./schema-walk.ts";
 
 export type Properties = Record<string, Schema>;
 
-/** An object with these keys and no others. `what` is its word in messages. */
+/** An object with these keys and no others. `what` names it in messages. */
 export const object = (what: string, properties: Properties, required: string[] = []): SchemaObject => ({
   type: "object",
   properties,
@@ -18,17 +18,17 @@ export const text = (more: SchemaObject = {}): SchemaObject => ({ type: "string"
 export const boolean: SchemaObject = { type: "boolean" };
 export const fixed = (values: string[]): SchemaObject => ({ type: "string", enum: values });
 export const ref = (name: string): SchemaObject => ({ $ref: `#/$defs/${name}` });
-/** A part of the DSL that is not taken, with the sentence that says so. */
+/** A part of the DSL that is not accepted, with the sentence that says so. */
 export const refused = (why: string): SchemaObject => ({ not: {}, "x-refused": why });
 
-/** An object that has this key, and is refused for it alone. */
+/** An object that is refused because it has this key. */
 export const refusedKey = (key: string, why: string): SchemaObject => ({
   type: "object",
   required: [key],
   properties: { [key]: refused(why) },
 });
 
-/** What every task may have beside its keyword. */
+/** What every task may have besides its keyword. */
 export const COMMON: Properties = {
   if: ref("expression"),
   input: ref("input"),
@@ -39,8 +39,18 @@ export const COMMON: Properties = {
   metadata: { type: "object" },
 };
 
-export const task = (keyword: string, properties: Properties, required: string[] = [keyword]): SchemaObject =>
-  object(`a ${keyword} task`, { ...properties, ...COMMON }, required);
+/** Tasks under their names, one per item. */
+export function taskList(more: SchemaObject): SchemaObject {
+  const item: SchemaObject = {
+    type: "object",
+    minProperties: 1,
+    maxProperties: 1,
+    propertyNames: ref("taskName"),
+    additionalProperties: ref("task"),
+    "x-say": "write one task per list item, as `- name:` with its keys indented below the name",
+  };
+  return list(item, { "x-value": "tasks", ...more });
+}
 
 export const variable = text({
   pattern: "^[A-Za-z_]\\w{0,62}$",
@@ -56,7 +66,7 @@ const LABEL = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
 export const label = (example: string): SchemaObject =>
   text({ pattern: LABEL, "x-say": `write 1 to 63 lower-case letters, digits and hyphens, such as ${example}` });
 
-/** Of a definition: semver. */
+/** The version of a definition: semver. */
 export const version = text({
   pattern: `^${SEMVER}$`,
   maxLength: 64,

@@ -107,7 +107,7 @@ function* sampled(values: Iterable<Json>, nth: number): Generator<Json> {
   for (const value of values) if (count++ % nth === 0) yield value;
 }
 
-/** The value with one part left out, replaced by something odd, or with an odd key beside it. */
+/** The value with one part left out, replaced by something odd, or with an odd key next to it. */
 function* mutants(value: Json): Generator<Json> {
   if (typeof value !== "object" || value === null) return;
   const keys = Object.keys(value);

@@ -1,27 +1,18 @@
 /**
- * The profile as a JSON Schema (draft 2020-12): what a definition may hold. Any validator can read it; the keywords that
- * begin with `x-` are ours: `x-say` what to write instead, `x-refused` why a part of the DSL is not taken, `x-choose` and
- * `x-value` as in schema-walk.ts, `x-what` the word for it. Whatever it accepts, the DSL 1.0.3's own schema accepts too.
+ * The profile as a JSON Schema (draft 2020-12): what a definition may contain. Any validator can read it. The keywords that
+ * begin with `x-` are ours: `x-say` is what to write instead, `x-refused` why a part of the DSL is not accepted, `x-what` the
+ * word for it in messages, `x-alone` the keys that exclude each other; `x-choose` and `x-value` are explained in
+ * schema-walk.ts. Whatever the profile accepts, the DSL 1.0.3's own schema accepts too.
  */
 import { LIMITS } from "../lib/limits.ts";
+import { AUTHENTICATION_SCHEMAS } from "./profile-authentication.ts";
 import { FORM_SCHEMAS } from "./profile-forms.ts";
-import {
-  fixed,
-  label,
-  map,
-  object,
-  ref,
-  refused,
-  refusedKey,
-  text,
-  version,
-  type Properties,
-} from "./profile-words.ts";
+import { fixed, label, list, map, object, ref, refused, text, version, type Properties } from "./profile-words.ts";
 import { TASK_SCHEMAS } from "./profile-tasks.ts";
 import { REFUSED } from "./refusals.ts";
 import type { SchemaObject } from "./schema-walk.ts";
 
-/** Names go into columns of type text, which hold no NUL, and onto one line. */
+/** Names are shown on one line and stored in columns of type text, which cannot hold NUL. */
 const ONE_LINE = "^[^\\p{Cc}\\p{Surrogate}]*$";
 const MANY_LINES = "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f\\p{Surrogate}]*$";
 
@@ -46,7 +37,11 @@ const USE: Properties = {
   retries: { ...map(ref("retry")), propertyNames: ref("name") },
   timeouts: { ...map(ref("timeout")), propertyNames: ref("name") },
   functions: refused(REFUSED.functions),
-  secrets: refused(REFUSED.secrets),
+  secrets: list(ref("secretName"), {
+    maxItems: LIMITS.secretsPerDefinition,
+    uniqueItems: true,
+    "x-say": `write a list of at most ${LIMITS.secretsPerDefinition} names of secrets, each once`,
+  }),
   catalogs: refused(REFUSED.catalogs),
   extensions: refused(REFUSED.extensions),
 };
@@ -154,29 +149,7 @@ export const PROFILE: SchemaObject = {
       minProperties: 1,
       "x-say": "write at least one of type, status, title, detail, instance",
     },
-    authentication: {
-      type: "object",
-      "x-what": "authentication",
-      "x-choose": "key",
-      "x-say": "write one of basic, bearer",
-      oneOf: [
-        object("authentication", { basic: credential("basic", ["username", "password"]) }, ["basic"]),
-        object("authentication", { bearer: credential("bearer", ["token"]) }, ["bearer"]),
-        ...(["digest", "oauth2", "oidc", "certificate"] as const).map((scheme) => refusedKey(scheme, REFUSED[scheme])),
-      ],
-    },
-    authenticationOrName: {
-      type: "object",
-      "x-choose": "key",
-      "x-say": "write basic or bearer, or `use` with the name of one under use.authentications",
-      oneOf: [
-        object("authentication", { use: text({ "x-value": "use.authentications" }) }, ["use"]),
-        ...["basic", "bearer", "digest", "oauth2", "oidc", "certificate"].map((scheme) => ({
-          required: [scheme],
-          ...ref("authentication"),
-        })),
-      ],
-    },
+    ...AUTHENTICATION_SCHEMAS,
     retry: {
       ...object("a retry policy", {
         when: ref("expression"),
@@ -225,14 +198,3 @@ export const PROFILE: SchemaObject = {
     },
   },
 };
-
-/** The fields of a scheme, or `use: <secret>`, which waits for the store of secrets. */
-function credential(scheme: string, fields: string[]): SchemaObject {
-  const properties: Properties = Object.fromEntries(fields.map((field) => [field, text({ "x-value": "template" })]));
-  return {
-    type: "object",
-    "x-choose": "key",
-    "x-say": `write ${fields.join(" and ")}`,
-    oneOf: [refusedKey("use", REFUSED.secretUse), object(scheme, properties, fields)],
-  };
-}

@@ -1,25 +1,34 @@
 /** What a definition says it is, however broken the rest of it: for drafts. */
 import { isObject, type Json, type JsonObject } from "../lib/json.ts";
 import { atOnce, inSlices, type Steps } from "../lib/slices.ts";
-import type { Problem } from "./problem.ts";
+import type { Finding, Problem } from "./problem.ts";
 import { PROFILE } from "./profile.ts";
 import { readingText } from "./read-text.ts";
 import { SchemaWalk } from "./schema-walk.ts";
 import { findingsOf } from "./sentences.ts";
 import type { Workflow } from "./workflow.ts";
 
-/** A version, title or summary with which it could not be published is left out. */
+/** A version, title or summary that would prevent publishing is left out. */
 export type DocumentHead = Pick<Workflow["document"], "namespace" | "name" | "title" | "summary"> & {
   version?: string;
 };
 
 export type ReadDocument = { document?: DocumentHead; problems: Problem[] };
 
-/** `document` when the text can be read and has a namespace and a name; else why it has not. */
+/** `document` if the text can be read and has a namespace and a name; otherwise the reasons. */
 export const readDocument = (text: string): ReadDocument => atOnce(reading(text));
 
-/** The same, for whoever can wait. */
+/** The same, for callers that can wait. */
 export const readDocumentInSlices = (text: string): Promise<ReadDocument> => inSlices(reading(text));
+
+/** Where in a text that can be read something is wrong with it. */
+export const placeInSlices = (text: string, findings: readonly Finding[]): Promise<Problem[]> =>
+  inSlices(placing(text, findings));
+
+function* placing(text: string, findings: readonly Finding[]): Steps<Problem[]> {
+  const { place } = yield* readingText(text);
+  return findings.map(place);
+}
 
 function* reading(text: string): Steps<ReadDocument> {
   const { value, problems, place } = yield* readingText(text);
@@ -35,11 +44,11 @@ function* reading(text: string): Steps<ReadDocument> {
   return { document: Object.assign({ namespace, name }, ...fitting) as DocumentHead, problems: [] };
 }
 
-/** Valid where nothing of the author's stands. */
+/** Valid where the author has written nothing. */
 const NAMED: JsonObject = { dsl: "1.0.3", namespace: "a", name: "a", version: "1.0.0" };
 const definitionWith = (document: Json): JsonObject => ({ document, do: [{ a: { set: { b: 1 } } }] });
 
-/** The value with nothing of the author's but the namespace and the name. */
+/** The value reduced to the author's namespace and name. */
 function identityOf(value: Json): Json {
   if (!isObject(value) || !Object.hasOwn(value, "document")) return isObject(value) ? { do: [] } : value;
   const document = value["document"]!;

@@ -1,10 +1,10 @@
-/** From the YAML library's nodes to JSON: only what JSON can say, aliases copied in within limits, each key once. */
+/** From the YAML library's nodes to JSON: only what JSON can express, aliases expanded within limits, each key once. */
 import { isAlias, isMap, isScalar, isSeq, type Alias, type Document, type Node, type Pair, type YAMLMap } from "yaml";
 import { LIMITS } from "../lib/limits.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { quoted, type Path } from "./problem.ts";
+import { quote, type Path } from "./problem.ts";
 
-/** The offset in the text of what stands at a path, or of its nearest ancestor that is there. */
+/** The offset in the text of the value at a path, or of its nearest existing ancestor. */
 export type Locate = (path: Path, at: "key" | "value") => number;
 
 /** `offset` in characters of the text. */
@@ -42,11 +42,11 @@ class Reader {
     return value;
   }
 
-  /** One text of 150 kB and 10,000 aliases of it would be a value of 1.5 GB. */
+  /** A text of 150 kB with 10,000 aliases would become a value of 1.5 GB. */
   #refusesMore(node: Node | null): boolean {
     if (this.#isTooMuch) return true;
     this.#isTooMuch = this.#values > LIMITS.definitionTokens || this.#characters > LIMITS.outputBytes;
-    if (this.#isTooMuch) this.#refuse(node, "aliases repeat too much here; write out what is needed");
+    if (this.#isTooMuch) this.#refuse(node, "the aliases here repeat too much; write out what is needed");
     return this.#isTooMuch;
   }
 
@@ -66,7 +66,7 @@ class Reader {
   #alias(alias: Alias): Json {
     const node = this.#anchors.get(alias.source);
     if (node === undefined) this.#refuse(alias, `there is no anchor &${alias.source} before this alias`);
-    else if (this.#open.has(node)) this.#refuse(alias, `the alias *${alias.source} stands inside what it refers to`);
+    else if (this.#open.has(node)) this.#refuse(alias, `the alias *${alias.source} is inside what it refers to`);
     else return this.read(node);
     return null;
   }
@@ -79,9 +79,9 @@ class Reader {
       this.#characters += key.length;
       this.#path.push(key);
       if (key === "__proto__")
-        this.#refuse(keyNode, "the key __proto__ is not taken: it would change what objects are in JavaScript");
-      else if (key === "<<") this.#refuse(keyNode, "merging with << is no part of YAML 1.2; write the keys out");
-      else if (Object.hasOwn(object, key)) this.#refuse(keyNode, `the key ${quoted(key)} stands here twice; keep one`);
+        this.#refuse(keyNode, "the key __proto__ is not accepted: it would change what objects are in JavaScript");
+      else if (key === "<<") this.#refuse(keyNode, "merging with << is not part of YAML 1.2; write the keys out");
+      else if (Object.hasOwn(object, key)) this.#refuse(keyNode, `the key ${quote(key)} is written twice; keep one`);
       else object[key] = this.read(value);
       this.#path.pop();
     }
@@ -92,9 +92,9 @@ class Reader {
     const key = isAlias(node) ? undefined : isScalar(node) ? node.value : undefined;
     if (typeof key === "string") {
       if (!UNFIT_NAME.test(key)) return key;
-      this.#refuse(node, "a key has a control character or half of a surrogate pair in it");
-    } else if (isScalar(node)) this.#refuse(node, `the key ${String(key)} is no text; put it in quotes`);
-    else this.#refuse(node, "a key must be a text, no list, object or alias");
+      this.#refuse(node, "a key contains a control character or half of a surrogate pair");
+    } else if (isScalar(node)) this.#refuse(node, `the key ${String(key)} is not a text; put it in quotes`);
+    else this.#refuse(node, "a key must be a text, not a list, an object or an alias");
     return undefined;
   }
 
@@ -102,7 +102,7 @@ class Reader {
     if (typeof value === "string") this.#characters += value.length;
     if (value === null || typeof value === "string" || typeof value === "boolean") return value;
     if (typeof value === "number" && Number.isFinite(value)) return value;
-    this.#refuse(node, `${String(value)} is no JSON value; put it in quotes if it is a text`);
+    this.#refuse(node, `${String(value)} is not a JSON value; put it in quotes if it is a text`);
     return null;
   }
 
@@ -117,7 +117,7 @@ const UNFIT_NAME = /[\u0000-\u001f\u007f]|\p{Surrogate}/u;
 type KeyedPairs = Map<unknown, Pair<Node, Node | null>>;
 
 function locator(root: Node | null): Locate {
-  // A hundred findings in a map of thousands of keys would each look through it.
+  // Otherwise each of a hundred findings would search a map of thousands of keys.
   const indexes = new Map<YAMLMap, KeyedPairs>();
   const pairsOf = (map: YAMLMap): KeyedPairs => {
     let pairs = indexes.get(map);

@@ -22,36 +22,36 @@ describe("hostile texts", () => {
     [
       "a tag",
       "a: !!js/function 'function () {}'",
-      "1:4 tags such as !!str are not taken; write the plain value, a text in quotes",
+      "1:4 tags such as !!str are not accepted; write the plain value, or a text in quotes",
     ],
-    ["a known tag", "a: !!set {b}", "1:4 tags such as !!str are not taken; write the plain value, a text in quotes"],
+    [
+      "a known tag",
+      "a: !!set {b}",
+      "1:4 tags such as !!str are not accepted; write the plain value, or a text in quotes",
+    ],
     [
       "a directive",
       "%YAML 1.1\n---\na: yes",
-      "1:1 directives such as %YAML are not taken; leave the line out, YAML 1.2 is read",
+      "1:1 directives such as %YAML are not accepted; leave the line out: the text is read as YAML 1.2",
     ],
     [
       "two documents",
       "a: 1\n---\nb: 2",
-      "2:1 the text holds more than one document; write one definition, without `---` after its start",
+      "2:1 the text contains more than one document; write one definition, without `---` after its start",
     ],
     [
       "two documents with dots",
       "a: 1\n...\nb: 2",
-      "3:1 the text holds more than one document; write one definition, without `---` after its start",
+      "3:1 the text contains more than one document; write one definition, without `---` after its start",
     ],
     [
       "NUL",
       "a: b\0c",
-      '1:5 a control character stands here; in a quoted text write it as an escape, such as "\\u0000"',
+      '1:5 control characters are not allowed here; in a quoted text write an escape, such as "\\u0000"',
     ],
-    ["a lone surrogate", "a: b\ud800c", "1:5 half of a surrogate pair stands here, which is no character"],
-    [
-      "an unknown escape",
-      'a: "\\n\\\\\\q"',
-      "1:9 this escape is not known; in double quotes a backslash is written twice",
-    ],
-    ["a tab for indenting", "a:\n\tb: 1", "2:1 a tab indents here; indent with spaces"],
+    ["a lone surrogate", "a: b\ud800c", "1:5 half of a surrogate pair is not a character"],
+    ["an unknown escape", 'a: "\\n\\\\\\q"', "1:9 this escape is not known; in double quotes write a backslash twice"],
+    ["a tab for indenting", "a:\n\tb: 1", "2:1 this line is indented with a tab; use spaces"],
     ["an open quote", 'a: "b', '1:6 this is not valid YAML: missing closing "quote'],
     [
       "a colon in a text",
@@ -64,28 +64,28 @@ describe("hostile texts", () => {
     [
       "__proto__",
       "__proto__: {a: 1}",
-      "1:1 the key __proto__ is not taken: it would change what objects are in JavaScript",
+      "1:1 the key __proto__ is not accepted: it would change what objects are in JavaScript",
     ],
     [
       "__proto__ in quotes",
       'a: {"__proto__": 1}',
-      "1:5 the key __proto__ is not taken: it would change what objects are in JavaScript",
+      "1:5 the key __proto__ is not accepted: it would change what objects are in JavaScript",
     ],
-    ["a merge", "a: {<<: {b: 1}}", "1:5 merging with << is no part of YAML 1.2; write the keys out"],
-    ["a number as key", "a:\n  1: b", "2:3 the key 1 is no text; put it in quotes"],
-    ["a list as key", "? [a]\n: b", "1:3 a key must be a text, no list, object or alias"],
-    ["a key twice", "a:\n  b: 1\n  c: 2\n  b: 3", '4:3 the key "b" stands here twice; keep one'],
-    ["NUL in a key", 'a: {"b\\0": 1}', "1:5 a key has a control character or half of a surrogate pair in it"],
+    ["a merge", "a: {<<: {b: 1}}", "1:5 merging with << is not part of YAML 1.2; write the keys out"],
+    ["a number as key", "a:\n  1: b", "2:3 the key 1 is not a text; put it in quotes"],
+    ["a list as key", "? [a]\n: b", "1:3 a key must be a text, not a list, an object or an alias"],
+    ["a key twice", "a:\n  b: 1\n  c: 2\n  b: 3", '4:3 the key "b" is written twice; keep one'],
+    ["NUL in a key", 'a: {"b\\0": 1}', "1:5 a key contains a control character or half of a surrogate pair"],
     [
       "half a pair in a key",
       'a: {"b\\ud800": 1}',
-      "1:5 a key has a control character or half of a surrogate pair in it",
+      "1:5 a key contains a control character or half of a surrogate pair",
     ],
-    ["infinity", "a: .inf", "1:4 Infinity is no JSON value; put it in quotes if it is a text"],
-    ["a number beyond", "a: 1e999", "1:4 Infinity is no JSON value; put it in quotes if it is a text"],
+    ["infinity", "a: .inf", "1:4 Infinity is not a JSON value; put it in quotes if it is a text"],
+    ["a number beyond", "a: 1e999", "1:4 Infinity is not a JSON value; put it in quotes if it is a text"],
     ["no anchor", "a: *b", "1:4 there is no anchor &b before this alias"],
-    ["a cycle", "a: &b [*b]", "1:8 the alias *b stands inside what it refers to"],
-    ["a cycle of two", "a: &b {c: &d {e: *b}}", "1:18 the alias *b stands inside what it refers to"],
+    ["a cycle", "a: &b [*b]", "1:8 the alias *b is inside what it refers to"],
+    ["a cycle of two", "a: &b {c: &d {e: *b}}", "1:18 the alias *b is inside what it refers to"],
   ])("%s", (_, text, message) => {
     expect(messages(text)).toEqual([message]);
   });
@@ -94,7 +94,9 @@ describe("hostile texts", () => {
     const lines = [..."bcdefghij"].map((name, index) => `${name}: &${name} [${`*${"abcdefghi"[index]},`.repeat(10)}]`);
     const text = ["a: &a [x,x,x,x,x,x,x,x,x,x]", ...lines].join("\n");
     const { value, problems } = readText(text);
-    expect(problems.map(({ message }) => message)).toEqual(["aliases repeat too much here; write out what is needed"]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      "the aliases here repeat too much; write out what is needed",
+    ]);
     expect(JSON.stringify(value).length).toBeLessThan(1_000_000);
   });
 
@@ -103,7 +105,9 @@ describe("hostile texts", () => {
     ["key", `a: &a {${"x".repeat(150_000)}: 1}\nb: [${"*a,".repeat(9_000)}]`],
   ])("10,000 aliases of a long %s end at the limit of characters", (_, text) => {
     const { value, problems } = readText(text);
-    expect(problems.map(({ message }) => message)).toEqual(["aliases repeat too much here; write out what is needed"]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      "the aliases here repeat too much; write out what is needed",
+    ]);
     expect(JSON.stringify(value).length).toBeLessThan(1_500_000);
   });
 

@@ -1,13 +1,13 @@
 /**
- * YAML 1.2 (so JSON too) to a JSON value with the place of each part. Hostile texts end here: the tokens are counted and
- * the nesting watched while the text is read, because the library's second half recurses and takes 2 µs a token.
+ * YAML 1.2 (so JSON too) to a JSON value with the place of each part. Hostile texts are stopped here: tokens are counted and
+ * nesting is limited while the text is read, because the library's second half recurses and takes 2 µs per token.
  */
 import { Composer, CST, Lexer, LineCounter, Parser, type Document } from "yaml";
 import { LIMITS } from "../lib/limits.ts";
 import type { Json } from "../lib/json.ts";
 import { atOnce, type Steps } from "../lib/slices.ts";
 import { readNodes } from "./read-nodes.ts";
-import { byPlace, pointer, type Finding, type Problem } from "./problem.ts";
+import { byPlace, pointer, type Finding, type Problem, type Severity } from "./problem.ts";
 
 export type ReadText = { value?: Json; problems: Problem[]; place(finding: Finding): Problem };
 
@@ -21,9 +21,9 @@ export function* readingText(text: string): Steps<ReadText> {
   lines.addNewLine(0);
   for (let index = text.indexOf("\n"); index >= 0; index = text.indexOf("\n", index + 1)) lines.addNewLine(index + 1);
 
-  const problemAt = (offset: number, path: string, message: string): Problem => {
+  const problemAt = (offset: number, path: string, message: string, severity: Severity = "error"): Problem => {
     const { line, col } = lines.linePos(Math.min(offset, text.length));
-    return { path, line, column: col, message };
+    return { path, line, column: col, message, severity };
   };
   const refused = (problems: TextProblem[]): ReadText => ({
     problems: problems.map(({ offset, message }) => problemAt(offset, "", message)).toSorted(byPlace),
@@ -42,13 +42,14 @@ export function* readingText(text: string): Steps<ReadText> {
   return {
     value,
     problems: problems.map(({ offset, path, message }) => problemAt(offset, pointer(path), message)),
-    place: ({ path, at, message }) => problemAt(locate(path, at), pointer(path), message),
+    place: ({ path, at, message, severity }) => problemAt(locate(path, at), pointer(path), message, severity),
   };
 }
 
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-function unfitText(text: string): TextProblem | undefined {
+/** Why something is no text of a definition at all, whatever it says. */
+export function unfitText(text: string): TextProblem | undefined {
   if (Buffer.byteLength(text) > LIMITS.definitionBytes) {
     return { offset: 0, message: `the definition is larger than ${LIMITS.definitionBytes / 1024} KiB` };
   }
@@ -56,12 +57,12 @@ function unfitText(text: string): TextProblem | undefined {
   if (control >= 0)
     return {
       offset: control,
-      message: 'a control character stands here; in a quoted text write it as an escape, such as "\\u0000"',
+      message: 'control characters are not allowed here; in a quoted text write an escape, such as "\\u0000"',
     };
   if (!text.isWellFormed()) {
     return {
       offset: text.search(/\p{Surrogate}/u),
-      message: "half of a surrogate pair stands here, which is no character",
+      message: "half of a surrogate pair is not a character",
     };
   }
   return undefined;
@@ -70,10 +71,10 @@ function unfitText(text: string): TextProblem | undefined {
 const MESSAGES = {
   deep: `the definition is nested deeper than ${LIMITS.definitionTextNesting} levels`,
   long: `the definition has more than ${LIMITS.definitionTokens} words and signs`,
-  documents: "the text holds more than one document; write one definition, without `---` after its start",
-  directive: "directives such as %YAML are not taken; leave the line out, YAML 1.2 is read",
-  tag: "tags such as !!str are not taken; write the plain value, a text in quotes",
-  escape: "this escape is not known; in double quotes a backslash is written twice",
+  documents: "the text contains more than one document; write one definition, without `---` after its start",
+  directive: "directives such as %YAML are not accepted; leave the line out: the text is read as YAML 1.2",
+  tag: "tags such as !!str are not accepted; write the plain value, or a text in quotes",
+  escape: "this escape is not known; in double quotes write a backslash twice",
 } as const;
 
 /** A backslash in double quotes with what may follow it (YAML 1.2.2, 5.7), or alone when it is followed by anything else. */
@@ -89,7 +90,7 @@ function badEscape(lexeme: string): number | undefined {
 /** About 2 ms. */
 const LEXEMES_A_STEP = 1_000;
 
-/** The concrete syntax, or what in it is refused before anything is built of it. */
+/** The concrete syntax, or the first thing in it that is refused before a value is built. */
 function* scanning(text: string): Steps<{ tokens: CST.Token[] } | TextProblem> {
   const parser = new Parser();
   const tokens: CST.Token[] = [];
@@ -127,8 +128,8 @@ function* scanning(text: string): Steps<{ tokens: CST.Token[] } | TextProblem> {
 }
 
 /**
- * Equal keys are looked for in read-nodes.ts: the library compares each with each. It throws none of its errors: a stack for
- * each of 30,000 would take 200 ms.
+ * read-nodes.ts looks for duplicate keys: the library compares each key with each other. The library does not throw its
+ * errors: a stack for each of 30,000 would take 200 ms.
  */
 function compose(tokens: CST.Token[], end: number): Document {
   const composer = new Composer({
@@ -148,7 +149,7 @@ function compose(tokens: CST.Token[], end: number): Document {
   }
 }
 
-/** One error tends to draw others of its kind after it: of each kind the first of a line is told. */
+/** One error tends to cause others of its kind: only the first of each kind on a line is reported. */
 function yamlProblems(document: Document, lineOf: (offset: number) => number): TextProblem[] {
   const told = new Set<string>();
   const problems: TextProblem[] = [];
@@ -165,6 +166,6 @@ function yamlProblems(document: Document, lineOf: (offset: number) => number): T
 const YAML_HINTS = new Map<string, string>(
   Object.entries({
     BLOCK_AS_IMPLICIT_KEY: 'a text with ": " in it needs quotes around it; so does an expression with an object in it',
-    TAB_AS_INDENT: "a tab indents here; indent with spaces",
+    TAB_AS_INDENT: "this line is indented with a tab; use spaces",
   }),
 );

@@ -1,11 +1,11 @@
-/** Lists of tasks: names, targets of `then`, cases, and names that stand under `use`. */
+/** Lists of tasks: names, targets of `then`, and names defined under `use`. */
 import type { Json } from "../lib/json.ts";
 import { isObject } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { hint } from "./did-you-mean.ts";
+import { GIVEN } from "./known-variables.ts";
 import type { Found, Lint } from "./lint.ts";
-import { quoted, valueAt, type Path } from "./problem.ts";
-import { GIVEN } from "./scope.ts";
+import { quote, valueAt, type Path } from "./problem.ts";
 
 const DIRECTIVES = ["continue", "exit", "end"];
 
@@ -14,7 +14,7 @@ export function tasksRule({ path, value }: Found, lint: Lint): void {
     lint.report({
       path,
       at: "key",
-      message: `tasks are nested deeper than ${LIMITS.definitionNesting} levels; make another agent of the inner ones`,
+      message: `tasks are nested deeper than ${LIMITS.definitionNesting} levels; move the inner ones to another agent`,
     });
   }
   const seen = new Set<string>();
@@ -22,8 +22,8 @@ export function tasksRule({ path, value }: Found, lint: Lint): void {
     const name = nameOf(item);
     if (name === undefined) continue;
     const report = (message: string): void => lint.report({ path: [...path, index, name], at: "key", message });
-    if (DIRECTIVES.includes(name)) report(`"${name}" is a word of then; give the task another name`);
-    if (seen.has(name)) report(`there is another task ${quoted(name)} in this list; give each its own name`);
+    if (DIRECTIVES.includes(name)) report(`"${name}" has a meaning of its own in then; give the task another name`);
+    if (seen.has(name)) report(`there is another task ${quote(name)} in this list; give each its own name`);
     seen.add(name);
   }
 }
@@ -36,29 +36,12 @@ export function thenRule({ path, value }: Found, lint: Lint): void {
   const names = namesIn(valueAt(lint.root, list), lint);
   if (names.has(target)) return;
   const near = hint(target, [...names, ...DIRECTIVES]);
-  lint.report({ path, at: "value", message: `there is no task ${quoted(target)} in this list${near}` });
+  lint.report({ path, at: "value", message: `there is no task ${quote(target)} in this list${near}` });
 }
 
 /** A directive stays within its scope (DSL, "Flow Directive"), and a branch is a scope of one task. */
 const FROM_A_BRANCH =
-  "a branch cannot go on at another task, as the others run beside it; write continue, exit or end, or put the tasks under do";
-
-export function casesRule({ path, value }: Found, lint: Lint): void {
-  const seen = new Set<string>();
-  let fallback: string | undefined;
-  for (const [index, item] of (value as Json[]).entries()) {
-    const name = nameOf(item);
-    if (name === undefined) continue;
-    const report = (message: string): void => lint.report({ path: [...path, index, name], at: "key", message });
-    if (seen.has(name)) report(`there is another case ${quoted(name)} in this switch; give each its own name`);
-    seen.add(name);
-    const body = (item as Record<string, Json>)[name];
-    if (!isObject(body) || Object.hasOwn(body, "when")) continue;
-    if (fallback !== undefined)
-      report(`only one case may be without when, and ${quoted(fallback)} is; write a when here`);
-    fallback ??= name;
-  }
-}
+  "a branch cannot continue at another task, because the others run beside it; write continue, exit or end, or put the tasks under do";
 
 const WORDS = new Map<string, string>(
   Object.entries({
@@ -77,21 +60,21 @@ export function referenceRule({ path, value, means }: Found, lint: Lint): void {
   lint.report({
     path,
     at: "value",
-    message: `there is no ${WORDS.get(of)} ${quoted(value as string)} under use.${of}${hint(value as string, names)}`,
+    message: `there is no ${WORDS.get(of)} ${quote(value as string)} under use.${of}${hint(value as string, names)}`,
   });
 }
 
 export function variableRule({ path, value }: Found, lint: Lint): void {
   const name = value as string;
   const report = (message: string): void => lint.report({ path, at: "value", message });
-  if (GIVEN.has(name)) return report(`$${name} is given already; choose another name`);
+  if (GIVEN.has(name)) return report(`$${name} already exists; choose another name`);
   if (path.at(-1) === "item" && name === "index") return report("$index is the item's number; choose another name");
   if (path.at(-1) !== "at") return;
   const each = valueAt(lint.root, [...path.slice(0, -1), "each"]) ?? "item";
   if (each === name) report('"each" and "at" have the same name; choose two');
 }
 
-/** Kept, or a list of n tasks would be gone through n times. */
+/** Cached: otherwise a list of n tasks would be walked n times. */
 function namesIn(list: Json | undefined, lint: Lint): Set<string> {
   if (!Array.isArray(list)) return new Set();
   let names = lint.names.get(list);
@@ -99,10 +82,11 @@ function namesIn(list: Json | undefined, lint: Lint): Set<string> {
   return names;
 }
 
-function nameOf(item: Json): string | undefined {
+/** The name of a task or a case, the one key of its item. */
+export function nameOf(item: Json): string | undefined {
   const names = isObject(item) ? Object.keys(item) : [];
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** How many lists of tasks a list stands in, itself counted: on the way to a list only such lists have indexes. */
+/** How many lists of tasks enclose a list, itself included: on the path to a list, only such lists have indexes. */
 const depthOf = (path: Path): number => 1 + path.filter((part) => typeof part === "number").length;

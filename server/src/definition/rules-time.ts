@@ -1,10 +1,10 @@
-/** Durations, timeouts, retries: long enough to be meant, short enough for a run. */
+/** Durations, timeouts, retries: long enough to make sense, short enough for a run. */
 import { durationMs } from "../lib/durations.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { isObject } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Found, Lint } from "./lint.ts";
-import { quoted } from "./problem.ts";
+import { quote } from "./problem.ts";
 import { isWhole, oneLineRule } from "./rules-expressions.ts";
 
 const LONGEST_MS = LIMITS.runtimeDays * 86_400_000;
@@ -16,7 +16,7 @@ export function durationRule({ path, value, means }: Found, lint: Lint): void {
   if (span === undefined && typeof value === "string" && /^P[\d.]*[YM\d.]+/.test(value) && !value.includes("T")) {
     report("years and months have no fixed length; write days, such as P30D");
   } else if (span === undefined && typeof value === "string") {
-    report(`${quoted(value)} is no duration; write PT1M30S for a minute and a half`);
+    report(`${quote(value)} is not a duration; write PT1M30S for a minute and a half`);
   } else if (span !== undefined && span > LONGEST_MS) {
     report(`this is longer than ${LIMITS.runtimeDays} days, the longest a run may take`);
   }
@@ -41,7 +41,7 @@ export function jitterRule({ path, value }: Found, lint: Lint): void {
   }
 }
 
-/** A policy without an end and without a pause would spin until the run is 30 days old. */
+/** A policy with neither an end nor a pause would spin until the run is 30 days old. */
 export function retryRule({ path, value }: Found, lint: Lint): void {
   const policy = value as JsonObject;
   const isEndless =
@@ -52,7 +52,7 @@ export function retryRule({ path, value }: Found, lint: Lint): void {
     lint.report({
       path,
       at: "key",
-      message: "this would retry for ever without a pause; write a delay, or limit: {attempt: {count: 5}}",
+      message: "this would retry forever without a pause; write a delay, or limit: {attempt: {count: 5}}",
     });
   }
   if (spanOf(policy, "limit", "attempt", "duration") === 0) {

@@ -1,13 +1,13 @@
 /** The schemas of a task's input, output and export and of the workflow's output. */
 import type { Json, JsonObject } from "../lib/json.ts";
-import { quoted } from "./problem.ts";
+import { quote } from "./problem.ts";
 import { reasonOf } from "./sentences.ts";
 import { SchemaWalk, TooCostly, type Violation } from "./schema-walk.ts";
 
 /** undefined: the value fits; else a sentence such as `items.3.price must be a number`. */
 export type SchemaCheck = (value: Json) => string | undefined;
 
-/** `document` has passed the linter. A check takes at most `LIMITS.schemaSteps` steps (some 20 ms), then it fails. */
+/** `document` has passed the linter. A check fails after `LIMITS.schemaSteps` steps (about 20 ms). */
 export function compileSchema(document: JsonObject): SchemaCheck {
   return (value) => {
     try {
@@ -26,6 +26,6 @@ function sentence(violation: Violation): string {
   const place =
     path.length === 0
       ? "the value"
-      : path.map((part) => (typeof part === "number" ? part : /^[\w-]+$/.test(part) ? part : quoted(part))).join(".");
+      : path.map((part) => (typeof part === "number" ? part : /^[\w-]+$/.test(part) ? part : quote(part))).join(".");
   return `${place} ${reasonOf(violation)}`;
 }

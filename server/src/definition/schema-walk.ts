@@ -1,7 +1,7 @@
 /**
- * The part of JSON Schema (draft 2020-12) that definitions are checked by and may contain, walked with a budget of steps:
- * no schema of an author can hold the process (`pattern` and references to elsewhere are not walked at all).
- * Held to @cfworker/json-schema by a differential test.
+ * The part of JSON Schema (draft 2020-12) that checks definitions and that they may contain, walked with a budget of
+ * steps: no author's schema can block the process (`pattern` and external references are not walked at all). A differential
+ * test compares it with @cfworker/json-schema.
  */
 import { LIMITS } from "../lib/limits.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
@@ -27,9 +27,9 @@ export type SchemaObject = {
   not?: Schema;
   pattern?: string;
   format?: string;
-  /** Ours: which branch of `oneOf` is meant, so that a mistake is told against that one alone. */
+  /** Ours: which branch of `oneOf` is meant, so that a mistake is reported for that branch alone. */
   "x-choose"?: "type" | "key" | { property: string };
-  /** Ours: what the value means, for the linter (rules.ts). */
+  /** Ours: what the value means, for the linter (linter.ts). */
   "x-value"?: string;
 };
 
@@ -84,7 +84,7 @@ export class SchemaWalk {
     else if (typeof value === "number") this.#number(schema, value);
     else if (Array.isArray(value)) this.#list(schema, value);
     else if (isObject(value)) this.#object(schema, value);
-    // What is wrong by itself need not be told again by a branch.
+    // What is wrong in itself need not be reported again by a branch.
     if (this.violations.length === before) this.#combined(schema, value);
   }
 
@@ -187,14 +187,14 @@ export class SchemaWalk {
   #combined(schema: SchemaObject, value: Json): void {
     for (const one of schema.allOf ?? []) this.#walk(one, value);
     if (schema.anyOf && !schema.anyOf.some((one) => this.#fits(one, value))) this.#fail("anyOf", schema, value);
-    if (schema.oneOf && schema["x-choose"] !== undefined) this.#chosen(schema, value);
+    if (schema.oneOf && schema["x-choose"] !== undefined) this.#walkMeant(schema, value);
     else if (schema.oneOf && schema.oneOf.filter((one) => this.#fits(one, value)).length !== 1)
       this.#fail("oneOf", schema, value);
     if (schema.not !== undefined && this.#fits(schema.not, value)) this.#fail("not", schema, value);
   }
 
-  /** The branches shut each other out, so walking the one that is meant is as good as counting them. */
-  #chosen(schema: SchemaObject, value: Json): void {
+  /** The branches exclude each other, so it is enough to walk the one that is meant. */
+  #walkMeant(schema: SchemaObject, value: Json): void {
     const branch = schema.oneOf!.find((one) => {
       const resolved = this.#resolve(one) as SchemaObject;
       return isMeant(schema["x-choose"]!, { ...resolved, ...(one as SchemaObject) }, value);
@@ -203,7 +203,7 @@ export class SchemaWalk {
     else if (!this.#isMissing(schema, value)) this.#fail("oneOf", schema, value);
   }
 
-  /** That the property which tells the branches apart is not there has been said by `required`. */
+  /** `required` has already reported that the property that distinguishes the branches is missing. */
   #isMissing(schema: SchemaObject, value: Json): boolean {
     const choose = schema["x-choose"];
     return (
@@ -220,7 +220,7 @@ export class SchemaWalk {
     return walk.violations.length === 0;
   }
 
-  /** Thousands of schemas may look at the same object; to name 80,000 keys takes 30 ms, twice what so many steps do. */
+  /** Thousands of schemas may visit the same object; listing 80,000 keys takes 30 ms, twice as long as that many steps. */
   #keysOf(value: JsonObject): string[] {
     const keys = Object.keys(value);
     this.#spend(2 * keys.length);

@@ -1,92 +1,56 @@
-/** Which `$variables` an expression knows, by its place (DSL, "Runtime expression arguments"). */
-import type { Json } from "../lib/json.ts";
-import { isObject } from "../lib/json.ts";
-import { hint } from "./did-you-mean.ts";
+/** Which `$variables` an expression may use, by its place (DSL, "Runtime expression arguments"). */
+import type { Json, JsonObject } from "../lib/json.ts";
 import { valueAt, type Path } from "./problem.ts";
+import { variableName } from "./tasks/kind.ts";
+import { KINDS, kindOf } from "./tasks/kinds.ts";
 
-/** Names that no `for` or `catch` may take. */
-export const GIVEN: ReadonlySet<string> = new Set([
-  "context",
-  "input",
-  "output",
-  "secrets",
-  "authorization",
-  "task",
-  "workflow",
-  "runtime",
-  "ENV",
-]);
-
-/** More than a hint ever looks at. */
-const MOST_NEAR = 501;
-
-const WITHHELD = new Map([
-  [
-    "secrets",
-    "$secrets can stand in authentication only, and needs the store of secrets, which is not yet part of this release",
-  ],
-  ["authorization", "$authorization is not given: a credential must not get into data"],
-]);
-
-/** Why the expression at `path` may not refer to `$name`, or undefined. */
-export function unknownVariable(name: string, known: ReadonlySet<string>): string | undefined {
-  if (known.has(name)) return undefined;
-  const names = known
-    .values()
-    .take(MOST_NEAR)
-    .map((one) => `$${one}`)
-    .toArray();
-  return WITHHELD.get(name) ?? `$${name} is not known here${hint(`$${name}`, names)}`;
-}
-
-/** `declared`: all variables of the document, which a policy under `use` may mean. */
+/** `declared`: all variables of the document: a policy under `use` may refer to any of them. */
 export function scopeAt(root: Json, path: Path, declared: ReadonlySet<string>): Set<string> {
-  if (path[0] === "use") return scopeOfUse(declared);
+  if (path[0] === "use") return withSecrets(scopeOfUse(declared), path[1] === "authentications");
   const known = new Set(["workflow", "runtime"]);
   if (path[0] === "output") known.add("context");
-  if (path[0] === "do") inTask(root, path, known);
+  if (path[0] === "do") addInTask(root, path, known);
+  return known;
+}
+
+const scopesWithSecrets = new WeakMap<Set<string>, Set<string>>();
+
+function withSecrets(scope: Set<string>, has: boolean): Set<string> {
+  if (!has) return scope;
+  const known = scopesWithSecrets.get(scope) ?? new Set([...scope, "secrets"]);
+  scopesWithSecrets.set(scope, known);
   return known;
 }
 
 const scopesOfUse = new WeakMap<ReadonlySet<string>, Set<string>>();
 
-/** The same for all policies of a document: made for each, thousands of them would each go through thousands of names. */
+/** Shared by all policies of a document: with a set for each, thousands of policies would copy thousands of names each. */
 function scopeOfUse(declared: ReadonlySet<string>): Set<string> {
   const known = scopesOfUse.get(declared) ?? new Set(["workflow", "runtime", "context", "input", "task", ...declared]);
   scopesOfUse.set(declared, known);
   return known;
 }
 
-/** Where a list of tasks stands two keys below its task. */
-const LISTS = new Set(["catch do", "with do", "fork branches"]);
-
-const isEach = (task: Json | undefined): boolean =>
-  isObject(task) && typeof task["call"] === "string" && task["call"].startsWith("each:");
-
-function inTask(root: Json, path: Path, known: Set<string>): void {
+function addInTask(root: Json, path: Path, known: Set<string>): void {
   known.add("context").add("task");
-  let rest = path;
-  let at = 0;
-  // Each round is one task: [list key, index, name, …].
-  for (;;) {
-    at += 3;
-    rest = path.slice(at);
+  // Each round of the loop is one task: [… its list, its index, its name, …].
+  let rest = path.slice(3);
+  for (let at = 3; ;) {
     const task = valueAt(root, path.slice(0, at));
-    if (rest[0] === "catch") known.add(nameUnder(task, "catch", "as", "error"));
-    if (isObject(task) && "for" in task && (rest[0] === "do" || rest[0] === "while")) {
-      known.add(nameUnder(task, "for", "each", "item")).add(nameUnder(task, "for", "at", "index"));
+    const kind = kindOf(task);
+    if (kind === undefined) break;
+    const { variables = [], blocks, secretsIn } = KINDS[kind];
+    if (secretsIn && isBelow(rest, secretsIn)) known.add("secrets");
+    for (const variable of variables) {
+      if (variable.knownIn.some((part) => isBelow(rest, part))) known.add(variableName(task as JsonObject, variable));
     }
-    if (isEach(task) && rest[0] === "with" && rest[1] === "do") {
-      known.add(nameUnder(task, "with", "item", "item")).add("index");
-    }
-    if (LISTS.has(`${rest[0]} ${rest[1]}`)) at += 1;
-    else if (rest[0] !== "do" && rest[0] !== "try") break;
+    const list = Object.values(blocks).find((inner) => isBelow(rest, inner.at));
+    if (!list) break;
+    at += list.at.length + 2;
+    rest = path.slice(at);
   }
   if (rest[0] !== "input") known.add("input");
   if (rest[0] === "export") known.add("output");
 }
 
-function nameUnder(task: Json | undefined, key: string, name: string, otherwise: string): string {
-  const found = task === undefined ? undefined : valueAt(task, [key, name]);
-  return typeof found === "string" ? found : otherwise;
-}
+const isBelow = (path: Path, part: Path): boolean => part.every((key, index) => path[index] === key);

@@ -2,14 +2,12 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import { isObject } from "../lib/json.ts";
 import { hint, nearest } from "./did-you-mean.ts";
-import { pointer, quoted, type Finding, type Path } from "./problem.ts";
-import { refusedCall } from "./refusals.ts";
+import { pointer, quote, type Finding, type Path } from "./problem.ts";
+import { explainRefusedCall } from "./explain-call.ts";
 import { typeOf, type SchemaObject, type Violation } from "./schema-walk.ts";
 
-/** Whose task is meant is seen by its first keys: an object may have thousands. */
+/** The first keys show which task is meant; an object may have thousands. */
 const KEYS_COMPARED = 20;
-
-const KINDS = ["set", "for", "switch", "try", "raise", "wait", "call", "do", "fork", "listen", "emit", "run"];
 
 const TYPE_WORDS = new Map<string, string>(
   Object.entries({
@@ -23,22 +21,22 @@ const TYPE_WORDS = new Map<string, string>(
   }),
 );
 
-/** Of the profile: with the name of the place, and the profile's own words. */
+/** For the profile: names the place and uses the profile's own words. */
 function findingOf(violation: Violation): Finding {
   const { path, at, keyword, schema } = violation;
   const refusal = schema["x-refused"] as string | undefined;
   if (refusal !== undefined) return { path, at: "key", message: refusal };
-  if (keyword === "oneOf") return unmeant(violation);
+  if (keyword === "oneOf") return explainUnmeant(violation);
   if (keyword === "additionalProperties") return { path, at, message: unknownKey(violation) };
   if (keyword === "required")
-    return { path, at, message: `${quoted(violation.key!)} is missing in ${what(path.slice(0, -1), schema)}` };
+    return { path, at, message: `${quote(violation.key!)} is missing in ${what(path.slice(0, -1), schema)}` };
   const say = schema["x-say"] as string | undefined;
-  const reason = `${keyword === "propertyNames" ? `the name ${quoted(violation.key!)}` : place(path)} ${reasonOf(violation)}`;
+  const reason = `${keyword === "propertyNames" ? `the name ${quote(violation.key!)}` : place(path)} ${reasonOf(violation)}`;
   if (reason.endsWith("?")) return { path, at, message: reason };
   return { path, at, message: say === undefined ? reason + inQuotes(violation) : `${reason}; ${say}` };
 }
 
-/** One mistake, one message: a mistyped key is not also told as the missing one that it stands for. */
+/** One mistake, one message: the key that was mistyped is not reported as missing too. */
 export function findingsOf(violations: Violation[]): Finding[] {
   const mistyped = new Set(
     violations.flatMap((violation) => {
@@ -63,7 +61,7 @@ export function reasonOf({ keyword, schema, value, key }: Violation): string {
     case "const":
       return `must be ${JSON.stringify(schema.const)}`;
     case "required":
-      return `lacks ${quoted(key!)}`;
+      return `lacks ${quote(key!)}`;
     case "minLength":
       return `must have at least ${count(limit, "character")}`;
     case "maxLength":
@@ -91,7 +89,7 @@ export function reasonOf({ keyword, schema, value, key }: Violation): string {
     case "format":
       return `must be a ${schema.format === "date" ? "date such as 2026-03-31" : "time such as 2026-03-31T08:30:00Z"}`;
     case "additionalProperties":
-      return `must not have the key ${quoted(key!)}`;
+      return `must not have the key ${quote(key!)}`;
     default:
       return "does not fit";
   }
@@ -112,7 +110,7 @@ function enumReason(values: Json[], value: Json): string {
           values.filter((one) => typeof one === "string"),
         )
       : undefined;
-  if (near !== undefined) return `must not be ${quoted(value as string)}; did you mean ${quoted(near)}?`;
+  if (near !== undefined) return `must not be ${quote(value as string)}; did you mean ${quote(near)}?`;
   const shown = values.slice(0, 10).map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
   return `must be ${shown.length === 1 ? "" : "one of "}${shown.join(", ")}${values.length > 10 ? ", …" : ""}`;
 }
@@ -125,12 +123,12 @@ const inQuotes = ({ keyword, schema, value }: Violation): string =>
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 /** None of the branches is meant: an unknown task, call, type or scheme. */
-function unmeant({ path, at, schema, value }: Violation): Finding {
+function explainUnmeant({ path, at, schema, value }: Violation): Finding {
   const choose = schema["x-choose"];
   if (typeof choose === "object" && isObject(value)) {
     const chosen = value[choose.property] ?? null;
     const message =
-      choose.property === "call" && typeof chosen === "string" ? refusedCall(chosen) : String(schema["x-say"]);
+      choose.property === "call" && typeof chosen === "string" ? explainRefusedCall(chosen) : String(schema["x-say"]);
     return { path: [...path, choose.property], at: "value", message };
   }
   const known = schema.oneOf!.flatMap((branch) => (branch as SchemaObject).required?.slice(0, 1) ?? []);
@@ -138,7 +136,7 @@ function unmeant({ path, at, schema, value }: Violation): Finding {
   for (const key of keys.slice(0, KEYS_COMPARED)) {
     const near = nearest(key, known);
     if (near !== undefined)
-      return { path: [...path, key], at: "key", message: `${quoted(key)} is not known; did you mean ${quoted(near)}?` };
+      return { path: [...path, key], at: "key", message: `${quote(key)} is not known; did you mean ${quote(near)}?` };
   }
   return {
     path,
@@ -155,10 +153,10 @@ const knownKeys = (schema: SchemaObject): string[] =>
 function unknownKey({ path, key, schema }: Violation): string {
   const known = knownKeys(schema);
   const owner = what(path.slice(0, -1), schema);
-  const isTask = String(schema["x-what"]).endsWith(" task") || String(schema["x-what"]).startsWith("a call");
-  if (isTask && KINDS.includes(key!)) return `${owner} cannot have ${quoted(key!)} as well; a task does one thing`;
-  if (known.length === 0) return `${quoted(key!)} is not known in ${owner}; it has no keys`;
-  return `${quoted(key!)} is not known in ${owner}${hint(key!, known)}`;
+  const others = schema["x-alone"] as string[] | undefined;
+  if (others?.includes(key!)) return `${owner} cannot have ${quote(key!)} as well; a task does one thing`;
+  if (known.length === 0) return `${quote(key!)} is not known in ${owner}; it has no keys`;
+  return `${quote(key!)} is not known in ${owner}${hint(key!, known)}`;
 }
 
 function what(path: Path, schema: SchemaObject): string {
@@ -168,5 +166,5 @@ function what(path: Path, schema: SchemaObject): string {
 function place(path: Path): string {
   const last = path.at(-1);
   if (last === undefined) return "the definition";
-  return typeof last === "number" ? `item ${last + 1}` : quoted(last);
+  return typeof last === "number" ? `item ${last + 1}` : quote(last);
 }

@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { lastSegment, WorkflowError } from "./workflow-error.ts";
+import { lastSegment, WorkflowError, ERROR_KINDS, type ErrorKind } from "./workflow-error.ts";
 
 test.each([
   [404, 404],
@@ -20,6 +22,27 @@ test("what is no text is left out; the place is kept when there is one", () => {
   expect(fields.type).toMatch(/\/runtime$/);
   expect(new WorkflowError(fields).at("/do/1/b").fields.instance).toBe("/do/0/a");
   expect(WorkflowError.of("timeout", "late").at("/do/1/b").fields).toMatchObject({ instance: "/do/1/b", status: 408 });
+});
+
+test("the title of every kind is a sentence", () => {
+  for (const [kind, { status, title }] of Object.entries(ERROR_KINDS)) {
+    expect(title, kind).toMatch(/^[A-Z][^.]{20,}\.$/);
+    expect(WorkflowError.of(kind as ErrorKind, "detail").fields).toMatchObject({ title, status, detail: "detail" });
+  }
+});
+
+test("docs/errors.md lists every kind with its status and title, and no other", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/errors.md"), "utf8");
+  const row = /^\| `([a-z-]+)` \| (?:the answer's, or )?(\d+) \| ([^|]+) \|/gm;
+  const rows = Array.from(page.matchAll(row), ([, kind, status, title]) => [kind, Number(status), title!.trim()]);
+  expect(rows).toEqual(Object.entries(ERROR_KINDS).map(([kind, { status, title }]) => [kind, status, title]));
+});
+
+test("docs/outbound-http.md speaks of these kinds alone", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/outbound-http.md"), "utf8");
+  const kinds = Array.from(page.matchAll(/^\| `([a-z_-]+)` +\|/gm), ([, kind]) => kind!);
+  expect(kinds.length).toBeGreaterThan(4);
+  expect(kinds.filter((kind) => !Object.hasOwn(ERROR_KINDS, kind))).toEqual([]);
 });
 
 test("types are compared by their last segment", () => {

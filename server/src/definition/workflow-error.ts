@@ -1,27 +1,27 @@
 /**
  * The language's own error (RFC 7807, DSL reference "Error"): what a task raises, a `catch` sees and a failed run shows.
- * Types are compared by their last path segment: the standard moved its host without a version.
+ * Types are compared by their last path segment: the standard changed its host without a new version.
  */
 import type { Json, JsonObject } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 const STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/";
 
-/** The standard's types with their status, and ours (`approval-rejected`, `crashed`, `internal`). */
-const ERROR_STATUS = {
-  configuration: 400,
-  validation: 400,
-  expression: 400,
-  authentication: 401,
-  authorization: 403,
-  timeout: 408,
-  communication: 500,
-  runtime: 500,
-  "approval-rejected": 403,
-  crashed: 500,
-  internal: 500,
-} as const;
-export type ErrorKind = keyof typeof ERROR_STATUS;
+/** The standard's types with their status and title, and ours (`approval-rejected`, `crashed`, `internal`). */
+export const ERROR_KINDS = {
+  configuration: { status: 400, title: "Something that the definition needs is not configured." },
+  validation: { status: 400, title: "A value does not have the required form." },
+  expression: { status: 400, title: "An expression could not be evaluated." },
+  authentication: { status: 401, title: "A credential is missing or malformed." },
+  authorization: { status: 403, title: "The outgoing call is not allowed." },
+  timeout: { status: 408, title: "The time allowed was exceeded." },
+  communication: { status: 500, title: "An outgoing call failed." },
+  runtime: { status: 500, title: "The run could not continue." },
+  "approval-rejected": { status: 403, title: "A person rejected the approval." },
+  crashed: { status: 500, title: "The server's process ended again and again during this run." },
+  internal: { status: 500, title: "The server failed unexpectedly." },
+} as const satisfies Record<string, { status: number; title: string }>;
+export type ErrorKind = keyof typeof ERROR_KINDS;
 
 export type ErrorFields = {
   type: string;
@@ -34,14 +34,19 @@ export type ErrorFields = {
 
 export class WorkflowError extends Error {
   readonly fields: ErrorFields;
+  /** The number of the step that raised it, once that is known. */
+  readonly stepNumber: number | null;
   /** No `catch` sees it. */
   readonly endsRun: boolean;
 
-  constructor(fields: ErrorFields, endsRun = false) {
+  constructor(
+    fields: ErrorFields,
+    { stepNumber = null, endsRun = false }: { stepNumber?: number | null; endsRun?: boolean } = {},
+  ) {
     const { type, title, detail, instance } = fields;
     super(cut(detail ?? title ?? type));
     this.name = "WorkflowError";
-    // Each task around, each attempt and the run keep a copy.
+    // Each enclosing task, each attempt and the run keep a copy.
     const isLong = [type, title, detail, instance].some(
       (text) => text !== null && text.length > LIMITS.errorCharacters,
     );
@@ -54,17 +59,19 @@ export class WorkflowError extends Error {
           instance: instance && cut(instance),
         }
       : fields;
+    this.stepNumber = stepNumber;
     this.endsRun = endsRun;
   }
 
   /** An error of a standard kind; `status` replaces the kind's own (an HTTP answer's, say). */
-  static of(kind: ErrorKind, detail: string, status: number = ERROR_STATUS[kind]): WorkflowError {
-    return new WorkflowError({ type: STANDARD + kind, status, title: kind, detail, instance: null });
+  static of(kind: ErrorKind, detail: string, status: number = ERROR_KINDS[kind].status): WorkflowError {
+    const { title } = ERROR_KINDS[kind];
+    return new WorkflowError({ type: STANDARD + kind, status, title, detail, instance: null });
   }
 
-  /** The run as a whole is over one of its limits. */
+  /** The run as a whole has exceeded one of its limits. */
   static overLimit(detail: string): WorkflowError {
-    return new WorkflowError(WorkflowError.of("runtime", detail).fields, true);
+    return new WorkflowError(WorkflowError.of("runtime", detail).fields, { endsRun: true });
   }
 
   static fromJson(json: Json): WorkflowError {
@@ -79,16 +86,19 @@ export class WorkflowError extends Error {
     });
   }
 
-  /** The same error with its place, unless it has one. */
-  at(instance: string): WorkflowError {
-    return this.fields.instance === null ? new WorkflowError({ ...this.fields, instance }, this.endsRun) : this;
+  /** The same error with its place, and the number of the step that raised it, unless it has them. */
+  at(instance: string, number: number | null = null): WorkflowError {
+    const { fields, endsRun } = this;
+    const stepNumber = this.stepNumber ?? number;
+    if (fields.instance !== null && stepNumber === this.stepNumber) return this;
+    return new WorkflowError(fields.instance === null ? { ...fields, instance } : fields, { stepNumber, endsRun });
   }
 }
 
 const cut = (text: string): string =>
   text.length > LIMITS.errorCharacters ? `${text.slice(0, LIMITS.errorCharacters - 1)}…` : text;
 
-/** What is no HTTP status would be none in the API either. */
+/** What is not an HTTP status would not be one in the API either. */
 function statusOf(value: Json | undefined): number {
   const status = typeof value === "string" || typeof value === "number" ? Number(value) : NaN;
   return Number.isInteger(status) && status >= 100 && status <= 599 ? status : 500;

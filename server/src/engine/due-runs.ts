@@ -1,7 +1,7 @@
 /**
- * Which runs are due and held by nobody. Few are taken as they come; of many, organizations take turns: the one that has
- * 100,000 due runs stands no more in another's way than one with two. Named statements of the hot pool: what others list
- * does not hold them up.
+ * Finds the runs that are due and held by nobody. A few are taken as they come; when there are many, organizations take
+ * turns, so one with 100,000 due runs delays others no more than one with two. Named statements of the hot pool: lists
+ * that others read do not hold them up.
  */
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Database, Row } from "../storage/database.ts";
@@ -10,7 +10,7 @@ export type Due = { id: RunId; organizationId: OrganizationId };
 
 export const dueFromRow = (row: Row): Due => ({ id: row["id"], organizationId: row["organization_id"] });
 
-/** The first `most` of all organizations by the time at which they were due, then by turns. */
+/** The first `most` of all organizations by due time, then by turns. */
 export async function firstDue(database: Database, now: number, most: number): Promise<Due[]> {
   const rows = await database.hot(
     "due_first",
@@ -24,9 +24,9 @@ export async function firstDue(database: Database, now: number, most: number): P
 }
 
 /**
- * The organizations that have any, held ones too. A jump through the index from one to the next: it costs what there are
- * organizations that wait for something, not what they have due: 24 to 40 us each, measured with 20 to 6,000 of them, with
- * statistics, with old ones and with none.
+ * The organizations that have any, including held ones. Jumps through the index from one to the next, so the cost grows
+ * with the number of organizations, not of due runs: 24 to 40 us each, measured with 20 to 6,000 organizations, with
+ * current, old and no statistics.
  */
 export async function organizationsWithDue(database: Database, now: number): Promise<OrganizationId[]> {
   const rows = await database.hot(
@@ -48,7 +48,7 @@ export async function organizationsWithDue(database: Database, now: number): Pro
 
 export type Turn = { organizationId: OrganizationId; most: number };
 
-/** At most so many of each organization: one of each in their order, then the second ones, and so on. */
+/** At most this many of each organization: the first of each in order, then the second of each, and so on. */
 export async function dueByTurns(database: Database, now: number, turns: Turn[]): Promise<Due[]> {
   const rows = await database.hot(
     "due_turns",

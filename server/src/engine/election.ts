@@ -1,7 +1,7 @@
 /**
- * One executor per database: an advisory lock held by a connection of its own, and a heartbeat row every second. A
- * standby that sees the heartbeat stand still for 4 s ends the holder's database session and takes the lock, so that a
- * stopped process can't keep it. It compares the row with what it saw before, never with its own clock.
+ * One executor per database: a dedicated connection holds an advisory lock and writes a heartbeat row every second. A
+ * standby that sees no heartbeat for 4 s ends the holder's database session and takes the lock, so a stopped process
+ * can't keep it. It compares the row with what it saw before, never with its own clock.
  */
 import type { Client } from "pg";
 import type { Clock } from "../lib/clock.ts";
@@ -12,19 +12,19 @@ import type { Database } from "../storage/database.ts";
 
 const LOCK = "hashtextextended('autograph executor', 0)";
 const HEARTBEAT_MS = 1_000;
-/** Looks at the row a heartbeat apart. Counted, not timed: a clock that is set forward must not end a living process. */
+/** Looks at the row, a heartbeat apart. Counted, not timed: setting a clock forward must not end a living process. */
 const DEAD_AFTER_LOOKS = 4;
-/** A heartbeat over a network that is not answered for so long: by then another process may execute. */
+/** After this long without an answer to a heartbeat, another process may execute. */
 const SILENT_MS = 10_000;
-/** So long is waited for the holder's database session to end. */
+/** How long to wait for the holder's database session to end. */
 const ENDING_MS = 1_000;
 
 /** How the executor before this one ended. */
 export type Predecessor = {
   instanceId: InstanceId | undefined;
   /**
-   * Unclean stops in a row, this one's predecessor included: 0 after a clean stop. A lost connection is none, nor is one
-   * that a suspect is blamed for.
+   * Unclean stops in a row, including that of the previous executor; 0 after a clean stop. A lost connection does not
+   * count, nor does a stop that a suspect is blamed for.
    */
   uncleanStops: number;
 };
@@ -56,19 +56,19 @@ export class Election implements AsyncDisposable {
     return this.#holds;
   }
 
-  /** Tries for the lock once, then goes on trying by itself. */
+  /** Tries for the lock once, then keeps trying by itself. */
   async start(): Promise<void> {
     await this.#beat();
   }
 
-  /** The careful time after an unclean stop is over. */
+  /** The cautious time after an unclean stop is over. */
   async survived(): Promise<void> {
     await this.#client?.query("update executor set unclean_stops = 0 where instance_id = $1", [
       this.#options.instanceId,
     ]);
   }
 
-  /** The run that is advanced alone from now on, and blamed if the process ends; the one before it is cleared. */
+  /** The run that is advanced alone from now on and blamed if the process ends; clears the previous one. */
   async suspect(runId: RunId | undefined): Promise<void> {
     await this.#client?.query(
       `with cleared as (

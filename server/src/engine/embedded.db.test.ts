@@ -1,4 +1,4 @@
-/** The embedded engine against the contract, and what is its own: the election, and how it goes on after unclean stops. */
+/** The embedded engine against the contract, and its own parts: the election, and recovery after unclean stops. */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -18,7 +18,7 @@ import { describeEngine, insertRun, manyPlaces, Process } from "./engine.testsui
 
 const log = createLog("silent");
 
-describeEngine("embedded", (options) => new EmbeddedEngine({ ...options, log }));
+describeEngine("embedded", (options) => new EmbeddedEngine(options));
 
 let postgres: TestPostgres;
 let url: string;
@@ -40,7 +40,7 @@ describe("after unclean stops", () => {
   const died = newId<"instance">();
   /** As the last executor left it. */
   const leave = (uncleanStops: number, suspect?: RunId): Promise<unknown> =>
-    database.query("insert into executor values (true, $1, 0, now(), false, $2, null, $3)", [
+    database.query("insert into executor values (true, $1, 0, now(), false, $2, $3)", [
       died,
       uncleanStops,
       suspect ?? null,
@@ -48,14 +48,17 @@ describe("after unclean stops", () => {
   const held = (count: number, owner: InstanceId, clock: TestClock): Promise<RunId[]> =>
     Promise.all(Array.from({ length: count }, () => insertRun(database, clock, { owner })));
 
-  /** An engine whose advances never end; what it has begun. */
+  /** An engine whose advances never end, and the runs that it has begun. */
   async function begun(clock: TestClock): Promise<{ begun: RunId[]; isRecovered: () => boolean } & AsyncDisposable> {
     const ids: RunId[] = [];
     const engine = new EmbeddedEngine({ database, clock, log, instanceId: newId(), places: manyPlaces() });
-    await engine.start((id, signal) => {
-      ids.push(id);
-      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-    });
+    await engine.start(
+      ({ runId, signal }) => {
+        ids.push(runId);
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+      },
+      ["id"],
+    );
     return {
       begun: ids,
       isRecovered: () => engine.executing,
@@ -101,7 +104,7 @@ describe("after unclean stops", () => {
     await eventually(() => engine.begun.length === 1);
     expect(engine.begun).toEqual([suspect]);
     expect(await blamed()).toEqual([suspect]);
-    // Time enough for a sweep, and too little for the next one to be taken up.
+    // Enough time for a sweep, too little to take up the next run.
     clock.pass(150);
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(engine.begun).toHaveLength(1);
@@ -156,12 +159,12 @@ describe("after unclean stops", () => {
         ended = await life(clock, bad, afterMs);
         expect((await blamed()).filter((id) => id !== bad)).toEqual([]);
       }
-      // The second in a row, and five of it alone.
+      // The second in a row, and five more with the run alone.
       expect(deaths).toBeGreaterThanOrEqual(6);
     },
   );
 
-  /** One process until `bad` ends it; answers whether it had been blamed five times instead. */
+  /** One process until `bad` ends it; returns whether `bad` had been blamed five times instead. */
   async function life(clock: TestClock, bad: RunId, afterMs: number): Promise<boolean> {
     const over = Promise.withResolvers<boolean>();
     let entered = 0;
@@ -179,15 +182,15 @@ describe("after unclean stops", () => {
           return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
         },
       },
-      (options) => new EmbeddedEngine({ ...options, log }),
+      (options) => new EmbeddedEngine(options),
     );
     await one.start();
-    // No time passes while one that is begun is not claimed yet.
+    // No time passes while a run that has begun is not claimed yet.
     const engine = one.engine as EmbeddedEngine;
     const passing = setInterval(() => entered === engine.advancing && clock.pass(100), 5);
     await over.promise;
     clearInterval(passing);
-    // It is killed: what its clean stop writes is undone.
+    // Simulates a kill: undoes what its clean stop wrote.
     const [left] = await database.query("select * from executor");
     engine.interruptAll();
     await one[Symbol.asyncDispose]();
@@ -225,6 +228,65 @@ describe("after unclean stops", () => {
   });
 });
 
+describe("one process executes", () => {
+  const clock = testClock();
+  const processes: Process[] = [];
+  afterEach(async () => {
+    for (const one of processes.splice(0).toReversed()) await one[Symbol.asyncDispose]();
+  });
+  async function started(advance: ConstructorParameters<typeof Process>[2]["advance"]): Promise<Process> {
+    const process = new Process(url, clock, { clock, advance }, (options) => new EmbeddedEngine(options));
+    processes.push(process);
+    await process.start();
+    return process;
+  }
+  /** Advances the clock until the condition holds. */
+  const until = (look: () => boolean | Promise<boolean>): Promise<unknown> =>
+    eventually(async () => {
+      const isSo = await look();
+      if (!isSo) clock.pass(100);
+      return isSo;
+    }, 30_000);
+  const done: Outcome = { kind: "done" };
+  const statusOf = async (id: RunId): Promise<string> =>
+    (await database.query("select status from runs where id = $1", [id]))[0]!["status"];
+
+  test("of two processes one advances; the other takes over when it stops, and its wakes are never needed", async () => {
+    const first = await started(() => done);
+    const second = await started(() => done);
+    expect([first.engine.executing, second.engine.executing]).toEqual([true, false]);
+    const one = await insertRun(database, clock);
+    second.engine.wake(one, { organizationId: newId() });
+    await until(() => first.calls.length === 1);
+    await first[Symbol.asyncDispose]();
+    const two = await insertRun(database, clock);
+    await until(() => second.calls.length === 1);
+    expect([first.calls, second.calls]).toEqual([[one], [two]]);
+  });
+
+  test("losing the database's connection ends the work at once; when it is back, this process goes on", async () => {
+    let aborted = 0;
+    const process = await started(async ({ signal, call }) => {
+      if (call > 1) return done;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      aborted++;
+      return { kind: "waiting" };
+    });
+    const id = await insertRun(database, clock);
+    await until(() => process.calls.length === 1);
+    await database.query(
+      "update runs set epoch = epoch + 1 where id = $1", // the script's write must not look as if it had waited
+      [id],
+    );
+    await database.query("select pg_terminate_backend(backend_pid) from executor");
+    await until(() => aborted === 1);
+    await until(async () => (await statusOf(id)) === "completed");
+    const [executor] = await database.query("select unclean_stops from executor");
+    expect(executor).toEqual({ unclean_stops: 0 });
+    expect((await database.query("select blamed from runs where id = $1", [id]))[0]!["blamed"]).toBe(0);
+  });
+});
+
 test("what found no place begins when there is one again, without a sweep", async () => {
   const clock = testClock();
   const places = new Places({ shared: 10, own: 1 });
@@ -234,7 +296,7 @@ test("what found no place begins when there is one again, without a sweep", asyn
     return { kind: "done" };
   };
   await using process = new Process(url, clock, { clock, places, advance }, (options) => {
-    return new EmbeddedEngine({ ...options, log });
+    return new EmbeddedEngine(options);
   });
   await process.start();
   const others = newId<"organization">();
@@ -245,7 +307,7 @@ test("what found no place begins when there is one again, without a sweep", asyn
     }
   }
   await eventually(() => process.calls.length === 3);
-  // There is room for all of either now, and not for all of both.
+  // Now there is room for all runs of either, but not of both.
   for (let count = 0; count < 10; count++) places.release(others);
   await eventually(() => process.calls.length > 10);
   expect(process.calls.length).toBeLessThan(16);
@@ -263,7 +325,7 @@ test("a run that has had its turn gives its place to another of its organization
     return { kind: id === ids[0] && process.calledFor(ids[1]!) === 0 ? "yield" : "done" };
   };
   await using process = new Process(url, clock, { clock, places, advance }, (options) => {
-    return new EmbeddedEngine({ ...options, log });
+    return new EmbeddedEngine(options);
   });
   await process.start();
   const organizationId = newId<"organization">();
@@ -318,7 +380,7 @@ describe("processes", () => {
       const all = await ticks();
       const takenOver = all.findIndex(({ instance }) => instance === second.instanceId);
       expect(all.slice(takenOver).every(({ instance }) => instance === second.instanceId)).toBe(true);
-      // The second went on from what the first had written.
+      // The second continued from what the first had written.
       expect(all.map(({ number }) => number)).toEqual(all.map((_, index) => index + 1));
       expect(await database.query("select owner from runs where id = $1", [id])).toEqual([
         { owner: second.instanceId },

@@ -1,77 +1,75 @@
 /**
  * The engine within this process: wakes are calls, timers are the `runs_due` index with one timer for its head, and
- * after a crash every open run that the last executor held is taken up again. A run is advanced in a place in memory
- * (`lib/places.ts`); one that finds none stays in the table until a place of its organization's turn is free.
+ * after a crash it takes up every open run that the last executor held. It advances a run in a place in memory
+ * (`lib/places.ts`); a run that finds none stays in the table until its organization gets a free place in turn.
  */
-import { until, type Clock } from "../lib/clock.ts";
+import { until } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
-import type { Places } from "../lib/places.ts";
-import type { Database } from "../storage/database.ts";
 import { dueByTurns, dueFromRow, firstDue, organizationsWithDue, type Due } from "./due-runs.ts";
+import { createClaims, type Claims } from "./claims.ts";
+import { Drives } from "./drives.ts";
 import { Election, type Predecessor } from "./election.ts";
-import { isOutage, type Advance, type Engine, type Outcome, type Wake } from "./engine.ts";
+import type { Advance, Engine, EngineOptions, Outcome, Wake } from "./engine.ts";
 
-export type EmbeddedOptions = {
-  database: Database;
-  clock: Clock;
-  log: Log;
-  instanceId: InstanceId;
-  /** Shared with the starts that begin their runs themselves. */
-  places: Places;
-};
-
-/** The backstop: what is due and was not woken is found within this time. */
+/** The backstop: a sweep finds runs that are due but were not woken within this time. */
 const SWEEP_MS = 5_000;
-/** Many waits that end one after the other are found by one look. */
+/** One look finds many waits that end one after the other. */
 const LEAST_SWEEP_MS = 20;
-/** So many due runs are taken as they come; of more than that organizations take turns. */
+/** This many due runs are taken as they come; when there are more, organizations take turns. */
 const PAGE_ROWS = 1_000;
-/** What the last executor held, taken up at once after a clean stop: all that it had places for. */
+/** How many runs of the last executor are taken up at once after a clean stop: all that it had places for. */
 const MOST_HELD = 10_000;
 const HOUR_MS = 3_600_000;
-const FIRST_BACKOFF_MS = 100;
-const LONGEST_BACKOFF_MS = 30_000;
+/** After a look that failed. */
+const RETRY_MS = 1_000;
 /** After an unclean stop runs are taken up a few at a time: four, then as many as before after each pause. */
 const FIRST_RUNS = 4;
 const FIRST_PAUSE_MS = 100;
-/** A process that lives so long after it has taken up all of them has not died in a row. */
+/** A process that lives this long after taking them all up breaks the row of unclean stops. */
 const CAREFUL_TIME_MS = 60_000;
-type Advancing = { controller: AbortController; again: boolean; ended: Promise<void> };
 
 export class EmbeddedEngine implements Engine {
-  readonly #options: EmbeddedOptions;
+  readonly #options: EngineOptions;
   readonly #election: Election;
-  readonly #advancing = new Map<RunId, Advancing>();
   readonly #closing = new AbortController();
+  readonly #drives: Drives;
   #advance: Advance | undefined;
+  #claims: Claims | undefined;
   #executing = false;
-  /** Aborts when this process executes no longer. */
+  /** Aborts when this process no longer executes. */
   #term = new AbortController();
-  /** What the last executor held is taken up, so that whatever is held and not advanced is an orphan. */
+  /** The last executor's runs are taken up, so a run that is held but not advanced is an orphan. */
   #recovered = false;
   #recovering: Promise<void> = Promise.resolve();
-  /** The process ended twice in short time: the suspects are taken up, the first one alone, and nothing else is begun. */
+  /** The process ended twice in a short time: takes up the suspects, the first one alone, and begins nothing else. */
   #careful = false;
   #timer: { at: number; timer: Disposable } | undefined;
   #sweeping: Promise<void> | undefined;
   #sweptAt = -Infinity;
   /** The next look for runs that wait for a place. */
   #lookTimer: NodeJS.Timeout | undefined;
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   #lookedAt = -Infinity;
   /** Organizations whose runs found no place since the last look began, or in it. */
   readonly #missed = new Set<OrganizationId>();
   #orphansAt = -Infinity;
   #carefulTime: Disposable | undefined;
 
-  constructor(options: EmbeddedOptions) {
+  constructor(options: EngineOptions) {
     this.#options = options;
     this.#election = new Election({
       ...options,
       elected: (predecessor) => this.#elected(predecessor),
       lost: () => this.#lost(),
+    });
+    this.#drives = new Drives({
+      ...options,
+      advance: (call) => this.#advance!(call),
+      claim: (run) => this.#claims!.add(run),
+      mayAdvance: () => this.#executing,
+      waitsUntil: (time) => this.#arm(time),
+      leftInTable: (organizationId) => this.#leaveInTable(organizationId),
     });
     options.places.freed = () => this.#lookSoon();
   }
@@ -80,24 +78,27 @@ export class EmbeddedEngine implements Engine {
     return this.#executing && !this.#careful;
   }
 
-  async start(advance: Advance): Promise<void> {
+  async start(advance: Advance, claimed: readonly string[]): Promise<void> {
     this.#advance = advance;
+    this.#claims = createClaims({ ...this.#options, columns: claimed });
     await this.#election.start();
   }
 
-  wake(runId: RunId, { organizationId, at, hasPlace = false }: Wake): void {
-    const { clock, places } = this.#options;
-    if (hasPlace) {
-      if (this.executing && !this.#advancing.has(runId)) return this.#drive(runId, organizationId);
-      places.release(organizationId);
-    }
+  wake(runId: RunId, { organizationId, at }: Wake): void {
     if (!this.executing) return;
-    if (at && at.getTime() > clock.now()) this.#arm(at.getTime());
-    else this.#begin(runId, organizationId);
+    if (at && at.getTime() > this.#options.clock.now()) this.#arm(at.getTime());
+    else this.#begin({ id: runId, organizationId });
+  }
+
+  begin({ id, organizationId }: Due, first: (owner: InstanceId, signal: AbortSignal) => Promise<Outcome>): boolean {
+    const { instanceId, places } = this.#options;
+    if (!this.executing || this.#closing.signal.aborted || !places.tryTake(organizationId)) return false;
+    this.#drives.begin({ id, organizationId }, (signal) => first(instanceId, signal));
+    return true;
   }
 
   interrupt(runId: RunId): void {
-    this.#advancing.get(runId)?.controller.abort(new Error("interrupted"));
+    this.#drives.interrupt(runId);
   }
 
   #elected(predecessor: Predecessor): void {
@@ -114,22 +115,21 @@ export class EmbeddedEngine implements Engine {
     this.#term.abort();
     this.#timer?.timer[Symbol.dispose]();
     this.#timer = undefined;
-    for (const { controller } of this.#advancing.values()) controller.abort(new Error("another process executes now"));
+    this.#drives.interruptAll("another process executes now");
   }
 
-  /** At once when there is a place for it, else when its organization's turn comes. */
-  #begin(runId: RunId, organizationId: OrganizationId): void {
-    const current = this.#advancing.get(runId);
-    if (current) current.again = true;
-    else if (this.#options.places.tryTake(organizationId)) this.#drive(runId, organizationId);
-    else this.#leaveInTable(organizationId);
+  /** Begins at once if there is a place, else when its organization's turn comes. */
+  #begin(run: Due): void {
+    if (this.#drives.wake(run.id)) return;
+    if (this.#options.places.tryTake(run.organizationId)) this.#drives.begin(run);
+    else this.#leaveInTable(run.organizationId);
   }
 
-  /** Whether there is a place or not: it was in memory when the process before this one ended. */
-  #beginHeld({ id, organizationId }: Due): void {
-    if (this.#advancing.has(id)) return;
-    this.#options.places.take(organizationId);
-    this.#drive(id, organizationId);
+  /** Begins even without a free place: the run was in memory when the previous process ended. */
+  #beginHeld(run: Due): void {
+    if (this.#drives.has(run.id)) return;
+    this.#options.places.take(run.organizationId);
+    this.#drives.begin(run);
   }
 
   #leaveInTable(organizationId: OrganizationId): void {
@@ -138,63 +138,11 @@ export class EmbeddedEngine implements Engine {
     this.#lookSoon();
   }
 
-  /** In a place that is taken. */
-  #drive(runId: RunId, organizationId: OrganizationId): void {
-    const entry: Advancing = { controller: new AbortController(), again: false, ended: Promise.resolve() };
-    this.#advancing.set(runId, entry);
-    entry.ended = this.#advanceInPlace(runId, organizationId, entry);
-  }
-
-  /** Advances the run until it waits or ends, again after a throw; then gives its place back. */
-  async #advanceInPlace(runId: RunId, organizationId: OrganizationId, entry: Advancing): Promise<void> {
-    const { signal } = entry.controller;
-    // In a row; `throws` of them are no outage.
-    let failures = 0;
-    let throws = 0;
-    try {
-      while (this.#executing && !this.#closing.signal.aborted && !signal.aborted) {
-        entry.again = false;
-        try {
-          const outcome = await this.#advance!(runId, signal, organizationId, throws);
-          failures = throws = 0;
-          if (!this.#goesOn(outcome, entry, organizationId)) return;
-        } catch (error) {
-          if (signal.aborted) continue;
-          if (failures === 0 || (throws === 0 && !isOutage(error))) this.#logFailure(runId, error);
-          if (!isOutage(error)) throws++;
-          await this.#pause(Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures++), signal);
-        }
-      }
-    } finally {
-      // In the same breath as the last look at `again`: a wake between the two would be lost until the next sweep.
-      this.#advancing.delete(runId);
-      this.#options.places.release(organizationId);
-    }
-  }
-
-  /** The first of a row; the stack of what is nobody's fault but ours. */
-  #logFailure(runId: RunId, error: unknown): void {
-    const stack = isOutage(error) || !(error instanceof Error) ? {} : { stack: error.stack };
-    this.#options.log.error(
-      { run: runId, reason: messageOf(error), ...stack },
-      "a run could not be advanced; trying again",
-    );
-  }
-
-  #goesOn(outcome: Outcome, entry: Advancing, organizationId: OrganizationId): boolean {
-    if (outcome.kind === "waiting" && outcome.until) this.#arm(outcome.until.getTime());
-    const again = outcome.kind === "yield" || (outcome.kind !== "done" && entry.again);
-    if (!again || !this.#options.places.contended(organizationId)) return again;
-    // It is due in the table: behind those that wait for its place.
-    this.#leaveInTable(organizationId);
-    return false;
-  }
-
   /** Shorter when the engine closes or `signal` aborts. */
-  async #pause(ms: number, signal?: AbortSignal): Promise<void> {
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    const closing = this.#closing.signal;
-    await until(clock, clock.now() + ms, signal ? AbortSignal.any([signal, closing]) : closing).catch(() => {});
+    const ended = AbortSignal.any([signal, this.#closing.signal]);
+    await until(clock, clock.now() + ms, ended).catch(() => {});
   }
 
   /** One timer, for the earliest time at which a run may be due. */
@@ -205,13 +153,13 @@ export class EmbeddedEngine implements Engine {
     this.#timer?.timer[Symbol.dispose]();
     const timer = clock.at(at, () => {
       this.#timer = undefined;
-      // One that is under way may have looked before the run that this timer is for was committed.
+      // A look under way may have begun before the run of this timer was committed.
       this.#sweeping = (this.#sweeping ?? Promise.resolve()).then(() => this.#sweep());
     });
     this.#timer = { at, timer };
   }
 
-  /** Begins what is due, and arms the timer for what is due next. */
+  /** Begins due runs, and arms the timer for the next one. */
   async #sweep(): Promise<void> {
     if (!this.#executing || this.#closing.signal.aborted) return;
     const { clock, log } = this.#options;
@@ -227,7 +175,7 @@ export class EmbeddedEngine implements Engine {
       if (row?.["at"]) next = Math.min(next, (row["at"] as Date).getTime());
     } catch (error) {
       log.warn({ reason: messageOf(error) }, "looking for due runs failed; trying again");
-      next = clock.now() + FIRST_BACKOFF_MS * 10;
+      next = clock.now() + RETRY_MS;
     }
     this.#arm(next);
   }
@@ -237,7 +185,7 @@ export class EmbeddedEngine implements Engine {
     if (!places.someWait) {
       const due = await firstDue(database, now, PAGE_ROWS);
       if (due.length < PAGE_ROWS) {
-        for (const { id, organizationId } of due) this.#begin(id, organizationId);
+        for (const run of due) this.#begin(run);
         return;
       }
     }
@@ -245,7 +193,7 @@ export class EmbeddedEngine implements Engine {
     await this.#look();
   }
 
-  /** What waits for a place is looked for when there is one, the next look a moment later at the earliest. */
+  /** Looks for runs that wait for a place when one is free; the next look comes a moment later at the earliest. */
   #lookSoon(): void {
     if (this.#lookTimer || this.#closing.signal.aborted) return;
     const left = LEAST_SWEEP_MS - (performance.now() - this.#lookedAt);
@@ -261,10 +209,10 @@ export class EmbeddedEngine implements Engine {
   readonly #lookFailed = (error: unknown): void => {
     const { clock, log } = this.#options;
     log.warn({ reason: messageOf(error) }, "looking for due runs failed; trying again");
-    this.#arm(clock.now() + FIRST_BACKOFF_MS * 10);
+    this.#arm(clock.now() + RETRY_MS);
   };
 
-  /** Begins due runs of the organizations that wait and have room, by turns. */
+  /** Begins due runs of waiting organizations that have room, in turn. */
   async #look(): Promise<void> {
     const { database, clock, places } = this.#options;
     const turns = places.turns();
@@ -275,12 +223,11 @@ export class EmbeddedEngine implements Engine {
     const due = await dueByTurns(database, clock.now(), wanted);
     this.#lookedAt = performance.now();
     if (!this.executing || this.#closing.signal.aborted) return;
-    for (const { id, organizationId } of due) {
-      const current = this.#advancing.get(id);
-      if (current) current.again = true;
-      else if (places.tryTakeWaiting(organizationId)) this.#drive(id, organizationId);
-      // Others have what there was room for.
-      else this.#missed.add(organizationId);
+    for (const run of due) {
+      if (this.#drives.wake(run.id)) continue;
+      if (places.tryTakeWaiting(run.organizationId)) this.#drives.begin(run);
+      // Others have taken the room.
+      else this.#missed.add(run.organizationId);
     }
     const found = Map.groupBy(due, ({ organizationId }) => organizationId);
     for (const { organizationId, most } of wanted) {
@@ -291,8 +238,8 @@ export class EmbeddedEngine implements Engine {
   }
 
   /**
-   * Runs that are held but not advanced: an answer of the database was lost on the way, or a process that was stopped
-   * came back and started one more before it noticed.
+   * Runs that are held but not advanced: an answer of the database was lost, or a process that had been stopped came
+   * back and started one more before it noticed.
    */
   async #beginOrphans(now: number): Promise<void> {
     if (Math.abs(now - this.#orphansAt) < SWEEP_MS) return;
@@ -318,7 +265,7 @@ export class EmbeddedEngine implements Engine {
         begun += rows.length;
       } catch (error) {
         this.#options.log.warn({ reason: messageOf(error) }, "taking up the open runs failed; trying again");
-        await this.#pause(FIRST_BACKOFF_MS * 10, term);
+        await this.#pause(RETRY_MS, term);
       }
     }
   }
@@ -335,33 +282,33 @@ export class EmbeddedEngine implements Engine {
     this.#arm(this.#options.clock.now());
   }
 
-  /** Goes on when none of them is advanced any more, or after the pause. */
+  /** Returns when none of them is advanced any longer, or after the pause. */
   async #takeUp(rows: Due[], pause: number, term: AbortSignal): Promise<void> {
     for (const row of rows) this.#beginHeld(row);
     const over = new AbortController();
-    const ended = Promise.all(rows.map(({ id }) => this.#advancing.get(id)?.ended ?? Promise.resolve()));
+    const ended = Promise.all(rows.map(({ id }) => this.#drives.ended(id)));
     await Promise.race([ended, this.#pause(pause, AbortSignal.any([over.signal, term]))]);
     over.abort();
   }
 
   /**
-   * The prime suspects first: what was blamed before, then what the last executor held. The one that ended it was among
-   * those it had taken up last, the later half: in the opposite order this process comes to it within the first half, so
-   * each unclean stop halves the suspects until the one is alone.
+   * The prime suspects first: runs blamed before, then those that the last executor held. The culprit was among those
+   * that it took up last, the later half. In the opposite order this process reaches it within the first half, so each
+   * unclean stop halves the suspects until one is left.
    */
   async #heldByOthers(most: number, { instanceId, uncleanStops }: Predecessor): Promise<Due[]> {
     const rows = await this.#options.database.query(
       `select id, organization_id from runs
         where owner is not null and owner <> $1 and not (id = any ($2::uuid[]))
         order by blamed desc, owner = $3 desc, owner desc, id ${uncleanStops % 2 === 0 ? "desc" : "asc"} limit ${most}`,
-      [this.#options.instanceId, [...this.#advancing.keys()], instanceId],
+      [this.#options.instanceId, this.#drives.ids, instanceId],
     );
     return rows.map(dueFromRow);
   }
 
   /** Only a run that is advanced alone can be blamed. */
   #suspect(rows: Due[]): Promise<void> {
-    return this.#election.suspect(rows.length === 1 && this.#advancing.size === 0 ? rows[0]!.id : undefined);
+    return this.#election.suspect(rows.length === 1 && this.#drives.size === 0 ? rows[0]!.id : undefined);
   }
 
   #surviveCarefulTime(): void {
@@ -371,25 +318,24 @@ export class EmbeddedEngine implements Engine {
     });
   }
 
-  /** Waits for the calls of `advance` that are under way; who ends the process aborts them first or lets them end. */
+  /** Waits for the calls of `advance` under way; whoever ends the process aborts them first or lets them end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#lookTimer);
     this.#timer?.timer[Symbol.dispose]();
     this.#carefulTime?.[Symbol.dispose]();
-    await Promise.all([this.#recovering, this.#sweeping]);
-    // A start that was under way may have begun one more meanwhile.
-    while (this.#advancing.size > 0) await Promise.all(Array.from(this.#advancing.values(), ({ ended }) => ended));
+    // A look under way may begin one more.
+    await Promise.all([this.#recovering, this.#sweeping, this.#drives.close()]);
+    await this.#drives.close();
     await this.#election[Symbol.asyncDispose]();
     this.#executing = false;
   }
 
-  /** Aborts all that is under way; the rows stay as committed and the next start goes on from them. */
   interruptAll(): void {
-    for (const { controller } of this.#advancing.values()) controller.abort(new Error("the process ends"));
+    this.#drives.interruptAll("the process ends");
   }
 
   get advancing(): number {
-    return this.#advancing.size;
+    return this.#drives.size;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What every engine is held to (`engine.ts`): `describeEngine("embedded", {...})`. Real PostgreSQL, a clock that the test
- * moves; what would be a run's interpreter is here a script of outcomes that claims as the real one does.
+ * The contract that every engine must meet (`engine.ts`): `describeEngine("embedded", {...})`. Uses a real PostgreSQL and
+ * a clock that the test moves. A script of outcomes stands in for the interpreter and claims as the real one does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -14,22 +14,21 @@ import { createLog } from "../lib/log.ts";
 import { Places } from "../lib/places.ts";
 import { openDatabase, type Database, type Row } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
-import type { Advance, Engine, Outcome } from "./engine.ts";
+import type { Advance, Engine, EngineOptions, Outcome } from "./engine.ts";
 
 const ORGANIZATION = newId() as unknown as OrganizationId;
-
-export type EngineOptions = { database: Database; clock: Clock; instanceId: InstanceId; places: Places };
 
 /** More than a test needs. */
 export const manyPlaces = (): Places => new Places({ shared: 1_000, own: 8 });
 
-/** One process's part: its engine, and the calls of `advance` that it got. */
+/** One process: its engine, and the calls of `advance` that it got. */
 export class Process implements AsyncDisposable {
   readonly instanceId = newId<"instance">();
   readonly database: Database;
   readonly engine: Engine;
   readonly calls: RunId[] = [];
   readonly #script: Script;
+  #isFrozen = false;
   #ended = false;
 
   constructor(url: string, clock: Clock, script: Script, open: (options: EngineOptions) => Engine) {
@@ -41,28 +40,41 @@ export class Process implements AsyncDisposable {
     this.#script = script;
     this.engine = open({
       database: this.database,
-      clock,
+      clock: { now: () => clock.now(), at: (time, fire) => clock.at(time, () => this.#isFrozen || fire()) },
+      log: createLog("silent"),
       instanceId: this.instanceId,
       places: script.places ?? manyPlaces(),
     });
   }
 
-  start = (): Promise<void> => this.engine.start(this.#advance);
+  start = (): Promise<void> => this.engine.start(this.#advance, ["epoch", "wake_seq"]);
+
+  /** From now on none of its timers fires, as in a stopped process: it no longer proves that it lives. */
+  freeze = (): void => void (this.#isFrozen = true);
 
   calledFor = (id: RunId): number => this.calls.filter((one) => one === id).length;
 
-  #advance: Advance = async (id, signal, _organizationId, throws = 0) => {
-    const [row] = await this.database.query(
-      `update runs set epoch = epoch + 1, owner = $1, wake_at = null
-        where id = $2 and status = 'running' and (owner is not null or wake_at <= $3)
-          and exists (select 1 from executor where instance_id = $1) returning epoch, wake_seq`,
-      [this.instanceId, id, new Date(this.#script.clock.now())],
-    );
+  #advance: Advance = async ({ runId: id, signal, throws, claim }) => {
+    const row = await claim();
     if (!row) return { kind: "lost" };
+    return this.#play(id, signal, throws, row);
+  };
+
+  /** Starts a run like a caller's start that the engine lets begin. */
+  async startRun(): Promise<RunId | undefined> {
+    const id = newId<"run">();
+    const begun = this.engine.begin({ id, organizationId: ORGANIZATION }, async (owner, signal) => {
+      await insertRun(this.database, this.#script.clock, { id, owner });
+      return this.#play(id, signal, 0, { epoch: 1, wake_seq: 0 });
+    });
+    return begun ? id : undefined;
+  }
+
+  async #play(id: RunId, signal: AbortSignal, throws: number, claim: Row): Promise<Outcome> {
     this.calls.push(id);
     const outcome = await this.#script.advance({ id, signal, call: this.calledFor(id), throws });
-    return (await this.#write(id, row, outcome)) ? outcome : { kind: "lost" };
-  };
+    return (await this.#write(id, claim, outcome)) ? outcome : { kind: "lost" };
+  }
 
   async #write(id: RunId, claim: Row, outcome: Outcome): Promise<boolean> {
     const now = new Date(this.#script.clock.now());
@@ -86,7 +98,7 @@ export class Process implements AsyncDisposable {
   }
 }
 
-/** `call` counts from 1, of this process; `throws` as the engine counts them. */
+/** `call` counts from 1 within this process; `throws` is the engine's count. */
 type Call = { id: RunId; signal: AbortSignal; call: number; throws: number };
 type Script = { clock: Clock; places?: Places; advance: (call: Call) => Promise<Outcome> | Outcome };
 
@@ -95,16 +107,16 @@ const done: Outcome = { kind: "done" };
 export type EngineWorld = {
   clock: TestClock;
   url: string;
-  /** A connection of the test's own. */
+  /** The test's own connection. */
   database: Database;
-  /** Opens a process; it has to be started. */
+  /** Opens a process, not started yet. */
   process(advance: Script["advance"]): Process;
   /** An open run: due now, at a time, or held by an instance. */
   insert(state?: { wakeAt?: number; owner?: InstanceId }): Promise<RunId>;
   statusOf(id: RunId): Promise<string>;
   /** What a decision writes before it wakes the run. */
   makeDue(id: RunId): Promise<unknown>;
-  /** Lets the clock run, 100 ms at a time, until it is so. */
+  /** Advances the clock, 100 ms at a time, until the condition holds. */
   until<Value>(look: () => Value | Promise<Value>): Promise<NonNullable<Value>>;
 };
 
@@ -133,14 +145,15 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
       const process = await started(() => done);
       const ids = await Promise.all(Array.from({ length: 50 }, () => world.insert()));
       for (const id of ids.slice(0, 10)) process.engine.wake(id, { organizationId: ORGANIZATION });
-      await world.until(() => process.calls.length === 50);
+      const statuses = async (): Promise<string[]> => [...new Set(await Promise.all(ids.map(world.statusOf)))];
+      await world.until(async () => (await statuses()).join() === "completed");
       for (const id of ids) process.engine.wake(id, { organizationId: ORGANIZATION });
       for (const id of ids) process.engine.wake(id, { organizationId: ORGANIZATION });
       process.engine.wake(newId(), { organizationId: ORGANIZATION });
       world.clock.pass(20_000);
       await sleep(200);
       expect(process.calls.toSorted()).toEqual(ids.toSorted());
-      expect(new Set(await Promise.all(ids.map(world.statusOf)))).toEqual(new Set(["completed"]));
+      expect(await statuses()).toEqual(["completed"]);
     });
 
     test("a run is advanced by one call at a time, however often it is woken; a wake meanwhile is not lost", async () => {
@@ -288,45 +301,79 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
       expect(second.calls.toSorted()).toEqual([waiting, held, due].toSorted());
     });
 
-    test("of two processes one advances; the other takes over when it stops, and its wakes are never needed", async () => {
+    test("of two processes each due run is advanced by one; the other goes on with all when it stops, without a wake", async () => {
       const first = await started(() => done);
       const second = await started(() => done);
-      expect([first.engine.executing, second.engine.executing]).toEqual([true, false]);
-      const one = await world.insert();
-      second.engine.wake(one, { organizationId: ORGANIZATION });
-      await world.until(() => first.calls.length === 1);
+      const ids = await Promise.all(Array.from({ length: 30 }, () => world.insert()));
+      for (const id of ids) for (const { engine } of [first, second]) engine.wake(id, { organizationId: ORGANIZATION });
+      await world.until(() => first.calls.length + second.calls.length >= 30);
+      expect([...first.calls, ...second.calls].toSorted()).toEqual(ids.toSorted());
       await first[Symbol.asyncDispose]();
-      const two = await world.insert();
-      await world.until(() => second.calls.length === 1);
-      expect([first.calls, second.calls]).toEqual([[one], [two]]);
+      const late = await world.insert();
+      await world.until(() => second.calledFor(late) === 1);
+      expect(first.calledFor(late)).toBe(0);
     });
 
-    test("losing the database's connection ends the work at once; when it is back, this process goes on", async () => {
-      let aborted = 0;
-      const process = await started(async ({ signal, call }) => {
-        if (call > 1) return done;
-        await new Promise((resolve) => signal.addEventListener("abort", resolve));
-        aborted++;
-        return { kind: "waiting" };
-      });
-      const id = await world.insert();
+    test("a run that is begun while it is written is advanced by that call, and goes on from the table", async () => {
+      const release = Promise.withResolvers<Outcome>();
+      const process = await started(({ call }) => (call === 1 ? release.promise : done));
+      const id = (await process.startRun())!;
       await world.until(() => process.calls.length === 1);
-      await world.database.query(
-        "update runs set epoch = epoch + 1 where id = $1", // the script's write must not look as if it had waited
-        [id],
-      );
-      await world.database.query("select pg_terminate_backend(backend_pid) from executor");
-      await world.until(() => aborted === 1);
+      process.engine.wake(id, { organizationId: ORGANIZATION });
+      world.clock.pass(20_000);
+      await sleep(100);
+      expect(process.calls).toEqual([id]);
+      release.resolve({ kind: "yield" });
       await world.until(async () => (await world.statusOf(id)) === "completed");
-      const [executor] = await world.database.query("select unclean_stops from executor");
-      expect(executor).toEqual({ unclean_stops: 0 });
-      expect(await blamedOf(world, id)).toBe(0);
+      expect(process.calledFor(id)).toBe(2);
+    });
+
+    test("one that is begun and never written is forgotten; one that is interrupted learns of it; stopping waits for it", async () => {
+      const process = await started(() => done);
+      const other = newId<"run">();
+      expect(process.engine.begin({ id: other, organizationId: ORGANIZATION }, async () => ({ kind: "lost" }))).toBe(
+        true,
+      );
+      const ended = Promise.withResolvers<void>();
+      const id = newId<"run">();
+      let aborted = false;
+      process.engine.begin({ id, organizationId: ORGANIZATION }, async (_owner, signal) => {
+        signal.addEventListener("abort", () => (aborted = true));
+        await ended.promise;
+        return { kind: "lost" };
+      });
+      process.engine.interrupt(id);
+      expect(aborted).toBe(true);
+      let stopped = false;
+      const stopping = process.engine[Symbol.asyncDispose]().then(() => (stopped = true));
+      const late = { id: newId<"run">(), organizationId: ORGANIZATION };
+      expect(process.engine.begin(late, () => Promise.reject(new Error("late")))).toBe(false);
+      await sleep(100);
+      expect(stopped).toBe(false);
+      ended.resolve();
+      await stopping;
+      expect(
+        process.engine.begin({ id: newId(), organizationId: ORGANIZATION }, () => Promise.reject(new Error("late"))),
+      ).toBe(false);
+      expect(process.calls).toEqual([]);
+    });
+
+    test("a run whose process died is taken up by another, which its late writes do not reach", async () => {
+      const stuck = Promise.withResolvers<Outcome>();
+      const first = await started(() => stuck.promise);
+      const id = await world.insert();
+      await world.until(() => first.calls.length === 1);
+      // As if its process had stood still: nothing renews the proof that it lives.
+      first.freeze();
+      const second = await started(() => done);
+      await world.until(async () => (await world.statusOf(id)) === "completed");
+      expect(second.calls).toEqual([id]);
+      stuck.resolve({ kind: "waiting" });
+      await sleep(50);
+      expect(await world.statusOf(id)).toBe("completed");
     });
   });
 }
-
-const blamedOf = async (world: EngineWorld, id: RunId): Promise<number> =>
-  (await world.database.query("select blamed from runs where id = $1", [id]))[0]!["blamed"];
 
 async function makeWorld(
   url: string,
@@ -366,12 +413,12 @@ export async function insertRun(
   database: Database,
   clock: Clock,
   {
+    id = newId<"run">(),
     wakeAt = clock.now(),
     owner,
     organizationId = ORGANIZATION,
-  }: { wakeAt?: number; owner?: InstanceId; organizationId?: OrganizationId } = {},
+  }: { id?: RunId; wakeAt?: number; owner?: InstanceId; organizationId?: OrganizationId } = {},
 ): Promise<RunId> {
-  const id = newId<"run">();
   await database.query(
     `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
        created_at, started_at, revision, progress, epoch, owner, wake_at, wake_seq)

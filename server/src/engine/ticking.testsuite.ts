@@ -1,5 +1,5 @@
 /**
- * A process with an embedded engine whose runs tick for ever, each tick behind the fence; a test starts, stops and kills
+ * A process with an embedded engine whose runs tick forever, each tick behind the fence. A test starts, stops and kills
  * it: `node ticking.testsuite.ts DATABASE_URL`. Its first message is its instance id.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,13 +19,8 @@ async function main(connectionString: string): Promise<void> {
   const instanceId = newId<"instance">();
   const places = new Places({ shared: 100, own: 8 });
   const engine = new EmbeddedEngine({ database, clock: realClock, log, instanceId, places });
-  const advance: Advance = async (id) => {
-    const [claimed] = await database.query(
-      `update runs set epoch = epoch + 1, owner = $1, wake_at = null
-        where id = $2 and (owner is not null or wake_at <= $3)
-          and exists (select 1 from executor where instance_id = $1) returning epoch`,
-      [instanceId, id, new Date(realClock.now())],
-    );
+  const advance: Advance = async ({ runId: id, claim }) => {
+    const claimed = await claim();
     if (!claimed) return { kind: "lost" };
     for (;;) {
       const ticked = await database.query(
@@ -37,7 +32,7 @@ async function main(connectionString: string): Promise<void> {
       await sleep(TICK_MS);
     }
   };
-  await engine.start(advance);
+  await engine.start(advance, ["epoch"]);
   process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
   process.send!(instanceId);
 }

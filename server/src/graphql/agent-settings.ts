@@ -1,4 +1,4 @@
-/** What an agent is allowed: its status and its limit. */
+/** An agent's status and limit. */
 import { setAgentStatus } from "../agents/set-agent-status.ts";
 import { setAgentLimit } from "../runs/set-agent-limit.ts";
 import { findAgent } from "./agents.ts";
@@ -14,20 +14,20 @@ export function addAgentSettings(builder: Builder, enums: Enums): void {
 
 function addStatus(builder: Builder, enums: Enums): void {
   const input = builder.inputType("SetAgentStatusInput", {
-    description: "An agent and its new status.",
+    description: "Input of `setAgentStatus`.",
     fields: (t) => ({
-      agentId: t.id({ description: "The agent." }),
+      agentId: t.id({ description: "The agent's id." }),
       status: t.field({
         type: enums.AgentStatus,
-        description: "`active`, `paused` or `archived`; `draft` or `archived` before it was ever published.",
+        description: "`active`, `paused` or `archived`; for an agent that was never published, `draft` or `archived`.",
       }),
     }),
   });
   builder.mutationField("setAgentStatus", (t) =>
     t.field({
       type: "Agent",
-      description: "Pauses, archives or reactivates an agent. Open runs go on.",
-      args: { input: t.arg({ type: input, description: "An agent and its new status." }) },
+      description: "Pauses, archives or reactivates an agent. Open runs continue.",
+      args: { input: t.arg({ type: input, description: "Input of `setAgentStatus`." }) },
       resolve: (_, { input: { agentId, status } }, context) =>
         setAgentStatus(context.agents, callerOf(context), { agentId: idOf("agent", agentId), status }),
     }),
@@ -36,13 +36,12 @@ function addStatus(builder: Builder, enums: Enums): void {
 
 function addLimit(builder: Builder): void {
   const input = builder.inputType("SetAgentLimitInput", {
-    description: "An agent and its limits. What is left out stays as it is.",
+    description: "Input of `setAgentLimit`. A limit that is left out stays as it is.",
     fields: (t) => ({
-      agentId: t.id({ description: "The agent." }),
+      agentId: t.id({ description: "The agent's id." }),
       concurrency: t.int({
         required: false,
-        description:
-          "How many of its runs may have begun and not ended at the same time, at least 1; null: any number.",
+        description: "How many of its runs may be under way at the same time, at least 1. Null: any number.",
       }),
     }),
   });
@@ -50,7 +49,7 @@ function addLimit(builder: Builder): void {
     t.field({
       type: "Agent",
       description:
-        "Limits how many of an agent's runs go on at the same time. Runs that have begun go on; the others queue, the oldest first.",
+        "Limits how many of an agent's runs may be under way at the same time. Runs that have begun continue; the others queue and begin in order, oldest first.",
       args: { input: t.arg({ type: input, description: "An agent and its limits." }) },
       resolve: (_, { input: { agentId, concurrency } }, context) =>
         concurrency === undefined

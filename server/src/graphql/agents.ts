@@ -1,124 +1,118 @@
-/** Agents: listed and read. */
+/** Listing and reading agents. */
 import type { Agent } from "../agents/agent.ts";
+import { findAgent as findByHandle } from "../agents/find-agent.ts";
 import { listAgents, pageOfAgents } from "../agents/list-agents.ts";
 import { published, readAgent, type Published } from "../agents/published.ts";
-import { decodeId, encodeId } from "../lib/ids.ts";
+import type { AgentFilter } from "../agents/store.ts";
+import { encodeId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { listRuns } from "../runs/list-runs.ts";
-import { found, idOf, optionalId } from "./arguments.ts";
+import { checkFilter, idOf, listOf, optionalId, optionalIds, requireFound } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "./connection.ts";
-import { callerOf, callerWith, type Context } from "./context.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
+import { callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 import { fieldsOf } from "./form-fields.ts";
-import { runCursor, runPage } from "./runs.ts";
 
 export function addAgents(builder: Builder, enums: Enums): void {
   addInputFields(builder, enums);
   addAgent(builder, enums);
-  addLists(builder);
   addConnection(builder, "Agent");
   addQueries(builder, enums);
 }
 
 function addInputFields(builder: Builder, enums: Enums): void {
   builder.objectType("InputFieldChoice", {
-    description: "One of the values of a choice.",
+    description: "A value to choose from.",
     fields: (t) => ({
-      value: t.exposeString("value", { description: "What to send." }),
-      title: t.exposeString("title", { description: "What to show." }),
+      value: t.exposeString("value", { description: "The value to send." }),
+      title: t.exposeString("title", { description: "The text to show." }),
     }),
   });
   builder.objectType("InputField", {
-    description: "One field of a form.",
+    description: "A field of a form.",
     extensions: { isPart: true },
     fields: (t) => ({
-      name: t.exposeString("name", { description: "Its key in the object." }),
-      type: t.expose("type", { type: enums.InputFieldType, description: "What to show for it." }),
-      title: t.exposeString("title", { description: "Its label." }),
-      description: t.exposeString("description", { nullable: true, description: "A sentence of help." }),
-      required: t.exposeBoolean("required", { description: "Whether it must be given." }),
+      name: t.exposeString("name", { description: "The field's key in the object." }),
+      type: t.expose("type", { type: enums.InputFieldType, description: "The kind of control to show." }),
+      title: t.exposeString("title", { description: "The label to show." }),
+      description: t.exposeString("description", {
+        nullable: true,
+        description: "A sentence that helps to fill the field in.",
+      }),
+      required: t.exposeBoolean("required", { description: "Whether a value is required." }),
       choices: t.expose("choices", {
         type: ["InputFieldChoice"],
         nullable: true,
-        description: "The values it may have.",
+        description: "The values to choose from. Null for a field without choices.",
       }),
-      default: t.expose("default", { type: "JSON", nullable: true, description: "What it is when it is not given." }),
+      default: t.expose("default", {
+        type: "JSON",
+        nullable: true,
+        description: "The value that is used when none is sent.",
+      }),
     }),
   });
 }
 
-const publishedOf = ({ organizationId, id }: Agent, { agents }: Context): Promise<Published | undefined> =>
-  published(agents, organizationId, id);
+const publishedOf = ({ id }: Agent, context: Context): Promise<Published | undefined> =>
+  published(context.agents, callerOf(context), id);
 
 function addAgent(builder: Builder, enums: Enums): void {
   builder.objectType("Agent", {
-    description: "A named automation in a project.",
+    description: "An agent: a named automation in a project.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("agent", id), description: "A TypeID, `agent_…`." }),
-      name: t.exposeString("name", { description: "For people: the definition's title." }),
-      handle: t.exposeString("handle", { description: "For programs: the definition's name, unique in its project." }),
+      id: t.id({ resolve: ({ id }) => encodeId("agent", id), description: "The agent's id, `agent_…`." }),
+      name: t.exposeString("name", { description: "The agent's name: the definition's title." }),
+      handle: t.exposeString("handle", {
+        description: "The agent's handle: the definition's name, unique in its project.",
+      }),
       description: t.exposeString("description", { nullable: true, description: "The definition's summary." }),
-      status: t.expose("status", { type: enums.AgentStatus, description: "Whether it can be run." }),
+      status: t.expose("status", { type: enums.AgentStatus, description: "Current status." }),
       version: t.string({
-        description: "The published version; before the first its draft's, empty when that has none.",
+        description:
+          "The published version. For an agent that was never published: the draft's version, or an empty text if the draft has none.",
         resolve: ({ publishedVersion, draftVersion }) => publishedVersion ?? draftVersion ?? "",
       }),
       project: t.field({
         type: "Project",
-        description: "Where it is.",
+        description: "The project that the agent belongs to.",
         resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
       }),
       inputSchema: t.field({
         type: "JSON",
         nullable: true,
-        description: "JSON schema of the input; null: any object.",
+        description: "JSON schema of the input. Null if the agent takes any object.",
         resolve: async (agent, _, context) => (await publishedOf(agent, context))?.inputSchema ?? null,
       }),
       inputFields: t.field({
         type: ["InputField"],
-        description: "The same, for showing a form.",
+        description: "The input schema as the fields of a form.",
         resolve: async (agent, _, context) => fieldsOf(context, (await publishedOf(agent, context))?.inputSchema),
       }),
       definition: t.string({
         nullable: true,
-        description: "Text of the published version, YAML or JSON.",
+        description: "The text of the published version, as YAML or JSON.",
         resolve: async (agent, _, context) => (await publishedOf(agent, context))?.source ?? null,
       }),
       concurrency: t.exposeInt("concurrencyLimit", {
         nullable: true,
         description:
-          "How many of its runs may have begun and not ended at the same time, waiting and paused ones too; what comes over it queues as `pending`. Null: any number.",
+          "How many runs of the agent may be under way at the same time, including those that wait or are paused. Further runs stay `pending` until there is room. Null if there is no limit.",
       }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the agent was created." }),
       updatedAt: t.expose("updatedAt", {
         type: "DateTime",
-        description: "When it was last published, its draft saved, or it was given a status or a limit.",
+        description: "When the agent was last published, or its draft, status or limit last changed.",
       }),
     }),
   });
 }
 
-const agentCursor = ({ id }: Agent): string => encodeId("agent", id);
-
-function addLists(builder: Builder): void {
-  builder.objectField("Agent", "runs", (t) =>
-    t.field({
-      type: "RunConnection",
-      extensions: PAGED,
-      description: "Its runs, the newest first.",
-      args: pageArguments(builder),
-      resolve: async ({ organizationId, id }, page, context) => {
-        callerWith(context, "runs:read");
-        return connectionOf(await listRuns(context.runs, organizationId, { agentId: id }, runPage(page)), runCursor);
-      },
-    }),
-  );
-}
+const AGENTS = listById("agents", "agent");
 
 export async function findAgent(context: Context, id: string): Promise<Agent> {
-  return found("agent", await readAgent(context.agents, callerOf(context).organizationId, idOf("agent", id)));
+  return requireFound("agent", await readAgent(context.agents, callerOf(context), idOf("agent", id)));
 }
 
 function addQueries(builder: Builder, enums: Enums): void {
@@ -126,8 +120,8 @@ function addQueries(builder: Builder, enums: Enums): void {
     t.field({
       type: "Agent",
       nullable: true,
-      description: "One agent. NOT_FOUND when there is none of that id.",
-      args: { id: t.arg.id({ description: "A TypeID, `agent_…`." }) },
+      description: "The agent with this id. NOT_FOUND if there is none.",
+      args: { id: t.arg.id({ description: "The agent's id." }) },
       resolve: (_, { id }, context) => findAgent(context, id),
     }),
   );
@@ -135,31 +129,63 @@ function addQueries(builder: Builder, enums: Enums): void {
     t.field({
       type: ["Agent"],
       extensions: { cost: { most: LIMITS.agentsListed } },
-      description: `Agents by name, without archived ones, ${LIMITS.agentsListed} at most.`,
-      args: { projectId: t.arg.id({ required: false, description: "Only those of this project." }) },
+      description: `The agents that are not archived, by name, ${LIMITS.agentsListed} at most. \`agentsConnection\` has all.`,
+      args: { projectId: t.arg.id({ required: false, description: "Return only agents of this project." }) },
       resolve: (_, { projectId }, context) =>
         listAgents(context.agents, callerOf(context), optionalId("projectId", "project", projectId)),
     }),
   );
+  builder.queryField("agentByHandle", (t) =>
+    t.field({
+      type: "Agent",
+      nullable: true,
+      description: "The agent with this handle in a project, or NOT_FOUND.",
+      args: {
+        project: t.arg.string({ description: "The project's handle." }),
+        agent: t.arg.string({ description: "The agent's handle." }),
+      },
+      resolve: async (_, { project, agent }, context) =>
+        requireFound("agent", await findByHandle(context.agents, callerOf(context), project, agent)),
+    }),
+  );
+  const filter = builder.inputType("AgentFilter", {
+    description:
+      "Selects the agents that match every field given. A list selects the agents that match any of its values; an empty list selects none.",
+    fields: (t) => ({
+      projectId: t.idList({ required: false, description: "In any of these projects." }),
+      status: t.field({ type: [enums.AgentStatus], required: false, description: "In any of these states." }),
+      text: t.string({
+        required: false,
+        description: `With this text in the name or the handle, in upper or lower case. At most ${LIMITS.nameCharacters} characters.`,
+      }),
+    }),
+  });
   builder.queryField("agentsConnection", (t) =>
     t.field({
       type: "AgentConnection",
       extensions: PAGED,
-      description: "Agents, newest first, archived ones too.",
+      description: "All agents, newest first.",
       args: {
-        projectId: t.arg.id({ required: false, description: "Only those of this project." }),
-        status: t.arg({
-          type: [enums.AgentStatus],
-          required: false,
-          description: "Only those in one of these states.",
-        }),
+        filter: t.arg({ type: filter, required: false, description: "Default: all agents." }),
         ...pageArguments(builder),
       },
-      resolve: async (_, { projectId, status, ...page }, context) => {
-        const request = pageRequest(page, (cursor) => decodeId("agent", cursor));
-        const filter = { ...optionalId("projectId", "project", projectId), ...(status && { status }) };
-        return connectionOf(await pageOfAgents(context.agents, callerOf(context), request, filter), agentCursor);
+      resolve: async (_, { filter: given, ...page }, context) => {
+        const wanted = given ? await checkedFilter(context, given) : {};
+        return connect(AGENTS, page, (request) => pageOfAgents(context.agents, callerOf(context), request, wanted));
       },
     }),
   );
+}
+
+type FilterInput = {
+  projectId?: readonly string[] | null | undefined;
+  status?: AgentFilter["status"] | null;
+  text?: string | null | undefined;
+};
+
+/** Throws NOT_FOUND for a project that the organization does not have, BAD_USER_INPUT for a list that is too long. */
+async function checkedFilter(context: Context, { projectId, status, text }: FilterInput): Promise<AgentFilter> {
+  const projects = optionalIds("projectId", "project", projectId, "filter");
+  await checkFilter(context, callerOf(context), projects);
+  return { ...projects, ...(status && { status: listOf(status, "filter.status") }), text: text ?? undefined };
 }

@@ -1,6 +1,6 @@
 /**
- * What an answer takes while it is made and until its reader has it: noticed while reading, as a refusal of the whole
- * operation. `budget` is what all answers of the process share; a small one is not worth the count.
+ * The memory that an answer takes until its reader has it. Too much is noticed while reading, and refuses the whole
+ * operation. All answers of the process share `budget`; small answers are not worth counting.
  */
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -29,7 +29,7 @@ export class AnswerSize implements Disposable {
     return this.#refusal;
   }
 
-  /** Before so much more is read or answered. Throws QUERY_TOO_COMPLEX or UNAVAILABLE, the same one from then on. */
+  /** Called before so much more is read or answered. Throws QUERY_TOO_COMPLEX or UNAVAILABLE, and the same error from then on. */
   charge(bytes: number): void {
     if (this.#refusal) throw this.#refusal;
     if (this.#isOver) return;
@@ -41,7 +41,7 @@ export class AnswerSize implements Disposable {
     this.#taken += more;
   }
 
-  /** Values beside those that the query's cost counts. */
+  /** Values besides those that the query's cost counts. */
   addValues(count: number): void {
     if (this.#refusal) throw this.#refusal;
     this.#values += count;
@@ -56,14 +56,14 @@ export class AnswerSize implements Disposable {
     this.#budget.take(this.#organizationId, bytes);
   }
 
-  /** Nothing is held any more; for the next event of a subscription too. */
+  /** Nothing is held any longer. Also called before the next event of a subscription. */
   clear(): void {
     if (this.#taken > 0) this.#budget.give(this.#organizationId, this.#taken);
     this.#taken = this.#bytes = this.#values = 0;
     this.#refusal = undefined;
   }
 
-  /** For good: what is still under way is thrown away. */
+  /** The end: whatever is still under way is thrown away. */
   [Symbol.dispose](): void {
     this.clear();
     this.#isOver = true;
@@ -80,6 +80,6 @@ const tooManyValues = (): Refusal =>
   new Refusal("QUERY_TOO_COMPLEX", `the answer would have more than ${LIMITS.queryValues} values: ask for fewer`);
 
 const tooMuchUnderWay = (): Refusal =>
-  new Refusal("UNAVAILABLE", "the answers under way hold as much as they may: read them, then ask again", {
+  new Refusal("UNAVAILABLE", "answers that were not read yet hold too much memory: read them, then try again", {
     retryAfter: 1,
   });

@@ -1,14 +1,15 @@
-/** Approvals: the questions that hold runs, and their decisions. */
+/** Approvals: questions that hold runs, and their decisions. */
 import type { JsonObject } from "../lib/json.ts";
-import { decodeId, encodeId, type Id } from "../lib/ids.ts";
-import { decideApproval } from "../runs/decide-approval.ts";
-import { listApprovals, readApproval, readRun } from "../runs/read.ts";
-import type { Approval } from "../runs/run.ts";
+import { encodeId } from "../lib/ids.ts";
+import { canDecide, decideApproval } from "../runs/decide-approval.ts";
+import { listApprovals } from "../runs/list-approvals.ts";
+import { readApproval, readRun } from "../runs/read.ts";
+import type { Approval } from "../execution/run.ts";
 import { fieldsOf } from "./form-fields.ts";
 import { readPayload } from "./payloads.ts";
-import { checkFilter, found, idOf, optionalId } from "./arguments.ts";
+import { checkFilter, requireFound, idOf, listOf, optionalIds } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "./connection.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
 import { callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 
@@ -20,43 +21,33 @@ export function addApprovals(builder: Builder, enums: Enums): void {
 }
 
 function addApproval(builder: Builder, enums: Enums): void {
-  builder.objectType("ApprovalDecider", {
-    description: "Who decided.",
-    fields: (t) => ({
-      kind: t.expose("kind", { type: enums.StarterKind, description: "`user` or `key`." }),
-      id: t.id({
-        description: "Its id.",
-        resolve: ({ kind, id }) => encodeId(kind === "user" ? "user" : "apiKey", id as Id<"user" | "apiKey">),
-      }),
-    }),
-  });
   builder.objectType("Approval", {
-    description: "A question to a person that holds a run in `paused`.",
+    description: "An approval: a question to a person. The run waits until it is decided.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("approval", id), description: "A TypeID, `approval_…`." }),
-      status: t.expose("status", { type: enums.ApprovalStatus, description: "Where it stands." }),
-      question: t.exposeString("question", { description: "What is asked." }),
+      id: t.id({ resolve: ({ id }) => encodeId("approval", id), description: "The approval's id, `approval_…`." }),
+      status: t.expose("status", { type: enums.ApprovalStatus, description: "Current status." }),
+      question: t.exposeString("question", { description: "The question." }),
       context: t.field({
         type: "JSON",
         nullable: true,
-        description: "What helps to decide.",
+        description: "Information that helps to decide.",
         resolve: ({ id, context: value }, _, context) =>
           readPayload(context, value, { of: "approval", id, column: "context" }),
       }),
       assignee: t.exposeString("assignee", {
         nullable: true,
-        description: "Who should decide, as the agent names them.",
+        description: "Who should decide, in the words of the definition.",
       }),
       form: t.field({
         type: "JSON",
         nullable: true,
-        description: "JSON schema of the answer.",
+        description: "JSON schema of the answer. Null if the approval has no form.",
         resolve: ({ id, form }, _, context) => readPayload(context, form, { of: "approval", id, column: "form" }),
       }),
       answerFields: t.field({
         type: ["InputField"],
-        description: "The same, for showing a form; empty without one.",
+        description: "The form's fields. Empty if the approval has no form.",
         resolve: async ({ id, form }, _, context) => {
           const text = await readPayload(context, form, { of: "approval", id, column: "form" });
           return fieldsOf(context, text?.value as JsonObject | undefined);
@@ -66,12 +57,12 @@ function addApproval(builder: Builder, enums: Enums): void {
         type: "Run",
         description: "The run that waits.",
         resolve: async ({ runId }, _, context) =>
-          found("run", await readRun(context.runs, callerOf(context).organizationId, runId)),
+          requireFound("run", await readRun(context.runs, callerOf(context), runId)),
       }),
       stepNumber: t.exposeInt("stepNumber", { description: "Number of the step that waits." }),
       agent: t.field({
         type: "Agent",
-        description: "Whose run waits.",
+        description: "The agent.",
         resolve: ({ agentId }, _, { loaders }) => loaders.agent(agentId),
       }),
       project: t.field({
@@ -79,15 +70,32 @@ function addApproval(builder: Builder, enums: Enums): void {
         description: "The agent's project.",
         resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
       }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was asked." }),
-      expiresAt: t.expose("expiresAt", { type: "DateTime", nullable: true, description: "When it expires." }),
-      decidedAt: t.expose("decidedAt", { type: "DateTime", nullable: true, description: "When it was decided." }),
-      decidedBy: t.expose("decidedBy", { type: "ApprovalDecider", nullable: true, description: "Who decided." }),
-      comment: t.exposeString("comment", { nullable: true, description: "What they said." }),
+      canDecide: t.boolean({
+        description:
+          "Whether you can decide it now: it is open, has not expired, and you have the scope approvals:decide.",
+        resolve: (approval, _, context) => canDecide(approval, callerOf(context), context.clock.now()),
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the approval was requested." }),
+      expiresAt: t.expose("expiresAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the approval expires. Null if it never does.",
+      }),
+      decidedAt: t.expose("decidedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the approval was decided.",
+      }),
+      decidedBy: t.expose("decidedBy", {
+        type: "Actor",
+        nullable: true,
+        description: "Who decided. Null if nobody did.",
+      }),
+      comment: t.exposeString("comment", { nullable: true, description: "The comment on the decision." }),
       answer: t.field({
         type: "JSON",
         nullable: true,
-        description: "What they filled in.",
+        description: "The values of the form that came with the decision.",
         resolve: ({ id, answer }, _, context) => readPayload(context, answer, { of: "approval", id, column: "answer" }),
       }),
     }),
@@ -95,26 +103,28 @@ function addApproval(builder: Builder, enums: Enums): void {
 }
 
 export async function findApproval(context: Context, id: string): Promise<Approval> {
-  const { organizationId } = callerOf(context);
-  return found("approval", await readApproval(context.runs, organizationId, idOf("approval", id)));
+  return requireFound("approval", await readApproval(context.runs, callerOf(context), idOf("approval", id)));
 }
+
+const APPROVALS = listById("approvals", "approval");
 
 function addQueries(builder: Builder, enums: Enums): void {
   const filterType = builder.inputType("ApprovalFilter", {
-    description: "Which approvals: those that fit all fields given.",
+    description:
+      "Selects the approvals that match every field given. A list selects those that match any of its values; an empty list selects none.",
     fields: (t) => ({
-      status: t.field({ type: enums.ApprovalStatus, required: false, description: "In this state." }),
-      projectId: t.id({ required: false, description: "Of agents in this project." }),
-      agentId: t.id({ required: false, description: "Of this agent." }),
-      runId: t.id({ required: false, description: "Of this run." }),
+      status: t.field({ type: [enums.ApprovalStatus], required: false, description: "In any of these states." }),
+      projectId: t.idList({ required: false, description: "Of agents in any of these projects." }),
+      agentId: t.idList({ required: false, description: "Of any of these agents." }),
+      runId: t.idList({ required: false, description: "Of any of these runs." }),
     }),
   });
   builder.queryField("approval", (t) =>
     t.field({
       type: "Approval",
       nullable: true,
-      description: "One approval. NOT_FOUND when there is none of that id.",
-      args: { id: t.arg.id({ description: "A TypeID, `approval_…`." }) },
+      description: "The approval with this id. NOT_FOUND if there is none.",
+      args: { id: t.arg.id({ description: "The approval's id." }) },
       resolve: (_, { id }, context) => findApproval(context, id),
     }),
   );
@@ -122,24 +132,30 @@ function addQueries(builder: Builder, enums: Enums): void {
     t.field({
       type: "ApprovalConnection",
       extensions: PAGED,
-      description: "Approvals, newest first; with `filter: {status: open}` the inbox.",
+      description: "Approvals, newest first. `filter: {status: open}, direction: asc` is the inbox.",
       args: {
-        filter: t.arg({ type: filterType, required: false, description: "Which; all without it." }),
+        filter: t.arg({ type: filterType, required: false, description: "Default: all." }),
+        direction: t.arg({
+          type: enums.SortDirection,
+          required: false,
+          defaultValue: "desc",
+          description: "`asc`: oldest first.",
+        }),
         ...pageArguments(builder),
       },
-      resolve: async (_, { filter, ...page }, context) => {
+      resolve: async (_, { filter, direction, ...page }, context) => {
         const { status, projectId, agentId, runId } = filter ?? {};
         const wanted = {
-          ...(status && { status }),
-          ...optionalId("projectId", "project", projectId),
-          ...optionalId("agentId", "agent", agentId),
-          ...optionalId("runId", "run", runId),
+          ...(status && { status: listOf(status, "filter.status") }),
+          ...optionalIds("projectId", "project", projectId, "filter"),
+          ...optionalIds("agentId", "agent", agentId, "filter"),
+          ...optionalIds("runId", "run", runId, "filter"),
         };
-        const request = pageRequest(page, (cursor) => decodeId("approval", cursor));
-        const { organizationId } = callerOf(context);
-        await checkFilter(context, organizationId, wanted);
-        const approvals = await listApprovals(context.runs, organizationId, wanted, request);
-        return connectionOf(approvals, ({ id }) => encodeId("approval", id));
+        const caller = callerOf(context);
+        await checkFilter(context, caller, wanted);
+        return connect(APPROVALS, page, (request) =>
+          listApprovals(context.runs, caller, wanted, request, direction ?? "desc"),
+        );
       },
     }),
   );
@@ -147,19 +163,24 @@ function addQueries(builder: Builder, enums: Enums): void {
 
 function addDecide(builder: Builder, enums: Enums): void {
   const input = builder.inputType("DecideApprovalInput", {
-    description: "A decision.",
+    description: "Input of `decideApproval`.",
     fields: (t) => ({
-      approvalId: t.id({ description: "The approval." }),
-      decision: t.field({ type: enums.Decision, description: "Approve or reject." }),
-      comment: t.string({ required: false, description: "Why." }),
-      answer: t.field({ type: "JSON", required: false, description: "The form filled in, when the approval has one." }),
+      approvalId: t.id({ description: "The approval's id." }),
+      decision: t.field({ type: enums.Decision, description: "The decision." }),
+      comment: t.string({ required: false, description: "A comment, such as the reason." }),
+      answer: t.field({
+        type: "JSON",
+        required: false,
+        description: "The values of the approval's form. Without a form: any JSON, or nothing.",
+      }),
     }),
   });
   builder.mutationField("decideApproval", (t) =>
     t.field({
       type: "Approval",
-      description: "Decides an approval, and its run goes on. The first decision counts: a second one is CONFLICT.",
-      args: { input: t.arg({ type: input, description: "The decision." }) },
+      description:
+        "Decides an approval, and its run continues. Only the first decision counts: another one is CONFLICT, and the same one again by the same caller gives the same answer.",
+      args: { input: t.arg({ type: input, description: "Input of `decideApproval`." }) },
       resolve: (_, { input: { approvalId, decision, comment, answer } }, context) =>
         decideApproval(context.runs, callerOf(context), {
           approvalId: idOf("approval", approvalId),

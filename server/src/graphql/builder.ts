@@ -1,6 +1,8 @@
-/** What the files beside this one add the types of the schema to. Nothing is nullable unless it says so. */
+/**
+ * The builder that the files of this folder add the schema's types to. Nothing is nullable unless it says so, but for the
+ * fields of Query and Mutation (`nullable-roots.ts`).
+ */
 import SchemaBuilder from "@pothos/core";
-import type { Id, Kind } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import type { JsonText } from "../lib/json-text.ts";
 import type { Context } from "./context.ts";
@@ -11,7 +13,7 @@ type Types = {
   DefaultFieldNullability: false;
   DefaultInputFieldRequiredness: true;
   Objects: Objects;
-  Interfaces: { Node: { id: Id<Kind> } };
+  Interfaces: { Node: object };
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };

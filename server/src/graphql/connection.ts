@@ -1,57 +1,87 @@
-/** Relay connections, forward only. An item's cursor is its id, which clients take as it is. */
-import { badInput } from "../lib/errors.ts";
+/** Relay connections, forward only. A cursor names its list and an item of it; to clients it is opaque. */
+import { badInput, type Refusal } from "../lib/errors.ts";
+import { decodeId, encodeId, type Id, type Kind } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { checkPage, type Page, type PageRequest } from "../lib/page.ts";
 import type { Builder } from "./builder.ts";
-import type { Connection, Edge, Objects } from "./objects.ts";
+import type { Connection, Edge, List, Objects } from "./objects.ts";
 
 const PAGE_SIZE = 50;
 /** For `extensions.cost` of a field that answers a connection. */
 export const PAGED = { cost: { most: PAGE_SIZE, argument: "first" } };
 
-/** `decode` answers undefined for what is no cursor of the list. */
-export function pageRequest(
-  { first, after }: { first?: number | null | undefined; after?: string | null | undefined },
-  decode: (cursor: string) => string | undefined,
-): PageRequest {
-  const size = first ?? PAGE_SIZE;
-  if (after == null) return checkPage({ first: size });
-  const key = decode(after);
-  if (key !== undefined) return checkPage({ first: size, after: key });
-  throw badInput("after is not a cursor of this list", [
-    { path: "after", code: "invalid", message: "is not a cursor" },
-  ]);
+type PageArguments = { first?: number | null | undefined; after?: string | null | undefined };
+
+/** A list in the order of ids. `of`: the object that the list belongs to. */
+export const listById = <K extends Kind>(name: string, kind: K, of?: string): List<{ id: Id<K> }> => ({
+  name: of === undefined ? name : `${name} ${of}`,
+  write: ({ id }) => encodeId(kind, id),
+  read: (key) => decodeId(kind, key),
+});
+
+export async function connect<Node>(
+  list: List<Node>,
+  { first, after }: PageArguments,
+  read: (request: PageRequest) => Promise<Page<Node>>,
+): Promise<Connection<Node>> {
+  const request = { first: first ?? PAGE_SIZE, ...(after != null && { after: keyOf(list, after) }) };
+  const { items, hasNextPage } = await read(checkPage(request));
+  return { list, items, hasNextPage };
 }
 
-export function connectionOf<Node>(
-  { items, hasNextPage }: Page<Node>,
-  cursorOf: (node: Node) => string,
-): Connection<Node> {
-  const edges = items.map((node) => ({ cursor: cursorOf(node), node }));
-  return { edges, nodes: items, pageInfo: { hasNextPage, endCursor: edges.at(-1)?.cursor ?? null } };
+const cursorOf = <Node>({ name, write }: List<Node>, node: Node): string =>
+  Buffer.from(`${name} ${write(node)}`).toString("base64url");
+
+function keyOf({ name, read }: Pick<List<never>, "name" | "read">, cursor: string): string {
+  const text = Buffer.from(cursor, "base64url").toString();
+  const key = text.startsWith(`${name} `) ? read(text.slice(name.length + 1)) : undefined;
+  if (key === undefined || Buffer.from(text).toString("base64url") !== cursor) throw notACursor();
+  return key;
 }
+
+const notACursor = (): Refusal =>
+  badInput(
+    "invalid_cursor",
+    "after is not a cursor of this list: pass the `endCursor` of one of its pages, or begin without `after`",
+    [{ path: "after", code: "invalid", message: "is not a cursor" }],
+  );
 
 type Listed = { [Name in keyof Objects]: `${Name}Connection` extends keyof Objects ? Name : never }[keyof Objects];
 
 /** The types `<Name>Connection` and `<Name>Edge`. */
 export function addConnection(builder: Builder, name: Listed): void {
-  // One of the names stands for all: the types differ in the node alone.
+  // One name stands for all: the types differ only in the node.
   const type = name as "Run";
   const edge = builder.objectRef<Edge<Objects["Run"]>>(`${name}Edge`).implement({
-    description: "An item of a page.",
+    description: "An item of a list, with its cursor.",
     extensions: { isPart: true },
     fields: (t) => ({
-      cursor: t.exposeString("cursor", { description: "Give it as `after` to go on behind this item." }),
-      node: t.expose("node", { type, description: "The item." }),
+      cursor: t.string({
+        description: "Pass this cursor as `after` to get the items after this one.",
+        resolve: ({ list, node }) => cursorOf(list, node),
+      }),
+      node: t.expose("node", { type, description: "The item at the end of the edge." }),
     }),
   });
   builder.objectType(`${type}Connection`, {
-    description: "A page of a list.",
+    description: "One page of a list.",
     extensions: { isPart: true },
     fields: (t) => ({
-      edges: t.expose("edges", { type: [edge], description: "The items with their cursors." }),
-      nodes: t.expose("nodes", { type: [type], description: "The items alone." }),
-      pageInfo: t.expose("pageInfo", { type: "PageInfo", description: "Whether and where the list goes on." }),
+      edges: t.field({
+        type: [edge],
+        description: "The items of the page, each with its cursor.",
+        resolve: ({ list, items }) => items.map((node) => ({ list, node })),
+      }),
+      nodes: t.expose("items", { type: [type], description: "The items of the page." }),
+      pageInfo: t.field({
+        type: "PageInfo",
+        description: "Information about the page.",
+        resolve: ({ list, items, hasNextPage }) => ({
+          hasNextPage,
+          startCursor: items.length === 0 ? null : cursorOf(list, items[0]!),
+          endCursor: items.length === 0 ? null : cursorOf(list, items.at(-1)!),
+        }),
+      }),
     }),
   });
 }
@@ -59,18 +89,20 @@ export function addConnection(builder: Builder, name: Listed): void {
 export function addPageInfo(builder: Builder): void {
   builder.objectType("PageInfo", {
     extensions: { isPart: true },
-    description: "Where a page ends (Relay cursor connections; lists are read forward only).",
+    description: "Information about a page of a list. Lists are read forward only.",
     fields: (t) => ({
-      hasNextPage: t.exposeBoolean("hasNextPage", { description: "Whether there is more behind this page." }),
-      hasPreviousPage: t.boolean({ resolve: () => false, description: "Always false: lists are read forward only." }),
-      startCursor: t.string({
+      hasNextPage: t.exposeBoolean("hasNextPage", { description: "Whether there are items after this page." }),
+      hasPreviousPage: t.boolean({
+        resolve: () => false,
+        description: "Always false, because lists are read forward only.",
+      }),
+      startCursor: t.exposeString("startCursor", {
         nullable: true,
-        resolve: () => null,
-        description: "Always null: lists are read forward only.",
+        description: "The cursor of the first item. Null for an empty page.",
       }),
       endCursor: t.exposeString("endCursor", {
         nullable: true,
-        description: "Give it as `after` for the next page; null on an empty page.",
+        description: "The cursor of the last item. Pass it as `after` to get the next page. Null for an empty page.",
       }),
     }),
   });
@@ -82,7 +114,7 @@ export const pageArguments = (builder: Builder) =>
     first: t.int({
       required: false,
       defaultValue: PAGE_SIZE,
-      description: `How many at most, 1 to ${LIMITS.pageSize}.`,
+      description: `Return at most this many items, from 1 to ${LIMITS.pageSize}.`,
     }),
-    after: t.string({ required: false, description: "The cursor of the item to go on behind." }),
+    after: t.string({ required: false, description: "Return items after this cursor." }),
   }));

@@ -1,19 +1,21 @@
 /** What every resolver gets. */
-import { requireScope, signedIn, type Caller } from "../auth/caller.ts";
-import type { Scope } from "../auth/scopes.ts";
+import { requireCaller, type Caller } from "../auth/caller.ts";
 import type { Ending } from "../lib/ending.ts";
 import type { AnswerSize } from "./answer-size.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
 
-/** Where a request came from, as far as resolvers need it. */
+/** What resolvers need to know about where a request came from. */
 export type Origin = {
   requestId: string;
-  /** The client's, behind trusted proxies already resolved. */
+  /** The client's own address, also behind trusted proxies. */
   address: string;
   /** The `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;
 };
+
+/** Calls `end` once when the credential has expired or was revoked. */
+export type WatchCredential = (caller: Caller, end: () => void) => Disposable;
 
 export type Context = Handles & {
   caller: Caller | undefined;
@@ -21,14 +23,15 @@ export type Context = Handles & {
   loaders: Loaders;
   /** How many fields of this operation asked to `wait`. */
   waits: number;
+  /** The object that the present event of a subscription is about, where one that says the same again is not sent. */
+  about?: string;
   /** What the answer has taken so far. */
   size: AnswerSize;
-  /** Ends when nobody waits for the answer any more, or has waited for too long. */
+  /** For what answers late. Undefined where the connection ends with the credential anyway. */
+  watch: WatchCredential | undefined;
+  /** Ends when nobody waits for the answer any longer, or somebody has waited too long. */
   ending: Ending;
 };
 
-/** The guard has checked the scope before a resolver runs. */
-export const callerOf = ({ caller }: Context): Caller => signedIn(caller);
-
-/** For what lies across from the field that was checked, like the runs of an agent. */
-export const callerWith = (context: Context, scope: Scope): Caller => requireScope(callerOf(context), scope);
+/** The operation's needs are checked before any resolver runs. */
+export const callerOf = ({ caller }: Context): Caller => requireCaller(caller);

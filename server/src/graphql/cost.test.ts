@@ -47,7 +47,7 @@ test.each<[string, number, number]>([
   ["{ ...F ...F } fragment F on Query { me { ...G } } fragment G on User { id name }", 2, 6],
   ["{ node { id ... on User { all { id } } ... { owner { id } } } }", 1 + 7 + 1, 2 + 14 + 2],
   ["{ any { __typename ... on Page { of { id } } } }", 2, 4],
-  // These have a rule of their own.
+  // These have their own rule.
   ["{ __schema { types { name } } me { id } }", 1, 2],
   ['{ __type(name: "User") { name } }', 0, 0],
 ])("%s", (text, objects, values) => expect(cost(text)).toEqual({ objects, values }));
@@ -72,7 +72,7 @@ test.each<[string, Record<string, unknown>, number]>([
     objects: size,
     values: 4 * size,
   });
-  // Within others, and beside what needs no variable.
+  // Within others, and next to values that need no variable.
   expect(
     cost(
       `query (${definitions}) { me { id runs(first: 2) { nodes { id runs(first: $n) { nodes { id } } } } } }`,

@@ -1,7 +1,7 @@
 /**
- * What an operation may read and answer at most: objects, and values (its fields, counted once for each object), with
- * `first` as multiplier. A field's `extensions.cost` says what its list is multiplied by; what is but a part of an
- * object (`extensions.isPart`) is no object of its own.
+ * The most that an operation may read and answer: objects, and values (its fields, counted once for each object), with
+ * `first` as multiplier. A field's `extensions.cost` says what its list is multiplied by; a type that is
+ * only a part of an object (`extensions.isPart`) does not count as an object.
  */
 import {
   getNamedType,
@@ -57,7 +57,7 @@ const total = (costs: Cost[]): Cost => ({
   values: costs.reduce((sum, { values }) => sum + values, 0),
 });
 
-/** Folds what needs no variable, so that the usual document's cost is known at once. */
+/** Adds up what needs no variable, so that the cost of the usual document is known at once. */
 function sum(costs: CostOf[]): CostOf {
   const fixed = total(costs.filter(isConstant).map(({ cost }) => cost));
   const open = costs.filter((cost) => !isConstant(cost));
@@ -102,7 +102,7 @@ function fieldCost(walk: Walk, node: FieldNode, parent: GraphQLNamedType): CostO
   return (variables) => of(typeof times === "number" ? times : times(variables), below(variables));
 }
 
-/** Undefined for `__schema` and `__type`, which have a rule of their own. */
+/** Undefined for `__schema` and `__type`, which have their own rule. */
 const fieldOf = (parent: GraphQLNamedType, name: string): GraphQLField<unknown, unknown> | undefined =>
   (parent as GraphQLObjectType).getFields()[name];
 
@@ -112,13 +112,13 @@ function timesOf(walk: Walk, node: FieldNode, cost: ListCost | undefined): numbe
   if (value?.kind !== Kind.VARIABLE) return literal(value, cost.most);
   const name = value.name.value;
   return (variables) => {
-    // As the executor takes it: a null that was sent is a null, and only what was not sent has its default.
+    // As in the executor: a null that was sent is null, and only a variable that was not sent has its default.
     if (!Object.hasOwn(variables, name)) return literal(walk.defaults.get(name), cost.most);
     const given = variables[name];
     return typeof given === "number" ? Math.max(0, given) : cost.most;
   };
 }
 
-/** What is no number is read as if it were not there: as much as there may be. */
+/** Anything but a number counts as if it were left out: as the most there may be. */
 const literal = (value: ValueNode | undefined, most: number): number =>
   value?.kind === Kind.INT ? Math.max(0, Number(value.value)) : most;

@@ -1,6 +1,6 @@
 /**
- * From a query's text to a document that may be executed: limits first (what follows is costly on hostile texts), then
- * the specification's validation, then the cost. Documents that passed are kept, so a client's usual query pays once.
+ * From a query's text to a document that may be executed. First the limits (what follows is costly on hostile texts), then
+ * the specification's validation, then needs and cost. Documents that passed are kept, so a client's usual query pays once.
  */
 import {
   GraphQLError,
@@ -16,10 +16,13 @@ import {
   type SelectionSetNode,
   type ValidationRule,
 } from "graphql";
+import { LRUCache } from "lru-cache";
+import { OWN_CREDENTIAL, TRIES_PASSWORD, type Needs, type RootField } from "../auth/field-scopes.ts";
 import { Refusal, shortened } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { costOf, type Cost } from "./cost.ts";
 import { GraphqlRefusal } from "./errors.ts";
+import { needsOf, readFieldNeeds, type FieldNeeds } from "./needs.ts";
 import { checkSize, fragmentsOf, nestingOf, repeatsOf } from "./size.ts";
 import { createVariableChecks, type VariableCheck, type VariableChecks } from "./variables.ts";
 
@@ -30,49 +33,63 @@ export type Operation = {
   type: OperationTypeNode;
   /** Only `login`, `refreshToken` and `setup`: an Authorization header is not looked at. */
   ignoresCredential: boolean;
+  /** Counts against the limits of requests: all but a query that asks for nothing else than `rateLimit`. */
+  counts: boolean;
   /** Asks for `__schema` or `__type`. */
   introspects: boolean;
+  /** Asked of the caller before anything is executed. */
+  needs: Needs;
   cost: (variables: Record<string, unknown>) => Cost;
   checkVariables: VariableCheck;
 };
 
-/** `bytes`: what it holds, about. */
+/** `bytes`: about what it holds. */
 export type Prepared = { text: string; operations: Map<string, Operation>; bytes: number; isKept: boolean };
 
 export type Documents = {
   /** Throws GRAPHQL_PARSE_FAILED, GRAPHQL_VALIDATION_FAILED or QUERY_TOO_COMPLEX. */
   operation(text: string, name: string | undefined, variables: Record<string, unknown>): Operation;
-  /** For the next request with this text. What strangers send has little room, and pushes nothing out that callers send. */
+  /** For the next request with this text. Strangers' documents have little room, and never push out those of callers. */
   keep(prepared: Prepared, isCaller: boolean): void;
   /** Whether this text is kept. */
   has(text: string): boolean;
 };
 
-/** What is kept in all of callers and of strangers, and of a document at most. */
+/** The most that is kept of callers, of strangers, and of one document. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 const STRANGERS_KEPT_BYTES = 1024 * 1024;
 const KEPT_CHARACTERS_EACH = 20_000;
 /**
- * Measured on Node 26: 180 to 340 bytes for a token with its node, 1,000 to 1,500 for a document besides, and 85 for a comment,
+ * Measured on Node 26: 180 to 340 bytes for a token with its node, 1,000 to 1,500 for each document, and 85 for a comment,
  * which is a token that the parser does not count. All of it together is 1.01 to 2 times what is really held.
  */
 const bytesOf = (text: string, { tokenCount }: DocumentNode): number =>
   1_500 + 300 * (tokenCount ?? text.length) + 90 * text.split("#").length + 20 * text.length;
 
 const ERRORS_REPORTED = 20;
-const WITHOUT_CREDENTIAL = new Set(["login", "refreshToken", "setup"]);
+
+/** `__typename` is not one of them: an operation that asks for it alone still hears that its credential is bad. */
+const isOneOf = (fields: readonly RootField[], mutation: string): boolean =>
+  fields.includes(`Mutation.${mutation}` as RootField);
+
+const asksForRateLimitAlone = (names: string[]): boolean =>
+  names.includes("rateLimit") && names.every((name) => name === "rateLimit" || name === "__typename");
 
 export function createDocuments(schema: GraphQLSchema): Documents {
-  const checksOf = createVariableChecks(schema);
-  const callers = new Kept(KEPT_BYTES);
-  const strangers = new Kept(STRANGERS_KEPT_BYTES);
+  const preparing: Preparing = { schema, fieldNeeds: readFieldNeeds(schema), checksOf: createVariableChecks(schema) };
+  const callers = createKept(KEPT_BYTES);
+  const strangers = createKept(STRANGERS_KEPT_BYTES);
 
   const operationsOf = (text: string): Map<string, Operation> =>
-    callers.get(text) ?? strangers.get(text) ?? prepare({ schema, checksOf }, text);
+    (callers.get(text) ?? strangers.get(text))?.operations ?? prepare(preparing, text);
 
   return {
-    keep: (prepared, isCaller) => (isCaller ? callers : strangers).add(prepared),
-    has: (text) => callers.get(text) !== undefined || strangers.get(text) !== undefined,
+    keep: (prepared, isCaller) => {
+      if (prepared.text.length > KEPT_CHARACTERS_EACH) return;
+      (isCaller ? callers : strangers).set(prepared.text, prepared);
+      prepared.isKept = true;
+    },
+    has: (text) => callers.has(text) || strangers.has(text),
     operation: (text, name, variables) => {
       const operation = choose(operationsOf(text), name);
       const { objects, values } = operation.cost(variables);
@@ -83,44 +100,16 @@ export function createDocuments(schema: GraphQLSchema): Documents {
   };
 }
 
-class Kept {
-  readonly #most: number;
-  readonly #prepared = new Map<string, Prepared>();
-  #bytes = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  get(text: string): Map<string, Operation> | undefined {
-    const known = this.#prepared.get(text);
-    if (!known) return undefined;
-    // Put at the end: the first of a Map is then the one longest unused.
-    this.#prepared.delete(text);
-    this.#prepared.set(text, known);
-    return known.operations;
-  }
-
-  add(prepared: Prepared): void {
-    if (prepared.text.length > KEPT_CHARACTERS_EACH || this.#prepared.has(prepared.text)) return;
-    this.#prepared.set(prepared.text, prepared);
-    prepared.isKept = true;
-    this.#bytes += prepared.bytes;
-    for (const [oldest, { bytes }] of this.#prepared) {
-      if (this.#bytes <= this.#most) break;
-      this.#prepared.delete(oldest);
-      this.#bytes -= bytes;
-    }
-  }
-}
-
 function hold(found: number, most: number, does: string, what: string): void {
   if (found <= most) return;
   const message = `this operation may ${does} ${found} ${what}, and ${most} is the most: ask for fewer with first`;
   throw new Refusal("QUERY_TOO_COMPLEX", message);
 }
 
-type Preparing = { schema: GraphQLSchema; checksOf: VariableChecks };
+const createKept = (most: number): LRUCache<string, Prepared> =>
+  new LRUCache({ maxSize: most, sizeCalculation: ({ bytes }) => bytes });
+
+type Preparing = { schema: GraphQLSchema; fieldNeeds: FieldNeeds; checksOf: VariableChecks };
 
 function prepare(preparing: Preparing, text: string): Map<string, Operation> {
   const { schema } = preparing;
@@ -133,7 +122,7 @@ function prepare(preparing: Preparing, text: string): Map<string, Operation> {
   const whole = { ...preparing, prepared, document, repeats: repeatsOf(document) };
   for (const node of operations) prepared.operations.set(node.name?.value ?? "", operationOf(whole, node));
   if (aliases > 0 && prepared.operations.values().some(({ introspects }) => introspects)) {
-    throw new Refusal("QUERY_TOO_COMPLEX", "a query that asks for __schema or __type has no aliases");
+    throw new Refusal("QUERY_TOO_COMPLEX", "a query that asks for __schema or __type may have no aliases");
   }
   return prepared.operations;
 }
@@ -143,7 +132,7 @@ function check(schema: GraphQLSchema, document: DocumentNode, rules: readonly Va
   if (errors.length > 0) throw new GraphqlRefusal("GRAPHQL_VALIDATION_FAILED", errors);
 }
 
-/** graphql-js has no other sign for it. */
+/** graphql-js tells it in no other way. */
 const TOO_MANY_TOKENS = /Document contains more tha[nt] \d+ tokens/;
 
 function parseText(text: string): DocumentNode {
@@ -170,26 +159,28 @@ function parseText(text: string): DocumentNode {
 type Whole = Preparing & { prepared: Prepared; document: DocumentNode; repeats: ReadonlyMap<string, number> };
 
 function operationOf(
-  { schema, checksOf, prepared, document, repeats }: Whole,
+  { schema, fieldNeeds, checksOf, prepared, document, repeats }: Whole,
   node: OperationDefinitionNode,
 ): Operation {
   const names = rootFields(document, node);
-  if (names.filter((name) => name === "login").length > 1) {
-    throw new Refusal("GRAPHQL_VALIDATION_FAILED", "an operation may have one login");
+  if (names.filter((name) => isOneOf(TRIES_PASSWORD, name)).length > 1) {
+    throw new Refusal("GRAPHQL_VALIDATION_FAILED", "an operation may have one login or acceptInvitation");
   }
   return {
     prepared,
     document,
     name: node.name?.value,
     type: node.operation,
-    ignoresCredential: node.operation === "mutation" && names.every((name) => WITHOUT_CREDENTIAL.has(name)),
+    ignoresCredential: node.operation === "mutation" && names.every((name) => isOneOf(OWN_CREDENTIAL, name)),
+    counts: node.operation !== "query" || !asksForRateLimitAlone(names),
     introspects: names.some((name) => name === "__schema" || name === "__type"),
+    needs: needsOf(schema, fieldNeeds, document, node),
     cost: costOf(schema, document, node),
     checkVariables: checksOf(node.variableDefinitions, repeats),
   };
 }
 
-/** Names of the operation's own fields, those of its fragments among them, each fragment once as the executor takes it. */
+/** The names of the operation's root fields, including those in fragments. Each fragment counts once, as in the executor. */
 function rootFields(document: DocumentNode, operation: OperationDefinitionNode): string[] {
   const fragments = fragmentsOf(document);
   const visit = ({ selections }: SelectionSetNode): string[] =>
@@ -211,7 +202,7 @@ function choose(operations: Map<string, Operation>, name: string | undefined): O
   throw new Refusal(
     "GRAPHQL_VALIDATION_FAILED",
     name === undefined
-      ? "operationName must say which of the operations is meant"
+      ? "operationName must say which operation to execute"
       : `there is no operation named ${shortened(name)}`,
   );
 }

@@ -2,88 +2,124 @@
 import type { Builder } from "./builder.ts";
 
 const RUN_STATUS = {
-  pending: { description: "Queued, not started." },
+  pending: { description: "Accepted, and not started yet." },
   running: { description: "Executing, or waiting for a time or an event." },
   paused: { description: "Waiting for a person's approval." },
   completed: { description: "Finished successfully." },
   failed: { description: "Finished with an error." },
-  cancelled: { description: "Stopped by hand." },
+  cancelled: { description: "Cancelled by a caller or by its parent run." },
 } as const;
 
 const STEP_STATUS = {
-  pending: { description: "Waiting for a slot." },
+  pending: { description: "Waiting for its turn." },
   running: { description: "Executing, or waiting for a time or an event." },
   paused: { description: "Waiting for a person's approval." },
   completed: { description: "Finished successfully." },
   failed: { description: "Finished with an error." },
-  skipped: { description: "Its condition was false." },
-  cancelled: { description: "Stopped because its run was." },
+  skipped: { description: "Not executed, because its `if` was false." },
+  cancelled: { description: "Cancelled together with its run, or because another branch ended first." },
 } as const;
 
-const STARTER_KIND = {
-  user: { description: "A person with an access token." },
+const ACTOR_KIND = {
+  user: { description: "A user." },
   key: { description: "An API key." },
-  trigger: { description: "A trigger of the agent." },
-  run: { description: "Another run." },
+  trigger: { description: "A trigger." },
+  run: { description: "A run." },
+  link: { description: "Somebody with a link, such as one in an e-mail." },
+  system: { description: "Autograph itself." },
+} as const;
+
+const ROLE = {
+  owner: { description: "Everything, including other owners." },
+  admin: { description: "Everything, except changing owners." },
+  editor: { description: "Agents, runs and approvals, but not members, keys and the plan." },
+  runner: { description: "Starts and cancels runs, and decides approvals." },
+  viewer: { description: "Reads agents and runs." },
 } as const;
 
 const AGENT_STATUS = {
-  draft: { description: "Never published: cannot run." },
+  draft: { description: "Never published, so it cannot be run." },
   active: { description: "Can be run." },
-  paused: { description: "Refuses new runs for now; open runs go on." },
-  archived: { description: "Put away: refuses new runs and is not listed by `agents`." },
+  paused: { description: "Refuses new runs for now. Open runs continue." },
+  archived: { description: "Refuses new runs, and `agents` does not list it. Open runs continue." },
 } as const;
 
 const APPROVAL_STATUS = {
-  open: { description: "Waits for a decision." },
-  approved: { description: "Somebody approved." },
-  rejected: { description: "Somebody rejected." },
-  expired: { description: "Nobody decided in time." },
-  withdrawn: { description: "Its run ended before a decision." },
+  open: { description: "Waiting for a decision." },
+  approved: { description: "Approved by somebody." },
+  rejected: { description: "Rejected by somebody." },
+  expired: { description: "Not decided in time." },
+  withdrawn: { description: "Withdrawn, because the run ended before a decision." },
+} as const;
+
+const SORT_DIRECTION = {
+  asc: { description: "Oldest first." },
+  desc: { description: "Newest first." },
 } as const;
 
 const DECISION = {
-  approve: { description: "The run goes on, with the answer." },
+  approve: { description: "The run continues, with the answer." },
   reject: {
-    description: "The step fails with `approval-rejected`, or goes on with `approved: false` if the agent says so.",
+    description:
+      "The step fails with `approval-rejected`, or continues with `approved: false` if the definition says so.",
   },
 } as const;
 
 const INPUT_FIELD_TYPE = {
   text: { description: "A string." },
   choice: { description: "One of `choices`." },
-  date: { description: "A string like 2026-11-21." },
-  boolean: { description: "true or false." },
+  date: { description: "A date such as 2026-11-21." },
+  boolean: { description: "True or false." },
   number: { description: "Any number." },
   integer: { description: "A whole number." },
-  list: { description: "A list of strings, of `choices` if there are any." },
+  list: { description: "A list of strings. If the field has `choices`, a list of these." },
 } as const;
 
 const PLAN = {
   free: { description: "10 requests a minute." },
   starter: { description: "100 requests a minute." },
   pro: { description: "1,000 requests a minute." },
-  enterprise: { description: "As agreed, or without limit." },
+  enterprise: { description: "As agreed, or unlimited." },
+} as const;
+
+/** Stands in the description of each enumeration that a release may add values to (schema-changes.test.ts). */
+export const MAY_GROW = "New values may be added: a client must accept values that it does not know.";
+
+const PROBLEM_SEVERITY = {
+  error: { description: "The definition cannot be published." },
+  warning: { description: "The definition can be published, but probably does not do what was meant." },
 } as const;
 
 export const addEnums = (builder: Builder) => ({
   RunStatus: builder.enumType("RunStatus", {
-    description: "Where a run stands; completed, failed and cancelled are final.",
+    description: "The status of a run. `completed`, `failed` and `cancelled` are final.",
     values: RUN_STATUS,
   }),
-  StepStatus: builder.enumType("StepStatus", { description: "Where a step stands.", values: STEP_STATUS }),
-  StarterKind: builder.enumType("StarterKind", { description: "What can start a run.", values: STARTER_KIND }),
+  StepStatus: builder.enumType("StepStatus", {
+    description: "The status of a step or of an attempt.",
+    values: STEP_STATUS,
+  }),
+  ActorKind: builder.enumType("ActorKind", { description: `What an actor is. ${MAY_GROW}`, values: ACTOR_KIND }),
+  Role: builder.enumType("Role", { description: `What a member of an organization may do. ${MAY_GROW}`, values: ROLE }),
   AgentStatus: builder.enumType("AgentStatus", { description: "Whether an agent can be run.", values: AGENT_STATUS }),
   ApprovalStatus: builder.enumType("ApprovalStatus", {
-    description: "Where an approval stands; all but open are final.",
+    description: "The status of an approval. All but `open` are final.",
     values: APPROVAL_STATUS,
   }),
-  Decision: builder.enumType("Decision", { description: "An answer to an approval.", values: DECISION }),
+  SortDirection: builder.enumType("SortDirection", {
+    description: "The order of a list, by creation.",
+    values: SORT_DIRECTION,
+  }),
+  Decision: builder.enumType("Decision", { description: "A decision on an approval.", values: DECISION }),
   InputFieldType: builder.enumType("InputFieldType", {
-    description: "What a form shows for a field.",
+    description: `The kind of control that a form shows for a field. ${MAY_GROW}`,
     values: INPUT_FIELD_TYPE,
   }),
-  Plan: builder.enumType("Plan", { description: "What an organization may use.", values: PLAN }),
+  ProblemSeverity: builder.enumType("ProblemSeverity", {
+    description: "Whether a problem keeps a definition from being published.",
+    values: PROBLEM_SEVERITY,
+  }),
+  Plan: builder.enumType("Plan", { description: `The plan of an organization. ${MAY_GROW}`, values: PLAN }),
 });
 
 export type Enums = ReturnType<typeof addEnums>;

@@ -1,6 +1,6 @@
 import { GraphQLError, parse } from "graphql";
 import { expect, test } from "vitest";
-import { badInput, notFound } from "../lib/errors.ts";
+import { badInput, notFound, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { createErrorMask, GraphqlRefusal } from "./errors.ts";
@@ -21,9 +21,9 @@ test("a refusal is shown with its code and details, and not logged", () => {
   expect(mask.show(thrownBy(notFound("Run")), "r1")).toEqual([
     { message: "Run not found", path: ["run"], extensions: { code: "NOT_FOUND" } },
   ]);
-  const fields = [{ path: "input.n", code: "required", message: "is missing" }];
-  expect(mask.show(badInput("no", fields), "r1")).toEqual([
-    { message: "no", extensions: { code: "BAD_USER_INPUT", fields } },
+  const fields: FieldProblem[] = [{ path: "input.n", code: "required", message: "is missing" }];
+  expect(mask.show(badInput("invalid_input", "no", fields), "r1")).toEqual([
+    { message: "no", extensions: { code: "BAD_USER_INPUT", reason: "invalid_input", fields } },
   ]);
   expect(lines).toEqual([]);
 });
@@ -72,8 +72,15 @@ test("a text that repeats what was sent is cut", () => {
   const { mask } = maskWithLog();
   const long = "x".repeat(100_000);
   const cut = `${"x".repeat(LIMITS.messageCharacters - 1)}…`;
-  expect(mask.show(badInput(long, [{ path: long, code: "required", message: long }]), "r1")).toEqual([
-    { message: cut, extensions: { code: "BAD_USER_INPUT", fields: [{ path: cut, code: "required", message: cut }] } },
+  expect(mask.show(badInput("invalid_input", long, [{ path: long, code: "required", message: long }]), "r1")).toEqual([
+    {
+      message: cut,
+      extensions: {
+        code: "BAD_USER_INPUT",
+        reason: "invalid_input",
+        fields: [{ path: cut, code: "required", message: cut }],
+      },
+    },
   ]);
   const refusal = new GraphqlRefusal("GRAPHQL_PARSE_FAILED", [new GraphQLError(long)]);
   expect(mask.show(refusal, "r1")[0]!.message).toBe(cut);

@@ -1,6 +1,6 @@
 /** What a caller sees of an error. Refusals are shown; anything else is a bug: logged with the request's id and masked. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { Refusal, type Code } from "../lib/errors.ts";
+import { Refusal, type Code, type Reason } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 
@@ -23,7 +23,7 @@ export type ShownError = Omit<GraphQLFormattedError, "extensions"> & {
 
 /** `isUnavailable` tells a database that can't serve for now from a bug. */
 export type ErrorMask = {
-  /** What the resolvers of one operation threw, or what refused it whole. */
+  /** Shows what an operation's resolvers threw, or what refused it as a whole. */
   show(error: unknown, requestId: string): ShownError[];
 };
 
@@ -38,7 +38,7 @@ export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boo
     if (cause instanceof Refusal) {
       return { message: cut(cause.message), extensions: { code: cause.code, ...detailsOf(cause) } };
     }
-    if (isOfArguments(cause)) return { message: cut(cause.message), extensions: { code: "BAD_USER_INPUT" } };
+    if (isOfArguments(cause)) return { message: cut(cause.message), extensions: OF_ARGUMENTS };
     if (isUnavailable(cause)) {
       log.warn({ requestId, path, err: cause }, "the database could not serve a request");
       const message = "the service cannot reach its database for now: try again";
@@ -75,12 +75,18 @@ export function createErrorMask(log: Log, isUnavailable: (error: unknown) => boo
 const isOfArguments = (cause: unknown): cause is GraphQLError =>
   cause instanceof GraphQLError && cause.originalError === undefined && cause.nodes !== undefined;
 
+const OF_ARGUMENTS = { code: "BAD_USER_INPUT", reason: "invalid_variables", fields: [] } as const satisfies {
+  code: Code;
+  reason: Reason;
+  fields: [];
+};
+
 const placeOf = ({ locations, path }: GraphQLError): Pick<ShownError, "locations" | "path"> => ({
   ...(locations && { locations }),
   ...(path && { path }),
 });
 
-/** A message may repeat what was sent, and graphql-js' own print it whole. */
+/** A message may repeat what was sent, and those of graphql-js repeat all of it. */
 const cut = (text: string): string =>
   text.length > LIMITS.messageCharacters ? `${text.slice(0, LIMITS.messageCharacters - 1)}…` : text;
 
@@ -88,7 +94,7 @@ const detailsOf = ({ details }: Refusal): Refusal["details"] =>
   details.fields
     ? {
         ...details,
-        fields: details.fields.map(({ path, code, message }) => ({ path: cut(path), code, message: cut(message) })),
+        fields: details.fields.map((field) => ({ ...field, path: cut(field.path), message: cut(field.message) })),
       }
     : details;
 

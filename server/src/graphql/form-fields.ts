@@ -1,9 +1,9 @@
-/** The fields of a form: how many values they are is known when they are there, not from the query. */
+/** The fields of a form. How many values they are is known only once they are read, not from the query. */
 import { inputFields, type FormField } from "../definition/form.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Context } from "./context.ts";
 
-/** What a field and a choice have of fields. */
+/** How many fields a form field and a choice have. */
 const FIELD_VALUES = 7;
 const CHOICE_VALUES = 3;
 

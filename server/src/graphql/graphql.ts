@@ -1,6 +1,7 @@
-/** One GraphQL request, whatever it came over: chosen, allowed, executed, its errors shown. */
+/** One GraphQL request over any transport: chooses the operation, admits it, executes it, and shows its errors. */
 import { normalizedExecutor } from "@graphql-tools/executor";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
+import { findRefusal } from "../auth/admission.ts";
 import { notSignedIn, type Caller } from "../auth/caller.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -9,28 +10,38 @@ import type { Ending } from "../lib/ending.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Roll } from "../lib/roll.ts";
 import { running } from "../lib/running.ts";
+import { overRate, type Standing } from "../rates/rates.ts";
 import { AnswerSize } from "./answer-size.ts";
-import type { Context, Origin } from "./context.ts";
+import type { Context, Origin, WatchCredential } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
 import { ignoreDroppedErrors } from "./dropped-errors.ts";
 import { createErrorMask, type ShownError } from "./errors.ts";
 import { Loaders } from "./loaders.ts";
 import { createSchema } from "./schema.ts";
+import { SentAnswers } from "./sent-answers.ts";
 import type { Handles } from "./rooms.ts";
 
-export type GraphqlRequest = {
+/** Who sent a request, as long as nobody has looked at what it asks for. */
+export type Asking = {
+  /** Asked when the operation looks at credentials. Throws UNAUTHENTICATED for a bad one. */
+  caller: () => Caller | undefined | Promise<Caller | undefined>;
+  /** Told where the caller stands when the request counts against a limit. */
+  counted?: ((standing: Standing) => void) | undefined;
+};
+
+export type GraphqlRequest = Asking & {
   query: string;
   operationName: string | undefined;
   variables: Record<string, unknown>;
   origin: Origin;
-  /** Whether a subscription can be answered. */
+  /** Whether the transport can answer a subscription. */
   canStream: boolean;
-  /** Ended by the transport when nobody waits for the answer any more, and here when it takes too long. */
+  /** The transport ends it when nobody waits for the answer any longer, and this file when it takes too long. */
   ending: Ending;
-  /** Called when nothing of the request is held or runs any more: later than the answer when that was not waited for. */
+  /** Called when nothing of the request is held or running any longer: after the answer if nobody waited for it. */
   release?: (() => void) | undefined;
-  /** Asked when the operation looks at credentials. Throws UNAUTHENTICATED for a bad one. */
-  caller: () => Caller | undefined | Promise<Caller | undefined>;
+  /** Left out where the connection ends with the credential anyway. */
+  watch?: WatchCredential | undefined;
 };
 
 export type Result = { data?: unknown; errors?: ShownError[] };
@@ -38,7 +49,7 @@ export type Answer =
   /** `size` is disposed of when the reader has the answer. */
   | { kind: "result"; operation: Operation; size: AnswerSize; result: Result }
   /** Nothing was executed. */
-  | { kind: "refused"; code: Code; result: Result }
+  | { kind: "refused"; code: Code; result: Result; cause?: unknown }
   /** An event holds `size` until the next one is asked for. */
   | {
       kind: "stream";
@@ -48,17 +59,19 @@ export type Answer =
       results: AsyncGenerator<Result, void, void>;
     };
 
+export type Refused = Answer & { kind: "refused" };
+
 export type Graphql = {
   schema: GraphQLSchema;
   /** Never throws. */
   answer(request: GraphqlRequest): Promise<Answer>;
-  /** What a refusal of a transport looks like. */
-  refused(error: unknown, requestId: string): Answer & { kind: "refused" };
+  /** A transport's refusal of a request. It counts like any other, so it may become RATE_LIMITED. Never throws. */
+  refuse(error: unknown, asking: Asking, requestId: string): Promise<Refused>;
 } & Disposable;
 
 export type GraphqlOptions = { handles: Handles; isUnavailable: (error: unknown) => boolean };
 
-/** How often it is looked whether a request has taken too long. */
+/** How often requests that take too long are looked for. */
 const LOOK_EVERY_MS = 1_000;
 
 export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graphql {
@@ -74,10 +87,11 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     for (const ending of underWay) if (ending.endsAt <= now) ending.end(tookTooLong());
   });
 
-  const contextOf = ({ origin, ending }: GraphqlRequest, caller: Caller | undefined): Context => {
+  const contextOf = ({ origin, ending, watch }: GraphqlRequest, caller: Caller | undefined): Context => {
     const size = new AnswerSize(budget, caller?.organizationId);
     ending.onEnd(() => size[Symbol.dispose]());
-    return { ...handles, caller, origin, loaders: new Loaders(handles, caller), waits: 0, size, ending };
+    const loaders = new Loaders(handles, caller, size, ending);
+    return { ...handles, caller, origin, loaders, waits: 0, size, ending, watch };
   };
 
   /** 14 µs faster a request than graphql-js' own executor, 9 µs of 33 than Yoga's pipeline around the same one. */
@@ -100,9 +114,33 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       ? { data: result.data ?? null, errors: result.errors.flatMap((error) => mask.show(error, requestId)) }
       : { data: result.data };
 
-  const refused: Graphql["refused"] = (error, requestId) => {
+  /** Throws RATE_LIMITED. A promise only where it has to be looked up. */
+  const count = ({ counted }: Asking, caller: Caller): void | Promise<void> => {
+    const judge = (standing: Standing | undefined): void => {
+      if (!standing) return;
+      counted?.(standing);
+      if (standing.isRefused) throw overRate(standing);
+    };
+    const standing = handles.rates.count(caller);
+    return standing instanceof Promise ? standing.then(judge) : judge(standing);
+  };
+
+  /** What a request is refused with that is not valid, but counts: `error`, unless it is over the rate. */
+  const countInvalid = async (error: unknown, asking: Asking): Promise<unknown> => {
+    // Whose it is was asked already, and refused.
+    if (error instanceof Refusal && error.code === "UNAUTHENTICATED") return error;
+    try {
+      const caller = await asking.caller();
+      if (caller) await count(asking, caller);
+      return error;
+    } catch (refusal) {
+      return isOverRate(refusal) ? refusal : error;
+    }
+  };
+
+  const refused = (error: unknown, requestId: string): Refused => {
     const errors = mask.show(error, requestId);
-    return { kind: "refused", code: errors[0]!.extensions.code, result: { errors } };
+    return { kind: "refused", code: errors[0]!.extensions.code, result: { errors }, cause: error };
   };
 
   const run = async (request: GraphqlRequest): Promise<Answer> => {
@@ -110,16 +148,21 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     const { query, operationName, variables, origin } = request;
     if (query.length > LIMITS.strangerQueryCharacters && !documents.has(query) && !(await request.caller()))
       throw notSignedIn();
-    const operation = documents.operation(query, operationName, variables);
+    let operation: Operation;
+    try {
+      operation = documents.operation(query, operationName, variables);
+    } catch (error) {
+      throw await countInvalid(error, request);
+    }
     const caller = operation.ignoresCredential ? undefined : await request.caller();
+    const counting = caller && operation.counts ? count(request, caller) : undefined;
+    if (counting) await counting;
     if (!operation.prepared.isKept) documents.keep(operation.prepared, caller !== undefined);
-    if (operation.introspects && !caller)
-      return {
-        kind: "result",
-        operation,
-        size: new AnswerSize(budget, undefined),
-        result: { data: null, errors: mask.show(notSignedIn(), origin.requestId) },
-      };
+    const refusal = findRefusal(caller, operation.needs);
+    if (refusal) {
+      const size = new AnswerSize(budget, caller?.organizationId);
+      return { kind: "result", operation, size, result: { data: null, errors: mask.show(refusal, origin.requestId) } };
+    }
     operation.checkVariables(variables);
     if (operation.type === "subscription") return subscribe(request, operation, caller);
     const context = contextOf(request, caller);
@@ -134,7 +177,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     }
   };
 
-  /** Rejects when the request ends first: its resolvers notice it before they read on, and then it is released. */
+  /** Rejects when the request ends first. Its resolvers notice before they read on, and then it is released. */
   const runInTime = (request: GraphqlRequest): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const { ending, release } = request;
@@ -167,6 +210,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     const { size } = context;
     const results = await execute(request, operation, context);
     const { requestId } = request.origin;
+    const sent = new SentAnswers();
     if (!isIterable(results)) return { kind: "result", operation, size, result: shown(results, requestId) };
     return {
       kind: "stream",
@@ -175,6 +219,11 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       caller,
       results: stream(results, request.ending, {
         size,
+        isRepeat: (result) => {
+          const { about } = context;
+          delete context.about;
+          return about !== undefined && !result.errors && sent.isRepeat(about, result.data);
+        },
         show: (result) => shown(result, requestId),
         showError: (error) => mask.show(error, requestId),
       }),
@@ -183,13 +232,13 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
 
   return {
     schema,
-    refused,
+    refuse: async (error, asking, requestId) => refused(await countInvalid(error, asking), requestId),
     answer: async (request) => {
       const { query, operationName, origin } = request;
       const what = running.getStore();
       try {
         if (!what) return await running.run({ requestId: origin.requestId, query, operationName }, runInTime, request);
-        // The edge has said which request it is; a second frame would copy the first.
+        // The edge has opened a frame for this request; a second one would copy it.
         what.query = query;
         what.operationName = operationName;
         return await runInTime(request);
@@ -204,14 +253,16 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   };
 }
 
+const isOverRate = (error: unknown): boolean => error instanceof Refusal && error.code === "RATE_LIMITED";
+
 const tookTooLong = (): Refusal =>
   new Refusal(
     "UNAVAILABLE",
-    `the request took more than ${LIMITS.requestSeconds} s: it reads no further, but what it was changing may have happened`,
+    `the request took more than ${LIMITS.requestSeconds} s: it was stopped, but its changes may have been made`,
     { retryAfter: 1 },
   );
 
-/** One error for an answer that is refused by its size, not one for each field; what a mutation has done is answered. */
+/** One error for an answer that is too large, not one for each field. What a mutation has done is still answered. */
 function withRefusal(result: ExecutionResult, { type }: Operation, { refusal }: AnswerSize): ExecutionResult {
   if (!refusal) return result;
   if (type !== "mutation") throw refusal;
@@ -224,17 +275,22 @@ type Executed = ExecutionResult | AsyncIterable<ExecutionResult>;
 
 const isIterable = (value: Executed): value is AsyncIterable<ExecutionResult> => Symbol.asyncIterator in value;
 
-type Shows = { size: AnswerSize; show(result: ExecutionResult): Result; showError(error: unknown): ShownError[] };
+type Shows = {
+  size: AnswerSize;
+  isRepeat(result: ExecutionResult): boolean;
+  show(result: ExecutionResult): Result;
+  showError(error: unknown): ShownError[];
+};
 
 /**
- * Ends the source at once on `return`, also while `next` waits: a generator's own `return` would wait for it. The next
- * event is asked for when the reader has the last one, so one at a time counts. One that is refused by its size is the
- * last: who subscribes again gets the present state.
+ * Ends the source at once on `return`, even while `next` is waiting; a generator's own `return` would wait for it. The next
+ * event is requested when the reader has the last one, so only one at a time counts. An event that is too large is the
+ * last; whoever subscribes again gets the present state.
  */
 function stream(
   source: AsyncIterable<ExecutionResult>,
   ending: Ending,
-  { size, show, showError }: Shows,
+  { size, isRepeat, show, showError }: Shows,
 ): AsyncGenerator<Result, void, void> {
   const iterator = source[Symbol.asyncIterator]();
   const done = { done: true, value: undefined } as const;
@@ -253,12 +309,15 @@ function stream(
   };
   return {
     async next() {
-      size.clear();
-      if (ending.isOver) return done;
       try {
-        const item = await iterator.next();
-        if (item.done || ending.isOver) return await end();
-        return size.refusal ? await last(size.refusal) : { done: false, value: show(item.value) };
+        for (;;) {
+          size.clear();
+          if (ending.isOver) return done;
+          const item = await iterator.next();
+          if (item.done || ending.isOver) return await end();
+          if (size.refusal) return await last(size.refusal);
+          if (!isRepeat(item.value)) return { done: false, value: show(item.value) };
+        }
       } catch (error) {
         if (ending.isOver) return done;
         return last(error);

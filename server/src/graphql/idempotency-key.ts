@@ -1,20 +1,20 @@
-/** The argument `idempotencyKey` of what starts a run, or the header in its place. */
+/** The argument `idempotencyKey` of mutations that start runs, or the header instead. */
 import { badInput } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Context } from "./context.ts";
 
 export const IDEMPOTENCY_KEY = {
   required: false,
-  description: `At most ${LIMITS.idempotencyKeyCharacters} characters; also the Idempotency-Key header. The same key with the same body answers the same run for ${LIMITS.idempotencyHours} hours, with another body CONFLICT.`,
+  description: `At most ${LIMITS.idempotencyKeyCharacters} characters. It can also be sent as the Idempotency-Key header. For ${LIMITS.idempotencyHours} hours the same key answers the same run if the body is the same, and CONFLICT if it differs.`,
 } as const;
 
-/** What an HTTP header can carry, too. */
+/** Limited to what an HTTP header can carry as well. */
 const PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.idempotencyKeyCharacters}}$`);
 
 export function keyOf({ origin }: Context, argument: string | null | undefined): { idempotencyKey?: string } {
   const header = origin.idempotencyKey;
   if (argument != null && header !== undefined && argument !== header) {
-    throw badInput("the Idempotency-Key header and input.idempotencyKey differ", [
+    throw badInput("invalid_input", "the Idempotency-Key header and input.idempotencyKey differ", [
       { path: "input.idempotencyKey", code: "differs", message: "differs from the Idempotency-Key header" },
     ]);
   }
@@ -22,5 +22,7 @@ export function keyOf({ origin }: Context, argument: string | null | undefined):
   if (key === undefined) return {};
   if (PATTERN.test(key)) return { idempotencyKey: key };
   const message = `must have 1 to ${LIMITS.idempotencyKeyCharacters} printable characters of ASCII`;
-  throw badInput(`the idempotency key ${message}`, [{ path: "input.idempotencyKey", code: "invalid", message }]);
+  throw badInput("invalid_input", `the idempotency key ${message}`, [
+    { path: "input.idempotencyKey", code: "invalid", message },
+  ]);
 }

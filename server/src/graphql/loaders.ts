@@ -1,20 +1,47 @@
 /**
- * Look-ups of one turn of the event loop become one statement: a list of runs asks for its agents once. Nothing is kept
+ * Look-ups within one turn of the event loop become one statement, so a list of runs asks for its agents once. Nothing is kept
  * between turns, so each event of a subscription sees the present state.
  */
 import { readDrafts } from "../agents/drafts.ts";
 import { readAgents } from "../agents/list-agents.ts";
-import type { Agent } from "../agents/agent.ts";
-import { signedIn, type Caller } from "../auth/caller.ts";
-import { readProjects } from "../auth/projects.ts";
-import type { Project } from "../auth/project.ts";
-import { userNames } from "../auth/users.ts";
+import { readSecretUsers, type SecretKey } from "../agents/secret-users.ts";
+import type { Compiled } from "../agents/agent-cache.ts";
+import type { Agent, AgentVersion } from "../agents/agent.ts";
+import type { Draft } from "../agents/draft-store.ts";
+import { nameOfVersion, type VersionKey } from "../agents/version-store.ts";
+import { readSources, readVersions } from "../agents/versions.ts";
+import { requireCaller, type Caller } from "../auth/caller.ts";
+import { readProjects } from "../projects/projects.ts";
+import type { Project } from "../projects/project.ts";
+import { apiKeyNames } from "../auth/api-keys.ts";
+import { memberEmails, userNames } from "../auth/users.ts";
+import type { Ending } from "../lib/ending.ts";
 import { notFound } from "../lib/errors.ts";
-import type { AgentId, OrganizationId, ProjectId, UserId } from "../lib/ids.ts";
+import type {
+  AgentId,
+  AgentVersionId,
+  ApiKeyId,
+  ApprovalId,
+  OrganizationId,
+  ProjectId,
+  RunId,
+  StepId,
+  UserId,
+} from "../lib/ids.ts";
+import type { Page } from "../lib/page.ts";
+import type { Within } from "../lib/reach.ts";
 import type { JsonText } from "../lib/json-text.ts";
+import type { Approval, Run, Step } from "../execution/run.ts";
+import { newestRunsOfEach } from "../runs/list-runs.ts";
+import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../runs/read.ts";
+import { readRunVersions } from "../runs/read-run-versions.ts";
 import { readPayloads, type PayloadKey } from "../runs/read-payloads.ts";
+import { listWaits, type RunWait, type WaitsKey } from "../runs/run-waits.ts";
+import { countChildren, countSteps, type StepCount } from "../runs/step-counts.ts";
+import type { AnswerSize } from "./answer-size.ts";
 import type { Handles } from "./rooms.ts";
 
+export type StepsKey = { runId: RunId; page: StepPage; filter: StepFilter };
 export type Loader<Key, Value> = (key: Key) => Promise<Value>;
 type Rooms = Pick<Handles, "agents" | "auth" | "runs">;
 
@@ -22,57 +49,196 @@ type Rooms = Pick<Handles, "agents" | "auth" | "runs">;
 export class Loaders {
   readonly #rooms: Rooms;
   readonly #caller: Caller | undefined;
+  readonly #size: AnswerSize;
+  readonly #ending: Ending;
   #agent: Loader<AgentId, Agent> | undefined;
-  #draft: Loader<AgentId, string | null> | undefined;
+  /** By how many are asked for. */
+  readonly #newestRuns = new Map<number, Loader<AgentId, Page<Run>>>();
+  #secretUsers: Loader<SecretKey, Agent[]> | undefined;
+  #draft: Loader<AgentId, Draft | null> | undefined;
+  #version: Loader<VersionKey, AgentVersion | null> | undefined;
+  #source: Loader<AgentVersionId, string | null> | undefined;
   #project: Loader<ProjectId, Project> | undefined;
   #userName: Loader<UserId, string> | undefined;
+  #memberEmail: Loader<UserId, string | null> | undefined;
+  #keyName: Loader<ApiKeyId, string> | undefined;
+  #versionOfRun: Loader<RunId, VersionKey | null> | undefined;
+  #compiled: Loader<VersionKey, Compiled> | undefined;
+  #approval: Loader<ApprovalId, Approval> | undefined;
+  #steps: Loader<StepsKey, Page<Step>> | undefined;
+  #stepCount: Loader<RunId, number> | undefined;
+  #childCounts: Loader<StepId, StepCount[]> | undefined;
+  #waits: Loader<WaitsKey, RunWait[]> | undefined;
   #payload: Loader<PayloadKey, JsonText> | undefined;
 
-  constructor(rooms: Rooms, caller: Caller | undefined) {
+  constructor(rooms: Rooms, caller: Caller | undefined, size: AnswerSize, ending: Ending) {
     this.#rooms = rooms;
     this.#caller = caller;
+    this.#size = size;
+    this.#ending = ending;
   }
 
+  get #within(): Within {
+    return requireCaller(this.#caller);
+  }
+
+  /** For what hangs on an object that was read within the caller's reach. */
   get #organizationId(): OrganizationId {
-    return signedIn(this.#caller).organizationId;
+    return this.#within.organizationId;
   }
 
   get agent(): Loader<AgentId, Agent> {
-    return (this.#agent ??= batched("Agent", (ids) => readAgents(this.#rooms.agents, this.#organizationId, ids)));
+    return (this.#agent ??= batched("Agent", (ids) => readAgents(this.#rooms.agents, this.#within, ids)));
+  }
+
+  /** The newest runs of an agent, `first` of them. */
+  newestRuns(first: number): Loader<AgentId, Page<Run>> {
+    let load = this.#newestRuns.get(first);
+    if (!load) {
+      load = batched("Agent", (ids) => newestRunsOfEach(this.#rooms.runs, this.#organizationId, ids, first));
+      this.#newestRuns.set(first, load);
+    }
+    return load;
+  }
+
+  /** The agents that use a secret. */
+  get secretUsers(): Loader<SecretKey, Agent[]> {
+    return (this.#secretUsers ??= keyed("Secret", nameOfSecret, (keys) =>
+      readSecretUsers(this.#rooms.agents, this.#organizationId, keys),
+    ));
   }
 
   /** Of an agent; null: none is saved. */
-  get draft(): Loader<AgentId, string | null> {
+  get draft(): Loader<AgentId, Draft | null> {
     return (this.#draft ??= batched("Agent", (ids) => readDrafts(this.#rooms.agents, this.#organizationId, ids)));
   }
 
-  get project(): Loader<ProjectId, Project> {
-    return (this.#project ??= batched("Project", (ids) => readProjects(this.#rooms.auth, this.#organizationId, ids)));
+  /** Null: the agent has no such version. */
+  get version(): Loader<VersionKey, AgentVersion | null> {
+    return (this.#version ??= keyed("Version", nameOfVersion, (keys) =>
+      readVersions(this.#rooms.agents, this.#organizationId, keys),
+    ));
   }
 
-  /** Of somebody who made something, also when they left. */
+  /** The text of a version; null: not read, as all that were asked for are larger than an answer may be. */
+  get source(): Loader<AgentVersionId, string | null> {
+    return (this.#source ??= batched("Version", (ids) => readSources(this.#rooms.agents, this.#organizationId, ids)));
+  }
+
+  get project(): Loader<ProjectId, Project> {
+    return (this.#project ??= batched("Project", (ids) => readProjects(this.#rooms.auth, this.#within, ids)));
+  }
+
+  /** The name of somebody who created something, even if they have left. */
   get userName(): Loader<UserId, string> {
     return (this.#userName ??= batched("User", (ids) => userNames(this.#rooms.auth, this.#organizationId, ids)));
   }
 
-  /** What is too large to come with its row; who asks has charged for it. */
+  /** The e-mail of a member; null of somebody who is none. */
+  get memberEmail(): Loader<UserId, string | null> {
+    return (this.#memberEmail ??= batched("User", async (ids) => {
+      const found = await memberEmails(this.#rooms.auth, this.#organizationId, ids);
+      return new Map(ids.map((id) => [id, found.get(id) ?? null]));
+    }));
+  }
+
+  /** The name of an API key, also of a revoked one. */
+  get keyName(): Loader<ApiKeyId, string> {
+    return (this.#keyName ??= batched("API key", (ids) => apiKeyNames(this.#rooms.auth, this.#organizationId, ids)));
+  }
+
+  /** Null: there is no such run (any more), or it is not reached. */
+  get versionOfRun(): Loader<RunId, VersionKey | null> {
+    return (this.#versionOfRun ??= batched("Run", (ids) => readRunVersions(this.#rooms.runs, this.#within, ids)));
+  }
+
+  /** A version made ready to run. Its text counts for the answer's size. */
+  get compiled(): Loader<VersionKey, Compiled> {
+    return (this.#compiled ??= keyed("Version", nameOfVersion, (keys) => this.#compiledOf(keys)));
+  }
+
+  /** One after the other: an organization reads one definition at a time anyway, and the answer's limit ends it in between. */
+  async #compiledOf(keys: VersionKey[]): Promise<(Compiled | undefined)[]> {
+    const found: (Compiled | undefined)[] = [];
+    for (const { agentId, version } of keys) {
+      this.#ending.throwIfOver();
+      const compiled = await this.#rooms.agents.cache.compiled(this.#organizationId, agentId, version);
+      if (compiled) this.#size.charge(compiled.source.length);
+      found.push(compiled);
+    }
+    return found;
+  }
+
+  get approval(): Loader<ApprovalId, Approval> {
+    return (this.#approval ??= batched("Approval", (ids) => readApprovals(this.#rooms.runs, this.#within, ids)));
+  }
+
+  /** Of a run. */
+  get steps(): Loader<StepsKey, Page<Step>> {
+    return (this.#steps ??= keyed("Run", JSON.stringify, (keys) => this.#stepsOf(keys)));
+  }
+
+  /** One statement for all runs of which the same is wanted. */
+  async #stepsOf(keys: StepsKey[]): Promise<(Page<Step> | undefined)[]> {
+    const found = new Map<StepsKey, Page<Step> | undefined>();
+    for (const group of Map.groupBy(keys, ({ page, filter }) => JSON.stringify([page, filter])).values()) {
+      const { page, filter } = group[0]!;
+      const ids = group.map(({ runId }) => runId);
+      const pages = await listStepsOfRuns(this.#rooms.runs, this.#organizationId, ids, page, filter);
+      for (const key of group) found.set(key, pages.get(key.runId));
+    }
+    return keys.map((key) => found.get(key));
+  }
+
+  /** Of a run. */
+  get stepCount(): Loader<RunId, number> {
+    return (this.#stepCount ??= batched("Run", (ids) => countSteps(this.#rooms.runs, this.#organizationId, ids)));
+  }
+
+  /** Of a step: how many steps are inside it. */
+  get childCounts(): Loader<StepId, StepCount[]> {
+    return (this.#childCounts ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
+      countChildren(this.#rooms.runs, this.#organizationId, steps),
+    ));
+  }
+
+  /** What a run waits for. */
+  get waits(): Loader<WaitsKey, RunWait[]> {
+    return (this.#waits ??= keyed("Run", nameOfParts, (keys: WaitsKey[]) =>
+      listWaits(this.#rooms.runs, this.#organizationId, keys),
+    ));
+  }
+
+  /** A value too large to come with its row. Whoever asks has charged for it. */
   get payload(): Loader<PayloadKey, JsonText> {
-    return (this.#payload ??= payloads((keys) => readPayloads(this.#rooms.runs, this.#organizationId, keys)));
+    return (this.#payload ??= keyed("Payload", nameOfParts, (keys: PayloadKey[]) =>
+      readPayloads(this.#rooms.runs, this.#organizationId, keys),
+    ));
   }
 }
 
-/** One of the same name is read once, for however many aliases. */
-function payloads(read: (keys: PayloadKey[]) => Promise<(JsonText | undefined)[]>): Loader<PayloadKey, JsonText> {
-  let asked: Map<string, PayloadKey> | undefined;
-  const load = batched<string, JsonText>("Payload", async (names) => {
+const nameOfSecret = ({ projectId, name }: SecretKey): string => `${projectId} ${name}`;
+
+const nameOfParts = (key: object): string => Object.values(key).join(" ");
+
+/** For keys that are objects: the same value is read once, however many aliases ask for it. `nameOf` tells keys apart. */
+function keyed<Key, Value>(
+  what: string,
+  nameOf: (key: Key) => string,
+  read: (keys: Key[]) => Promise<(Value | undefined)[]>,
+): Loader<Key, Value> {
+  let asked: Map<string, Key> | undefined;
+  const load = batched<string, Value>(what, async (names) => {
     const keys = names.map((name) => asked!.get(name)!);
     asked = undefined;
-    const texts = await read(keys);
-    return new Map(names.flatMap((name, index) => (texts[index] ? [[name, texts[index]] as const] : [])));
+    const values = await read(keys);
+    return new Map(
+      names.flatMap((name, index) => (values[index] === undefined ? [] : [[name, values[index]] as const])),
+    );
   });
   return (key) => {
-    const name = Object.values(key).join(" ");
-    asked = (asked ?? new Map<string, PayloadKey>()).set(name, key);
+    const name = nameOf(key);
+    asked = (asked ?? new Map<string, Key>()).set(name, key);
     return load(name);
   };
 }

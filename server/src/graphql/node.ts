@@ -1,52 +1,64 @@
 /** `node(id)`: whatever an id names. */
 import { readApiKey } from "../auth/api-keys.ts";
-import { requireScope } from "../auth/caller.ts";
-import { NODE_SCOPES } from "../auth/scopes.ts";
+import { needsWhole, requireScope } from "../auth/caller.ts";
+import { NODE_SCOPES, REACHING_NODES } from "../auth/field-scopes.ts";
 import { readMember } from "../auth/users.ts";
 import { notFound } from "../lib/errors.ts";
-import { kindOfId, type Id, type Kind } from "../lib/ids.ts";
+import { kindOfId } from "../lib/ids.ts";
+import { findVersion } from "./agent-versions.ts";
 import { findAgent } from "./agents.ts";
 import { findApproval } from "./approvals.ts";
-import { found, idOf } from "./arguments.ts";
+import { requireFound, idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { callerOf, type Context } from "./context.ts";
+import { findInvitation } from "./invitations.ts";
+import { findMember } from "./members.ts";
 import { findOrganization, findProject } from "./organizations.ts";
 import { findRun } from "./runs.ts";
+import { findSecret } from "./secrets.ts";
+import { findStep } from "./steps.ts";
 
 type NodeKind = keyof typeof NODE_SCOPES;
-type Reader = (context: Context, id: string) => Promise<{ id: Id<Kind> }>;
+type Reader = (context: Context, id: string) => Promise<object>;
 
 const READERS: Record<NodeKind, { type: string; read: Reader }> = {
   organization: { type: "Organization", read: (context, id) => findOrganization(context, idOf("organization", id)) },
   user: {
     type: "User",
     read: async (context, id) =>
-      found("user", await readMember(context.auth, callerOf(context).organizationId, idOf("user", id))),
+      requireFound("user", await readMember(context.auth, callerOf(context).organizationId, idOf("user", id))),
   },
   project: { type: "Project", read: findProject },
   agent: { type: "Agent", read: findAgent },
+  agentVersion: { type: "AgentVersion", read: findVersion },
   run: { type: "Run", read: findRun },
+  step: { type: "Step", read: findStep },
   approval: { type: "Approval", read: findApproval },
+  secret: { type: "Secret", read: findSecret },
   apiKey: {
     type: "ApiKey",
     read: async (context, id) =>
-      found("apiKey", await readApiKey(context.auth, callerOf(context).organizationId, idOf("apiKey", id))),
+      requireFound("apiKey", await readApiKey(context.auth, callerOf(context).organizationId, idOf("apiKey", id))),
   },
+  member: { type: "Member", read: findMember },
+  invitation: { type: "Invitation", read: findInvitation },
 };
 
-const isNodeKind = (kind: Kind | undefined): kind is NodeKind => kind !== undefined && Object.hasOwn(READERS, kind);
+const isNodeKind = (kind: ReturnType<typeof kindOfId>): kind is NodeKind =>
+  kind !== undefined && Object.hasOwn(READERS, kind);
 
 export function addNode(builder: Builder): void {
   builder.queryField("node", (t) =>
     t.field({
       type: "Node",
       nullable: true,
-      description: "Whatever has this id. NOT_FOUND when nothing has.",
-      args: { id: t.arg.id({ description: "A TypeID of any kind." }) },
+      description: "The object with this id. NOT_FOUND if there is none.",
+      args: { id: t.arg.id({ description: "The id of an object of any type." }) },
       resolve: async (_, { id }, context) => {
         const kind = kindOfId(id);
         if (!isNodeKind(kind)) throw notFound("Node");
-        requireScope(callerOf(context), NODE_SCOPES[kind]);
+        const caller = requireScope(callerOf(context), NODE_SCOPES[kind]);
+        if (caller.reach && !REACHING_NODES.has(kind)) throw needsWhole(READERS[kind].type);
         const { type, read } = READERS[kind];
         // graphql-js tells the type by this property.
         return { ...(await read(context, id)), __typename: type };

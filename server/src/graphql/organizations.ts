@@ -1,15 +1,15 @@
 /** Who asks: the user, the organization and its projects. */
-import { createProject, listProjects, readProject } from "../auth/projects.ts";
+import { createProject, listProjects, readProject } from "../projects/projects.ts";
 import type { Organization } from "../auth/organization.ts";
-import { readOrganization } from "../auth/organizations.ts";
-import { readMember } from "../auth/users.ts";
-import type { Project } from "../auth/project.ts";
-import { decodeId, encodeId } from "../lib/ids.ts";
-import { found, idOf } from "./arguments.ts";
+import { readOrganization, renameOrganization } from "../auth/organizations.ts";
+import type { Project } from "../projects/project.ts";
+import { encodeId } from "../lib/ids.ts";
+import { requireFound, idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "./connection.ts";
-import { callerOf, callerWith, type Context } from "./context.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
+import { callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
+import type { Connection } from "./objects.ts";
 
 export function addOrganizations(builder: Builder, enums: Enums): void {
   addOrganization(builder, enums);
@@ -18,57 +18,43 @@ export function addOrganizations(builder: Builder, enums: Enums): void {
   addConnection(builder, "Project");
   addQueries(builder);
   addCreateProject(builder);
+  addRename(builder);
 }
 
 function addOrganization(builder: Builder, enums: Enums): void {
   builder.objectType("Organization", {
-    description: "A customer, the tenant: nothing of it is visible to another.",
+    description: "An organization: the tenant. Nothing that belongs to it is visible to another organization.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("organization", id), description: "A TypeID, `org_…`." }),
-      name: t.exposeString("name", { description: "For people." }),
-      plan: t.expose("plan", { type: enums.Plan, description: "What it may use." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+      id: t.id({ resolve: ({ id }) => encodeId("organization", id), description: "The organization's id, `org_…`." }),
+      name: t.exposeString("name", { description: "The organization's name." }),
+      plan: t.expose("plan", { type: enums.Plan, description: "The organization's plan." }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the organization was created." }),
     }),
   });
 }
 
-async function projectsOf(context: Context, page: Parameters<typeof pageRequest>[0]) {
-  const request = pageRequest(page, (cursor) => decodeId("project", cursor));
-  return connectionOf(await listProjects(context.auth, callerWith(context, "agents:read"), request), ({ id }) =>
-    encodeId("project", id),
-  );
-}
+const PROJECTS = listById("projects", "project");
+
+const projectsOf = (context: Context, page: Parameters<typeof connect>[1]): Promise<Connection<Project>> =>
+  connect(PROJECTS, page, (request) => listProjects(context.auth, callerOf(context), request));
 
 export async function findOrganization(context: Context, id = callerOf(context).organizationId): Promise<Organization> {
   const isOwn = id === callerOf(context).organizationId;
-  return found("organization", isOwn ? await readOrganization(context.auth, id) : undefined);
+  return requireFound("organization", isOwn ? await readOrganization(context.auth, id) : undefined);
 }
 
 function addUser(builder: Builder): void {
   builder.objectType("User", {
-    description: "A person.",
+    description: "A person who can sign in.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("user", id), description: "A TypeID, `user_…`." }),
-      name: t.exposeString("name", { description: "What they are called." }),
+      id: t.id({ resolve: ({ id }) => encodeId("user", id), description: "The user's id, `user_…`." }),
+      name: t.exposeString("name", { description: "The user's name." }),
       email: t.string({
         nullable: true,
-        description: "Null of somebody who is no longer a member of the organization.",
-        resolve: async ({ id }, _, context) =>
-          (await readMember(context.auth, callerOf(context).organizationId, id))?.email ?? null,
-      }),
-      organization: t.field({
-        type: "Organization",
-        description: "The organization the credential belongs to.",
-        resolve: (_user, _, context) => findOrganization(context),
-      }),
-      projects: t.field({
-        type: "ProjectConnection",
-        extensions: PAGED,
-        description: "That organization's projects, newest first.",
-        args: pageArguments(builder),
-        resolve: (_user, page, context) => projectsOf(context, page),
+        description: "The user's e-mail. Null if the user is no longer a member of the organization.",
+        resolve: ({ id }, _, { loaders }) => loaders.memberEmail(id),
       }),
     }),
   });
@@ -76,33 +62,35 @@ function addUser(builder: Builder): void {
 
 function addProject(builder: Builder): void {
   builder.objectType("Project", {
-    description: "A folder of agents.",
+    description: "A project: a folder of agents.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("project", id), description: "A TypeID, `project_…`." }),
-      handle: t.exposeString("handle", { description: "The `namespace` of its agents' definitions; never changes." }),
-      name: t.exposeString("name", { description: "For people." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+      id: t.id({ resolve: ({ id }) => encodeId("project", id), description: "The project's id, `project_…`." }),
+      handle: t.exposeString("handle", {
+        description: "The project's handle: the `namespace` of its agents' definitions. It never changes.",
+      }),
+      name: t.exposeString("name", { description: "The project's name." }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the project was created." }),
     }),
   });
 }
 
 export async function findProject(context: Context, id: string): Promise<Project> {
-  return found("project", await readProject(context.auth, callerOf(context).organizationId, idOf("project", id)));
+  return requireFound("project", await readProject(context.auth, callerOf(context), idOf("project", id)));
 }
 
 function addQueries(builder: Builder): void {
   builder.queryField("me", (t) =>
     t.field({
       type: "User",
-      description: "Who asks; with an API key the user who made it.",
+      description: "The signed-in user. For an API key: the user who created the key.",
       resolve: (_, _arguments, context) => callerOf(context).user,
     }),
   );
   builder.queryField("organization", (t) =>
     t.field({
       type: "Organization",
-      description: "The organization the credential belongs to.",
+      description: "The organization that the credential belongs to.",
       resolve: (_, _arguments, context) => findOrganization(context),
     }),
   );
@@ -110,8 +98,8 @@ function addQueries(builder: Builder): void {
     t.field({
       type: "Project",
       nullable: true,
-      description: "One project. NOT_FOUND when there is none of that id.",
-      args: { id: t.arg.id({ description: "A TypeID, `project_…`." }) },
+      description: "The project with this id. NOT_FOUND if there is none.",
+      args: { id: t.arg.id({ description: "The project's id." }) },
       resolve: (_, { id }, context) => findProject(context, id),
     }),
   );
@@ -128,18 +116,33 @@ function addQueries(builder: Builder): void {
 
 function addCreateProject(builder: Builder): void {
   const input = builder.inputType("CreateProjectInput", {
-    description: "A new project.",
+    description: "Input of `createProject`.",
     fields: (t) => ({
-      handle: t.string({ description: "1 to 63 characters of a-z, 0-9 and -." }),
-      name: t.string({ description: "For people." }),
+      handle: t.string({ description: "The project's handle: 1 to 63 characters of a-z, 0-9 and -." }),
+      name: t.string({ description: "The project's name." }),
     }),
   });
   builder.mutationField("createProject", (t) =>
     t.field({
       type: "Project",
-      description: "Makes a project. CONFLICT when the organization has one of that handle.",
-      args: { input: t.arg({ type: input, description: "A new project." }) },
+      description: "Creates a project. CONFLICT if the organization already has one with this handle.",
+      args: { input: t.arg({ type: input, description: "Input of `createProject`." }) },
       resolve: (_, { input: request }, context) => createProject(context.auth, callerOf(context), request),
+    }),
+  );
+}
+
+function addRename(builder: Builder): void {
+  const input = builder.inputType("RenameOrganizationInput", {
+    description: "Input of `renameOrganization`.",
+    fields: (t) => ({ name: t.string({ description: "The organization's new name." }) }),
+  });
+  builder.mutationField("renameOrganization", (t) =>
+    t.field({
+      type: "Organization",
+      description: "Gives the organization another name.",
+      args: { input: t.arg({ type: input, description: "Input of `renameOrganization`." }) },
+      resolve: (_, { input: { name } }, context) => renameOrganization(context.auth, callerOf(context), name),
     }),
   );
 }

@@ -1,7 +1,7 @@
-/** Fields whose value may be large: counted before it is read, and read only when it is asked for. */
+/** Fields whose values may be large: they are read only when selected, and counted before that. */
 import { JsonText } from "../lib/json-text.ts";
 import type { PayloadKey } from "../runs/read-payloads.ts";
-import type { Payload, RunError } from "../runs/run.ts";
+import type { Payload, RunError } from "../execution/run.ts";
 import type { Context } from "./context.ts";
 
 export function readPayload(
@@ -14,15 +14,7 @@ export function readPayload(
   return payload instanceof JsonText ? payload : loaders.payload(key);
 }
 
-/** `step`: the number of the step that raised it, where the payload doesn't say it. */
-export async function readError(
-  context: Context,
-  payload: Payload | null,
-  key: PayloadKey,
-  step?: number | null,
-): Promise<RunError | null> {
+export async function readError(context: Context, payload: Payload | null, key: PayloadKey): Promise<RunError | null> {
   const text = await readPayload(context, payload, key);
-  if (text === null) return null;
-  const error = text.value as RunError;
-  return step === undefined ? error : { ...error, step };
+  return text && (text.value as RunError);
 }

@@ -1,9 +1,23 @@
-/** Prints the schema for schema.graphql: `npm run schema` writes it. */
+/**
+ * Prints the schema: `npm run schema` writes schema.graphql, and docs/access.md with who may ask for what. With `--release` it becomes the contract that later changes
+ * are compared with (schema-changes.test.ts), too.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { printSchema } from "graphql";
+import { accessText } from "./print-access.ts";
 import { createSchema } from "./schema.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+export const SCHEMA_FILE = join(ROOT, "schema.graphql");
+export const ACCESS_FILE = join(ROOT, "docs/access.md");
+export const RELEASED_SCHEMA_FILE = join(ROOT, "schema.released.graphql");
 
 export const schemaText = (): string => `${printSchema(createSchema())}\n`;
 
-if (import.meta.main) writeFileSync(join(import.meta.dirname, "../../../schema.graphql"), schemaText());
+if (import.meta.main) {
+  const text = schemaText();
+  writeFileSync(SCHEMA_FILE, text);
+  writeFileSync(ACCESS_FILE, accessText(createSchema()));
+  if (process.argv.includes("--release")) writeFileSync(RELEASED_SCHEMA_FILE, text);
+}

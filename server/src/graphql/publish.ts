@@ -1,7 +1,7 @@
 /** Saving and publishing what an agent does. */
 import { publishAgent } from "../agents/publish-agent.ts";
-import { publishDraft } from "../agents/publish-draft.ts";
-import { publishVersion } from "../agents/publish-version.ts";
+import { publishAgentDraft } from "../agents/publish-agent-draft.ts";
+import { publishAgentVersion } from "../agents/publish-agent-version.ts";
 import { saveAgentDraft } from "../agents/save-agent-draft.ts";
 import { idOf, optionalId } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
@@ -16,15 +16,24 @@ export function addPublish(builder: Builder): void {
 
 function addSaveDraft(builder: Builder): void {
   const input = builder.inputType("SaveAgentDraftInput", {
-    description: "A text to keep.",
+    description: "Input of `saveAgentDraft`.",
     fields: (t) => ({
-      projectId: t.id({ description: "The project; its handle is the definition's namespace." }),
+      projectId: t.id({
+        required: false,
+        description: "The project. By default, the agent's, or the one whose handle is the definition's namespace.",
+      }),
       agentId: t.id({
         required: false,
-        description: "The agent that the text must be of; without it the one that it names.",
+        description: "The agent that the text must name. Without it, the agent is the one that the text names.",
       }),
       definition: t.string({
-        description: "YAML or JSON text. It may be broken, but must have `document.namespace` and `document.name`.",
+        description:
+          "YAML or JSON text. It may contain mistakes, but without `agentId` it must have `document.namespace` and `document.name`.",
+      }),
+      expectedRevision: t.int({
+        required: false,
+        description:
+          "The `revision` of the draft to replace, or 0 if there is none. CONFLICT with the present draft if it was changed. Null: replace any draft.",
       }),
     }),
   });
@@ -32,14 +41,15 @@ function addSaveDraft(builder: Builder): void {
     t.field({
       type: "Agent",
       description:
-        "Keeps a text as the draft of the agent it names, in place of the one before, and makes the agent, with status `draft`, when there is none. " +
-        "What is published stays; with the text of the published version there is no draft any more.",
-      args: { input: t.arg({ type: input, description: "A text to keep." }) },
-      resolve: (_, { input: { projectId, agentId, definition } }, context) =>
+        "Saves a text as the draft of the agent that it names, replacing the previous draft. Creates the agent, with status `draft`, if it does not exist. " +
+        "The published version stays. Saving the text of the published version removes the draft.",
+      args: { input: t.arg({ type: input, description: "Input of `saveAgentDraft`." }) },
+      resolve: (_, { input: { projectId, agentId, definition, expectedRevision } }, context) =>
         saveAgentDraft(context.agents, callerOf(context), {
-          projectId: idOf("project", projectId),
+          ...optionalId("projectId", "project", projectId),
           ...optionalId("agentId", "agent", agentId),
           definition,
+          expectedRevision: expectedRevision ?? undefined,
         }),
     }),
   );
@@ -47,58 +57,63 @@ function addSaveDraft(builder: Builder): void {
 
 function addPublishAgent(builder: Builder): void {
   const input = builder.inputType("PublishAgentInput", {
-    description: "A definition and where it belongs.",
+    description: "Input of `publishAgent`.",
     fields: (t) => ({
-      projectId: t.id({ description: "The project; its handle is the definition's namespace." }),
-      definition: t.string({ description: "YAML or JSON text." }),
+      projectId: t.id({
+        required: false,
+        description: "The project. By default, the one whose handle is the definition's namespace.",
+      }),
+      definition: t.string({ description: "The definition, as YAML or JSON." }),
     }),
   });
   builder.mutationField("publishAgent", (t) =>
     t.field({
       type: "Agent",
       description:
-        "Makes a definition the published version of the agent it names, and makes the agent when there is none. " +
-        "A version that exists is published again when the text is the same, CONFLICT otherwise. A draft of the same text is done with.",
-      args: { input: t.arg({ type: input, description: "A definition and where it belongs." }) },
+        "Publishes a definition as a version of the agent that it names. Creates the agent if it does not exist. " +
+        "An existing version is published again if the text is the same; otherwise CONFLICT. Removes a draft with the same text.",
+      args: { input: t.arg({ type: input, description: "Input of `publishAgent`." }) },
       resolve: (_, { input: { projectId, definition } }, context) =>
-        publishAgent(context.agents, callerOf(context), { projectId: idOf("project", projectId), definition }),
+        publishAgent(context.agents, callerOf(context), {
+          ...optionalId("projectId", "project", projectId),
+          definition,
+        }),
     }),
   );
 }
 
 function addPublishDraft(builder: Builder): void {
-  const input = builder.inputType("PublishDraftInput", {
-    description: "Whose draft.",
-    fields: (t) => ({ agentId: t.id({ description: "The agent." }) }),
+  const input = builder.inputType("PublishAgentDraftInput", {
+    description: "Input of `publishAgentDraft`.",
+    fields: (t) => ({ agentId: t.id({ description: "The agent's id." }) }),
   });
-  builder.mutationField("publishDraft", (t) =>
+  builder.mutationField("publishAgentDraft", (t) =>
     t.field({
       type: "Agent",
       description:
-        "Publishes an agent's draft, as `publishAgent` with its text does; then it has none any more. CONFLICT when it has none.",
-      args: { input: t.arg({ type: input, description: "Whose draft." }) },
+        "Publishes an agent's draft, as `publishAgent` does with its text, and removes the draft. CONFLICT if there is no draft.",
+      args: { input: t.arg({ type: input, description: "Input of `publishAgentDraft`." }) },
       resolve: (_, { input }, context) =>
-        publishDraft(context.agents, callerOf(context), { agentId: idOf("agent", input.agentId) }),
+        publishAgentDraft(context.agents, callerOf(context), { agentId: idOf("agent", input.agentId) }),
     }),
   );
 }
 
 function addPublishVersion(builder: Builder): void {
-  const input = builder.inputType("PublishVersionInput", {
-    description: "Which version of an agent.",
+  const input = builder.inputType("PublishAgentVersionInput", {
+    description: "Input of `publishAgentVersion`.",
     fields: (t) => ({
-      agentId: t.id({ description: "The agent." }),
-      version: t.string({ description: "One of its versions." }),
+      agentId: t.id({ description: "The agent's id." }),
+      version: t.string({ description: "The version to publish." }),
     }),
   });
-  builder.mutationField("publishVersion", (t) =>
+  builder.mutationField("publishAgentVersion", (t) =>
     t.field({
       type: "Agent",
-      description:
-        "Makes a version that an agent has the published one again. Its open runs keep the version they have.",
-      args: { input: t.arg({ type: input, description: "Which version of an agent." }) },
+      description: "Publishes an existing version of an agent again. Open runs keep the version that they have.",
+      args: { input: t.arg({ type: input, description: "Input of `publishAgentVersion`." }) },
       resolve: (_, { input: { agentId, version } }, context) =>
-        publishVersion(context.agents, callerOf(context), { agentId: idOf("agent", agentId), version }),
+        publishAgentVersion(context.agents, callerOf(context), { agentId: idOf("agent", agentId), version }),
     }),
   );
 }

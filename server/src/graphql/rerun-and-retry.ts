@@ -13,15 +13,15 @@ export function addRerunAndRetry(builder: Builder): void {
 
 function addRerun(builder: Builder): void {
   const input = builder.inputType("RerunRunInput", {
-    description: "Which run to do again.",
-    fields: (t) => ({ runId: t.id({ description: "The run." }), idempotencyKey: t.string(IDEMPOTENCY_KEY) }),
+    description: "Input of `rerunRun`.",
+    fields: (t) => ({ runId: t.id({ description: "The run's id." }), idempotencyKey: t.string(IDEMPOTENCY_KEY) }),
   });
   builder.mutationField("rerunRun", (t) =>
     t.field({
       type: "Run",
       description:
-        "Starts a new run with the input of another, from the beginning and on the agent's published version.",
-      args: { input: t.arg({ type: input, description: "Which run to do again." }) },
+        "Starts a new run from the beginning, with the input of an earlier run and the agent's published version.",
+      args: { input: t.arg({ type: input, description: "Input of `rerunRun`." }) },
       resolve: (_, { input: { runId, idempotencyKey } }, context) =>
         rerunRun(context.runs, callerOf(context), { runId: idOf("run", runId), ...keyOf(context, idempotencyKey) }),
     }),
@@ -30,17 +30,21 @@ function addRerun(builder: Builder): void {
 
 function addRetry(builder: Builder): void {
   const input = builder.inputType("RetryRunInput", {
-    description: "Which run to go on with, and from where.",
+    description: "Input of `retryRun`.",
     fields: (t) => ({
-      runId: t.id({ description: "A run that has ended." }),
+      runId: t.id({ description: "The id of a run that has ended." }),
       fromStep: t.int({
         required: false,
-        description: "Number of the first step that is done again; without it the one that failed or was cancelled.",
+        description: "Number of the first step to execute again. Default: the step that failed or was cancelled.",
+      }),
+      fromTask: t.string({
+        required: false,
+        description:
+          "The same by the name of the step's task. BAD_USER_INPUT, naming the numbers, if several steps have it.",
       }),
       version: t.string({
         required: false,
-        description:
-          "Another version than the run's: CONFLICT, naming the step, when it has other tasks before that one.",
+        description: "A version other than the run's. CONFLICT, naming the step, if the tasks before that step differ.",
       }),
       idempotencyKey: t.string(IDEMPOTENCY_KEY),
     }),
@@ -49,13 +53,14 @@ function addRetry(builder: Builder): void {
     t.field({
       type: "Run",
       description:
-        "Starts a new run that keeps the results and approvals another one had before a step, and goes on from there. " +
-        "Its `retryOf` is the old one. CONFLICT while that is open.",
-      args: { input: t.arg({ type: input, description: "Which run to go on with, and from where." }) },
-      resolve: (_, { input: { runId, fromStep, version, idempotencyKey } }, context) =>
+        "Starts a new run that takes over an earlier run's results and approvals up to a step, and continues from there. " +
+        "Its `retryOf` is the earlier run. CONFLICT while the earlier run is open, and for a completed run without `fromStep` or `fromTask`.",
+      args: { input: t.arg({ type: input, description: "Input of `retryRun`." }) },
+      resolve: (_, { input: { runId, fromStep, fromTask, version, idempotencyKey } }, context) =>
         retryRun(context.runs, callerOf(context), {
           runId: idOf("run", runId),
           ...(fromStep != null && { fromStep }),
+          ...(fromTask != null && { fromTask }),
           ...(version != null && { version }),
           ...keyOf(context, idempotencyKey),
         }),

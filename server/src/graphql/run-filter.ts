@@ -1,22 +1,22 @@
 /** Which runs a list or a bulk operation means. */
-import { decodeId } from "../lib/ids.ts";
-import type { Run, RunFilter } from "../runs/run.ts";
-import { checkFilter, optionalId } from "./arguments.ts";
+import { ACTOR_IDS, type ActorKind } from "../lib/actor.ts";
+import { decodeId, type RunId } from "../lib/ids.ts";
+import { wholeOf, type Within } from "../lib/reach.ts";
+import { knownRuns } from "../runs/read.ts";
+import type { Run, RunFilter } from "../execution/run.ts";
+import { checkFilter, listOf, optionalIds } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
-import type { Starter } from "./objects.ts";
 
-/** What can be named as the starter of a run, with the kind of its id. */
-export const STARTERS = { user: "user", key: "apiKey", run: "run" } as const;
-
-type StarterFilter = { kind?: Starter["kind"] | null | undefined; id?: string | null | undefined };
-type Filter = {
-  projectId?: string | null | undefined;
-  agentId?: string | null | undefined;
-  status?: Run["status"][] | null | undefined;
+type Ids = readonly string[] | null | undefined;
+type StarterFilter = { kind?: readonly ActorKind[] | null | undefined; id?: Ids };
+export type FilterInput = {
+  projectId?: Ids;
+  agentId?: Ids;
+  status?: readonly Run["status"][] | null | undefined;
   startedBy?: StarterFilter | null | undefined;
-  createdAfter?: Date | null | undefined;
+  createdFrom?: Date | null | undefined;
   createdBefore?: Date | null | undefined;
 };
 
@@ -24,50 +24,63 @@ export type RunFilterInput = ReturnType<typeof addRunFilter>;
 
 export function addRunFilter(builder: Builder, enums: Enums) {
   const starter = builder.inputType("RunStarterFilter", {
-    description: "Who or what started a run.",
+    description: "Selects runs by who or what started them.",
     fields: (t) => ({
-      kind: t.field({ type: enums.StarterKind, required: false, description: "What it is." }),
-      id: t.id({ required: false, description: "Exactly this user, API key or run." }),
+      kind: t.field({ type: [enums.ActorKind], required: false, description: "Started by any of these kinds." }),
+      id: t.idList({ required: false, description: "Started by any of these users, API keys or runs." }),
     }),
   });
   return builder.inputType("RunFilter", {
-    description: "Which runs: those that fit all fields given.",
+    description:
+      "Selects the runs that match every field given. A list selects the runs that match any of its values; an empty list selects none.",
     fields: (t) => ({
-      projectId: t.id({ required: false, description: "Of agents in this project." }),
-      agentId: t.id({ required: false, description: "Of this agent." }),
-      status: t.field({ type: [enums.RunStatus], required: false, description: "In one of these states." }),
-      startedBy: t.field({ type: starter, required: false, description: "Started by this." }),
-      createdAfter: t.field({ type: "DateTime", required: false, description: "Accepted at or after this time." }),
+      projectId: t.idList({ required: false, description: "Of agents in any of these projects." }),
+      agentId: t.idList({ required: false, description: "Of any of these agents." }),
+      status: t.field({ type: [enums.RunStatus], required: false, description: "In any of these states." }),
+      startedBy: t.field({ type: starter, required: false, description: "Who or what started the run." }),
+      createdFrom: t.field({ type: "DateTime", required: false, description: "Accepted at this time or later." }),
       createdBefore: t.field({ type: "DateTime", required: false, description: "Accepted before this time." }),
     }),
   });
 }
 
-/** Throws NOT_FOUND for a project or an agent that the organization does not have. */
-export async function checkedFilter(context: Context, filter: Filter): Promise<RunFilter> {
-  const wanted = filterOf(filter);
-  await checkFilter(context, callerOf(context).organizationId, wanted);
-  return wanted;
+/** `path` is that of the filter. Throws NOT_FOUND for a project or an agent that the organization does not have. */
+export async function checkedFilter(context: Context, filter: FilterInput, path: string): Promise<RunFilter> {
+  const wanted = filterOf(filter, path);
+  const caller = callerOf(context);
+  await checkFilter(context, caller, wanted);
+  if (!caller.reach || !wanted.starterId) return wanted;
+  return { ...wanted, starterId: await shownStarters(context, caller, wanted.starterId) };
 }
 
-function filterOf({ projectId, agentId, status, startedBy, createdAfter, createdBefore }: Filter): RunFilter {
+/** Without the runs that the caller does not reach: they start nothing, as what is not there (`Actor.id` is null, too). */
+async function shownStarters({ runs }: Context, within: Within, ids: readonly string[]): Promise<string[]> {
+  const all = await knownRuns(runs, wholeOf(within.organizationId), ids as readonly RunId[]);
+  const reached = await knownRuns(runs, within, [...all]);
+  return ids.filter((id) => !all.has(id as RunId) || reached.has(id as RunId));
+}
+
+function filterOf(
+  { projectId, agentId, status, startedBy, createdFrom, createdBefore }: FilterInput,
+  path: string,
+): RunFilter {
   return {
-    ...optionalId("projectId", "project", projectId),
-    ...optionalId("agentId", "agent", agentId),
-    ...(status && { status }),
-    ...(startedBy && { startedBy: starterOf(startedBy) }),
-    ...(createdAfter && { createdAfter }),
+    ...optionalIds("projectId", "project", projectId, path),
+    ...optionalIds("agentId", "agent", agentId, path),
+    ...(status && { status: listOf(status, `${path}.status`) }),
+    ...(startedBy && starterOf(startedBy, `${path}.startedBy`)),
+    ...(createdFrom && { createdFrom }),
     ...(createdBefore && { createdBefore }),
   };
 }
 
-function starterOf({ kind, id }: StarterFilter): { kind?: Starter["kind"]; id?: string } {
-  if (id == null) return kind ? { kind } : {};
-  for (const [starter, prefix] of Object.entries(STARTERS)) {
-    const decoded = decodeId(prefix, id);
-    if (decoded !== undefined && (kind == null || kind === starter))
-      return { kind: starter as Starter["kind"], id: decoded };
-  }
-  // Nothing that is not an id can have started a run; as for one that started none, the list is empty.
-  return { kind: kind ?? "user", id: "00000000-0000-0000-0000-000000000000" };
+/** Nothing was started by what is no such id: it selects no run, as an id that started none. */
+function starterOf({ kind, id }: StarterFilter, path: string): Pick<RunFilter, "starterKind" | "starterId"> {
+  const kinds = kind && listOf(kind, `${path}.kind`);
+  if (id == null) return kinds ? { starterKind: kinds } : {};
+  const prefixes = Object.entries(ACTOR_IDS).filter(([starter]) => kinds?.includes(starter as ActorKind) ?? true);
+  const starterId = listOf(id, `${path}.id`).flatMap((text) =>
+    prefixes.flatMap(([, prefix]) => decodeId(prefix, text) ?? []),
+  );
+  return { starterId };
 }

@@ -4,11 +4,11 @@ import { badInput } from "../lib/errors.ts";
 import { checkJson, type Json } from "../lib/json.ts";
 import type { Builder } from "./builder.ts";
 
-/** RFC 3339 with a zone. `Date` alone would take 30 February for 2 March. */
+/** RFC 3339 with a zone. `Date` alone would read 30 February as 2 March. */
 function parseDateTime(value: unknown): Date {
   const date = typeof value === "string" && isDateTime(value) ? new Date(value.toUpperCase()) : undefined;
   if (date && !Number.isNaN(date.getTime())) return date;
-  throw badInput("must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z");
+  throw badInput("invalid_input", "must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z");
 }
 
 /** Literals come as objects without a prototype; the rest of the program gets what `parseJson` gives. */
@@ -19,14 +19,14 @@ function plain(value: unknown): Json {
 
 export function addScalars(builder: Builder): void {
   builder.scalarType("DateTime", {
-    description: "A time as RFC 3339 text: in UTC with milliseconds and `Z` in answers, with any zone in arguments.",
+    description: "A time as RFC 3339 text. Answers are in UTC with milliseconds and `Z`; arguments may have any zone.",
     specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
     serialize: (value) => value.toISOString(),
     parseValue: parseDateTime,
     parseLiteral: (node) => parseDateTime(valueFromASTUntyped(node)),
   });
   builder.scalarType("JSON", {
-    description: "Any JSON value, nested at most 64 deep.",
+    description: "Any JSON value, nested at most 64 levels deep.",
     specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
     serialize: (value) => value,
     // A variable came through `parseJson` with the body.

@@ -18,15 +18,17 @@ export function addSignIn(builder: Builder): void {
 
 function addLoginResult(builder: Builder): void {
   builder.objectType("LoginResult", {
-    description: "A session's tokens.",
+    description: "The tokens of a session.",
     fields: (t) => ({
-      accessToken: t.exposeString("accessToken", { description: "Send it as `Authorization: Bearer <accessToken>`." }),
+      accessToken: t.exposeString("accessToken", {
+        description: "The credential for requests: `Authorization: Bearer <accessToken>`.",
+      }),
       refreshToken: t.exposeString("refreshToken", {
-        description: `For \`refreshToken\`, once; good for ${LIMITS.refreshTokenDays} days.`,
+        description: `The argument of \`refreshToken\`. It works once, within ${LIMITS.refreshTokenDays} days.`,
       }),
       expiresAt: t.expose("expiresAt", {
         type: "DateTime",
-        description: `When the access token ends, ${LIMITS.accessTokenMinutes} minutes from now.`,
+        description: `When the access token expires, ${LIMITS.accessTokenMinutes} minutes from now.`,
       }),
     }),
   });
@@ -37,7 +39,7 @@ function addLogin(builder: Builder): void {
     t.field({
       type: "LoginResult",
       description:
-        "Signs in to the organization last used. An Authorization header is ignored. One `login` per operation; too many wrong ones are RATE_LIMITED.",
+        "Signs in with e-mail and password, to the organization last used. An Authorization header is ignored. An operation may have one `login`. RATE_LIMITED after too many failed attempts.",
       args: {
         email: t.arg.string({ description: "The user's e-mail." }),
         password: t.arg.string({ description: "The user's password." }),
@@ -50,17 +52,22 @@ function addLogin(builder: Builder): void {
 
 function addRefresh(builder: Builder): void {
   const input = builder.inputType("RefreshTokenInput", {
-    description: "A refresh token, and where to go on.",
+    description: "Input of `refreshToken`.",
     fields: (t) => ({
-      refreshToken: t.string({ description: "As the last login or refresh gave it; void afterwards." }),
-      organizationId: t.id({ required: false, description: "Go on in this organization of the user." }),
+      refreshToken: t.string({
+        description: "The refresh token from the last `login` or `refreshToken`. It works once.",
+      }),
+      organizationId: t.id({
+        required: false,
+        description: "The organization to continue in. The user must be a member. Default: the session's organization.",
+      }),
     }),
   });
   builder.mutationField("refreshToken", (t) =>
     t.field({
       type: "LoginResult",
-      description: "New tokens for a refresh token. Using one a second time ends the session.",
-      args: { input: t.arg({ type: input, description: "A refresh token, and where to go on." }) },
+      description: "Exchanges a refresh token for new tokens. Using a refresh token a second time ends the session.",
+      args: { input: t.arg({ type: input, description: "Input of `refreshToken`." }) },
       resolve: (_, { input: { refreshToken, organizationId } }, { auth, origin }) =>
         refreshSession(auth, {
           refreshToken,
@@ -75,7 +82,7 @@ function addLogout(builder: Builder): void {
   builder.mutationField("logout", (t) =>
     t.field({
       type: "User",
-      description: "Ends the session of the access token it is called with, and answers whose it was.",
+      description: "Signs out: ends the session of the access token that was sent. Returns the session's user.",
       resolve: async (_, _arguments, context) => {
         const caller = callerOf(context);
         await logout(context.auth, caller);
@@ -87,9 +94,9 @@ function addLogout(builder: Builder): void {
 
 function addSetup(builder: Builder): void {
   const input = builder.inputType("SetupInput", {
-    description: "The first organization and its owner.",
+    description: "Input of `setup`.",
     fields: (t) => ({
-      token: t.string({ description: "From the setup link that the server printed." }),
+      token: t.string({ description: "The token of the setup link that the server printed." }),
       organization: t.string({ description: "The organization's name." }),
       name: t.string({ description: "The owner's name." }),
       email: t.string({ description: "The owner's e-mail." }),
@@ -99,8 +106,8 @@ function addSetup(builder: Builder): void {
   builder.mutationField("setup", (t) =>
     t.field({
       type: "LoginResult",
-      description: "Makes the first organization and its owner on an empty database, and signs in.",
-      args: { input: t.arg({ type: input, description: "The first organization and its owner." }) },
+      description: "Creates the first organization and its owner in an empty database, and signs the owner in.",
+      args: { input: t.arg({ type: input, description: "Input of `setup`." }) },
       resolve: async (_, { input: request }, { auth, origin }) => {
         const { user, organization } = await setup(auth, request);
         await auth.knownAddresses.note(user, origin.address);

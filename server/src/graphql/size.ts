@@ -56,8 +56,8 @@ export const fragmentsOf = (document: DocumentNode): Fragments =>
   );
 
 /**
- * Throws QUERY_TOO_COMPLEX. The fragments of the document have no cycles, else it need not be valid. What is counted here
- * bounds every later walk: validation compares each two fields of one name, and some walks visit a fragment once for
+ * Throws QUERY_TOO_COMPLEX. The document's fragments have no cycles; otherwise the document need not be valid. What is counted here
+ * bounds every later walk: validation compares fields of one name pair by pair, and some walks visit a fragment once for
  * each place that it is spread in.
  */
 export function checkSize(document: DocumentNode): { aliases: number } {
@@ -84,7 +84,7 @@ function hold(what: string, found: number, most: number): void {
   if (found > most) throw tooLarge(`the query has ${found} ${what}, and ${most} is the most`);
 }
 
-/** As it is written. `longest`: characters of an alias. `names`: how often each name of the answer stands there. */
+/** The document as it is written. `longest`: characters of an alias. `names`: how often each response name occurs. */
 type Written = { aliases: number; longest: number; directives: number; names: Map<string, number> };
 
 function count(set: SelectionSetNode, written: Written): void {
@@ -102,7 +102,7 @@ function count(set: SelectionSetNode, written: Written): void {
   }
 }
 
-/** As it would be with each fragment written out where it is spread. */
+/** The document as it would be with each fragment written out where it is spread. */
 type Spread = { depth: number; selections: number };
 type Walk = { fragments: Fragments; known: Map<string, Spread> };
 
@@ -136,7 +136,7 @@ function measureFragment(walk: Walk, name: string): Spread {
   return spread;
 }
 
-/** How often each variable stands within a list or an object of the document, where that is more than once. */
+/** How often each variable occurs within a list or an object of the document, if more than once. */
 export function repeatsOf(document: DocumentNode): Map<string, number> {
   const repeats = new Map<string, number>();
   const add = (value: ValueNode): void => {

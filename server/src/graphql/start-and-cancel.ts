@@ -1,13 +1,13 @@
 /** Starting and cancelling runs. */
-import { badInput } from "../lib/errors.ts";
+import { badInput, Refusal, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { cancelRun } from "../runs/cancel-run.ts";
-import { cancelRuns } from "../runs/cancel-runs.ts";
+import { cancelRuns, type CancelTarget } from "../runs/cancel-runs.ts";
 import { startRun } from "../runs/start-run.ts";
-import { idOf } from "./arguments.ts";
+import { idOf, listOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { callerOf, type Context } from "./context.ts";
-import { checkedFilter, type RunFilterInput } from "./run-filter.ts";
+import { checkedFilter, type FilterInput, type RunFilterInput } from "./run-filter.ts";
 import { IDEMPOTENCY_KEY, keyOf } from "./idempotency-key.ts";
 import { keepSteps } from "./steps.ts";
 
@@ -19,33 +19,34 @@ export function addStartAndCancel(builder: Builder, filter: RunFilterInput): voi
 
 function addStart(builder: Builder): void {
   const input = builder.inputType("RunAgentInput", {
-    description: "What to run, with what.",
+    description: "Input of `runAgent`.",
     fields: (t) => ({
-      agentId: t.id({ description: "The agent." }),
+      agentId: t.id({ description: "The agent's id." }),
       input: t.field({
         type: "JSON",
         required: false,
-        description: "An object whose keys are the agent's input fields; an empty one without it.",
+        description: "The values of the agent's input fields, as an object. Default: an empty object.",
       }),
       idempotencyKey: t.string(IDEMPOTENCY_KEY),
-      version: t.string({ required: false, description: "Run this version instead of the published one." }),
+      version: t.string({ required: false, description: "The version to run. Default: the published one." }),
       runAt: t.field({
         type: "DateTime",
         required: false,
-        description: "When it is to begin; it is `pending` until then. A time that has passed is now.",
+        description: "When to begin. The run is `pending` until then. A time in the past means now.",
       }),
       wait: t.int({
         required: false,
-        description: `Seconds, 1 to ${LIMITS.waitSeconds}: answer when the run ends or pauses, or after that time. One field of an operation may wait.`,
+        description: `Seconds, 1 to ${LIMITS.waitSeconds}: the answer is sent when the run ends or pauses, or after this time. Only one field of an operation may wait.`,
       }),
     }),
   });
   builder.mutationField("runAgent", (t) =>
     t.field({
       type: "Run",
-      description: "Starts a run. Answered when the run is on disk.",
-      args: { input: t.arg({ type: input, description: "What to run, with what." }) },
+      description: "Starts a run. The answer is sent when the run is safely on disk.",
+      args: { input: t.arg({ type: input, description: "Input of `runAgent`." }) },
       resolve: async (_, { input: { agentId, input: value, idempotencyKey: key, version, runAt, wait } }, context) => {
+        using _watched = wait == null ? undefined : endWithCredential(context);
         const started = await startRun(context.runs, callerOf(context), {
           agentId: idOf("agent", agentId),
           input: value ?? {},
@@ -60,14 +61,22 @@ function addStart(builder: Builder): void {
   );
 }
 
+/** Who loses the right to see the run does not wait for it. The run goes on. */
+const endWithCredential = (context: Context): Disposable | undefined =>
+  context.watch?.(callerOf(context), () =>
+    context.ending.end(
+      new Refusal("UNAUTHENTICATED", "the credential has expired or was revoked during the wait: the run goes on"),
+    ),
+  );
+
 function waitOf(seconds: number, context: Context): number {
-  const fields = (code: string, message: string) => [{ path: "input.wait", code, message }];
+  const fields = (code: FieldCode, message: string): FieldProblem[] => [{ path: "input.wait", code, message }];
   if (seconds < 1 || seconds > LIMITS.waitSeconds) {
     const message = `must be 1 to ${LIMITS.waitSeconds}`;
-    throw badInput(`input.wait ${message}`, fields("out_of_range", message));
+    throw badInput("invalid_input", `input.wait ${message}`, fields("out_of_range", message));
   }
   if (++context.waits > 1)
-    throw badInput("one field of an operation may wait", fields("repeated", "one field may wait"));
+    throw badInput("invalid_input", "one field of an operation may wait", fields("repeated", "one field may wait"));
   return seconds;
 }
 
@@ -76,32 +85,70 @@ function addCancel(builder: Builder): void {
     t.field({
       type: "Run",
       description:
-        "Stops a run: `cancelled` is committed at once, what is in flight is aborted, open approvals are withdrawn. " +
-        "Again: the same answer. CONFLICT on a run that is completed or failed.",
-      args: { runId: t.arg.id({ description: "A TypeID, `run_…`." }) },
-      resolve: (_, { runId }, context) => cancelRun(context.runs, callerOf(context).organizationId, idOf("run", runId)),
+        "Cancels a run at once: calls in flight are aborted, open approvals are withdrawn, and children that it waits for are cancelled, too. " +
+        "Cancelling a cancelled run returns it unchanged. CONFLICT if the run is completed or failed.",
+      args: { runId: t.arg.id({ description: "The run's id." }) },
+      resolve: (_, { runId }, context) => cancelRun(context.runs, callerOf(context), idOf("run", runId)),
     }),
   );
 }
 
 function addCancelMany(builder: Builder, filter: RunFilterInput): void {
-  const input = builder.inputType("CancelRunsInput", {
-    description: "Which runs to cancel.",
+  const target = builder.inputType("RunTarget", {
+    description: "Names runs, in one of three ways.",
+    isOneOf: true,
     fields: (t) => ({
       filter: t.field({
         type: filter,
-        description: "Those that fit and are open; `{}` is every open run of the organization.",
+        required: false,
+        description: "The runs that match. BAD_USER_INPUT if no field of the filter is given.",
+      }),
+      runIds: t.idList({
+        required: false,
+        extensions: { mostItems: LIMITS.runIdsToCancel },
+        description: `The runs with these ids, at most ${LIMITS.runIdsToCancel}. NOT_FOUND if one is unknown.`,
+      }),
+      all: t.boolean({
+        required: false,
+        description:
+          "Every run of the organization; with a narrowed API key, every run that it reaches. Must be `true`.",
       }),
     }),
   });
+  const input = builder.inputType("CancelRunsInput", {
+    description: "Input of `cancelRuns`.",
+    fields: (t) => ({
+      runs: t.field({ type: target, description: "Which runs. Those that have ended are left alone." }),
+    }),
+  });
+  builder.objectType("CancelRunsResult", {
+    description: "The outcome of `cancelRuns`.",
+    fields: (t) => ({
+      cancelledCount: t.exposeInt("cancelledCount", { description: "How many open runs were cancelled." }),
+    }),
+  });
   builder.mutationField("cancelRuns", (t) =>
-    t.int({
+    t.field({
+      type: "CancelRunsResult",
       description:
-        "Cancels every open run that fits a filter, as `cancelRun` does, and answers how many; children that do not fit themselves are not counted. " +
-        "What starts meanwhile is left alone: pause the agent first.",
-      args: { input: t.arg({ type: input, description: "Which runs to cancel." }) },
-      resolve: async (_, { input }, context) =>
-        cancelRuns(context.runs, callerOf(context).organizationId, await checkedFilter(context, input.filter)),
+        "Cancels many open runs, each as `cancelRun` does, and answers how many. Children are counted only if they are named themselves. " +
+        "Runs that start meanwhile are not cancelled: pause the agent first.",
+      args: { input: t.arg({ type: input, description: "Input of `cancelRuns`." }) },
+      resolve: async (_, { input: { runs } }, context) => {
+        const target = await targetOf(context, runs);
+        return { cancelledCount: await cancelRuns(context.runs, callerOf(context), target) };
+      },
     }),
   );
+}
+
+type Target = { filter?: FilterInput | null; runIds?: string[] | null; all?: boolean | null };
+
+async function targetOf(context: Context, { filter, runIds, all }: Target): Promise<CancelTarget> {
+  if (filter) return { filter: await checkedFilter(context, filter, "input.runs.filter") };
+  if (runIds) {
+    const ids = listOf(runIds, "input.runs.runIds", LIMITS.runIdsToCancel);
+    return { runIds: ids.map((id) => idOf("run", id)) };
+  }
+  return { all: all === true };
 }

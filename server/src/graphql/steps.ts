@@ -1,17 +1,22 @@
 /** The steps of a run and their attempts. */
-import { badInput } from "../lib/errors.ts";
+import { notFound } from "../lib/errors.ts";
+import { decodeStepId, encodeStepId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Page } from "../lib/page.ts";
-import { listAttempts, listSteps } from "../runs/read.ts";
-import { stepDuration, type Attempt, type Run, type Step } from "../runs/run.ts";
+import { isAmong, listAttempts, readStep, type StepFilter } from "../runs/read.ts";
+import type { PayloadKey } from "../runs/read-payloads.ts";
+import { itemOf, visitOf } from "../execution/step-keys.ts";
+import { sizeOf } from "./arguments.ts";
+import { stepDuration, type Attempt, type HttpResponse, type Run, type Step } from "../execution/run.ts";
 import type { Builder } from "./builder.ts";
-import { addConnection, connectionOf, pageArguments, PAGED, pageRequest } from "./connection.ts";
-import type { Context } from "./context.ts";
+import { addConnection, connect, pageArguments, PAGED } from "./connection.ts";
+import { callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
+import type { List } from "./objects.ts";
 import { readError, readPayload } from "./payloads.ts";
 import { findRelative } from "./relatives.ts";
 
-/** The steps that `runAgent` waited for, by the run of its answer: they need no statement of their own. */
+/** The steps that `runAgent` waited for, by the run of its answer: they need no extra statement. */
 const kept = new WeakMap<Run, Step[]>();
 
 export function keepSteps(run: Run, steps: Step[] | undefined): Run {
@@ -23,61 +28,118 @@ export function addSteps(builder: Builder, enums: Enums): void {
   addAttempt(builder, enums);
   addStep(builder, enums);
   addConnection(builder, "Step");
-  addStepsOfRun(builder);
+  addStepsOfRun(builder, enums);
 }
 
-/** Few steps are tried more often: without `first` the cost counts this many, and what there are beyond as they are read. */
+/** Few steps are attempted more often. Without `first` the cost counts this many; further ones count as they are read. */
 const ATTEMPTS_COUNTED = { cost: { most: 3, argument: "first" } };
-/** What an attempt has of fields, those of its error among them. */
-const ATTEMPT_VALUES = 11;
+/** How many fields an attempt has, including those of its error and its response. */
+const ATTEMPT_VALUES = 14;
 
 function addAttempt(builder: Builder, enums: Enums): void {
-  builder.objectType("Attempt", {
-    description: "One try of a step.",
+  builder.objectType("HttpResponse", {
+    description: "The response of an HTTP endpoint to one attempt.",
     fields: (t) => ({
-      number: t.exposeInt("number", { description: "From 1." }),
-      status: t.expose("status", { type: enums.StepStatus, description: "How it went." }),
+      status: t.exposeInt("status", { description: "The HTTP status." }),
+      body: t.exposeString("body", {
+        nullable: true,
+        description: `The body as text, cut after ${LIMITS.responseBodyBytes} bytes. Null if the body is not text. Credentials of the call are replaced by \`[redacted]\`.`,
+      }),
+    }),
+  });
+  builder.objectType("Attempt", {
+    description: "An attempt to execute a step.",
+    fields: (t) => ({
+      number: t.exposeInt("number", { description: "Number of the attempt, from 1." }),
+      status: t.expose("status", { type: enums.StepStatus, description: "Current status." }),
       error: t.field({
         type: "RunError",
         nullable: true,
-        description: "Why it failed.",
-        resolve: ({ step: { runId: id, number }, number: attempt, error }, _, context) =>
-          readError(context, error, { of: "attempt", id, number, attempt, column: "error" }, null),
+        description: "Why it failed. Null if it did not.",
+        resolve: (attempt, _, context) => readError(context, attempt.error, errorKeyOf(attempt)),
       }),
-      startedAt: t.expose("startedAt", { type: "DateTime", nullable: true, description: "When it began." }),
-      finishedAt: t.expose("finishedAt", { type: "DateTime", nullable: true, description: "When it ended." }),
+      response: t.field({
+        type: "HttpResponse",
+        nullable: true,
+        description:
+          "The endpoint's response to an HTTP call. Null if there was none, and for all other kinds of steps.",
+        resolve: async (attempt, _, context) => {
+          const text = await readPayload(context, attempt.response, responseKeyOf(attempt));
+          return text && (text.value as HttpResponse);
+        },
+      }),
+      startedAt: t.expose("startedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When it began. Null before the start.",
+      }),
+      finishedAt: t.expose("finishedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When it ended. Null while it is open.",
+      }),
     }),
   });
 }
 
+/** The newest attempt's is in the step's row. */
+function errorKeyOf({ step: { runId: id, number }, number: attempt, errorIn }: Attempt): PayloadKey {
+  if (errorIn === "attempt") return { of: "attempt", id, number, attempt, column: "error" };
+  return { of: "step", id, number, column: errorIn === "caught" ? "caught" : "error" };
+}
+
+function responseKeyOf({ step: { runId: id, number }, number: attempt, responseIn }: Attempt): PayloadKey {
+  if (responseIn === "attempt") return { of: "attempt", id, number, attempt, column: "response" };
+  return { of: "step", id, number, column: "response" };
+}
+
 function addStep(builder: Builder, enums: Enums): void {
   builder.objectType("Step", {
-    description: "One execution of one task of the definition within a run.",
+    description: "A step: one execution of a task of the definition within a run.",
+    interfaces: ["Node"],
     fields: (t) => ({
-      number: t.exposeInt("number", { description: "From 1, in the order reached." }),
-      name: t.exposeString("name", { description: "The task's name in the definition." }),
+      id: t.id({ resolve: encodeStepId, description: "The step's id, `step_…`." }),
+      number: t.exposeInt("number", {
+        description: "Number of the step, from 1, in the order in which steps were reached.",
+      }),
+      name: t.exposeString("name", { description: "The name of the task in the definition." }),
       position: t.exposeString("key", {
         description:
-          "Where in the run it stands, unique in it: its task behind the tasks around it, each `name#visit`, items by their number, like `loop#1/2/greet#1`.",
+          "Its place in the run, unique within it: the enclosing tasks and then its own, each as `name#visit`, and items by number, like `loop#1/2/greet#1`.",
       }),
-      kind: t.exposeString("kind", { description: "What the task is: `set`, `http`, `approval`, …" }),
-      status: t.expose("status", { type: enums.StepStatus, description: "Where it stands." }),
+      parentNumber: t.exposeInt("parentNumber", {
+        nullable: true,
+        description: "Number of the step that encloses it: the loop, the fork, the `try`. Null at the top level.",
+      }),
+      item: t.int({
+        nullable: true,
+        description: "Number of the item that it is executed for, from 1, if the step that encloses it is a loop.",
+        resolve: ({ key }) => itemOf(key),
+      }),
+      visit: t.int({
+        description: "How many times the run has reached the task here, from 1: more than once when it goes back.",
+        resolve: ({ key }) => visitOf(key),
+      }),
+      kind: t.exposeString("kind", {
+        description: "The kind of task, such as `set`, `http` or `approval`. New kinds may be added.",
+      }),
+      status: t.expose("status", { type: enums.StepStatus, description: "Current status." }),
       duration: t.int({
         nullable: true,
-        description: "Milliseconds; null before the start, so far while running.",
+        description: "Duration in milliseconds: so far while the step is running, null before the start.",
         resolve: (step, _, { clock }) => stepDuration(step, clock.now()),
       }),
       attempts: t.field({
         type: ["Attempt"],
         extensions: ATTEMPTS_COUNTED,
-        description: "Its tries, the first one first.",
+        description: "The step's attempts, oldest first.",
         args: {
           first: t.arg.int({
             required: false,
             defaultValue: LIMITS.attemptsListed,
-            description: `How many at most, 1 to ${LIMITS.attemptsPerStep}.`,
+            description: `Return at most this many, from 1 to ${LIMITS.attemptsPerStep}.`,
           }),
-          after: t.arg.int({ required: false, description: "Only those behind this number." }),
+          after: t.arg.int({ required: false, description: "Return attempts after this number." }),
         },
         resolve: async (step, { first, after }, { runs, size }): Promise<Attempt[]> => {
           const wanted = sizeOf(first ?? LIMITS.attemptsListed, LIMITS.attemptsPerStep);
@@ -89,81 +151,140 @@ function addStep(builder: Builder, enums: Enums): void {
       error: t.field({
         type: "RunError",
         nullable: true,
-        description: "Why it failed.",
+        description: "Why it failed. Null if it did not.",
         resolve: ({ runId: id, error, number }, _, context) =>
-          readError(context, error, { of: "step", id, number, column: "error" }, number),
+          readError(context, error, { of: "step", id, number, column: "error" }),
+      }),
+      caught: t.field({
+        type: "RunError",
+        nullable: true,
+        description:
+          "The error that the `catch` of this `try` handled, after any retries. The last attempt failed with it. The error's `instance` and number name the task and the step that raised it.",
+        resolve: ({ runId: id, caught, number }, _, context) =>
+          readError(context, caught, { of: "step", id, number, column: "caught" }),
+      }),
+      callName: t.string({
+        nullable: true,
+        description:
+          "If the step is a `try` around one call alone: the call's name in the definition. The call runs in this step, and its tries are the step's attempts.",
+        resolve: ({ call }) => call && call.slice(call.lastIndexOf("/") + 1),
+      }),
+      callPath: t.exposeString("call", {
+        nullable: true,
+        description: "JSON pointer to the call that runs in this step, if the step is a `try` around one call alone.",
       }),
       child: t.field({
         type: "Run",
         nullable: true,
-        description: "The run that it started.",
+        description: "The run that the step started.",
         resolve: ({ childId }, _, context) => childId && findRelative(context, childId),
+      }),
+      approval: t.field({
+        type: "Approval",
+        nullable: true,
+        description: "The approval that it asks for. A step that is tried again shows the newest one.",
+        resolve: ({ approvalId }, _, { loaders }) => approvalId && loaders.approval(approvalId),
       }),
       input: t.field({
         type: "JSON",
         nullable: true,
-        description: "What the task was given.",
+        description: "The input of the task.",
         resolve: ({ runId: id, number, input }, _, context) =>
           readPayload(context, input, { of: "step", id, number, column: "input" }),
       }),
       output: t.field({
         type: "JSON",
         nullable: true,
-        description: "What the task gave.",
+        description: "The output of the task.",
         resolve: ({ runId: id, number, output }, _, context) =>
           readPayload(context, output, { of: "step", id, number, column: "output" }),
       }),
-      startedAt: t.expose("startedAt", { type: "DateTime", nullable: true, description: "When it began." }),
-      finishedAt: t.expose("finishedAt", { type: "DateTime", nullable: true, description: "When it ended." }),
+      startedAt: t.expose("startedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When it began. Null before the start.",
+      }),
+      finishedAt: t.expose("finishedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When it ended. Null while it is open.",
+      }),
     }),
   });
 }
 
-function sizeOf(first: number, most: number): number {
-  if (first >= 1 && first <= most) return first;
-  const message = `must be between 1 and ${most}`;
-  throw badInput(`first ${message}`, [{ path: "first", code: "out_of_range", message }]);
-}
+type FilterArguments = { [Name in keyof StepFilter]?: StepFilter[Name] | null | undefined };
 
-async function stepsOf({ runs }: Context, run: Run, first: number, after: number | undefined): Promise<Page<Step>> {
+async function stepsOf(
+  { loaders }: Context,
+  run: Run,
+  { parentNumber, status }: FilterArguments,
+  { first, after = 0 }: { first: number; after?: number },
+): Promise<Page<Step>> {
+  const filter = { ...(parentNumber != null && { parentNumber }), ...(status && { status }) };
   const steps = kept.get(run);
-  if (!steps) return listSteps(runs, run, after === undefined ? { first } : { first, after });
-  const items = steps.filter(({ number }) => number > (after ?? 0));
+  if (!steps) return loaders.steps({ runId: run.id, page: { first, after }, filter });
+  const items = steps.filter((step) => step.number > after && isAmong(step, filter));
   return { items: items.slice(0, first), hasNextPage: items.length > first };
 }
 
-function addStepsOfRun(builder: Builder): void {
+export async function findStep(context: Context, id: string): Promise<Step> {
+  const wanted = decodeStepId(id);
+  const step = wanted && (await readStep(context.runs, callerOf(context), wanted));
+  if (!step) throw notFound("Step");
+  return step;
+}
+
+const stepList = ({ id }: Run): List<Step> => ({
+  name: `steps ${id}`,
+  write: ({ number }) => String(number),
+  read: (number) => (/^[1-9]\d{0,5}$/.test(number) ? number : undefined),
+});
+
+const filterArguments = (builder: Builder, enums: Enums) =>
+  builder.args((t) => ({
+    parentNumber: t.int({
+      required: false,
+      description: "Return only steps directly inside the step with this number; 0 stands for the top level.",
+    }),
+    status: t.field({
+      type: [enums.StepStatus],
+      required: false,
+      description: "Return only steps with one of these statuses.",
+    }),
+  }));
+
+function addStepsOfRun(builder: Builder, enums: Enums): void {
   builder.objectField("Run", "steps", (t) =>
     t.field({
       type: ["Step"],
       extensions: { cost: { most: LIMITS.stepsListed, argument: "first" } },
-      description: "Its steps in order.",
+      description: "The run's steps, in the order in which they were reached.",
       args: {
         first: t.arg.int({
           required: false,
           defaultValue: LIMITS.stepsListed,
-          description: `How many at most, 1 to ${LIMITS.stepsListed}.`,
+          description: `Return at most this many, from 1 to ${LIMITS.stepsListed}.`,
         }),
-        after: t.arg.int({ required: false, description: "Only those behind this number." }),
+        after: t.arg.int({ required: false, description: "Return steps after this number." }),
+        ...filterArguments(builder, enums),
       },
-      resolve: async (run, { first, after }, context) =>
-        (await stepsOf(context, run, sizeOf(first ?? LIMITS.stepsListed, LIMITS.stepsListed), after ?? undefined))
-          .items,
+      resolve: async (run, { first, after, ...filter }, context) => {
+        const size = sizeOf(first ?? LIMITS.stepsListed, LIMITS.stepsListed);
+        return (await stepsOf(context, run, filter, { first: size, ...(after != null && { after }) })).items;
+      },
     }),
   );
   builder.objectField("Run", "stepsConnection", (t) =>
     t.field({
       type: "StepConnection",
       extensions: PAGED,
-      description: "Its steps in order, by pages.",
-      args: pageArguments(builder),
-      resolve: async (run, page, context) => {
-        const { first, after } = pageRequest(page, (cursor) => (/^[1-9]\d{0,5}$/.test(cursor) ? cursor : undefined));
-        return connectionOf(
-          await stepsOf(context, run, first, after === undefined ? undefined : Number(after)),
-          ({ number }) => String(number),
-        );
-      },
+      description: "The run's steps in pages, in the order in which they were reached.",
+      args: { ...pageArguments(builder), ...filterArguments(builder, enums) },
+      resolve: (run, { parentNumber, status, ...page }, context) =>
+        connect(stepList(run), page, ({ first, after = "0" }) =>
+          stepsOf(context, run, { parentNumber, status }, { first, after: Number(after) }),
+        ),
     }),
   );
 }

@@ -6,19 +6,22 @@ import { callerOf } from "./context.ts";
 
 export function addUpdates(builder: Builder): void {
   builder.objectType("RunEvent", {
-    description: "What one committed change made of a run or of one of its steps.",
+    description: "A change to a run or one of its steps.",
     fields: (t) => ({
-      revision: t.exposeInt("revision", { description: "Give the last one seen as `after` to go on behind it." }),
+      revision: t.exposeInt("revision", {
+        description:
+          "The run's revision after the change. Pass the last one that you have seen as `after` to continue from there.",
+      }),
       run: t.field({
         type: "Run",
         nullable: true,
-        description: "The run, when it changed.",
+        description: "The run, if it changed.",
         resolve: ({ run }) => run ?? null,
       }),
       step: t.field({
         type: "Step",
         nullable: true,
-        description: "The step, when one changed.",
+        description: "The step, if one changed.",
         resolve: ({ step }) => step ?? null,
       }),
     }),
@@ -27,10 +30,10 @@ export function addUpdates(builder: Builder): void {
     t.field({
       type: "Run",
       description:
-        "The run as it is, then as it changes: the newest state, at most one in 50 ms. Completes after the final state, which always comes.",
-      args: { runId: t.arg.id({ description: "A TypeID, `run_…`." }) },
+        "Sends a run as it is, then again when it changes, at most every 50 ms. Completes after the final state, which is always sent.",
+      args: { runId: t.arg.id({ description: "The run's id." }) },
       subscribe: (_, { runId }, context) =>
-        watchRun(context.runs, callerOf(context).organizationId, idOf("run", runId), context.ending.signal),
+        watchRun(context.runs, callerOf(context), idOf("run", runId), context.ending.signal),
       resolve: (run) => run,
     }),
   );
@@ -38,19 +41,13 @@ export function addUpdates(builder: Builder): void {
     t.field({
       type: "RunEvent",
       description:
-        "Every change of a run and its steps behind a revision, in order, each in its present state. Completes after the final one.",
+        "Sends every change to a run and its steps after a revision, in order. Completes after the final change.",
       args: {
-        runId: t.arg.id({ description: "A TypeID, `run_…`." }),
-        after: t.arg.int({ required: false, defaultValue: 0, description: "Only changes behind this revision." }),
+        runId: t.arg.id({ description: "The run's id." }),
+        after: t.arg.int({ required: false, defaultValue: 0, description: "Return changes after this revision." }),
       },
       subscribe: (_, { runId, after }, context) =>
-        watchRunEvents(
-          context.runs,
-          callerOf(context).organizationId,
-          idOf("run", runId),
-          after ?? 0,
-          context.ending.signal,
-        ),
+        watchRunEvents(context.runs, callerOf(context), idOf("run", runId), after ?? 0, context.ending.signal),
       resolve: (event) => event,
     }),
   );

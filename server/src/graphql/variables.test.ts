@@ -50,7 +50,7 @@ function valuesFor(type: GraphQLInputType): unknown[] {
   const named = getNamedType(type);
   if (!("getFields" in named)) return [...LEAVES, [LEAVES], LEAVES.map((one) => [one])];
   const fields = Object.values(named.getFields());
-  const right = Object.fromEntries(fields.map((field) => [field.name, rightFor(field.type)]));
+  const right = rightFor(named) as object;
   const broken = fields.flatMap((field) => [
     ...LEAVES.map((one) => ({ ...right, [field.name]: one })),
     Object.fromEntries(Object.entries(right).filter(([name]) => name !== field.name)),
@@ -61,8 +61,10 @@ function valuesFor(type: GraphQLInputType): unknown[] {
 function rightFor(type: GraphQLInputType): unknown {
   if (isNonNullType(type)) return rightFor(type.ofType);
   if (isListType(type)) return [rightFor(type.ofType)];
-  if ("getFields" in type)
-    return Object.fromEntries(Object.values(type.getFields()).map((field) => [field.name, rightFor(field.type)]));
+  if ("getFields" in type) {
+    const fields = Object.values(type.getFields()).slice(0, type.isOneOf ? 1 : undefined);
+    return Object.fromEntries(fields.map((field) => [field.name, rightFor(field.type)]));
+  }
   if ("getValues" in type) return type.getValues()[0]!.name;
   return { Int: 1, Float: 1.5, Boolean: true, DateTime: TIME, JSON: { a: 1 } }[type.name] ?? "x";
 }
@@ -92,7 +94,7 @@ test("a default stands in for what is missing, and not for null", () => {
 
 test("each problem has its place and says what is expected", () => {
   const input = { input: [], wait: "1", runAt: "tomorrow", version: 1, x: 1 };
-  const filter = { status: ["running", "flying"], startedBy: { kind: "nobody", id: {} } };
+  const filter = { status: ["running", "flying"], startedBy: { kind: "nobody", id: [{}] } };
   const refusal = refusalOf("$input: RunAgentInput!, $filter: RunFilter, $id: ID!", { input, filter });
   expect(refusal?.code).toBe("BAD_USER_INPUT");
   expect(refusal?.message).toMatch(/^the variables do not fit: input.agentId is missing; input.version must be a text/);
@@ -104,11 +106,11 @@ test("each problem has its place and says what is expected", () => {
       code: "wrong_type",
       message: "must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z",
     },
-    { path: "input.wait", code: "wrong_type", message: "must be a whole number of 32 bits" },
-    { path: "input.x", code: "unknown_field", message: 'there is no field "x" in RunAgentInput' },
+    { path: "input.wait", code: "wrong_type", message: "must be a whole number (32 bits)" },
+    { path: "input.x", code: "unknown", message: "is not a field of RunAgentInput" },
     { path: "filter.status.1", code: "not_a_choice", message: expect.stringMatching(/^must be one of pending, /) },
     { path: "filter.startedBy.kind", code: "not_a_choice", message: expect.stringMatching(/^must be one of /) },
-    { path: "filter.startedBy.id", code: "wrong_type", message: "must be an id" },
+    { path: "filter.startedBy.id.0", code: "wrong_type", message: "must be an id" },
     { path: "id", code: "required", message: "is missing" },
   ]);
 });
@@ -122,11 +124,27 @@ test("20 problems are the most, and a long name is cut", () => {
   expect(refusalOf("$filter: RunFilter", { filter: { status: wrong } })?.details.fields).toHaveLength(20);
 });
 
+test("of a @oneOf one field is given, and not as null", () => {
+  const problem = {
+    path: "input.runs",
+    code: "invalid",
+    message: "must have exactly one field, which is not null: filter, runIds or all",
+  };
+  for (const runs of [{}, { all: null }, { all: true, runIds: ["x"] }, { all: true, filter: null }])
+    expect(refusalOf("$input: CancelRunsInput!", { input: { runs } })?.details.fields).toEqual([problem]);
+  expect(refusalOf("$input: CancelRunsInput!", { input: { runs: { all: true } } })).toBeUndefined();
+});
+
 test("a list has a length", () => {
   const states = (length: number) => ({ filter: { status: Array.from({ length }, () => "running") } });
   expect(refusalOf("$filter: RunFilter", states(LIMITS.argumentItems))).toBeUndefined();
   expect(refusalOf("$filter: RunFilter", states(LIMITS.argumentItems + 1))?.details.fields).toEqual([
     { path: "filter.status", code: "too_many", message: `must have at most ${LIMITS.argumentItems} items` },
+  ]);
+  const named = (length: number) => ({ input: { runs: { runIds: Array.from({ length }, () => "run_x") } } });
+  expect(refusalOf("$input: CancelRunsInput!", named(LIMITS.runIdsToCancel))).toBeUndefined();
+  expect(refusalOf("$input: CancelRunsInput!", named(LIMITS.runIdsToCancel + 1))?.details.fields).toEqual([
+    { path: "input.runs.runIds", code: "too_many", message: `must have at most ${LIMITS.runIdsToCancel} items` },
   ]);
 });
 

@@ -12,6 +12,7 @@ import {
   isSpecifiedScalarType,
   typeFromAST,
   type GraphQLEnumType,
+  type GraphQLInputField,
   type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLLeafType,
@@ -19,7 +20,7 @@ import {
   type VariableDefinitionNode,
 } from "graphql";
 import { weighed } from "../definition/expressions/weigh.ts";
-import { quoted } from "../definition/problem.ts";
+import { enumerate } from "../definition/problem.ts";
 import { badInput, Refusal, shortened, type FieldProblem } from "../lib/errors.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -27,13 +28,13 @@ import { LIMITS } from "../lib/limits.ts";
 /** Throws BAD_USER_INPUT. */
 export type VariableCheck = (variables: Record<string, unknown>) => void;
 
-/** Adds what is wrong with one value; its path is what lies within the value, and who asked puts the rest before it. */
+/** Adds the problems of one value. Their paths begin within the value; the caller puts the rest in front. */
 type Check = (value: unknown, problems: FieldProblem[]) => void;
 
 const PROBLEMS_SHOWN = 20;
 
 const WORDS: Readonly<Record<string, string>> = {
-  Int: "must be a whole number of 32 bits",
+  Int: "must be a whole number (32 bits)",
   Float: "must be a number",
   String: "must be a text",
   Boolean: "must be true or false",
@@ -84,7 +85,7 @@ export function createVariableChecks(schema: GraphQLSchema): VariableChecks {
 
 function refusalOf(problems: FieldProblem[]): Refusal {
   const sentences = problems.map(({ path, message }) => `${path} ${message}`);
-  return badInput(`the variables do not fit: ${sentences.join("; ")}`, problems);
+  return badInput("invalid_variables", `the variables do not fit: ${sentences.join("; ")}`, problems);
 }
 
 type Repeated = { name: string; times: number; defaultCharacters: number };
@@ -98,7 +99,7 @@ function holdRepeats(repeated: Repeated[], variables: Record<string, unknown>, p
       : defaultCharacters;
     left -= times * bytes;
     if (left >= 0) continue;
-    const message = `stands within values ${times} times, with which they are larger than ${LIMITS.bodyBytes} bytes`;
+    const message = `stands ${times} times within values, which makes the variables larger than ${LIMITS.bodyBytes} bytes`;
     return void problems.push({ path: shortened(name), code: "too_large", message });
   }
 }
@@ -106,7 +107,7 @@ function holdRepeats(repeated: Repeated[], variables: Record<string, unknown>, p
 const missing = (path: string): FieldProblem => ({ path, code: "required", message: "is missing" });
 const wrongType = (message: string): FieldProblem => ({ path: "", code: "wrong_type", message });
 
-/** Paths are made only for what is wrong: what fits costs no text. */
+/** Paths are built only for problems, so valid values cost no text. */
 function within(name: string | number, problems: FieldProblem[], check: Check, value: unknown): void {
   const before = problems.length;
   check(value, problems);
@@ -136,16 +137,26 @@ function compileNullable(type: GraphQLInputType, checkOf: (type: GraphQLInputTyp
   return leafCheck(type as GraphQLLeafType);
 }
 
-/** What is no list is a list of one. */
-function listCheck(item: Check): Check {
+/** A single value counts as a list of one. */
+function listCheck(item: Check, most: number = LIMITS.argumentItems): Check {
   return (value, problems) => {
     if (!Array.isArray(value)) return item(value, problems);
-    if (value.length > LIMITS.argumentItems) {
-      const message = `must have at most ${LIMITS.argumentItems} items`;
+    if (value.length > most) {
+      const message = `must have at most ${most} items`;
       return void problems.push({ path: "", code: "too_many", message });
     }
     for (let index = 0; index < value.length && problems.length < PROBLEMS_SHOWN; index++)
       within(index, problems, item, value[index]);
+  };
+}
+
+/** `extensions.mostItems`: a list that may be longer than others. */
+function fieldCheck({ type, extensions }: GraphQLInputField, checkOf: (type: GraphQLInputType) => Check): Check {
+  const most = extensions["mostItems"] as number | undefined;
+  if (most === undefined || !isListType(type)) return checkOf(type);
+  const check = listCheck(checkOf(type.ofType), most);
+  return (value, problems) => {
+    if (value != null) check(value, problems);
   };
 }
 
@@ -156,7 +167,7 @@ function objectCheck(type: GraphQLInputObjectType, checkOf: (type: GraphQLInputT
     new Map(
       Object.values(type.getFields()).map((field) => [
         field.name,
-        { isRequired: isRequiredInputField(field), check: checkOf(field.type) },
+        { isRequired: isRequiredInputField(field), check: fieldCheck(field, checkOf) },
       ]),
     );
   return (value, problems) => {
@@ -167,17 +178,24 @@ function objectCheck(type: GraphQLInputObjectType, checkOf: (type: GraphQLInputT
       if (Object.hasOwn(given, name)) within(name, problems, field.check, given[name]);
       else if (field.isRequired) problems.push(missing(name));
     }
+    if (type.isOneOf) checkOneOf(type, given, problems);
     for (const name in given) {
       if (fields.has(name)) continue;
       if (problems.length >= PROBLEMS_SHOWN) return;
-      const message = `there is no field ${quoted(name)} in ${type.name}`;
-      problems.push({ path: shortened(name), code: "unknown_field", message });
+      problems.push({ path: shortened(name), code: "unknown", message: `is not a field of ${type.name}` });
     }
   };
 }
 
+function checkOneOf(type: GraphQLInputObjectType, given: object, problems: FieldProblem[]): void {
+  const values = Object.values(given);
+  if (values.length === 1 && values[0] !== null) return;
+  const fields = enumerate(Object.keys(type.getFields()), "or");
+  problems.push({ path: "", code: "invalid", message: `must have exactly one field, which is not null: ${fields}` });
+}
+
 function leafCheck(type: GraphQLLeafType): Check {
-  // GraphQL's own print what they refuse, and none of them takes an object or a list.
+  // GraphQL's own scalars print what they refuse, and none of them accepts an object or a list.
   const isStandard = isEnumType(type) || isSpecifiedScalarType(type);
   const standard = isEnumType(type) ? notAChoice(type) : wrongType(WORDS[type.name] ?? `must be a ${type.name}`);
   return (value, problems) => {

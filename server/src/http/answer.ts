@@ -2,7 +2,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Code } from "../lib/errors.ts";
 
-/** How long and how much of an unread body is thrown away, so that its sender gets to read the answer. */
+/** For how long, and up to how many bytes, an unread body is thrown away so that its sender can read the answer. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_PIECES = 4_096;
@@ -44,7 +44,7 @@ export function sendHead(
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
-/** In the shape of GraphQL's errors on every path, so that clients read one. */
+/** In the shape of GraphQL errors on every path, so that clients need to read only one. */
 export function sendError(
   exchange: Exchange,
   status: number,
@@ -55,7 +55,7 @@ export function sendError(
   sendJson(exchange, status, { errors: [{ message, extensions: { code } }] }, headers);
 }
 
-/** Closing at once would reset the connection, and the answer in it would be lost. */
+/** Closing at once would reset the connection and lose the answer. */
 function linger(request: IncomingMessage): void {
   let bytes = 0;
   let pieces = 0;

@@ -1,7 +1,7 @@
 /**
  * What arrives: the bodies of requests and the messages of WebSockets, until they are answered. What all of it holds has a
- * budget; what stands still or trickles is cut; and strangers, whose credential nobody has seen, get a small size and one
- * share of the budget together, so that they can't use up what callers need.
+ * budget. What stands still or trickles is cut. Strangers, whose credential nobody has seen, get a small size and one
+ * share of the budget among them, so that they cannot use up what callers need.
  */
 import type { Caller } from "../auth/caller.ts";
 import type { ByteBudget } from "../lib/byte-budget.ts";
@@ -14,7 +14,7 @@ import { Roll } from "../lib/roll.ts";
 /** One body or message under way. */
 export class Arrival {
   readonly cut: () => void;
-  /** When it was looked at last, and what came since. */
+  /** When it was last looked at, and how many bytes have come since. */
   lookedAt: number;
   cameSince = 0;
   place = -1;
@@ -37,7 +37,7 @@ export class Arrival {
     this.cameSince += bytes;
   }
 
-  /** What is held of it from now on. False when there is no room for its owner, or it has ended. */
+  /** Sets what is held of it from now on. False when its owner has no room, or it has ended. */
   hold(bytes: number): boolean {
     const more = bytes - this.#held;
     if (this.#isOver) return false;
@@ -56,7 +56,7 @@ export class Arrival {
     return false;
   }
 
-  /** All of it is here, and is held until it is answered. */
+  /** All of it has arrived, and is held until it is answered. */
   whole(): void {
     this.#entries.delete(this);
   }
@@ -80,7 +80,7 @@ const LOOK_EVERY_MS = 1_000;
 export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
   const entries = new Roll<Arrival>();
 
-  /** Of each it must have brought so much since the last look, or be whole. */
+  /** Each must have brought enough since the last look, or be whole. */
   const look = async (): Promise<void> => {
     const now = clock.now();
     for (const entry of entries) {
@@ -101,10 +101,10 @@ export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
   };
 }
 
-/** A request that takes no more in memory, about, is not worth the count. */
+/** A request that takes about this much memory or less is not worth counting. */
 export const SMALL_BYTES = 16 * 1024;
 
-/** Whose request it is, asked only of what is large or finds no room among strangers. */
+/** Whose request it is. Asked only when the request is large or finds no room among strangers. */
 export type Whose = () => Caller | undefined | Promise<Caller | undefined>;
 
 export const noRoom = (): Refusal =>

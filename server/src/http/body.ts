@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Refusal } from "../lib/errors.ts";
 import { heldBytes } from "../lib/held-bytes.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { Misfit } from "./misfit.ts";
 import { clientGone } from "./connections.ts";
 import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./arrivals.ts";
 
@@ -16,30 +17,25 @@ const tooLargeForStranger = (): Refusal =>
     `without a credential a request body may have at most ${LIMITS.strangerBodyBytes} bytes`,
   );
 
-/** What a character of JSON takes at most, parsed (lib/held-bytes.ts), about. */
+/** About the most that a character of JSON takes when it is parsed (lib/held-bytes.ts). */
 const MOST_PER_CHARACTER = 21;
 
-/** What a piece takes beside its bytes, about. */
+/** About what a piece takes in addition to its bytes. */
 const BYTES_PER_PIECE = 250;
 
-/** Answered with 408. */
-export class LateBody extends Refusal {
-  constructor() {
-    super("BAD_REQUEST", "the request body did not arrive in time");
-  }
-}
+const lateBody = (): Misfit => new Misfit(408, "the request body did not arrive in time");
 
 const lengthOf = ({ headers }: IncomingMessage): number | undefined =>
   headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
 
 export const isTooLong = (request: IncomingMessage): boolean => (lengthOf(request) ?? 0) > LIMITS.bodyBytes;
 
-/** What it takes in memory counts until it is released. */
+/** Its memory is counted until it is released. */
 export type Body = { text: string; release: (() => void) | undefined };
 
 /**
  * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
- * for it, LateBody when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
+ * for it, Misfit when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
  */
 export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<Body> {
   if (isTooLong(request)) throw tooLarge();
@@ -55,12 +51,12 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     chunks.length = 0;
     reject(error);
   };
-  const arrival = arrivals.begin(() => fail(new LateBody()));
+  const arrival = arrivals.begin(() => fail(lateBody()));
   let isKnown = caller !== undefined;
   if (caller) arrival.belongsTo(caller.organizationId);
   let bytes = 0;
 
-  /** Strangers have no more room, or it is too large for one: the credential is looked at while the sender waits. */
+  /** No room is left for strangers, or the body is too large for one: checks the credential while the sender waits. */
   const identify = async (refusal: Refusal, held: number): Promise<void> => {
     isKnown = true;
     const known = await whose();
@@ -68,7 +64,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     if (!arrival.belongsTo(known.organizationId) || !arrival.hold(held)) throw noRoom();
   };
 
-  /** What is parsed of it takes more than its text, and is held until it is answered. */
+  /** Parsed, it takes more memory than as text, and is held until it is answered. */
   const whole = async (): Promise<Body> => {
     const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
     chunks.length = 0;
@@ -92,7 +88,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     if (bytes > LIMITS.bodyBytes) return fail(tooLarge());
     chunks.push(chunk);
     arrival.came(chunk.length);
-    // Nearly every body comes whole, in one piece.
+    // Nearly every body arrives in one piece.
     if (bytes === length) return;
     const isTooLarge = !isKnown && bytes > LIMITS.strangerBodyBytes;
     const held = bytes + chunks.length * BYTES_PER_PIECE;
@@ -102,7 +98,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     identify(isTooLarge ? tooLargeForStranger() : noRoom(), held).then(() => void request.resume(), fail);
   });
   request.on("end", () => void whole().then(resolve, fail));
-  // A client may also go when its whole body is here: what it asked for is ended by its connection then.
+  // A client may also go away after its whole body has arrived; then its connection ends what it asked for.
   request.on("error", () => {
     if (!request.complete) fail(clientGone());
   });

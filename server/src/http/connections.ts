@@ -1,6 +1,6 @@
 /**
- * How many connections may be open. One whose caller nobody has seen is a stranger's: of those the one that is open longest
- * gives way to the next. Of callers each organization has a share, in the manner of ByteBudget.
+ * How many connections may be open. A connection whose caller nobody has seen is a stranger's: of those, the one open longest
+ * gives way to the next. Of callers' connections each organization has a share, as in ByteBudget.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
@@ -68,7 +68,7 @@ export function limitConnections(
     of: (socket) => opened.get(socket)!,
     whose: (socket) => opened.get(socket)!.organizationId ?? socket.remoteAddress ?? "",
     belongsTo: (socket, organizationId) => {
-      // Once a connection: it stays the first caller's.
+      // Only once for each connection: it stays the first caller's.
       if (!strangers.has(socket)) return;
       if (!budget.tryTake(organizationId, 1)) throw tooMany();
       strangers.delete(socket);

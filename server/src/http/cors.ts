@@ -12,7 +12,7 @@ export function corsHeaders(cors: Cors, { headers: { origin } }: IncomingMessage
     "access-control-allow-origin": origin,
     "access-control-allow-methods": "POST",
     "access-control-allow-headers": "authorization, content-type, idempotency-key, x-request-id",
-    "access-control-expose-headers": "x-request-id, retry-after",
+    "access-control-expose-headers": "x-request-id, retry-after, ratelimit, ratelimit-policy",
     "access-control-max-age": String(PREFLIGHT_KEPT_SECONDS),
     vary: "origin",
   };

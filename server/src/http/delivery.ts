@@ -1,6 +1,6 @@
 /**
- * What is written goes to the kernel piece by piece, and a reader who has not taken a piece after 20 s is cut: it would
- * hold the answer for as long as it likes. That asks for 3.3 kB/s, a tenth of the slowest line that people have.
+ * Writes an answer to the kernel piece by piece. A reader that has not taken a piece after 20 s is cut: it would
+ * hold the answer for as long as it likes. This requires 3.3 kB/s, a tenth of the slowest line that people have.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
@@ -8,7 +8,7 @@ import { LIMITS } from "../lib/limits.ts";
 
 export const PIECE_BYTES = 64 * 1024;
 
-/** Calls `done` when the kernel has the piece, or it never will. */
+/** Calls `done` when the kernel has the piece, or never will have it. */
 type Write = (piece: Buffer, isLast: boolean, done: (error?: Error | null) => void) => void;
 
 export type Delivery = {
@@ -32,7 +32,7 @@ export function createDelivery(clock: Clock): Delivery {
       const gone = (): void => end(false);
       const arm = (written: number): void => {
         timer = clock.at(clock.now() + LIMITS.readerSeconds * 1_000, () => {
-          // It may wait behind another answer of its connection, which is being read, or is not made yet: then nothing
+          // It may wait for another answer on its connection, which is being read or not made yet: then nothing
           // waits for the reader.
           if (socket.bytesWritten > written || socket.writableLength === 0) return arm(socket.bytesWritten);
           socket.destroy();

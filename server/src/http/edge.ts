@@ -7,11 +7,11 @@ import type { Clock } from "../lib/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { running } from "../lib/running.ts";
+import { createAdmission } from "./admission.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError } from "./answer.ts";
 import { createArrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
-import { createCredentialWatch } from "./credential-watch.ts";
 import { createDelivery } from "./delivery.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
 import { refuseUpgrade, type Edge } from "./listen.ts";
@@ -45,16 +45,16 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const stack = new AsyncDisposableStack();
   const clientAddress = clientAddresses(options.trustedProxies);
   const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
-  const credentials = stack.use(createCredentialWatch(auth));
-  const delivery = createDelivery(options.clock);
-  const streams = stack.use(createEventStreams(credentials, delivery));
-  const arrivals = stack.use(createArrivals(new ByteBudget(arrivingBytes()), auth.clock));
   const { connections } = options;
-  const webSockets = stack.use(createWebSockets({ graphql, auth, credentials, delivery, log, arrivals, connections }));
+  const admission = stack.use(createAdmission(auth, connections));
+  const delivery = createDelivery(options.clock);
+  const streams = stack.use(createEventStreams(admission, delivery));
+  const arrivals = stack.use(createArrivals(new ByteBudget(arrivingBytes()), auth.clock));
+  const webSockets = stack.use(createWebSockets({ graphql, admission, delivery, log, arrivals }));
   const pages = createPages({ webFolder: options.webFolder, log });
   const graphqlEdge: GraphqlEdge = {
     graphql,
-    auth,
+    admission,
     streams,
     clientAddress,
     cors: new Set(options.corsOrigins),

@@ -38,7 +38,7 @@ export const isJson = ({ headers }: IncomingMessage): boolean => {
 
 export type MediaType = "application/json" | "application/graphql-response+json" | "text/event-stream";
 
-/** The first of ours that the Accept header names; a client that names none gets application/json. */
+/** The first media type in the Accept header that the server has; without one, application/json. */
 export function mediaTypeOf({ headers: { accept } }: IncomingMessage): MediaType {
   if (accept === undefined || accept === "*/*") return "application/json";
   const match = /application\/(?:graphql-response\+)?json|text\/event-stream/i.exec(accept);

@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import http from "node:http";
 import net, { type AddressInfo } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
@@ -9,13 +11,14 @@ import { makeApiKey } from "../auth/api-key.ts";
 import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { newId } from "../lib/ids.ts";
+import { createAdmission } from "./admission.ts";
 import { createArrivals } from "./arrivals.ts";
 import { limitConnections } from "./connections.ts";
-import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
+import { handleGraphql, STATUS, type GraphqlEdge } from "./graphql.ts";
 
 test("a connection whose caller is remembered is no stranger's: it does not give way", async () => {
   const caller = { organizationId: newId<"organization">(), credential: { kind: "key" } };
-  const keys = { remembered: () => caller, bySecret: async () => caller, noteUse: () => {} };
+  const keys = { recall: () => caller, bySecret: async () => caller, noteUse: () => {} };
   const graphql: Pick<Graphql, "answer"> = {
     answer: async (request) => {
       expect(await request.caller()).toBe(caller);
@@ -23,12 +26,14 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     },
   };
   const server = http.createServer();
+  const connections = limitConnections(server, { strangers: 1, callers: 10 });
+  using admission = createAdmission({ keys, clock: testClock() } as unknown as Auth, connections);
   const edge = {
     graphql,
-    auth: { keys } as unknown as Auth,
+    admission,
     cors: new Set<string>(),
     arrivals: createArrivals(new ByteBudget(1), testClock()),
-    connections: limitConnections(server, { strangers: 1, callers: 10 }),
+    connections,
     delivery: { taken: async () => {} },
   } as unknown as GraphqlEdge;
   server.on("request", (request, response) => {
@@ -53,4 +58,10 @@ test("a connection whose caller is remembered is no stranger's: it does not give
   expect(isClosed).toBe(false);
   server.closeAllConnections();
   server.close();
+});
+
+test("docs/errors.md names the HTTP status of every code that refuses a request as a whole", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/errors.md"), "utf8");
+  const rows = Array.from(page.matchAll(/^\| (\d{3}) \| `([A-Z_]+)` \|/gm), ([, status, code]) => `${status} ${code}`);
+  for (const [code, status] of Object.entries(STATUS)) expect(rows).toContain(`${status} ${code}`);
 });

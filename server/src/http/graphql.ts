@@ -3,26 +3,26 @@
  * costs 14 µs of CPU a request, this 33, Yoga's pipeline behind it 45, Yoga's own handler 150 to 190.
  */
 import type { OutgoingHttpHeaders } from "node:http";
-import { authenticate, remembered } from "../auth/authenticate.ts";
-import type { Auth } from "../auth/auth.ts";
-import type { Caller } from "../auth/caller.ts";
-import type { Answer, Graphql } from "../graphql/graphql.ts";
+import type { Answer, Asking, Graphql } from "../graphql/graphql.ts";
 import { Ending } from "../lib/ending.ts";
 import { type Code } from "../lib/errors.ts";
 import { stringify } from "../lib/json-text.ts";
+import type { Admission } from "./admission.ts";
 import { sendError, sendHead, sendText, type Exchange } from "./answer.ts";
-import type { Arrivals, Whose } from "./arrivals.ts";
-import { LateBody, readBody } from "./body.ts";
+import type { Arrivals } from "./arrivals.ts";
+import { readBody } from "./body.ts";
 import type { Connections } from "./connections.ts";
 import { corsHeaders, type Cors } from "./cors.ts";
 import { PIECE_BYTES, type Delivery } from "./delivery.ts";
-import { mediaTypeOf, isJson, parseBody, type MediaType } from "./graphql-request.ts";
+import { mediaTypeOf, parseBody, type MediaType } from "./graphql-request.ts";
+import { Misfit, misfitOf } from "./misfit.ts";
+import { setRateHeaders } from "./rate-headers.ts";
 
 import type { EventStreams } from "./sse.ts";
 
 export type GraphqlEdge = {
   graphql: Graphql;
-  auth: Auth;
+  admission: Admission;
   cors: Cors;
   streams: EventStreams;
   clientAddress: (request: Exchange["request"]) => string;
@@ -31,11 +31,10 @@ export type GraphqlEdge = {
   delivery: Delivery;
 };
 
-/** Refusals of a request as a whole. What stands in none of these is about the operation: see `statusOf`. */
-const STATUS: Partial<Record<Code, number>> = {
+/** Refusals of a request as a whole (docs/errors.md). Any other code is about the operation: see `statusOf`. */
+export const STATUS: Partial<Record<Code, number>> = {
   BAD_REQUEST: 400,
   UNAUTHENTICATED: 401,
-  FORBIDDEN: 403,
   REQUEST_ENTITY_TOO_LARGE: 413,
   RATE_LIMITED: 429,
   INTERNAL_SERVER_ERROR: 500,
@@ -46,45 +45,45 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Prom
   const { request, response } = exchange;
   const headers = corsHeaders(edge.cors, request);
   if (request.method === "OPTIONS" && headers) return void response.writeHead(204, headers).end();
-  if (request.method !== "POST") {
-    return sendError(exchange, 405, "BAD_REQUEST", "send GraphQL operations by POST", { allow: "POST", ...headers });
-  }
-  if (!isJson(request)) {
-    return sendError(exchange, 415, "BAD_REQUEST", "the Content-Type must be application/json, in UTF-8", headers);
-  }
   const mediaType = mediaTypeOf(request);
-  const answer = await answerOf(edge, exchange, mediaType);
-  if (answer === "late") return sendError(exchange, 408, "BAD_REQUEST", new LateBody().message, headers);
+  const asking = askingOf(edge, exchange);
+  const misfit = misfitOf(request);
+  const answer = misfit
+    ? await edge.graphql.refuse(misfit, asking, exchange.requestId)
+    : await answerOf(edge, exchange, asking, mediaType);
+  if (answer.kind === "refused" && answer.cause instanceof Misfit) {
+    const { status, code, message, headers: own } = answer.cause;
+    return sendError(exchange, status, code, message, { ...own, ...headers });
+  }
   if (answer.kind === "stream") return edge.streams.send(exchange, answer, headers);
   if (mediaType === "text/event-stream" && answer.kind === "result")
     return edge.streams.sendOne(exchange, answer, headers);
   sendAnswer(edge, exchange, answer, mediaType, headers);
 }
 
+function askingOf({ admission, clientAddress }: GraphqlEdge, { request, response }: Exchange): Asking {
+  let known: ReturnType<Asking["caller"]>;
+  return {
+    caller: () =>
+      (known ??= admission.identify(request.socket, request.headers.authorization, () => clientAddress(request))),
+    counted: (standing) => setRateHeaders(response, standing),
+  };
+}
+
 async function answerOf(
   edge: GraphqlEdge,
   { request, requestId }: Exchange,
+  asking: Asking,
   mediaType: MediaType,
-): Promise<Answer | "late"> {
-  const { graphql, auth, arrivals, connections, clientAddress } = edge;
-  const { authorization, "idempotency-key": idempotencyKey } = request.headers;
-  const signIn = async (): Promise<Caller | undefined> => {
-    const caller = await authenticate(auth, authorization);
-    if (caller) connections.belongsTo(request.socket, caller.organizationId);
-    return caller;
-  };
-  const whose: Whose = () => {
-    const caller = remembered(auth, authorization);
-    if (!caller) return signIn();
-    connections.belongsTo(request.socket, caller.organizationId);
-    return caller;
-  };
+): Promise<Answer> {
+  const { graphql, admission, arrivals, connections, clientAddress } = edge;
+  const { "idempotency-key": idempotencyKey } = request.headers;
   const ending = new Ending();
   const { endings } = connections.of(request.socket);
   endings.push(ending);
   let release: (() => void) | undefined;
   try {
-    const body = await readBody(request, arrivals, whose);
+    const body = await readBody(request, arrivals, asking.caller);
     release = body.release;
     return await graphql.answer({
       ...parseBody(body.text),
@@ -98,12 +97,12 @@ async function answerOf(
       },
       canStream: mediaType === "text/event-stream",
       ending,
-      caller: whose,
+      ...asking,
+      watch: admission.watch,
     });
   } catch (error) {
     release?.();
-    if (error instanceof LateBody) return "late";
-    return graphql.refused(error, requestId);
+    return await graphql.refuse(error, asking, requestId);
   } finally {
     endings[endings.indexOf(ending)] = endings.at(-1)!;
     endings.pop();
@@ -142,7 +141,7 @@ function headersOf(
 
 type Sent = { status: number; text: string; headers: OutgoingHttpHeaders | undefined };
 
-/** Calls `sent` when the reader has it, or never will. */
+/** Calls `sent` when the reader has the answer, or never will have it. */
 function send(edge: GraphqlEdge, exchange: Exchange, { status, text, headers }: Sent, sent: () => void): void {
   const { request, response } = exchange;
   if (text.length > PIECE_BYTES) {
@@ -165,5 +164,8 @@ async function sendPieces({ delivery }: GraphqlEdge, { request, response }: Exch
 function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaType): number {
   if (answer.kind === "refused") return STATUS[answer.code] ?? (mediaType === "application/json" ? 200 : 400);
   const { data, errors } = answer.result;
-  return data === null && errors?.every(({ extensions }) => extensions.code === "UNAVAILABLE") ? 503 : 200;
+  return errors?.every(({ extensions }) => extensions.code === "UNAVAILABLE") && isNothing(data) ? 503 : 200;
 }
+
+/** No field was answered. */
+const isNothing = (data: unknown): boolean => data == null || Object.values(data).every((value) => value === null);

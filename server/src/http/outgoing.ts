@@ -9,7 +9,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { PIECE_BYTES, type Delivery } from "./delivery.ts";
 import type { Unanswered } from "./unanswered.ts";
 
-/** Messages that wait for a client which does not read; more than its operations and their pings are a flood. */
+/** Messages that wait for a client that does not read. More than its operations and pings need is a flood. */
 const MOST_WAITING = 1_000;
 /** How a message of graphql-ws ends whose payload is held. */
 const HELD = /\{"([\da-f-]{36})":0\}\}$/;

@@ -1,19 +1,19 @@
-/** Reaches into node:http's parser, which goes through a read of 64 kB to its end, whatever its connection has become. */
+/** Reaches into node:http's parser, which continues to the end of a 64 kB read whatever happened to its connection. */
 import type { Socket } from "node:net";
 
-/** What the parser calls, by its numbers: headers, headers complete, body, message complete. A test sees it when a newer Node has others. */
+/** The parser's callbacks by number: headers, headers complete, body, message complete. A test notices new ones. */
 const CALLED = [1, 2, 3, 4];
 
 type Parser = Record<number, unknown>;
 
-/** Nothing is made any more of what comes on the connection; that costs a tenth. It shall be closed. */
+/** Ignores everything else that comes on the connection, at a tenth of the cost. The caller closes it. */
 export function ignoreRest(socket: Socket): void {
   const { parser } = socket as unknown as { parser: Parser | null };
   if (!parser) return;
   const called = CALLED.map((number) => parser[number]);
   for (const number of CALLED) parser[number] = null;
-  // Else libuv reads on, 32 times in a row.
+  // Otherwise libuv reads on, 32 times in a row.
   socket.pause();
-  // Parsers are used again.
+  // Parsers are reused.
   socket.once("close", () => CALLED.forEach((number, index) => (parser[number] = called[index])));
 }

@@ -8,15 +8,15 @@ import { TurnCount } from "../lib/turn-count.ts";
 import { sendError, type Exchange } from "./answer.ts";
 import { ignoreRest } from "./parser.ts";
 
-/** A chunk of so many bytes pays for itself. */
+/** A chunk of this many bytes is worth its cost. */
 const FAIR_BYTES = 512;
-/** What all bodies may bring beyond fair ones in one turn of the event loop, about 10 ms; then each has a tenth. */
+/** How many unfair chunks all bodies may bring in one turn of the event loop, about 10 ms; beyond that each body has a tenth. */
 const PER_TURN = 4_000;
 const CROWDED_SHARE = 1 / 10;
 
 const came = new TurnCount();
 
-/** Refuses the request when its body comes in too many pieces; what is under way of it is thrown away unseen. */
+/** Refuses the request when its body comes in too many pieces, and throws away the rest. */
 export function limitPieces(exchange: Exchange): void {
   const { request, response } = exchange;
   let bytes = 0;

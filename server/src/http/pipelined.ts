@@ -1,16 +1,16 @@
 /**
- * Requests that one connection sends without waiting for answers. node:http begins all of a read in one stretch: 20
+ * Requests that a connection sends without waiting for answers. node:http begins all requests of one read at once: 20
  * connections with 4,000 of strangers' requests each held the thread for 2.6 s.
  */
 import type { Socket } from "node:net";
 import { LIMITS } from "../lib/limits.ts";
 import { TurnCount } from "../lib/turn-count.ts";
 
-/** All connections together, about 10 ms; then each has a tenth. */
+/** For all connections together, about 10 ms; beyond that each connection has a tenth. */
 const PER_TURN = 250;
 const CROWDED_SHARE = 1 / 10;
 
-/** Kept with its connection: `readAt` names the read that its last request came with. */
+/** Kept with the connection: `readAt` tells which read its last request came with. */
 type Pipelining = Socket & { readAt?: number; turn?: number; inTurn?: number };
 
 const begun = new TurnCount();

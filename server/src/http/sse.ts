@@ -5,7 +5,7 @@ import type { AnswerSize } from "../graphql/answer-size.ts";
 import type { Answer, Result } from "../graphql/graphql.ts";
 import { stringify } from "../lib/json-text.ts";
 import type { Exchange } from "./answer.ts";
-import type { CredentialWatch } from "./credential-watch.ts";
+import type { Admission } from "./admission.ts";
 import type { Delivery } from "./delivery.ts";
 
 export type EventStreams = {
@@ -13,13 +13,13 @@ export type EventStreams = {
   sendOne(exchange: Exchange, answer: Answer & { kind: "result" }, headers?: OutgoingHttpHeaders): Promise<void>;
 } & Disposable;
 
-/** Proxies cut connections that are silent for a minute. */
+/** Proxies close connections that are silent for a minute. */
 const PING_EVERY_MS = 15_000;
 
 const eventOf = (result: Result): string => `event: next\ndata: ${stringify(result)}\n\n`;
 const COMPLETE = "event: complete\ndata:\n\n";
 
-export function createEventStreams(credentials: CredentialWatch, delivery: Delivery): EventStreams {
+export function createEventStreams(admission: Admission, delivery: Delivery): EventStreams {
   const open = new Set<ServerResponse>();
   const pings = setInterval(() => {
     for (const response of open) if (!response.writableNeedDrain) response.write(":\n\n");
@@ -43,7 +43,7 @@ export function createEventStreams(credentials: CredentialWatch, delivery: Deliv
       const stop = (): void => void results.return();
       response.once("close", stop);
       let isExpired = false;
-      using _watched = caller && credentials.watch(caller, () => ((isExpired = true), stop()));
+      using _watched = caller && admission.watch(caller, () => ((isExpired = true), stop()));
       try {
         for await (const result of results) {
           // The source keeps the newest state while a slow reader's connection is full.
@@ -72,7 +72,7 @@ function begin({ response, requestId }: Exchange, headers: OutgoingHttpHeaders =
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
-    // nginx would else collect events.
+    // Otherwise nginx would buffer events.
     "x-accel-buffering": "no",
     "x-content-type-options": "nosniff",
     "x-request-id": requestId,

@@ -1,5 +1,5 @@
 /**
- * What a WebSocket's messages hold until they are answered and the reader has the answers: graphql-ws keeps each with its
+ * What a WebSocket's messages hold until they are answered and the reader has the answers. graphql-ws keeps each with its
  * text until then, and what it sends waits for a client that does not read.
  */
 import type { Caller } from "../auth/caller.ts";
@@ -10,7 +10,7 @@ import { SMALL_BYTES, type Arrival, type Arrivals } from "./arrivals.ts";
 /** What graphql-ws makes of any message: promises, closures, its parts. */
 const BYTES_PER_MESSAGE = 1_024;
 
-/** What one message takes, until graphql-ws and the operation have both let go of it. */
+/** The memory of one message, held until graphql-ws and the operation have both released it. */
 export class Held {
   readonly #unanswered: Unanswered;
   readonly #bytes: number;
@@ -34,7 +34,7 @@ export class Unanswered {
   readonly #arrivals: Arrivals;
   readonly #caller: () => Caller | undefined;
   #bytes = 0;
-  /** There while it is worth the count. */
+  /** Set while it is worth counting. */
   #arrival: Arrival | undefined;
 
   constructor(arrivals: Arrivals, caller: () => Caller | undefined) {
@@ -42,7 +42,7 @@ export class Unanswered {
     this.#caller = caller;
   }
 
-  /** False when there is no room for so many bytes more. */
+  /** False when there is no room for that many more bytes. */
   take(bytes: number): boolean {
     const all = this.#bytes + bytes;
     if (all > SMALL_BYTES) {

@@ -5,10 +5,10 @@ import type { Caller } from "../auth/caller.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Arrival, Arrivals } from "./arrivals.ts";
 
-/** Of `ws` itself, which tells it in no other way; a test sees it when a newer one has other names for it. */
+/** Internals of `ws`, which tells it in no other way. A test notices when a newer version names them differently. */
 type Receiver = { _bufferedBytes: number; _messageLength: number; _state: number };
 
-/** Of `ws`: a whole message waits for its turn, and what came behind it with it. */
+/** Of `ws`: a whole message is waiting for its turn, together with what came after it. */
 const DEFER_EVENT = 6;
 
 export function holdUnfinished(
@@ -36,14 +36,14 @@ export function holdUnfinished(
     arrival.came(came);
     const isHeld = arrival.hold(held);
     const isWhole = receiver._state === DEFER_EVENT;
-    // A caller whose share is used up must be able to say which operations shall end.
+    // A caller whose share is used up must still be able to end operations.
     if (caller()) return isHeld || isWhole ? undefined : socket.terminate();
     const unfinished = isWhole ? receiver._messageLength : held;
     if (!isHeld || unfinished > LIMITS.strangerBodyBytes) socket.terminate();
   };
-  // Behind the listener of `ws`, which has begun to take messages out by then.
+  // After the listener of `ws`, which has begun to take messages out by then.
   stream.on("data", (chunk: Buffer) => look(chunk.length));
-  // Those behind it are taken out one in a turn, which is progress too.
+  // Later messages are taken out one per turn, which is progress too.
   const taken = (): void => look(LIMITS.bodyProgressBytes);
   socket.on("message", taken).on("ping", taken).on("pong", taken);
   socket.once("close", end);

@@ -5,8 +5,6 @@ import type { Duplex } from "node:stream";
 import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql";
 import { CloseCode, handleProtocols, makeServer, type Context } from "graphql-ws";
 import { WebSocketServer, type WebSocket } from "ws";
-import { authenticate } from "../auth/authenticate.ts";
-import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Answer, Graphql, Result } from "../graphql/graphql.ts";
 import { Ending } from "../lib/ending.ts";
@@ -14,9 +12,9 @@ import { messageOf, Refusal } from "../lib/errors.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
+import type { Admission } from "./admission.ts";
 import { noRoom, type Arrivals } from "./arrivals.ts";
-import { clientGone, type Connections } from "./connections.ts";
-import type { CredentialWatch } from "./credential-watch.ts";
+import { clientGone } from "./connections.ts";
 import type { Delivery } from "./delivery.ts";
 import { graphqlBody } from "./graphql-request.ts";
 import { Outgoing } from "./outgoing.ts";
@@ -29,12 +27,10 @@ export type WebSockets = {
 
 export type WebSocketsOptions = {
   graphql: Graphql;
-  auth: Auth;
-  credentials: CredentialWatch;
+  admission: Admission;
   delivery: Delivery;
   log: Log;
   arrivals: Arrivals;
-  connections: Connections;
 };
 
 type Extra = {
@@ -55,25 +51,26 @@ type Extra = {
   watched?: Disposable;
 };
 type Connection = Context<Record<string, unknown>, Extra>;
-/** graphql-ws hands this through to what it calls `execute` and `subscribe`: the answer is made already. */
+/** graphql-ws passes this on to `execute` and `subscribe`; by then the answer is made. */
 type Answered = ExecutionArgs & { answer: Exclude<Answer, { kind: "refused" }> };
 
-/** Errors are shown as they shall be already; `onNext` sends them so. */
+/** Its errors have their final form already, and `onNext` sends them as they are. */
 type Formatted = Result & ExecutionResult;
 
 const PING_EVERY_MS = 15_000;
 const INIT_TIMEOUT_MS = 10_000;
 /**
- * What arrived of a message unread; a piece of one costs about 200 bytes beside its own. With the library's 16,384 pieces
+ * Unread pieces of a message; each costs about 200 bytes in addition to its own. With the library's 16,384 pieces
  * 200 strangers held 390 MB with a message of one byte in each piece.
  */
 const CHUNKS_MOST = 4_096;
 const CLOSE_TIMEOUT_MS = 1_000;
+const CLOSE_REASON_BYTES = 123;
 const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
 
 export function createWebSockets(options: WebSocketsOptions): WebSockets {
-  const { graphql, auth, credentials, delivery, log, arrivals, connections } = options;
+  const { graphql, admission, delivery, log, arrivals } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LIMITS.bodyBytes,
@@ -94,14 +91,17 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     delete (connection as { connectionParams?: unknown }).connectionParams;
     delete extra.authorization;
     try {
-      const caller = await authenticate(auth, credential);
+      const caller = await admission.identify(extra.stream, credential, () => extra.address);
       if (!caller) return true;
-      connections.belongsTo(extra.stream, caller.organizationId);
       extra.caller = caller;
-      extra.watched = credentials.watch(caller, () => extra.socket.close(CloseCode.Forbidden, "Forbidden"));
+      extra.watched = admission.watch(caller, () => extra.socket.close(CloseCode.Forbidden, "Forbidden"));
       return true;
     } catch (error) {
-      if (error instanceof Refusal && error.code === "UNAUTHENTICATED") return false;
+      if (error instanceof Refusal && (error.code === "UNAUTHENTICATED" || error.code === "RATE_LIMITED")) {
+        // With 4403 clients would try again, and the person would see nothing.
+        extra.socket.close(CloseCode.Unauthorized, closeReason(error.message));
+        return true;
+      }
       log.warn(
         { requestId: extra.requestId, reason: messageOf(error) },
         "a WebSocket's credential could not be looked at",
@@ -130,7 +130,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         caller: () => extra.caller,
       });
     } catch (error) {
-      return graphql.refused(error, extra.requestId);
+      return graphql.refuse(error, { caller: () => extra.caller }, extra.requestId);
     }
   };
 
@@ -182,7 +182,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         onPing: () => extra.outgoing.send(PONG),
         onMessage: (handle) => {
           socket.on("message", (data) => {
-            // What came with others before their connection was closed.
+            // A message that arrived with others before the connection was closed.
             if (socket.readyState !== socket.OPEN) return;
             receive(extra, String(data), handle).catch((error: unknown) => {
               log.error({ requestId: extra.requestId, err: error }, "a WebSocket message failed");
@@ -228,10 +228,10 @@ const INVALID = "";
 
 type Handle = (text: string) => Promise<void>;
 
-/** graphql-ws takes what is parsed already as it is, though its type says text: a large message is not parsed twice. */
+/** graphql-ws also takes a parsed message, although its type says text, so a large message is not parsed twice. */
 const parsed = (message: object): string => message as unknown as string;
 
-/** Keeps the one JSON entrance's rules, and what graphql-ws keeps within limits. */
+/** Applies the rules of the one JSON entrance, and limits what graphql-ws keeps. */
 function receive(extra: Extra, text: string, handle: Handle): Promise<void> {
   let message: Json;
   try {
@@ -247,7 +247,7 @@ function receive(extra: Extra, text: string, handle: Handle): Promise<void> {
   }
   const held = extra.unanswered.hold(text);
   const { type, id } = message;
-  // What opens a connection or ends an operation must come through, and is short.
+  // Messages that open a connection or end an operation must come through, and are short.
   if (!held && type !== "subscribe") return handle(type === "connection_init" ? text : JSON.stringify({ type, id }));
   // Without room it is answered with UNAVAILABLE. graphql-ws asks for the answer before it returns.
   extra.held = held;
@@ -266,7 +266,7 @@ function tooLong({ type, id }: JsonObject, text: string): string | undefined {
 
 const pinged = new WeakSet<WebSocket>();
 
-/** Who did not answer the last ping is gone. */
+/** A client that did not answer the last ping is gone. */
 function pingAll(clients: Iterable<WebSocket>): void {
   for (const socket of clients) {
     if (pinged.has(socket)) {
@@ -277,6 +277,13 @@ function pingAll(clients: Iterable<WebSocket>): void {
     socket.once("pong", () => pinged.delete(socket));
     socket.ping();
   }
+}
+
+/** A close frame has room for 123 bytes. */
+function closeReason(text: string): string {
+  let reason = text;
+  while (Buffer.byteLength(reason) > CLOSE_REASON_BYTES) reason = reason.slice(0, -1);
+  return reason;
 }
 
 async function closeAll(sockets: WebSocketServer): Promise<void> {

@@ -1,4 +1,4 @@
-/** A signal that follows another until it is disposed of. `AbortSignal.any` costs 10 µs and leaves work to the collector. */
+/** A signal that follows another until disposed. `AbortSignal.any` costs 10 µs and leaves work to the collector. */
 export type Follower = { signal: AbortSignal; abort: (reason: unknown) => void } & Disposable;
 
 export function follow(outer: AbortSignal): Follower {

@@ -1,4 +1,4 @@
-/** Addresses and CIDR ranges, as the settings have them (config.ts has checked them). */
+/** Addresses and CIDR ranges from the settings (config.ts has checked them). */
 import { BlockList, isIPv6 } from "node:net";
 
 const familyOf = (address: string): "ipv4" | "ipv6" => (isIPv6(address) ? "ipv6" : "ipv4");

@@ -4,7 +4,7 @@ import { newId, type OrganizationId } from "./ids.ts";
 
 const organization = (): OrganizationId => newId<"organization">();
 
-/** Takes one byte at a time until there is no more. */
+/** Takes one byte at a time until none is left. */
 function fill(budget: ByteBudget, organizationId: OrganizationId | undefined): number {
   while (budget.tryTake(organizationId, 1));
   return budget.takenBy(organizationId);

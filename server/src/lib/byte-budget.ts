@@ -1,11 +1,11 @@
 /**
- * How many bytes may be held at once, by whom. An organization may have as much as stays free beside it: one alone half
- * of all, n of them an equal n+1th each. So whatever the others hold, the next one finds a part of the same size free,
- * for any number of organizations and with no share to set (Choudhury and Hahne's dynamic threshold for switches).
+ * How many bytes may be held at once, and by whom. An organization may hold as much as it leaves free: one alone half of
+ * all, n of them an equal n+1th each. So whatever the others hold, the next one finds an equal part free, for any number
+ * of organizations and with no share to set (Choudhury and Hahne's dynamic threshold for switches).
  */
 import type { OrganizationId } from "./ids.ts";
 
-/** Undefined: of strangers, who are one together. */
+/** Undefined: strangers, who count as one organization. */
 type Organization = OrganizationId | undefined;
 
 export class ByteBudget {
@@ -21,7 +21,7 @@ export class ByteBudget {
     return this.#taken.get(organizationId) ?? 0;
   }
 
-  /** Whether the organization may have so many bytes more. */
+  /** Whether the organization may have this many more bytes. */
   has(organizationId: Organization, bytes: number): boolean {
     return this.takenBy(organizationId) + bytes <= this.#free - bytes;
   }
@@ -32,7 +32,7 @@ export class ByteBudget {
     return has;
   }
 
-  /** For what is held already: over the budget it counts too, and others wait for it. */
+  /** For bytes already held: they count even over the budget, and others wait for them. */
   take(organizationId: Organization, bytes: number): void {
     this.#free -= bytes;
     this.#taken.set(organizationId, this.takenBy(organizationId) + bytes);

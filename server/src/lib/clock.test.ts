@@ -11,7 +11,7 @@ function setClock(ms: number): void {
   vi.spyOn(Date, "now").mockImplementation(() => real() + ms);
 }
 
-/** Whether it has come true when ten times the time has passed. */
+/** Whether it comes true within ten times the time. */
 async function within(ms: number, look: () => boolean): Promise<boolean> {
   for (let waited = 0; waited < ms * 10 && !look(); waited += 5) await sleep(5);
   return look();

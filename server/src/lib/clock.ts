@@ -1,20 +1,20 @@
 /**
- * Time comes in from outside: rules read it here, SQL takes it as a parameter, tests move it (`test/server.ts`).
+ * Time is passed in from outside: rules read it here, SQL takes it as a parameter, tests move it (`test/server.ts`).
  * Times are ms since 1970, spans are ms.
  */
 export interface Clock {
   now(): number;
   /**
-   * Calls `fire` once when `now()` reaches `at`, never earlier; at once when it has passed. When the clock is set back
-   * meanwhile it is called after the time that was left before, so that nothing periodic stands still for an hour.
+   * Calls `fire` once when `now()` reaches `at`, never earlier; at once if that has passed. If the clock is set back
+   * meanwhile, calls it after the time that was left before, so that nothing periodic stops for an hour.
    * Does not keep the process alive.
    */
   at(at: number, fire: () => void): Disposable;
 }
 
-/** setTimeout overflows beyond 2^31 ms; longer timers are armed again at an hour. */
+/** setTimeout overflows beyond 2^31 ms; longer timers are rearmed after an hour. */
 const LONGEST_TIMER_MS = 3_600_000;
-/** Node's timers may fire a millisecond before the wall clock gets there; who is further off was set back. */
+/** Node's timers may fire a millisecond before the wall clock gets there; a clock further behind was set back. */
 const ROUNDING_MS = 5;
 
 export const realClock: Clock = {

@@ -1,4 +1,4 @@
-/** The DSL's durations: an ISO 8601 text (`PT1M30S`, weeks, days and smaller) or an object `{days, hours, minutes, seconds, milliseconds}`. */
+/** The DSL's durations: an ISO 8601 text (`PT1M30S`, weeks and smaller) or an object `{days, hours, …, milliseconds}`. */
 import type { Json } from "./json.ts";
 import { isObject } from "./json.ts";
 
@@ -6,7 +6,7 @@ const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 
 const ISO =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
 
-/** The span in ms, or undefined when it is no duration. Years and months are refused: they have no fixed length. */
+/** The span in ms; undefined if it is not a duration. Refuses years and months: they have no fixed length. */
 export function durationMs(value: Json): number | undefined {
   if (typeof value === "string") {
     const match = ISO.exec(value);

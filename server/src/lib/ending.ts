@@ -1,9 +1,9 @@
 /**
- * That nobody waits for an answer any more. What an AbortController says, for a tenth of its cost: every request has one,
- * and few are ended (with its listeners 1.2 kB of each).
+ * Signals that nobody waits for an answer any longer. Does what an AbortController does for a tenth of its cost: every
+ * request has one and few are used (1.2 kB each with listeners).
  */
 export class Ending {
-  /** When it ends by itself, and where it stands among those that do. */
+  /** When it ends by itself, and its position among those that do. */
   endsAt = 0;
   place = -1;
   #reason: Error | undefined;
@@ -14,7 +14,7 @@ export class Ending {
     return this.#reason !== undefined;
   }
 
-  /** For what takes one; made when it is asked for. */
+  /** For code that takes a signal; made on demand. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -23,7 +23,7 @@ export class Ending {
     return this.#controller.signal;
   }
 
-  /** The first reason stays. */
+  /** The first reason wins. */
   end(reason: Error = new DOMException("This operation was aborted", "AbortError")): void {
     if (this.#reason) return;
     this.#reason = reason;
@@ -32,7 +32,7 @@ export class Ending {
     this.#controller?.abort(reason);
   }
 
-  /** At once when it is over already. */
+  /** At once if it is already over. */
   onEnd(listener: (reason: Error) => void): void {
     if (this.#reason) listener(this.#reason);
     else if (this.#listeners) this.#listeners.push(listener);

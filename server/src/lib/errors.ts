@@ -16,18 +16,76 @@ export const CODES = [
 ] as const;
 export type Code = (typeof CODES)[number];
 
-/** One refused field of an input: `path` in dots from the argument (`input.input.when`), a stable `code`, a sentence. */
-export type FieldProblem = { path: string; code: string; message: string };
+/** Why, in a word that a program can branch on: `extensions.reason` of every refusal with one of these codes. */
+export const REASONS = {
+  BAD_USER_INPUT: ["invalid_input", "invalid_variables", "invalid_definition", "invalid_cursor", "wrong_credential"],
+  CONFLICT: [
+    "already_decided",
+    "already_member",
+    "changed_meanwhile",
+    "does_not_fit",
+    "draft_changed",
+    "email_taken",
+    "handle_taken",
+    "key_reused",
+    "last_owner",
+    "limit_reached",
+    "version_exists",
+    "wrong_state",
+  ],
+} as const satisfies Partial<Record<Code, readonly string[]>>;
+type CodeWithReason = keyof typeof REASONS;
+export type Reason<Of extends CodeWithReason = CodeWithReason> = (typeof REASONS)[Of][number];
+
+/** What can be wrong with one field of an input, in `extensions.fields`, whatever the field is of. */
+export const FIELD_CODES = [
+  "required",
+  "wrong_type",
+  "unknown",
+  "invalid",
+  "not_a_choice",
+  "out_of_range",
+  "not_a_multiple",
+  "too_short",
+  "too_long",
+  "too_few",
+  "too_many",
+  "too_large",
+  "repeated",
+  "differs",
+] as const;
+export type FieldCode = (typeof FIELD_CODES)[number];
+
+/** One refused field of an input: `path` in dots from the argument (`input.input.when`), and a sentence. */
+export type FieldProblem = {
+  path: string;
+  code: FieldCode;
+  message: string;
+  /** Where it is in the text of a definition, from 1. */
+  line?: number;
+  column?: number;
+};
+
+export type Details = {
+  fields?: FieldProblem[];
+  retryAfter?: number;
+  /** The scopes that the credential lacks, with spaces in between, as in OAuth 2 (RFC 6750). */
+  scope?: string;
+  /** The draft that was saved meanwhile; null: there is none. */
+  draft?: { definition: string; revision: number; savedAt: string } | null;
+};
 
 /**
- * Something the caller did or meets that we refuse on purpose. Its message is shown to the caller.
+ * Something that we refuse on purpose. Its message is shown to the caller.
  * Anything else that is thrown is a bug: it is logged and masked.
  */
 export class Refusal extends Error {
   readonly code: Code;
-  readonly details: { fields?: FieldProblem[]; retryAfter?: number };
+  readonly details: Details & { reason?: Reason };
 
-  constructor(code: Code, message: string, details: { fields?: FieldProblem[]; retryAfter?: number } = {}) {
+  constructor(code: CodeWithReason, message: string, details: Details & { reason: Reason });
+  constructor(code: Exclude<Code, CodeWithReason>, message: string, details?: Details);
+  constructor(code: Code, message: string, details: Details & { reason?: Reason } = {}) {
     super(message);
     this.name = "Refusal";
     this.code = code;
@@ -37,19 +95,20 @@ export class Refusal extends Error {
 
 const NAME_CHARACTERS = 100;
 
-/** A name that a caller sent, where a sentence or a path repeats it. */
+/** A name from the caller, shortened for use in a sentence or a path. */
 export const shortened = (name: string): string =>
   name.length > NAME_CHARACTERS ? `${name.slice(0, NAME_CHARACTERS - 1)}…` : name;
 
-/** What belongs to another organization is refused word for word as what does not exist. */
+/** Refuses another organization's object in the same words as one that does not exist. */
 export const notFound = (what: string): Refusal => new Refusal("NOT_FOUND", `${what} not found`);
 
-export const badInput = (message: string, fields: FieldProblem[] = []): Refusal =>
-  new Refusal("BAD_USER_INPUT", message, { fields });
+export const badInput = (reason: Reason<"BAD_USER_INPUT">, message: string, fields: FieldProblem[] = []): Refusal =>
+  new Refusal("BAD_USER_INPUT", message, { reason, fields });
 
-export const conflict = (message: string): Refusal => new Refusal("CONFLICT", message);
+export const conflict = (reason: Reason<"CONFLICT">, message: string): Refusal =>
+  new Refusal("CONFLICT", message, { reason });
 
-/** A mistake of whoever runs the program: printed as one line, exit code 1, no stack. */
+/** The operator's mistake: printed as one line, exit code 1, no stack. */
 export class OperatorError extends Error {
   constructor(message: string) {
     super(message);

@@ -85,3 +85,20 @@ test("keeps the ones used last, up to its limit", async () => {
   await cache.get("c");
   expect([cache.peek("a"), cache.peek("b"), cache.peek("c")]).toEqual([1, undefined, 3]);
 });
+
+test("forgets those that fit, also while they are loaded", async () => {
+  const { rows, gate, cache } = world();
+  rows.set("b", 2);
+  await cache.get("a");
+  await cache.get("b");
+  cache.forgetEach((_, value) => value === 2);
+  expect([cache.peek("a"), cache.peek("b")]).toEqual([1, undefined]);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  gate.open = promise;
+  const early = cache.get("b");
+  rows.set("b", 3);
+  cache.forgetEach((key, value) => key === "b" && value === undefined);
+  resolve();
+  expect(await early).toBe(2);
+  expect(await cache.get("b")).toBe(3);
+});

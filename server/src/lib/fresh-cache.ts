@@ -1,41 +1,37 @@
 /**
- * Answers from memory what a database row said at most `ttlMs` ago. One process's own changes are seen at once through
- * `forget`; another process's when it tells, and within `ttlMs`. Many askers of one key share one load. `undefined` is
- * never kept, so what did not exist a moment ago is found as soon as it does.
+ * Answers from memory what a database row said at most `ttlMs` ago. A process sees its own changes at once through
+ * `forget`, another's when notified or within `ttlMs`. Concurrent requests for one key share one load. `undefined` is
+ * never kept, so a new object is found as soon as it exists.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "./clock.ts";
-import type { OrganizationId } from "./ids.ts";
-
-/** Tells other processes to forget what they remember of it. */
-export type TellChange = (kind: "agent" | "apiKey" | "session", organizationId: OrganizationId, id: string) => void;
 
 export type FreshCache<Key, Value> = {
   get(key: Key): Promise<Value | undefined>;
-  /** The remembered value, without a load. */
+  /** The cached value, without a load. */
   peek(key: Key): Value | undefined;
   forget(key: Key): void;
+  /** Forgets each entry that fits; `value` is undefined while it is loaded. Looks at all of them. */
+  forgetEach(fits: (key: Key, value: Value | undefined) => boolean): void;
   clear(): void;
 };
 
 type Options<Key, Value> = {
   clock: Clock;
   ttlMs: number;
-  /** Entries kept; the ones longest unused go first. */
+  /** Entries kept; the least recently used go first. */
   most: number;
   load: (key: Key) => Promise<Value | undefined>;
 };
 
-export function createFreshCache<Key, Value>(options: Options<Key, Value>): FreshCache<Key, Value> {
+export function createFreshCache<Key extends string, Value>(options: Options<Key, Value>): FreshCache<Key, Value> {
   const { clock, ttlMs, most } = options;
-  const kept = new Map<Key, { value: Value; until: number }>();
+  const kept = new LRUCache<Key, { value: Value; until: number }>({ max: most });
   const loading = new Map<Key, Promise<Value | undefined>>();
 
   const peek = (key: Key): Value | undefined => {
     const entry = kept.get(key);
-    if (!entry || entry.until <= clock.now()) return undefined;
-    kept.delete(key);
-    kept.set(key, entry);
-    return entry.value;
+    return entry && entry.until > clock.now() ? entry.value : undefined;
   };
 
   const load = (key: Key): Promise<Value | undefined> => {
@@ -43,7 +39,7 @@ export function createFreshCache<Key, Value>(options: Options<Key, Value>): Fres
     const until = clock.now() + ttlMs;
     const promise = options.load(key).then(
       (value) => {
-        // A load that `forget` overtook may have read the row before the change: its answer is not kept.
+        // A load overtaken by `forget` may have read the row before the change, so its answer is not kept.
         if (loading.get(key) === promise) keep(key, value, until);
         return value;
       },
@@ -58,10 +54,8 @@ export function createFreshCache<Key, Value>(options: Options<Key, Value>): Fres
 
   const keep = (key: Key, value: Value | undefined, until: number): void => {
     loading.delete(key);
-    kept.delete(key);
-    if (value === undefined) return;
-    kept.set(key, { value, until });
-    if (kept.size > most) kept.delete(kept.keys().next().value as Key);
+    if (value === undefined) kept.delete(key);
+    else kept.set(key, { value, until });
   };
 
   return {
@@ -73,6 +67,12 @@ export function createFreshCache<Key, Value>(options: Options<Key, Value>): Fres
     forget: (key) => {
       kept.delete(key);
       loading.delete(key);
+    },
+    forgetEach: (fits) => {
+      const fitting: Key[] = [];
+      for (const [key, { value }] of kept.entries()) if (fits(key, value)) fitting.push(key);
+      for (const key of fitting) kept.delete(key);
+      for (const key of loading.keys()) if (fits(key, undefined)) loading.delete(key);
     },
     clear: () => {
       kept.clear();

@@ -6,7 +6,7 @@ const list = (item: string, length = 1_000_000): string =>
     .fill(item)
     .join(",")}]`;
 
-/** Bytes of memory for each character of the text, as measured, without the text itself. */
+/** Measured bytes of memory per character of the text, not counting the text itself. */
 test.each([
   ["a long text", JSON.stringify("x".repeat(1_000_000)), 1],
   ["a long text beyond Latin-1", JSON.stringify("☃".repeat(1_000_000)), 2],

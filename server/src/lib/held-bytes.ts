@@ -1,7 +1,7 @@
 /**
  * About how much memory the value of a JSON text takes while a run holds it: the value itself, and its text on the way to
  * or from the database. Measured on Node 26, bytes of memory per character: a long text 1 (2 with characters beyond
- * Latin-1), records 2, `[0,0,…]` 4, `[{"a":1},…]` 5, `[[],…]` 13, `[{},…]` 21. What makes the difference is counted, in
+ * Latin-1), records 2, `[0,0,…]` 4, `[{"a":1},…]` 5, `[[],…]` 13, `[{},…]` 21. Counts what makes the difference, in
  * a large text at 64 places.
  */
 const SAMPLES = 64;
@@ -26,7 +26,7 @@ export function heldBytes(text: string): number {
   return Math.ceil(2 * length + (structure * length) / whole);
 }
 
-/** What the value takes beside one byte for each character. */
+/** What the value takes besides one byte for each character. */
 function structureOf(text: string, from: number, to: number): number {
   let bytes = 0;
   for (let index = from; index < to; index++) {

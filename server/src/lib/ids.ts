@@ -1,5 +1,5 @@
 /**
- * TypeIDs (spec 0.3): `<prefix>_<26 characters of Crockford base32>`, a UUIDv7 that is stored as `uuid`.
+ * TypeIDs (spec 0.3): `<prefix>_<26 characters of Crockford base32>`, a UUIDv7 stored as `uuid`.
  * Only the canonical form is accepted: lower case, first character 0 to 7.
  */
 import { randomFillSync } from "node:crypto";
@@ -10,10 +10,15 @@ const PREFIXES = {
   user: "user",
   project: "project",
   agent: "agent",
+  agentVersion: "version",
   run: "run",
   approval: "approval",
   apiKey: "key",
+  /** Of an organization; the UUID is the user's. */
+  member: "member",
+  invitation: "invitation",
   session: "session",
+  secret: "secret",
   instance: "instance",
 } as const;
 export type Kind = keyof typeof PREFIXES;
@@ -25,10 +30,14 @@ export type OrganizationId = Id<"organization">;
 export type UserId = Id<"user">;
 export type ProjectId = Id<"project">;
 export type AgentId = Id<"agent">;
+export type AgentVersionId = Id<"agentVersion">;
 export type RunId = Id<"run">;
 export type ApprovalId = Id<"approval">;
 export type ApiKeyId = Id<"apiKey">;
+export type MemberId = Id<"member">;
+export type InvitationId = Id<"invitation">;
 export type SessionId = Id<"session">;
+export type SecretId = Id<"secret">;
 export type InstanceId = Id<"instance">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -37,7 +46,11 @@ const VALUES = new Map(Array.from(ALPHABET, (character, value) => [character, va
 /** A new UUIDv7: ordered by creation within a process, its first 48 bits the time in ms. */
 export const newId = <K extends Kind>(): Id<K> => generator.generate().toString() as Id<K>;
 
-/** Random words drawn a thousand at a time: the library's own source asks the system for every second id. */
+/** The same with another time (ms) than the system's. Two ids of one ms are in order; a time 10 s behind the last starts anew. */
+export const newIdAt = <K extends Kind>(time: number): Id<K> =>
+  generator.generateOrResetWithTs(time).toString() as Id<K>;
+
+/** Draws random words a thousand at a time: the library's own source asks the system for every second id. */
 const words = new Uint32Array(1024);
 let drawn = words.length;
 const generator = new V7Generator({
@@ -54,6 +67,16 @@ const generator = new V7Generator({
 export const timeOfId = (id: Id<Kind>): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 /** 128 bits in 26 characters of 5: two zero bits lead. */
+/** Below every id; nobody has it. */
+export const NO_ID = "00000000-0000-0000-0000-000000000000";
+export const ABOVE_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Below every id of this time (ms) and later, above every earlier one. */
+export function leastIdOf(time: number): string {
+  const hex = Math.max(0, time).toString(16).padStart(12, "0").slice(-12);
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
 export function encodeId<K extends Kind>(of: K, id: Id<K>): string {
   let text = `${PREFIXES[of]}_`;
   let held = 0;
@@ -70,7 +93,7 @@ export function encodeId<K extends Kind>(of: K, id: Id<K>): string {
   return text;
 }
 
-/** The id behind a TypeID of this kind, or undefined when it is anything but the canonical form. */
+/** The id behind a TypeID of this kind; undefined for anything but the canonical form. */
 export function decodeId<K extends Kind>(of: K, text: string): Id<K> | undefined {
   const start = PREFIXES[of].length + 1;
   if (text.length !== start + 26 || !text.startsWith(`${PREFIXES[of]}_`) || text[start]! > "7") return undefined;
@@ -91,8 +114,22 @@ export function decodeId<K extends Kind>(of: K, text: string): Id<K> | undefined
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<K>;
 }
 
-/** The kind that a TypeID's prefix names, for `node(id)`. */
-export function kindOfId(text: string): Kind | undefined {
-  const prefix = text.slice(0, text.lastIndexOf("_"));
+/** A step has no UUID of its own: `step_<the run's 26 characters>_<number>`. */
+const STEP = "step";
+export type StepId = { runId: RunId; number: number };
+
+export const encodeStepId = ({ runId, number }: StepId): string =>
+  `${STEP}_${encodeId("run", runId).slice(PREFIXES.run.length + 1)}_${number}`;
+
+export function decodeStepId(text: string): StepId | undefined {
+  const [, run, number] = /^step_(\w{26})_([1-9]\d{0,8})$/.exec(text) ?? [];
+  const runId = run === undefined ? undefined : decodeId("run", `${PREFIXES.run}_${run}`);
+  return runId && { runId, number: Number(number) };
+}
+
+/** The kind that an id's prefix names, for `node(id)`. */
+export function kindOfId(text: string): Kind | typeof STEP | undefined {
+  const prefix = text.slice(0, text.indexOf("_"));
+  if (prefix === STEP) return STEP;
   return (Object.keys(PREFIXES) as Kind[]).find((candidate) => PREFIXES[candidate] === prefix);
 }

@@ -8,15 +8,15 @@ test.for([
   ["[1, 2, [3]]", 2],
   ['["a", "b", "\\"", "{[:"]', 5],
   ['{"a": 1, "b" : "x"}', 1 + 8 + 8 + 1],
-  // The same keys in the same order are free, in another order or number they are new.
+  // The same keys in the same order are free; in another order or number they are new.
   ['[{"a":1,"b":2},{"a":3,"b":4}]', 1 + 2 + 8 + 8],
   ['[{"a":1,"b":2},{"b":3,"a":4}]', 1 + 2 + 8 + 8 + 8 + 8],
   ['[{"a":1},{"a":1,"b":2},{"a":{"a":1}}]', 1 + 4 + 8 + 8],
   ['{"a":{"b":1},"c":2}', 2 + 8 + 8 + 8],
   ['{"a":1,"a":2}', 1 + 8 + 8],
-  // A key behind a closed object is none at the beginning of another.
+  // A key after a closed object does not count as the first key of another.
   ['[{"a":{},"b":1},{"b":1}]', 1 + 3 + 8 + 8 + 8],
-  // What is no JSON.
+  // Not JSON.
   ['}}]]{"a', 2],
   ["::", 16 - 2],
   ['"\\', 1],

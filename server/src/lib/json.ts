@@ -1,7 +1,7 @@
 /**
- * The one JSON entrance: every body, header value and stored text that comes from outside is parsed here.
- * Refuses `__proto__` and `constructor.prototype` keys, nesting beyond `LIMITS.jsonNesting`, what takes long to read, and numbers
- * that no JSON text could give back (`1e999` is read as Infinity and would be written as null).
+ * The only JSON entrance: parses every body, header value and stored text that comes from outside.
+ * Refuses `__proto__` and `constructor.prototype` keys, nesting beyond `LIMITS.jsonNesting`, texts slow to read, and
+ * numbers that JSON can't give back (`1e999` is read as Infinity and would be written as null).
  */
 import { badInput } from "./errors.ts";
 import { jsonSteps } from "./json-steps.ts";
@@ -19,19 +19,20 @@ export const isObject = (value: unknown): value is JsonObject =>
  */
 export function parseJson(text: string, what = "the JSON text", numbers: "finite" | "any" = "finite"): Json {
   if (nestingOf(text) > LIMITS.jsonNesting) {
-    throw badInput(`${what} is nested deeper than ${LIMITS.jsonNesting} levels`);
+    throw badInput("invalid_input", `${what} is nested deeper than ${LIMITS.jsonNesting} levels`);
   }
   if (text.length > CHEAP_CHARACTERS && jsonSteps(text, LIMITS.jsonSteps) > LIMITS.jsonSteps) {
     throw badInput(
+      "invalid_input",
       `${what} has more than ${LIMITS.jsonSteps} parts (texts, lists and objects; a key that no object before had there counts eight times): send fewer at a time`,
     );
   }
   let value: Json;
   try {
-    // Some write a byte order mark, which JSON.parse does not take.
+    // Some clients write a byte order mark, which JSON.parse does not accept.
     value = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text) as Json;
   } catch {
-    throw badInput(`${what} is not valid JSON`);
+    throw badInput("invalid_input", `${what} is not valid JSON`);
   }
   if (SUSPICIOUS.test(text)) checkJson(value, what, numbers);
   return value;
@@ -39,13 +40,13 @@ export function parseJson(text: string, what = "the JSON text", numbers: "finite
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** So many take 15 ms to read at most, whatever they are. */
+/** This many characters take at most 15 ms to read, whatever they are. */
 const CHEAP_CHARACTERS = 64 * 1024;
 
 /**
- * Only such texts are walked: with a key that may be forbidden, perhaps written in escapes, or what may be read as Infinity (an
- * exponent of three digits, or two hundred digits in a row with one of two). A row of digits is looked at from its first one
- * only: from each of them, 1 MiB would take a second.
+ * Matches the texts that must be walked: those with a possibly forbidden key, perhaps in escapes, or a number that may be
+ * read as Infinity (an exponent of three digits, or two hundred digits in a row with one of two). Starts only at the first
+ * digit of a row: from every digit, 1 MiB would take a second.
  */
 const SUSPICIOUS = /(?:__proto__|constructor)"|\\u00[4-7]|\d[eE]\+?\d{3}|(?<!\d)\d{200}/;
 
@@ -75,13 +76,14 @@ export function checkJson(
   numbers: "finite" | "any" = "finite",
   depth = 0,
 ): asserts value is Json {
-  if (depth > LIMITS.jsonNesting) throw badInput(`${what} is nested deeper than ${LIMITS.jsonNesting} levels`);
+  if (depth > LIMITS.jsonNesting)
+    throw badInput("invalid_input", `${what} is nested deeper than ${LIMITS.jsonNesting} levels`);
   if (typeof value === "number" && numbers === "finite" && !Number.isFinite(value))
-    throw badInput(`${what} has a number that is too large`);
+    throw badInput("invalid_input", `${what} has a number that is too large`);
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
     for (const item of value as unknown[]) {
-      // Of lists of numbers there may be half a million items.
+      // A list may have half a million numbers.
       if (typeof item === "object" || !Number.isFinite(item)) checkJson(item, what, numbers, depth + 1);
     }
     return;
@@ -89,7 +91,7 @@ export function checkJson(
   for (const key in value) {
     const child = (value as Record<string, unknown>)[key];
     if (key === "__proto__" || (key === "constructor" && isObject(child) && Object.hasOwn(child, "prototype")))
-      throw badInput(`${what} has a forbidden key (__proto__ or constructor)`);
+      throw badInput("invalid_input", `${what} has a forbidden key (__proto__ or constructor)`);
     checkJson(child, what, numbers, depth + 1);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Lines of the log with the same text: the first ten are written; what follows is counted, and once a minute the last of
- * them is written with `repeated`. So a loop that goes wrong writes a line a minute, and not 104,000.
+ * Of log lines with the same text the first ten are written; the rest are counted, and once a minute the last of them is
+ * written with `repeated`. So a runaway loop writes one line a minute, not 104,000.
  */
 import type { LogFn, Logger, LoggerOptions } from "pino";
 import type { Clock } from "./clock.ts";
@@ -11,7 +11,7 @@ type Arguments = Parameters<LogMethod>[0];
 
 export type Repeats = {
   logMethod: LogMethod;
-  /** Writes what is counted now. */
+  /** Writes what has been counted so far. */
   flush(): void;
 };
 
@@ -24,7 +24,7 @@ type Counted = {
 };
 
 const COUNT_EVERY_MS = 60_000;
-/** Who asks for `debug` wants each line. */
+/** With `debug` every line is wanted. */
 const DEBUG = 20;
 const KEY_CHARACTERS = 200;
 
@@ -45,7 +45,7 @@ export function countRepeats(clock: Clock): Repeats {
   const textOf = (key: string): Counted => {
     const known = texts.get(key);
     if (known) return known;
-    // Texts are few and our own; should one be made of what callers send, the oldest goes.
+    // Texts are few and our own; in case one contains callers' data, the oldest goes.
     if (texts.size >= LIMITS.logTextsCounted) forgetOldest(texts);
     const text: Counted = { written: 0, repeated: 0, tell: () => {} };
     texts.set(key, text);

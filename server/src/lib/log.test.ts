@@ -140,7 +140,7 @@ test("a line that repeats is counted: the first few, then the last one of each m
   expect(said()).toHaveLength(ALIKE + 2);
   clock.move(60_000);
   expect(said().at(-1)).toMatchObject({ msg: "again", index: 4, repeated: 5 });
-  // A quiet minute, and it is new.
+  // After a quiet minute it counts as new.
   clock.move(60_000);
   log.warn({ index: 7 }, "again");
   expect(said().at(-1)).toMatchObject({ msg: "again", index: 7 });

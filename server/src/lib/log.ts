@@ -1,6 +1,6 @@
 /**
- * JSON lines on stderr, readable lines on a terminal. Credentials are cut by name and by shape before they are written.
- * A line that repeats is counted, and a reader that is gone, stands still or has no space ends nothing.
+ * JSON lines on stderr, readable lines on a terminal. Removes credentials by name and by shape before writing.
+ * Repeated lines are counted; a reader that is gone, stalled or out of space never ends the process.
  */
 import { pino, type Logger } from "pino";
 import { realClock, type Clock } from "./clock.ts";
@@ -42,14 +42,14 @@ function readable(line: string): string {
   return `${clockTime(time as number)} ${name} ${[msg, ...extra].join(" ")}\n`;
 }
 
-/** Disposed, it writes what it has counted. */
+/** Disposing writes what it has counted. */
 export function createLog(
   level: string,
   { out = process.stderr, clock = realClock }: LogOptions = {},
 ): Log & Disposable {
   let dropped = 0;
   const write = (line: string): void => {
-    // Whoever should read stands still: what a pipe does not take is kept in this process.
+    // The reader has stalled: what a pipe does not take stays in this process.
     if (out.writableLength > LIMITS.logBytesUnread) return void dropped++;
     if (dropped > 0) {
       const lines = dropped;
@@ -59,7 +59,7 @@ export function createLog(
     const safe = redact(line);
     out.write(out.isTTY ? readable(safe) : safe);
   };
-  // A pipe without a reader, a full disk, a terminal that was closed: the next line may find it mended.
+  // A pipe without a reader, a full disk, a closed terminal: the next line may succeed.
   if (out.listenerCount("error") === 0) out.on("error", () => {});
   const paths = SECRET_NAMES.flatMap((name) => [name, `*.${name}`]);
   const repeats = countRepeats(clock);

@@ -1,7 +1,7 @@
 /** How many files and sockets the process may have open. */
 import fs from "node:fs";
 
-/** What macOS gives a process; where Linux is asked, it answers. */
+/** The default on macOS; Linux can be asked. */
 const USUAL = 10_240;
 
 export function openFilesMost(): number {

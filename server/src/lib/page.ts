@@ -8,7 +8,7 @@ export type Page<Item> = { items: Item[]; hasNextPage: boolean };
 
 export function checkPage(request: PageRequest): PageRequest {
   if (request.first < 1 || request.first > LIMITS.pageSize) {
-    throw badInput(`first must be between 1 and ${LIMITS.pageSize}`, [
+    throw badInput("invalid_input", `first must be between 1 and ${LIMITS.pageSize}`, [
       { path: "first", code: "out_of_range", message: `must be between 1 and ${LIMITS.pageSize}` },
     ]);
   }

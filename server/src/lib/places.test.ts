@@ -4,7 +4,7 @@ import { Places } from "./places.ts";
 
 const organization = (): OrganizationId => newId<"organization">();
 
-/** Takes one place after the other until there is none; how many it got. */
+/** Takes one place after the other until there is none; returns how many it got. */
 function fill(places: Places, organizationId: OrganizationId): number {
   let taken = 0;
   while (places.tryTake(organizationId)) taken++;
@@ -45,7 +45,7 @@ describe("places in memory", () => {
     const all = Array.from({ length: 20 }, organization);
     const taken = new Map(all.map((one) => [one, fill(places, one)]));
     for (let round = 0; round < 5_000; round++) {
-      // Runs end as often as there are of each; whoever may takes.
+      // The organization with the most places ends a run; whoever may takes the place.
       const most = all.toSorted((a, b) => taken.get(b)! - taken.get(a)!)[0]!;
       places.release(most);
       taken.set(most, taken.get(most)! - 1);

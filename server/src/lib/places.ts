@@ -1,21 +1,21 @@
 /**
- * Places in memory for runs, and who may have the next one. A run with a call in flight can't be put out of its place, so
- * each organization has a few that nobody else can have: its first runs wait for no other's calls, for any number of
- * organizations. The rest is shared: an organization may have so many of it for each that stays free (Choudhury and
- * Hahne's dynamic threshold): one alone has nearly all, the next ones share what it leaves, and get more of it as it ends.
+ * Places in memory for runs, and who may have the next one. A run with a call in flight can't be evicted, so each
+ * organization has a few places that nobody else can take: its first runs never wait for another's calls, for any number
+ * of organizations. The rest is shared: an organization may have a fixed number for each place that stays free (Choudhury
+ * and Hahne's dynamic threshold). One alone has nearly all; the next ones share what it leaves, and more as its runs end.
  *
- * Nothing queues here. A run that finds no place stays in the table; its organization waits, in the order of turns.
+ * Nothing queues here. A run that finds no place stays in the table; its organization waits for its turn.
  */
 import type { OrganizationId } from "./ids.ts";
 
-/** So many shared places has an organization for each that is free: one alone nine tenths. */
+/** Shared places that an organization may have for each free one: one organization alone gets nine tenths. */
 const TAKEN_FOR_EACH_FREE = 9;
 
 export class Places {
-  /** Called when an organization that waits may have a place again. */
+  /** Called when a waiting organization may have a place again. */
   freed: (() => void) | undefined;
   readonly #own: number;
-  /** Of the shared ones; below zero when more were taken than there are. */
+  /** Free shared places; below zero if more are taken than exist. */
   #free: number;
   readonly #taken = new Map<OrganizationId, number>();
   /** Organizations with due runs that found no place. */
@@ -30,19 +30,19 @@ export class Places {
   room(organizationId: OrganizationId): number {
     const taken = this.#taken.get(organizationId) ?? 0;
     const shared = Math.max(0, taken - this.#own);
-    // As many as may be taken one after the other, each while fewer are taken than the free ones allow.
+    // As many as may be taken one after the other while the free ones allow it.
     const more = Math.ceil((TAKEN_FOR_EACH_FREE * this.#free - shared) / (TAKEN_FOR_EACH_FREE + 1));
     return Math.max(0, this.#own - taken) + Math.max(0, more);
   }
 
-  /** A place for a new run, not past those of its organization that wait. */
+  /** A place for a new run, which may not overtake waiting runs of its organization. */
   tryTake(organizationId: OrganizationId): boolean {
     if (this.#waiting.has(organizationId) || this.room(organizationId) === 0) return false;
     this.take(organizationId);
     return true;
   }
 
-  /** A place for a run that waited; the others' turns come first then. */
+  /** A place for a run that waited; after that, others come first. */
   tryTakeWaiting(organizationId: OrganizationId): boolean {
     if (this.room(organizationId) === 0) return false;
     this.take(organizationId);
@@ -50,7 +50,7 @@ export class Places {
     return true;
   }
 
-  /** Whatever is free: for a run that was in memory before, and must be again. */
+  /** Takes a place even if none is free: for a run that was in memory before and must be again. */
   take(organizationId: OrganizationId): void {
     const taken = this.#taken.get(organizationId) ?? 0;
     if (taken >= this.#own) this.#free--;
@@ -70,7 +70,7 @@ export class Places {
     this.#waiting.add(organizationId);
   }
 
-  /** It has none any more. */
+  /** It no longer has any. */
   leave(organizationId: OrganizationId): void {
     this.#waiting.delete(organizationId);
   }
@@ -79,7 +79,7 @@ export class Places {
     return this.#waiting.size > 0;
   }
 
-  /** Organizations that wait and may have places now, with how many, in the order of their turns. */
+  /** Waiting organizations that may have places now, and how many, in the order of their turns. */
   turns(): { organizationId: OrganizationId; room: number }[] {
     const turns = Array.from(this.#waiting, (organizationId) => ({ organizationId, room: this.room(organizationId) }));
     return turns.filter(({ room }) => room > 0);

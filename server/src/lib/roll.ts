@@ -1,9 +1,9 @@
-/** Where it stands, which only the roll writes. */
+/** Its position, which only the roll writes. */
 export type Entry = { place: number };
 
 /**
- * What is under way, looked at from time to time, in no order. Every request joins and leaves: an array for it, as the tables
- * that a Set or a Map leaves behind keep what was in them until the next major collection.
+ * What is under way, in no order, to be looked at from time to time. Every request joins and leaves. An array, because the
+ * tables that a Set or a Map discards keep their former contents until the next major collection.
  */
 export class Roll<Item extends Entry> implements Iterable<Item> {
   readonly #items: Item[] = [];
@@ -12,7 +12,7 @@ export class Roll<Item extends Entry> implements Iterable<Item> {
     item.place = this.#items.push(item) - 1;
   }
 
-  /** Nothing when it has left already. */
+  /** Does nothing if it has already left. */
   delete(item: Item): void {
     if (this.#items[item.place] !== item) return;
     const last = this.#items.pop()!;
@@ -21,7 +21,7 @@ export class Roll<Item extends Entry> implements Iterable<Item> {
     last.place = item.place;
   }
 
-  /** The one that is looked at may leave. */
+  /** The current item may leave during iteration. */
   *[Symbol.iterator](): Generator<Item, void, void> {
     for (let at = this.#items.length - 1; at >= 0; at--) {
       const item = this.#items[at];

@@ -58,7 +58,7 @@ test("who waits is served by turns of organizations, the small beside the large,
   await Promise.all(waits);
   expect(granted[0]).toBe("not gone");
   expect(granted.toSorted()).toEqual(["a1", "b1", "b2", "large", "not gone"]);
-  // Nothing is held any more.
+  // Nothing is held any longer.
   await new Promise(setImmediate);
   expect(memory.open(a).tryHold(500)).toBe(true);
 });

@@ -1,7 +1,7 @@
 /**
  * The memory that runs may hold: a part of the process's heap, shared by the rule of `ByteBudget`, and a part for one run
- * at a time that needs more than it finds there. So some run can always go on up to what one run may hold, whatever the
- * others hold, and none waits for one that waits for it. Who waits is served by turns of organizations.
+ * at a time that needs more than it finds there. So some run can always grow to what one run may hold, whatever the
+ * others hold, and runs never wait for each other in a circle. Organizations take turns at waiting.
  */
 import { ByteBudget } from "./byte-budget.ts";
 import type { OrganizationId } from "./ids.ts";
@@ -9,22 +9,22 @@ import type { OrganizationId } from "./ids.ts";
 export type RunMemoryOptions = {
   /** For all runs together. */
   sharedBytes: number;
-  /** For the one that has it for itself. */
+  /** For the one run that has it to itself. */
   aloneBytes: number;
-  /** What each organization may hold in any case; who needs no more never needs the part for one. */
+  /** What each organization may hold in any case; one that needs no more never needs the part for one. */
   ownBytes: number;
 };
 
 type Waiting = { charge: Charge; bytes: number; granted: () => void };
 
-/** So many of an organization's are looked at when there is room again: a small one need not wait behind a large one. */
+/** When there is room, this many of an organization's runs are considered: a small one need not wait behind a large one. */
 const LOOKED_AT = 64;
 
 export class RunMemory {
   readonly #options: RunMemoryOptions;
   readonly #shared: ByteBudget;
   #alone: Charge | undefined;
-  /** In the order in which organizations have their turn. */
+  /** In the order of the organizations' turns. */
   readonly #queues = new Map<OrganizationId | undefined, Waiting[]>();
 
   constructor(options: RunMemoryOptions) {
@@ -47,7 +47,7 @@ export class RunMemory {
     return new Charge(this, organizationId);
   }
 
-  /** For `Charge`: whether it may hold so many bytes in all. */
+  /** For `Charge`: whether it may hold this many bytes in all. */
   hold(charge: Charge, bytes: number): boolean {
     const { organizationId } = charge;
     const more = bytes - charge.bytes;
@@ -86,7 +86,7 @@ export class RunMemory {
     });
   }
 
-  /** For `Charge`: it holds nothing any more. */
+  /** For `Charge`: it no longer holds anything. */
   free(charge: Charge): void {
     if (charge === this.#alone) this.#alone = undefined;
     else this.#shared.give(charge.organizationId, charge.bytes);
@@ -96,7 +96,7 @@ export class RunMemory {
   #serve(): void {
     for (let served = true; served;) {
       served = false;
-      // A copy: who was served stands at the end of it.
+      // A copy: whoever was served moves to the end.
       for (const [organizationId, queue] of Array.from(this.#queues)) {
         const index = queue.slice(0, LOOKED_AT).findIndex(({ charge, bytes }) => charge.tryHold(bytes));
         if (index < 0) continue;
@@ -126,7 +126,7 @@ export class Charge implements Disposable {
     return this.#bytes;
   }
 
-  /** Whether it may hold so much in all; it then does. What it has it keeps. */
+  /** Whether it may hold this much in all; if so, it does. Otherwise it keeps what it has. */
   tryHold(bytes: number): boolean {
     if (bytes <= this.#bytes) return true;
     if (!this.#memory.hold(this, bytes)) return false;
@@ -134,7 +134,7 @@ export class Charge implements Disposable {
     return true;
   }
 
-  /** Waits until it may. It must hold nothing, so that who waits keeps nobody waiting. */
+  /** Waits until it may. It must hold nothing, so that nobody waits for a waiting run. */
   async hold(bytes: number, signal: AbortSignal): Promise<boolean> {
     return this.tryHold(bytes) || (await this.#memory.wait(this, bytes, signal));
   }

@@ -1,6 +1,6 @@
 /**
- * For what the code that runs now runs. It costs nothing to keep: V8 carries it along with each promise. The watchdog
- * asks a thread that stands still for it.
+ * On whose behalf the current code runs. Costs nothing to keep: V8 carries it along with each promise. The watchdog asks
+ * a stalled thread for it.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 

@@ -2,7 +2,7 @@
 
 export const SECRET_KEY_BYTES = 32;
 
-/** 32 bytes as 64 hex digits, base64 or base64url; undefined when it is anything else. */
+/** 32 bytes as 64 hex digits, base64 or base64url; undefined for anything else. */
 export function parseSecretKey(text: string): Buffer | undefined {
   const tidy = text.trim();
   if (/^[0-9a-f]{64}$/i.test(tidy)) return Buffer.from(tidy, "hex");

@@ -1,9 +1,9 @@
-/** Long work of the main thread that gives it back in between: written once, as steps, and done at once or in slices. */
+/** Long work that gives the main thread back in between: written once, as steps, and done at once or in slices. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 export type Steps<Result> = Generator<void, Result, void>;
 
-/** Twice this and a step is the longest that others wait. */
+/** Others wait at most twice this plus one step. */
 const SLICE_MS = 20;
 
 export function atOnce<Result>(steps: Steps<Result>): Result {

@@ -5,7 +5,7 @@ import { Slots } from "./slots.ts";
 const [one, two, three] = [newId(), newId(), newId()] as unknown as [OrganizationId, OrganizationId, OrganizationId];
 const never = new AbortController().signal;
 
-/** Who was granted a slot, in order. */
+/** The holders of slots, in the order of being granted. */
 function queueing(slots: Slots): {
   granted: string[];
   take(who: OrganizationId, name: string, signal?: AbortSignal): void;

@@ -1,6 +1,6 @@
 /**
- * How much of something is done at once, and whose turn is next: organizations take turns, whatever each has queued, and
- * none has more than its share of all slots, so that another's work does not wait for long work to end.
+ * Limits how much is done at once: organizations take turns, whatever each has queued, and none has more than its share
+ * of the slots, so that nobody waits for another's long work.
  */
 import type { OrganizationId } from "./ids.ts";
 
@@ -10,10 +10,10 @@ export class Slots {
   #free: number;
   readonly #most: number;
   readonly #taken = new Map<Organization, number>();
-  /** In the order in which organizations have their turn. */
+  /** In the order of the organizations' turns. */
   readonly #queues = new Map<Organization, (() => void)[]>();
 
-  /** `mostShare`: what one organization may have of all. */
+  /** `mostShare`: one organization's maximum share. */
   constructor(slots: number, mostShare = 1) {
     this.#free = slots;
     this.#most = Math.ceil(slots * mostShare);

@@ -1,10 +1,10 @@
-/** Counts what is done in one turn of the event loop, for bounds that all who ask share. */
+/** Counts what is done in one turn of the event loop, for bounds that all callers share. */
 export class TurnCount {
   #count = 0;
-  /** Names the turn: a number of its own for each in which something was counted. */
+  /** Identifies the turn: a new number for each turn in which something was counted. */
   turn = 0;
 
-  /** One more; how many they are now. */
+  /** Counts one more; returns the count. */
   add(): number {
     if (this.#count === 0) setImmediate(this.#next);
     return ++this.#count;

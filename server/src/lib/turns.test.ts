@@ -9,7 +9,7 @@ const options: TurnOptions = {
   refusal: () => new Refusal("RATE_LIMITED", "too many", { retryAfter: 1 }),
 };
 
-/** Work that ends when it is told to; `started` has the names in the order in which their turns came. */
+/** Work that ends when told to; `started` has the names in the order of their turns. */
 function world(turns: Turns) {
   const started: string[] = [];
   const refused: string[] = [];
@@ -23,7 +23,7 @@ function world(turns: Turns) {
         await new Promise<void>((resolve) => ends.push(resolve));
       }).catch(() => refused.push(name));
     },
-    /** Ends what runs, one after the other, until nothing does. */
+    /** Ends running work, one after the other, until none is left. */
     async finish(): Promise<string[]> {
       for (let end = ends.shift(); end; end = ends.shift()) {
         end();

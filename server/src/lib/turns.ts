@@ -1,17 +1,17 @@
 /**
- * Costly work done a few at a time, for whoever asks: a bounded queue in which groups take turns and those who are known
- * go first. What finds no place is refused at once, so that nobody holds a connection for it.
+ * Costly work done a few at a time: a bounded queue in which groups take turns and known callers go first. Work that finds
+ * no place is refused at once, so that nobody holds a connection for it.
  */
 import type { Refusal } from "./errors.ts";
 
 export type Turns = <Result>(who: Who, work: () => Promise<Result>) => Promise<Result>;
 
-/** `group`: who share their turns, such as one address. */
+/** `group`: callers that share their turns, such as one address. */
 export type Who = { group: string; isKnown: boolean };
 
 export type TurnOptions = {
   atOnce: number;
-  /** That wait: as many known ones, and as many others. */
+  /** How many may wait: this many known ones, and as many others. */
   waiting: number;
   waitingPerGroup: number;
   refusal: () => Refusal;
@@ -19,7 +19,7 @@ export type TurnOptions = {
 
 type Waiter = { start: () => void; refuse: (reason: Refusal) => void };
 
-/** While both wait, every fourth turn is a stranger's: known ones go first, and cannot keep others out. */
+/** While both wait, every fourth turn is a stranger's: known callers go first but can't keep others out. */
 const STRANGERS_TURN = 4;
 
 export function createTurns({ atOnce, waiting, waitingPerGroup, refusal }: TurnOptions): Turns {
@@ -41,7 +41,7 @@ export function createTurns({ atOnce, waiting, waitingPerGroup, refusal }: TurnO
 
   return async (who, work) => {
     if (running < atOnce) running++;
-    // The turn is handed over by the one that ends, so nobody can slip in between.
+    // The work that ends hands over its turn, so nobody can slip in between.
     else await wait(who);
     try {
       return await work();
@@ -53,7 +53,7 @@ export function createTurns({ atOnce, waiting, waitingPerGroup, refusal }: TurnO
   };
 }
 
-/** Groups in the order of their turns, each with those of it that wait. */
+/** Groups in the order of their turns, each with its waiting work. */
 class Lane {
   readonly #most: number;
   readonly #mostPerGroup: number;
@@ -65,7 +65,7 @@ class Lane {
     this.#mostPerGroup = mostPerGroup;
   }
 
-  /** Answers whom there is no place for: the new one, or when others have more places the last of the longest group. */
+  /** Returns what finds no place: the new one or, if other groups have more places, the last of the longest group. */
   add(group: string, waiter: Waiter): Waiter | undefined {
     const queue = this.#groups.get(group) ?? [];
     if (queue.length >= this.#mostPerGroup) return waiter;
@@ -94,7 +94,7 @@ class Lane {
     return undefined;
   }
 
-  /** At most as many as wait: looked for only when the lane is full. */
+  /** Walks at most all that wait, and only when the lane is full. */
   #longest(): Waiter[] {
     let longest: Waiter[] = [];
     for (const queue of this.#groups.values()) if (queue.length > longest.length) longest = queue;

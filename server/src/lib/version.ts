@@ -1,4 +1,4 @@
-/** The program's version: package.json's, of the workspace that this file is built from. */
+/** The program's version, from the package.json of the workspace that this file is built from. */
 import { readFileSync } from "node:fs";
 
 export const VERSION = (

@@ -1,5 +1,5 @@
 /**
- * What an IP address is: on the public internet, or of a kind that a server must not call for its users.
+ * Classifies an IP address: on the public internet, or of a kind that a server must not call for its users.
  * Sources: the IANA special-purpose registries (RFC 6890 and later) as ipaddr.js has them, and the metadata services
  * of the clouds. What is not known to be public is not public.
  */
@@ -47,7 +47,7 @@ export function parseAddress(text: string): Address | undefined {
   const family = isIP(text);
   if (family === 0) return undefined;
   if (family === 4) return ipaddr.IPv4.parse(text);
-  // In hexadecimal: ipaddr.js takes the dotted form of ::7f00:1, which is no IPv4 address, for a mapped one.
+  // In hexadecimal: ipaddr.js mistakes the dotted form of ::7f00:1, which is not an IPv4 address, for a mapped one.
   const { hostname } = new URL(`http://[${text.replace(/%.*$/, "")}]`);
   const address = ipaddr.IPv6.parse(hostname.slice(1, -1));
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
@@ -55,7 +55,7 @@ export function parseAddress(text: string): Address | undefined {
 
 export const isMetadata = (address: Address): boolean => METADATA.has(address.toString());
 
-/** What keeps an address from being called, in words; undefined when it is public. */
+/** Why an address may not be called, in words; undefined if it is public. */
 export function notPublic(address: Address): string | undefined {
   if (isMetadata(address)) return "a cloud's metadata address";
   if (address instanceof ipaddr.IPv6) {

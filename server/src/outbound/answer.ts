@@ -1,9 +1,9 @@
-/** What came back, before it is unpacked. */
+/** The answer before it is unpacked. */
 
 /** `body` as it came over the wire. */
 export type Answer = { status: number; statusText: string; headers: Record<string, string>; body: Buffer };
 
-/** What we unpack. */
+/** The codings that we unpack. */
 export type Coding = "gzip" | "x-gzip" | "br";
 const CODINGS = new Set<string>(["gzip", "x-gzip", "br"] satisfies Coding[]);
 

@@ -1,6 +1,6 @@
 /**
- * The only way to a socket. The name is looked up once, every address of the answer is judged, and the system connects
- * to one of exactly those that passed: a name that changes its answer afterwards changes nothing.
+ * The only way to a socket. Looks the name up once, judges every address of the answer, and lets the system connect to
+ * exactly one of those that passed: a name that changes its answer afterwards changes nothing.
  */
 import type { LookupAddress } from "node:dns";
 import { lookup as systemLookup } from "node:dns/promises";
@@ -21,14 +21,14 @@ export const lookupBySystem: Lookup = async (name) =>
 
 /** Half of the threads of Node's pool: as many as the system's look-ups may have (tools/commands.js sets the number). */
 const LOOKUPS = 8;
-/** What one organization may have of them: the slow names of three leave some to others. */
+/** One organization's share of them: the slow names of three leave some for others. */
 const MOST_SHARE = 0.25;
 
-/** The same look-up, for which organizations take turns. */
+/** The same look-up, with organizations taking turns. */
 export function inTurns(lookup: Lookup, timeoutMs: number): (organizationId: OrganizationId) => Lookup {
   const slots = new Slots(LOOKUPS, MOST_SHARE);
   return (organizationId) => async (name) => {
-    // After that time nobody waits for its answer.
+    // After this time nobody waits for the answer.
     const hasSlot = slots.tryTake(organizationId) || (await slots.take(organizationId, AbortSignal.timeout(timeoutMs)));
     if (!hasSlot) throw Object.assign(new Error("not looked up in time"), { code: "ETIMEDOUT" });
     try {
@@ -44,7 +44,7 @@ export type ConnectOptions = {
   lookup: Lookup;
   timeoutMs: number;
   log: Log | undefined;
-  /** Called with 1 when a socket is connected, with -1 when it is closed. */
+  /** Called with 1 when a socket connects, with -1 when it closes. */
   count(change: 1 | -1): void;
 };
 
@@ -57,7 +57,7 @@ export function guardedConnector(build: typeof buildConnector, options: ConnectO
       // Node looks up names only.
       if (isIP(target.hostname) !== 0) permitted(options, target.hostname, [target.hostname]);
     } catch (error) {
-      // undici is not prepared for a callback before it returns.
+      // undici does not expect the callback before this returns.
       process.nextTick(callback, error, null);
       return;
     }
@@ -71,7 +71,7 @@ export function guardedConnector(build: typeof buildConnector, options: ConnectO
   };
 }
 
-/** The addresses that may be called; throws OutboundRefused when there are only others. */
+/** The addresses that may be called; throws OutboundRefused if there are none. */
 function permitted({ guard, log }: ConnectOptions, host: string, addresses: string[]): string[] {
   const judged = addresses.map((address) => ({ address, reason: guard(address) }));
   const passed = judged.filter(({ reason }) => reason === undefined);
@@ -81,7 +81,7 @@ function permitted({ guard, log }: ConnectOptions, host: string, addresses: stri
   throw refusedAddress(host, refused.reason!);
 }
 
-/** Tells the kind of address and not the address: an author must not read the inner network's plan from refusals. */
+/** Names the kind of address, not the address: refusals must not show authors a map of the inner network. */
 function refusedAddress(host: string, reason: string): OutboundRefused {
   const what = isIP(host) === 0 ? `${host} resolves to ${reason}` : `${host} is ${reason}`;
   return new OutboundRefused(`the call is refused: ${what} (the operator can permit addresses with OUTBOUND_ALLOW)`);

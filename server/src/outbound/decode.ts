@@ -10,7 +10,7 @@ const DECODERS: Record<Coding, (body: Buffer, options: { maxOutputLength: number
   br: promisify(brotliDecompress),
 };
 
-/** At most `maxBytes` of it; undefined when it has more. Another coding, or more than one, is answered as it came, with its header. */
+/** At most `maxBytes`; undefined if it has more. Returns another coding, or several, as it came, with its header. */
 export async function decode(answer: Answer, host: string, maxBytes: number): Promise<Answer | undefined> {
   const coding = codingOf(answer.headers);
   if (coding === undefined || answer.body.length === 0) return answer;

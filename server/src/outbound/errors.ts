@@ -1,5 +1,5 @@
 /**
- * How an outgoing call ends when it brings no answer. A message names at most scheme, host and port:
+ * How an outgoing call ends without an answer. A message names at most scheme, host and port:
  * path and query, header values and bodies may hold credentials.
  */
 import { LIMITS } from "../lib/limits.ts";

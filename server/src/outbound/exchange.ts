@@ -1,5 +1,5 @@
 /**
- * One request and its answer on a dispatcher, the body kept whole up to the limit. A handler of undici's lowest level:
+ * One request and its answer on a dispatcher, with the whole body up to the limit. Uses undici's lowest-level handler:
  * `undici.request` does not reject while it still connects, and its stream costs more than the guard.
  */
 import type { Dispatcher } from "undici";
@@ -11,11 +11,11 @@ import type { Interruption } from "./interruption.ts";
 import { hasTurn, Pieces } from "./pieces.ts";
 import type { CheckedRequest } from "./request.ts";
 
-/** What a body may have before it is charged: most have less. */
+/** Size from which a body is charged: most are smaller. */
 export const FREE_BYTES = 64 * 1024;
-/** 1xx answers before the one that counts; each costs what an answer costs. */
+/** 1xx answers before the final one; each costs as much as an answer. */
 const EARLY_MOST = 16;
-/** Pieces that come although they were asked to wait, when the connection ends: nobody holds them back. */
+/** Pieces that arrive in spite of a pause when the connection ends: nothing holds them back. */
 const PIECES_AFTER_PAUSE = 1_000;
 
 /** `charge`: for the body, which waits on the wire while there is no room for it. */
@@ -31,7 +31,7 @@ export function exchange(
     const handler = new AnswerHandler(method, url.origin, charge, resolve, reject);
     interruption.stop = handler.fail;
     const path = url.pathname + url.search;
-    // The call's own time limit stands above both.
+    // The call's own time limit covers both.
     dispatcher.dispatch(
       { origin: url.origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 },
       handler,
@@ -75,7 +75,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** Rejects and closes the socket; a request that still waits for its connection is not sent any more. */
+  /** Rejects and closes the socket; a request that still waits for its connection is not sent. */
   readonly fail = (reason: unknown): void => {
     if (this.#failure) return;
     this.#failure = reason instanceof Error ? reason : new Error("aborted");
@@ -105,13 +105,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     if (this.#failure) return;
     this.#pieces.add(chunk);
     if (this.#pieces.bytes > LIMITS.outputBytes) return this.fail(tooLarge(this.#host));
-    // It did not say how long it is.
+    // The answer did not say how long it is.
     if (this.#pieces.bytes > FREE_BYTES && !this.#isHeld) this.#hold(LIMITS.outputBytes);
     if (this.#pauses > 0 && ++this.#afterPause > PIECES_AFTER_PAUSE) return this.fail(tooManyPieces(this.#host));
     if (!hasTurn(chunk) && this.#pauses === 0) this.#waitForTurn();
   }
 
-  /** All that it can need at once, unpacked too, so that no two wait for each other with half a body each. */
+  /** Takes all that it can need at once, unpacked too, so that no two wait for each other with half a body each. */
   #hold(body: number): void {
     this.#isHeld = true;
     const bytes = codingOf(this.#headers) ? body + LIMITS.outputBytes : body;
@@ -146,7 +146,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Repeated headers are joined as RFC 9110 5.3 has it. One named `__proto__` is lost: a string is no prototype. */
+/** Joins repeated headers as RFC 9110 5.3 says. One named `__proto__` is lost: a string can't be a prototype. */
 function flatten(headers: Headers): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const name in headers) {

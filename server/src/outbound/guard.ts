@@ -3,12 +3,12 @@ import ipaddr from "ipaddr.js";
 import { OperatorError } from "../lib/errors.ts";
 import { isMetadata, notPublic, parseAddress, type Address } from "./address.ts";
 
-/** Why the address may not be called, in words ("a loopback address"); undefined when it may. */
+/** Why the address may not be called, in words ("a loopback address"); undefined if it may. */
 export type Guard = (address: string) => string | undefined;
 
 type Network = { base: Address; bits: number };
 
-/** `allow`: CIDRs or single addresses. Throws OperatorError at the first that is neither. */
+/** `allow`: CIDRs or single addresses. Throws OperatorError for the first that is neither. */
 export function createGuard(allow: readonly string[]): Guard {
   const networks = allow.map((text) => text.trim()).filter((text) => text !== "");
   const allowed = networks.map(parseNetwork);
@@ -20,7 +20,7 @@ export function createGuard(allow: readonly string[]): Guard {
   };
 }
 
-/** A metadata service is opened by its own address only: 10.0.0.0/8 or 100.64.0.0/10 are not meant for it. */
+/** Only its own address opens a metadata service: 10.0.0.0/8 or 100.64.0.0/10 are not meant for it. */
 function covers({ base, bits }: Network, address: Address): boolean {
   if (base.kind() !== address.kind()) return false;
   const single = bits === (address.kind() === "ipv4" ? 32 : 128);

@@ -1,4 +1,4 @@
-/** What answers hold and cost on their way, whatever the other side sends. */
+/** What answers hold and cost while they arrive, whatever the other side sends. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -24,7 +24,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-/** The longest that this thread, the server's too, was busy between two turns of the event loop, so far. */
+/** The longest time so far that this thread, also the server's, was busy between two turns of the event loop. */
 function meter(): { longestMs: () => number } & Disposable {
   const now = (): number => {
     const { user, system } = process.threadCpuUsage();
@@ -76,7 +76,7 @@ it("pieces of all sizes come in their order", async () => {
   expect(textOf((await outbound.request(get(server.url))).body)).toBe(texts.join(""));
 });
 
-/** What comes in more than 64 kB without its length may be as long as any, before it is unpacked and after. */
+/** An answer of more than 64 kB without a length may be as long as any, both packed and unpacked. */
 it.each([
   ["little", Buffer.alloc(1_000_000, "x"), LIMITS.outboundAnswersBytes / 2 / MB],
   [

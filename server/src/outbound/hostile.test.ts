@@ -1,4 +1,4 @@
-/** What an author with bad intentions writes into `call: http`: nothing of it may reach a server inside. */
+/** What a malicious author writes into `call: http`: none of it may reach a server inside. */
 import { platform } from "node:os";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Log } from "../lib/log.ts";
@@ -6,7 +6,7 @@ import type { Lookup } from "./connect.ts";
 import { OutboundRefused } from "./errors.ts";
 import { failureOf, get, LOOPBACK, outboundTo, serve, textOf, type Loopback } from "./loopback.testsuite.ts";
 
-/** A second address of this machine that OUTBOUND_ALLOW does not have. */
+/** A second address of this machine that is not in OUTBOUND_ALLOW. */
 const INSIDE = platform() === "linux" ? "127.0.0.2" : "::1";
 
 let inside: Loopback;

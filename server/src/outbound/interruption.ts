@@ -1,17 +1,17 @@
-/** What ends a call before its answer: the caller's signal, or its time. One for a call over all its redirects. */
+/** Ends a call before its answer: the caller's signal, or its time limit. One per call, for all its redirects. */
 
 /** setTimeout fires at once beyond 2^31 - 1 ms (24.8 days). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class Interruption implements Disposable {
-  /** Ends what is going on at present; set by it. */
+  /** Ends the current operation, which sets it. */
   stop: ((reason: unknown) => void) | undefined;
   readonly #signal: AbortSignal;
   readonly #timer: NodeJS.Timeout;
   readonly #abort = (): void => this.#end(this.#signal.reason);
   #reason: { value: unknown } | undefined;
 
-  /** A span by the monotonic clock, so not by `Clock`: setting the wall clock back must not lengthen a call. */
+  /** On the monotonic clock instead of `Clock`: setting the wall clock back must not lengthen a call. */
   constructor(signal: AbortSignal, timeoutMs: number, timedOut: () => Error) {
     signal.throwIfAborted();
     this.#signal = signal;

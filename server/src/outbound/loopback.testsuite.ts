@@ -1,4 +1,4 @@
-/** Real servers on loopback for the tests of this room, and calls with a secret planted wherever one may be. */
+/** Real servers on loopback for this room's tests, and calls with a secret planted wherever one may be. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from "node:net";
@@ -16,7 +16,7 @@ export type Loopback = { url: string; port: number; connections: Socket[]; open(
 export const serve = (listener: RequestListener, host?: string, port?: number): Promise<Loopback> =>
   listen(createServer(listener), host, port);
 
-/** Answers each connection's first bytes by `speak`. */
+/** Answers each connection's first bytes with `speak`. */
 export const serveRaw = (speak: (socket: Socket) => void): Promise<Loopback> =>
   listen(createRawServer((socket) => socket.on("error", () => {}).once("data", () => speak(socket))));
 
@@ -54,7 +54,7 @@ export const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundR
   ...more,
 });
 
-/** The error that the call ends with; fails when it is no OutboundError or gives the secret away. */
+/** The error that the call ends with; fails if it is not an OutboundError or reveals the secret. */
 export async function failureOf(call: Promise<unknown>): Promise<OutboundError> {
   const error: unknown = await call.then(
     () => "no error",

@@ -51,7 +51,7 @@ describe("a call", () => {
     expect([...answer.body]).toEqual([0, 255, 128]);
   });
 
-  // undici waits a turn of the event loop before it uses a connection again: calls one after the other take two.
+  // undici waits a turn of the event loop before it reuses a connection: calls one after the other take two.
   it("keeps its connections for the next call, and at most the limit for one origin", async () => {
     await using server = await serve((_request, response) => void setTimeout(() => response.end("x"), 5));
     for (let index = 0; index < 20; index++) await outbound.request(get(server.url));
@@ -374,7 +374,7 @@ describe("what another organization calls", () => {
     const quick = get(`http://quick.invalid:${server.port}/`);
     expect((await own.request(quick)).status).toBe(200);
     expect(slow).toHaveLength(2);
-    // Of the same organization it waits for its turn.
+    // For the same organization it waits for its turn.
     const behind = own.request({ ...quick, ...theirs });
     for (let answered = 0; answered < 6; answered++) {
       await vi.waitFor(() => expect(slow.length).toBeGreaterThan(answered));
@@ -432,7 +432,7 @@ describe("what another organization calls", () => {
     await vi.waitFor(() =>
       expect([under("n0"), under("n4")]).toEqual([LIMITS.outboundCallsOwn, LIMITS.outboundCallsOwn]),
     );
-    // What waits has its time and its signal.
+    // Time limit and signal apply to waiting calls too.
     const late = await Promise.all(calls("late", 20, { timeoutMs: 200 }).map(failureOf));
     expect(new Set(late.map(({ kind }) => kind))).toEqual(new Set(["timeout"]));
     expect(under("late")).toBeLessThan(20);

@@ -32,12 +32,12 @@ export type OutboundOptions = {
   mostCalls?: number;
 };
 
-/** Of the files that the process may open; the rest is for those who call us, and the database. */
+/** Share of the files that the process may open; the rest is for incoming connections and the database. */
 const SHARE_OF_FILES = 1 / 4;
 
 const mostCallsHere = (): number => Math.min(LIMITS.outboundCalls, Math.floor(openFilesMost() * SHARE_OF_FILES));
 
-/** Throws OperatorError for an entry of `allow` that is no address range. */
+/** Throws OperatorError for an entry of `allow` that is not an address range. */
 export function createOutbound(options: OutboundOptions): Outbound & AsyncDisposable {
   const open = opener(options);
   let opening: Promise<Sockets> | undefined;
@@ -49,7 +49,7 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
     aloneBytes: 2 * LIMITS.outputBytes,
     ownBytes: LIMITS.outputBytes,
   });
-  // Each has one socket at a time; what is kept open between calls is counted apart.
+  // Each has one socket at a time; sockets kept open between calls are counted separately.
   const calls = new RunMemory({
     sharedBytes: options.mostCalls ?? mostCallsHere(),
     aloneBytes: 0,
@@ -107,7 +107,7 @@ async function call(
   }
 }
 
-/** By turns of organizations. Throws what ends the call first. */
+/** Organizations take turns. Throws what ends the call first. */
 async function waitFor(charge: Charge, units: number, interruption: Interruption): Promise<void> {
   if (charge.tryHold(units)) return;
   const over = new AbortController();
@@ -128,7 +128,7 @@ async function finish(
   return { ...decoded, url: url.href };
 }
 
-/** What is large is charged before it is unpacked: most is tried without, in a thread. */
+/** Charges a large answer before unpacking it; most are unpacked, in a thread, without a charge. */
 async function unpack(answer: Answer, host: string, interruption: Interruption, charge: Charge): Promise<Answer> {
   if (charge.bytes === 0) {
     const small = await decode(answer, host, FREE_BYTES);
@@ -143,25 +143,25 @@ async function unpack(answer: Answer, host: string, interruption: Interruption, 
 
 type Sockets = { agent(organizationId: OrganizationId): Agent } & AsyncDisposable;
 
-/** What an organization's calls go over; 3 kB without connections. */
-type Agents = { keeping: Agent; closing: Agent };
+/** The agent for an organization's calls; 3 kB without connections. */
+type Dispatchers = { keeping: Agent; closing: Agent };
 
 /**
- * Each organization has connections of its own: another's calls to the same server do not use up what one server may
- * have, nor do another's slow names hold up the look-up. Connections are kept for 4 s (at most 10 s when the other side
- * asks for it), until so many sockets are open that an author who calls a thousand hosts could use up the process's file
- * descriptors: from there on each is closed after use.
+ * Each organization has its own connections: another's calls to the same server do not use up that server's connections,
+ * nor do another's slow names hold up the look-up. Connections are kept for 4 s (at most 10 s if the other side asks for
+ * it), until so many sockets are open that an author who calls a thousand hosts could use up the process's file
+ * descriptors; from then on each is closed after use.
  */
 function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: OutboundOptions): () => Promise<Sockets> {
   const guard = createGuard(allow);
   const timeoutMs = connectTimeoutMs ?? LIMITS.outboundConnectSeconds * 1000;
   return async () => {
-    // 60 ms and 26 MB, for those who make calls.
+    // Loaded only for calls: 60 ms and 26 MB.
     const { Agent, buildConnector } = await import("undici");
     const lookupFor = inTurns(lookup, timeoutMs);
     let open = 0;
     const count = (change: 1 | -1): void => void (open += change);
-    const create = (organizationId: OrganizationId): Agents => {
+    const create = (organizationId: OrganizationId): Dispatchers => {
       const own = { guard, lookup: lookupFor(organizationId), timeoutMs, log, count };
       const shared = {
         connect: guardedConnector(buildConnector, own),
@@ -174,7 +174,7 @@ function opener({ allow, log, lookup = lookupBySystem, connectTimeoutMs }: Outbo
       };
       return { keeping: new Agent(shared), closing: new Agent({ ...shared, pipelining: 0 }) };
     };
-    const organizations = new Map<OrganizationId, Agents>();
+    const organizations = new Map<OrganizationId, Dispatchers>();
     return {
       agent(organizationId) {
         let agents = organizations.get(organizationId);

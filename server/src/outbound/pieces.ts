@@ -1,7 +1,7 @@
 /** The pieces of an answer's body. A server may send it in chunks of one byte: 150 bytes and 2 µs each. */
 import { TurnCount } from "../lib/turn-count.ts";
 
-/** Less is copied together: a piece is a view, which holds the whole read that it came with. */
+/** Smaller pieces are copied together: a piece is a view that keeps its whole read in memory. */
 const SMALL_BYTES = 1_024;
 const BLOCK_BYTES = 16 * 1_024;
 
@@ -9,7 +9,7 @@ export class Pieces {
   #chunks: Buffer[] = [];
   #bytes = 0;
   #block: Buffer | undefined;
-  /** What of the block is copied and not yet among the chunks. */
+  /** The part of the block that is copied but not yet among the chunks. */
   #from = 0;
   #to = 0;
 
@@ -52,14 +52,14 @@ export class Pieces {
   }
 }
 
-/** A piece of so many bytes pays for itself. */
+/** A piece of this many bytes pays for itself. */
 const FAIR_BYTES = 512;
 /** Smaller ones that all answers may bring in one turn of the event loop: about 8 ms. */
 const PER_TURN = 4_000;
 
 const came = new TurnCount();
 
-/** Whether the answer may go on in this turn of the event loop. */
+/** Whether the answer may continue in this turn of the event loop. */
 export function hasTurn(piece: Buffer): boolean {
   return piece.length >= FAIR_BYTES || came.add() <= PER_TURN;
 }

@@ -2,19 +2,21 @@
 import { OutboundError, OutboundRefused } from "./errors.ts";
 import { checkUrl, type CheckedRequest } from "./request.ts";
 
+type Answer = { status: number; headers: Record<string, string> };
+
 const STATUSES = new Set([301, 302, 303, 307, 308]);
 const BODY_HEADERS = new Set(["content-type", "content-encoding", "content-language", "content-location"]);
-/** Authorization, Cookie, Idempotency-Key and any header of the author's own may be a credential: only these go on. */
+/** Authorization, Cookie, Idempotency-Key and any of the author's own headers may be credentials: only these are sent. */
 const HARMLESS_HEADERS = new Set([...BODY_HEADERS, "accept", "accept-encoding", "accept-language", "user-agent"]);
 
+/** Whether an answer leads somewhere else. */
+export const isRedirect = ({ status, headers }: Answer): boolean =>
+  STATUSES.has(status) && headers["location"] !== undefined;
+
 /** The request that an answer redirects to, or undefined when it is an answer to keep. */
-export function redirected(
-  request: CheckedRequest,
-  answer: { status: number; headers: Record<string, string> },
-): CheckedRequest | undefined {
-  const location = answer.headers["location"];
-  if (!STATUSES.has(answer.status) || location === undefined) return undefined;
-  const url = nextUrl(request.url, location);
+export function redirected(request: CheckedRequest, answer: Answer): CheckedRequest | undefined {
+  if (!isRedirect(answer)) return undefined;
+  const url = nextUrl(request.url, answer.headers["location"]!);
   const asGet = becomesGet(answer.status, request.method);
   const sameOrigin = url.origin === request.url.origin;
   const kept = Object.entries(request.headers).filter(

@@ -1,11 +1,12 @@
 /** What a caller asks for, and the checks before anything is resolved or sent. */
 import type { OrganizationId } from "../lib/ids.ts";
+import { RESERVED_HEADERS } from "../lib/reserved-headers.ts";
 import { OutboundError, OutboundRefused } from "./errors.ts";
 
 export type OutboundResponse = {
   status: number;
   statusText: string;
-  /** Of the last request when redirects were followed. */
+  /** The last request's, if redirects were followed. */
   url: string;
   /** Names in lower case. */
   headers: Record<string, string>;
@@ -16,21 +17,21 @@ export type OutboundResponse = {
 export type OutboundRequest = {
   /** Whose call it is: connections are shared, and look-ups of names queue, within an organization only. */
   organizationId: OrganizationId;
-  /** Any HTTP method but CONNECT, TRACE and TRACK; case does not matter. */
+  /** Any HTTP method except CONNECT, TRACE and TRACK; case does not matter. */
   method: string;
   /** Absolute, http or https, without user name and password. */
   url: string;
   headers: Record<string, string>;
   body?: string | Uint8Array;
-  /** Whether 301, 302, 303, 307 and 308 are followed (at most `LIMITS.outboundRedirects`) or answered as they are. */
+  /** Whether to follow 301, 302, 303, 307 and 308 (at most `LIMITS.outboundRedirects`) or return them as they are. */
   redirect: boolean;
   /** Ends the call at once: the socket is closed and the promise rejects with the signal's reason. */
   signal: AbortSignal;
   /** For the whole call: waiting for a connection, redirects and reading included. */
   timeoutMs: number;
-  /** Asked when the answer or the error is there: it is given to the caller when this resolves, at once when it is undefined. */
+  /** Called when the answer or the error has come: the caller gets it once this resolves, at once if undefined. */
   turn?: () => Promise<void> | undefined;
-  /** Takes the answer apart: what its body holds counts until this has resolved. */
+  /** Parses the answer, whose body counts as held until this resolves. */
   taken?: (response: OutboundResponse) => Promise<void>;
 };
 
@@ -45,19 +46,6 @@ export type CheckedRequest = {
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const REFUSED_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
-/** They frame the message or choose the server: they follow from URL and body. */
-const OUR_HEADERS = new Set([
-  "host",
-  "content-length",
-  "transfer-encoding",
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "upgrade",
-  "expect",
-  "te",
-  "trailer",
-]);
 
 export function checkRequest(request: OutboundRequest): CheckedRequest {
   const method = request.method.toUpperCase();
@@ -90,7 +78,8 @@ function checkHeaders(headers: Record<string, string>): Record<string, string> {
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase();
     if (!TOKEN.test(name)) throw bad("a header of the call has a name that can't be sent");
-    if (OUR_HEADERS.has(name)) throw bad(`the header ${name} can't be set: it follows from the address and the body`);
+    if (RESERVED_HEADERS.has(name))
+      throw bad(`the header ${name} can't be set: it follows from the address and the body`);
     if (!HEADER_VALUE.test(value)) throw bad(`the value of the header ${name} has characters that can't be sent`);
     checked.set(name, value);
   }

@@ -1,4 +1,4 @@
-/** Who wants to hear of what, within this process. Delivery is a call: listeners must be quick and must not throw. */
+/** Who subscribes to what within this process. Delivery is a call: listeners must be quick and must not throw. */
 export class Hub<Message> {
   readonly #listeners = new Map<string, Set<(message: Message) => void>>();
 
@@ -18,7 +18,7 @@ export class Hub<Message> {
     if (listeners) for (const listener of listeners) listener(message);
   }
 
-  /** Whether a message is worth making. */
+  /** Whether anybody listens, so that a message is worth making. */
   hasListeners(topic: string): boolean {
     return this.#listeners.has(topic);
   }

@@ -1,8 +1,8 @@
 /** Async iterables for subscriptions that end when their reader leaves, however long they are waiting. */
 
 /**
- * Makes an iterable of a generator that is given a signal: it aborts when the reader leaves or `outer` aborts. Then, and
- * when the generator ends, `source` is disposed of: a reader that never asks for a first value leaves nothing behind.
+ * Makes an iterable from a generator that gets a signal, which aborts when the reader leaves or `outer` aborts. Then, and
+ * when the generator ends, `source` is disposed: a reader that never asks for a first value leaves nothing behind.
  */
 export function stream<Value>(
   outer: AbortSignal,
@@ -40,7 +40,7 @@ async function* ending<Value>(values: AsyncGenerator<Value, void, undefined>, en
   }
 }
 
-/** A door that opens with `knock` and shuts behind who passes. */
+/** A door that opens with `knock` and shuts behind whoever passes. */
 export class Door {
   #open = false;
   #waiting: (() => void) | undefined;

@@ -1,4 +1,4 @@
-/** Who may begin next is found without a look at all that wait. */
+/** Finding out who may begin next does not look at everything that waits. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import { newId, type RunId } from "../lib/ids.ts";
@@ -44,9 +44,9 @@ test("of 5,000 that wait the oldest is admitted in a room of one, and no more th
   expect(spent).toBeLessThanOrEqual(100);
 });
 
-/** Of all sessions, once each has told: entries of the indexes and rows of the tables of runs. */
+/** Entries read from the indexes and rows from the tables of runs, once all sessions have reported. */
 async function readRows(): Promise<number> {
-  // A session tells at the end of a transaction, but no more often than every second.
+  // A session reports at the end of a transaction, but at most once a second.
   await Promise.all(
     Array.from({ length: 4 }, () => database.query("select pg_stat_force_next_flush(), pg_sleep(0.05)")),
   );

@@ -1,64 +1,47 @@
 /**
- * Agents with a limit of concurrent runs: a run is parked at its start (`pending`, not due) and admitted in order when
- * fewer than the limit have begun and not ended; running, waiting and paused ones count.
+ * Agents with a limit on concurrent runs: a run is parked at its start (`pending`, not due) and admitted in order when
+ * fewer runs than the limit have begun and not ended. Running, waiting and paused runs count.
  */
 import { messageOf } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
-import { AT_ONCE_SQL } from "./due.ts";
-import type { Head } from "./loaded-run.ts";
 import type { Runs } from "./runs.ts";
-import { OPEN_STATUSES_SQL } from "./states.ts";
+import { DUE_SQL, hintDue } from "./wake-run.ts";
+import { OPEN_STATUSES_SQL } from "../execution/states.ts";
 
-type Admitting = Pick<Runs, "database" | "clock" | "engine" | "log" | "notices" | "draining">;
+type Admitting = Pick<Runs, "database" | "clock" | "engine" | "log" | "notices" | "executions">;
 
-/** Parked runs whose time comes within this are admitted by a timer, later ones are found by a sweep before. */
+/** A timer admits parked runs whose time comes within this; a sweep finds later ones before then. */
 const AHEAD_MS = 6_000;
 
-/** After the commit of a start that was not begun by it. */
-export async function wakeNew(
-  runs: Admitting,
-  head: Pick<Head, "id" | "organizationId" | "agentId" | "limited" | "runAt">,
-): Promise<void> {
-  if (head.limited) {
-    if (head.runAt === null) return admitRuns(runs, head.organizationId, head.agentId);
-    return admitAt(runs, head.organizationId, head.agentId, head.runAt);
-  }
-  wake(runs, head.organizationId, head.id, head.runAt);
-}
-
-function wake(runs: Admitting, organizationId: OrganizationId, id: RunId, at: number | null = null): void {
-  runs.engine.wake(id, { organizationId, ...(at !== null && { at: new Date(at) }) });
-  runs.notices.send({ kind: "wake", organizationId, id });
-}
-
-function admitAt(runs: Admitting, organizationId: OrganizationId, agentId: AgentId, at: number): void {
+/** When its time comes: admits this one, and whatever else waits for its turn. */
+export function admitAt(runs: Admitting, organizationId: OrganizationId, agentId: AgentId, at: number): void {
   if (at > runs.clock.now() + AHEAD_MS) return;
   runs.clock.at(at, () => {
-    if (!runs.draining) void admitRuns(runs, organizationId, agentId);
+    if (!runs.executions.draining) void admitRuns(runs, organizationId, agentId);
   });
 }
 
-/** Makes as many parked runs of the agent due as its limit leaves room for. Never throws: a sweep admits what was missed. */
+/** Makes as many of the agent's parked runs due as its limit allows. Never throws: a sweep admits what was missed. */
 export async function admitRuns(runs: Admitting, organizationId: OrganizationId, agentId: AgentId): Promise<void> {
   try {
     const admitted = await runs.database.transaction(async (query) => {
-      // One at a time for an agent, over all processes: its row is the lock.
+      // One at a time per agent, across all processes: its row is the lock.
       const [agent] = await query(
         "select concurrency_limit from agents where organization_id = $1 and id = $2 for no key update",
         [organizationId, agentId],
       );
       return query(ADMIT, [organizationId, agentId, new Date(runs.clock.now()), agent?.["concurrency_limit"] ?? null]);
     }, organizationId);
-    for (const row of admitted) wake(runs, organizationId, row["id"] as RunId);
+    for (const row of admitted) hintDue(runs, organizationId, row["id"] as RunId);
   } catch (error) {
     runs.log.warn({ agent: agentId, reason: messageOf(error) }, "queued runs were not admitted; the next sweep does");
   }
 }
 
-/** Without a limit, by now, all of them. Both look-ups end at the limit: `runs_parked` and `runs_begun`, in order. */
+/** All of them if the limit is gone by now. Both look-ups end at the limit: `runs_parked` and `runs_begun`, in order. */
 const ADMIT = `
-  update runs set wake_at = ${AT_ONCE_SQL}, wake_seq = wake_seq + 1
+  update runs set ${DUE_SQL}
    where organization_id = $1 and id = any (array(
      select id from runs
       where agent_id = $2 and organization_id = $1 and limited and status = 'pending' and owner is null and wake_at is null
@@ -73,8 +56,8 @@ const ADMIT = `
   returning id`;
 
 /**
- * Within the transaction that gives an agent a limit: its open runs count from now on, those that nobody has begun are
- * parked. Locked in the order in which the journals' writes lock them.
+ * Within the transaction that gives an agent a limit: counts its open runs from now on, and parks those that nobody has
+ * begun. Locks them in the same order as the journals' writes.
  */
 export async function limitRuns(query: Query, organizationId: OrganizationId, agentId: AgentId): Promise<void> {
   const open = `organization_id = $1 and agent_id = $2 and status in (${OPEN_STATUSES_SQL}) and not limited`;
@@ -89,14 +72,15 @@ export async function limitRuns(query: Query, organizationId: OrganizationId, ag
 }
 
 /**
- * After its commit: runs in the memory of this process tell of their end from now on; in another's memory they don't, and
- * the sweep admits the next one then.
+ * After its commit: runs in this process's memory report their end from now on. Runs in another's memory don't; the sweep
+ * then admits the next one.
  */
-export function limitLoaded(runs: Pick<Runs, "loaded">, agentId: AgentId): void {
-  for (const { journal } of runs.loaded.values()) if (journal.head.agentId === agentId) journal.head.limited = true;
+export function limitLoaded(runs: Pick<Runs, "executions">, agentId: AgentId): void {
+  for (const { journal } of runs.executions.loaded.values())
+    if (journal.head.agentId === agentId) journal.head.limited = true;
 }
 
-/** Every agent with parked runs, of all organizations: those whose time has come, and a timer for each that is near. */
+/** For every agent with parked runs in any organization: admits runs whose time has come, sets a timer for each near one. */
 export async function admitAll(runs: Admitting): Promise<void> {
   const now = runs.clock.now();
   const agents = await runs.database.query(

@@ -1,41 +1,74 @@
-import { Refusal } from "../lib/errors.ts";
-import type { OrganizationId } from "../lib/ids.ts";
+import { badInput, notFound, Refusal } from "../lib/errors.ts";
+import type { RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { cancelRun } from "./cancel-run.ts";
+import type { Within } from "../lib/reach.ts";
+import { cancelIfOpen } from "./cancel-run.ts";
 import { listRuns } from "./list-runs.ts";
-import type { Run, RunFilter } from "./run.ts";
+import type { RunFilter } from "../execution/run.ts";
+import { knownRuns } from "./read.ts";
 import type { Runs } from "./runs.ts";
-import { isFinal, RUN_STATUSES } from "./states.ts";
+import { isFinal, RUN_STATUSES } from "../execution/states.ts";
 
 const OPEN = RUN_STATUSES.filter((status) => !isFinal(status));
-/** Transactions at the same time: as many as leave a connection for others. */
+/** Concurrent transactions: as many as leave a connection for others. */
 const AT_ONCE = 3;
 
+/** One of them is given. */
+export type CancelTarget = { filter?: RunFilter; runIds?: readonly RunId[]; all?: boolean };
+
 /**
- * Cancels every open run that fits the filter at the time of the call, newest first, and answers how many. One that ends
- * meanwhile is left as it ended.
+ * Cancels the open runs among those named at the time of the call, and returns how many. A run that ends meanwhile stays as
+ * it ended. Throws NOT_FOUND, and then none is cancelled; BAD_USER_INPUT for what names no runs: every run has to be asked for.
  */
-export async function cancelRuns(runs: Runs, organizationId: OrganizationId, filter: RunFilter): Promise<number> {
+export function cancelRuns(runs: Runs, within: Within, target: CancelTarget): Promise<number> {
+  const { filter, runIds, all } = target;
+  if (runIds) return cancelNamed(runs, within, runIds);
+  if (filter) {
+    if (Object.keys(filter).length === 0)
+      throw namesNone("filter", "must have a field that is not null; `all: true` selects every run");
+    return cancelListed(runs, within, filter);
+  }
+  if (all !== true) throw namesNone("all", "must be true");
+  return cancelListed(runs, within, {});
+}
+
+function namesNone(member: keyof CancelTarget, message: string): Refusal {
+  const path = `input.runs.${member}`;
+  return badInput("invalid_input", `${path} ${message}`, [{ path, code: "invalid", message }]);
+}
+
+async function cancelNamed(runs: Runs, within: Within, runIds: readonly RunId[]): Promise<number> {
+  const known = await knownRuns(runs, within, runIds);
+  if (!runIds.every((id) => known.has(id))) throw notFound("Run");
+  return cancelAll(runs, within, runIds);
+}
+
+/** Newest first. */
+async function cancelListed(runs: Runs, within: Within, filter: RunFilter): Promise<number> {
   const status = OPEN.filter((one) => filter.status?.includes(one) ?? true);
   let cancelled = 0;
   let after: string | undefined;
   for (;;) {
     const page = { first: LIMITS.pageSize, ...(after === undefined ? {} : { after }) };
-    const { items, hasNextPage } = await listRuns(runs, organizationId, { ...filter, status }, page);
-    cancelled += await cancelAll(runs, items);
+    const { items, hasNextPage } = await listRuns(runs, within, { ...filter, status }, page);
+    cancelled += await cancelAll(
+      runs,
+      within,
+      items.map(({ id }) => id),
+    );
     if (!hasNextPage) return cancelled;
     after = items.at(-1)!.id;
   }
 }
 
-async function cancelAll(runs: Runs, items: Run[]): Promise<number> {
+/** Those that are reached. Leaves those that have ended as they are. */
+async function cancelAll(runs: Runs, within: Within, ids: readonly RunId[]): Promise<number> {
   let cancelled = 0;
-  const queue = items.values();
+  const queue = ids.values();
   const line = async (): Promise<void> => {
-    for (const run of queue) {
+    for (const id of queue) {
       try {
-        await cancelRun(runs, run.organizationId, run.id);
-        cancelled++;
+        if ((await cancelIfOpen(runs, within.organizationId, id)).changed) cancelled++;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
       }

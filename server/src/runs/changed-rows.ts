@@ -1,16 +1,16 @@
 /**
- * Changed runs and approvals as their subscribers show them. Reads that meet are one statement, and what many ask for is
- * read once: 125 subscriptions with 3,000 approvals each would make 375,000 statements.
+ * Changed runs and approvals as their subscribers show them. Concurrent reads share a statement, and what many ask for is
+ * read once: 125 subscriptions with 3,000 approvals each would otherwise make 375,000 statements.
  */
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { Batch } from "../storage/batch.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
-import { APPROVAL_COLUMNS, approvalFromRow, RUN_COLUMNS, runFromRow } from "./read-rows.ts";
-import type { Approval, Run } from "./run.ts";
+import { APPROVAL_COLUMNS, approvalFromRow, RUN_COLUMNS, runFromRow } from "../execution/read-rows.ts";
+import type { Approval, Run } from "../execution/run.ts";
 
 type Asked<Id> = { organizationId: OrganizationId; id: Id };
-/** Reads what is committed when it is asked, or later. */
+/** Reads what is committed at the time of the call, or later. */
 type Reader<Id, Shown> = { add(asked: Asked<Id>): Promise<Shown | undefined> };
 
 export type ChangedRows = { runs: Reader<RunId, Run>; approvals: Reader<ApprovalId, Approval> };
@@ -28,7 +28,7 @@ function reader<Id extends string, Shown extends Asked<Id>>(
     id: ({ id }) => id,
     organizationId: ({ organizationId }) => organizationId,
     bytes: () => 0,
-    // What waits meanwhile goes with the next one; the other connections are left to what runs commit.
+    // What arrives meanwhile goes with the next one; the other connections stay free for the commits of runs.
     inFlight: 1,
     async write(asked) {
       const each = new Map(asked.map((one) => [`${one.organizationId} ${one.id}`, one]));

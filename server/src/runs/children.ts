@@ -1,19 +1,18 @@
-/** Runs that are started by a step of another run. */
+/** Runs that a step of another run starts. */
 import { findAgent } from "../agents/find-agent.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { Refusal } from "../lib/errors.ts";
-import { wakeNew } from "./admit-runs.ts";
-import { dueAt } from "./due.ts";
+import { wholeOf } from "../lib/reach.ts";
 import type { RunStatus } from "../storage/schema.ts";
-import type { ChildRequest } from "./execution.ts";
-import { Journal } from "./journal.ts";
-import type { Head } from "./loaded-run.ts";
-import { newHead, prepareRun } from "./new-run.ts";
-import { publish, type Runs } from "./runs.ts";
+import type { ChildRequest } from "../execution/shared.ts";
+import type { Head } from "../execution/loaded-run.ts";
+import { insertRun, newHead } from "./insert-run.ts";
+import { prepareRun } from "./prepare-run.ts";
+import type { Runs } from "./runs.ts";
 
 /**
- * What refuses it is an error of the workflow. `signal`: the parent's; who cancelled it in this moment may not have seen
- * the child.
+ * A refusal becomes an error of the workflow. `signal`: the parent's; whoever cancels the parent at this moment may not
+ * see the child.
  */
 export async function startChild(runs: Runs, request: ChildRequest, signal: AbortSignal): Promise<RunStatus> {
   try {
@@ -22,19 +21,19 @@ export async function startChild(runs: Runs, request: ChildRequest, signal: Abor
     return status;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "UNAVAILABLE") throw error;
-    const fields =
-      error.details.fields?.map(({ path, message }) => `${path.replace(/^input\./, "")}: ${message}`) ?? [];
-    const why = [error.message, ...fields].join("; ");
-    throw WorkflowError.of("configuration", `${request.namespace}/${request.name} could not be started: ${why}`);
+    const name = `${request.namespace}/${request.name}`;
+    throw WorkflowError.of("configuration", `${name} could not be started: ${error.message}`);
   }
 }
 
 async function insertChild(runs: Runs, request: ChildRequest): Promise<Head> {
   const { parent, id, namespace, name, version, input, awaits } = request;
-  const agent = await findAgent(runs.agents, parent.organizationId, namespace, name);
+  // Whoever started the parent: what its definition names is of the organization.
+  const within = wholeOf(parent.organizationId);
+  const agent = await findAgent(runs.agents, within, namespace, name);
   if (!agent) throw WorkflowError.of("configuration", `there is no agent ${namespace}/${name}`);
   const wanted = version === undefined ? {} : { version };
-  const prepared = await prepareRun(runs, parent.organizationId, { agentId: agent.id, input, ...wanted });
+  const prepared = await prepareRun(runs, within, { agentId: agent.id, input, ...wanted });
   const head = newHead(runs, prepared, {
     id,
     organizationId: parent.organizationId,
@@ -42,13 +41,5 @@ async function insertChild(runs: Runs, request: ChildRequest): Promise<Head> {
     parent: { runId: parent.id, awaits },
     state: { depth: (parent.state.depth ?? 0) + 1 },
   });
-  const journal = new Journal({
-    head,
-    writer: runs.writer,
-    published: (change) => publish(runs, change),
-    start: { input: prepared.inputText, owner: null, wake_at: dueAt(head), key: null, body_hash: null },
-  });
-  await journal.commit(runs.clock.now());
-  await wakeNew(runs, head);
-  return journal.committed;
+  return insertRun(runs, head, prepared);
 }

@@ -1,47 +1,83 @@
-/** `decideApproval`: the first decision wins; the same statement makes the run due. */
-import type { Caller } from "../auth/caller.ts";
-import { checkInput } from "../definition/check-input.ts";
-import { badInput, conflict, notFound } from "../lib/errors.ts";
-import type { ApprovalId } from "../lib/ids.ts";
+/** `decideApproval`: the first decision wins; the same statement makes the run due, and `running` if nothing else of it waits for a person. */
+import { isDeepStrictEqual } from "node:util";
+import { actorOf, type Caller } from "../auth/caller.ts";
+import { checkInput, misfitOf } from "../definition/check-input.ts";
+import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
+import type { ApprovalId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { reached } from "../lib/reach.ts";
 import { partitionOf } from "../storage/partitions.ts";
-import { AT_ONCE_SQL } from "./due.ts";
-import { APPROVAL_COLUMNS, approvalFromRow } from "./read-rows.ts";
-import { readWholeApproval } from "./read.ts";
-import type { Approval, WholeApproval } from "./run.ts";
-import { tellApproval, type Runs } from "./runs.ts";
-import { OPEN_STATUSES_SQL } from "./states.ts";
+import { APPROVAL_COLUMNS, approvalFromRow } from "../execution/read-rows.ts";
+import { readWholeApproval } from "../execution/read-approval.ts";
+import type { Approval, WholeApproval } from "../execution/run.ts";
+import { readApproval } from "./read.ts";
+import { tellApproval, tellChanged, type Runs } from "./runs.ts";
+import { DUE_SQL, hintDue } from "./wake-run.ts";
+import { OPEN_STATUSES_SQL } from "../execution/states.ts";
 
 export type Decision = {
   approvalId: ApprovalId;
   decision: "approve" | "reject";
   comment?: string;
-  /** What the approval's form asks for. */
+  /** The answers to the approval's form. */
   answer?: Json;
 };
 
-/** NOT_FOUND; CONFLICT when it is decided, expired or withdrawn; BAD_USER_INPUT when the answer does not fit the form. */
+/** Whether `decideApproval` would take this caller's decision now. */
+export const canDecide = ({ status, expiresAt }: Approval, { scopes }: Caller, now: number): boolean =>
+  status === "open" && (expiresAt === null || expiresAt.getTime() > now) && scopes.has("approvals:decide");
+
+/**
+ * Returns when the run goes on, if nothing else of it waits for a person. The same decision of the same caller again answers the same. Throws
+ * NOT_FOUND; CONFLICT if it is decided otherwise, expired or withdrawn; BAD_USER_INPUT if the answer does not fit the form.
+ */
 export async function decideApproval(runs: Runs, caller: Caller, decision: Decision): Promise<Approval> {
-  const approval = await readWholeApproval(runs, caller.organizationId, decision.approvalId);
+  const approval = reached(caller, await readWholeApproval(runs.database, caller.organizationId, decision.approvalId));
   if (!approval) throw notFound("Approval");
+  if (approval.status !== "open") return sameAgain(runs, caller, decision);
   const answer = checkedAnswer(approval, decision);
   checkComment(decision.comment);
-  const decided = approval.status === "open" ? await decide(runs, caller, approval, decision, answer) : undefined;
-  if (!decided) throw await tooLate(runs, approval);
-  const { runId, organizationId } = decided;
-  tellApproval(runs, organizationId, decided.id);
-  runs.loaded.get(runId)?.branches.knock(decided.id);
-  runs.engine.wake(runId, { organizationId });
-  runs.notices.send({ kind: "wake", organizationId, id: runId });
-  return decided;
+  const decided = await decide(runs, caller, approval, decision, answer);
+  if (!decided) return sameAgain(runs, caller, decision);
+  const { runId, organizationId } = decided.approval;
+  tellApproval(runs, organizationId, approval.id);
+  const goesOn = decided.run === "soon" ? nextChange(runs, runId) : undefined;
+  if (decided.run === "running") tellChanged(runs, organizationId, runId);
+  hintDue(runs, organizationId, runId, { signal: approval.id });
+  await goesOn;
+  return decided.approval;
 }
 
-function checkedAnswer(approval: WholeApproval, { decision, answer }: Decision): Json | undefined {
-  if (!approval.form || (decision === "reject" && answer === undefined)) return answer;
-  const checked = checkInput(approval.form, answer ?? {}, "input.answer");
-  if (checked.problems) throw badInput("the answer does not fit the approval's form", checked.problems);
-  return checked.value;
+/** The approval, if this is the decision that it has. Throws CONFLICT. */
+async function sameAgain(runs: Runs, caller: Caller, decision: Decision): Promise<Approval> {
+  const { organizationId } = caller;
+  const now = await readWholeApproval(runs.database, organizationId, decision.approvalId);
+  if (!now || !isSame(now, caller, decision)) throw tooLate(now?.status);
+  return (await readApproval(runs, caller, decision.approvalId))!;
+}
+
+function isSame(now: WholeApproval, caller: Caller, decision: Decision): boolean {
+  const { kind, id } = actorOf(caller);
+  if (now.decidedBy?.kind !== kind || now.decidedBy.id !== id) return false;
+  if (now.status !== STATUS[decision.decision] || now.comment !== commentOf(decision)) return false;
+  const { value, problems } = answerOf(now, decision);
+  // As the database gives it back.
+  return !problems && isDeepStrictEqual(now.answer, JSON.parse(JSON.stringify(value ?? null)));
+}
+
+function checkedAnswer(approval: WholeApproval, decision: Decision): Json | undefined {
+  const { value, problems } = answerOf(approval, decision);
+  if (problems) throw misfitOf("the answer does not fit the approval's form", problems, "input.answer");
+  return value;
+}
+
+function answerOf(
+  { form }: WholeApproval,
+  { decision, answer }: Decision,
+): { value?: Json | undefined; problems?: FieldProblem[] | undefined } {
+  if (!form || (decision === "reject" && answer === undefined)) return { value: answer };
+  return checkInput(form, answer ?? {}, "input.answer");
 }
 
 function checkComment(comment: string | undefined): void {
@@ -52,45 +88,96 @@ function checkComment(comment: string | undefined): void {
       : comment.includes("\0")
         ? "has no NUL"
         : undefined;
-  if (message) throw badInput(`the comment ${message}`, [{ path: "input.comment", code: "invalid", message }]);
+  if (message)
+    throw badInput("invalid_input", `the comment ${message}`, [{ path: "input.comment", code: "invalid", message }]);
 }
 
-/** The run's row is locked before the approval's, as the interpreter's writes do. */
+/** As the database can keep it. */
+const commentOf = ({ comment }: Decision): string | null => comment?.toWellFormed() ?? null;
+
+const STATUS = { approve: "approved", reject: "rejected" } as const;
+
+/** `soon`: the process that has the run in memory writes that it goes on. */
+type Decided = { approval: Approval; run: "running" | "soon" | "unchanged" };
+
+/** Another question of the run that can still be decided. */
+const OTHERS = `select 1 from approvals
+  where organization_id = $1 and run_id = $3 and id <> $2 and status = 'open' and (expires_at is null or expires_at > $4)`;
+
+/**
+ * Locks the run's row before the approval's, as the interpreter's writes do. A paused run is `running` with its last
+ * decision; one that is in memory says so itself, because its writes depend on the status that it wrote last.
+ */
 async function decide(
   runs: Runs,
   caller: Caller,
   approval: WholeApproval,
-  { decision, comment }: Decision,
+  given: Decision,
   answer: Json | undefined,
-): Promise<Approval | undefined> {
-  const { credential, user } = caller;
+): Promise<Decided | undefined> {
+  const { kind, id: decider } = actorOf(caller);
+  const { organizationId } = caller;
+  const now = new Date(runs.clock.now());
+  const which = [organizationId, approval.id, approval.runId, now];
+  const month = partitionOf(runs.database, approval.runId);
   const [row] = await runs.database.query(
-    `with r as (
-       update runs_${partitionOf(runs.database, approval.runId)} set wake_seq = wake_seq + 1, wake_at = ${AT_ONCE_SQL}
-        where id = $3 and organization_id = $1 and status in (${OPEN_STATUSES_SQL}) and exists (
+    `with before as materialized (
+       select id, status = 'paused' and owner is null and not exists (${OTHERS}) as goes_on
+         from runs_${month} where id = $3 and organization_id = $1 for no key update),
+     r as (
+       update runs_${month} r set ${DUE_SQL},
+         status = case when goes_on then 'running' else r.status end, revision = r.revision + goes_on::int
+         from before
+        where r.id = before.id and r.id = $3 and r.organization_id = $1 and r.status in (${OPEN_STATUSES_SQL}) and exists (
           select 1 from approvals
            where organization_id = $1 and id = $2 and status = 'open' and (expires_at is null or expires_at > $4))
-        returning id)
+        returning r.id, r.status, r.owner, goes_on)
      update approvals set status = $5, decided_at = $4, decided_by_kind = $6, decided_by_id = $7, comment = $8, answer = $9
       where organization_id = $1 and id = $2 and status = 'open' and run_id in (select id from r)
-      returning ${APPROVAL_COLUMNS}`,
+      returning ${APPROVAL_COLUMNS}, (select status from r) as run_status, (select goes_on from r) as goes_on,
+        (select owner is not null from r) as is_owned`,
     [
-      approval.organizationId,
-      approval.id,
-      approval.runId,
-      new Date(runs.clock.now()),
-      decision === "approve" ? "approved" : "rejected",
-      credential.kind,
-      credential.kind === "key" ? credential.keyId : user.id,
-      comment ?? null,
+      ...which,
+      STATUS[given.decision],
+      kind,
+      decider,
+      commentOf(given),
       answer === undefined ? null : JSON.stringify(answer),
     ],
-    caller.organizationId,
+    organizationId,
   );
-  return row && approvalFromRow(row);
+  if (!row) return undefined;
+  const decided = approvalFromRow(row);
+  if (row["goes_on"]) return { approval: decided, run: "running" };
+  if (row["run_status"] !== "paused") return { approval: decided, run: "unchanged" };
+  // Another decision may have been committed since this statement began.
+  const [others] = await runs.database.query(
+    `with o as materialized (select exists (${OTHERS}) as waits),
+     r as (
+       update runs_${month} set status = 'running', revision = revision + 1
+        where id = $3 and organization_id = $1 and status = 'paused' and owner is null and not (select waits from o)
+       returning id)
+     select waits, exists (select 1 from r) as goes_on from o`,
+    which,
+    organizationId,
+  );
+  if (others!["goes_on"]) return { approval: decided, run: "running" };
+  return { approval: decided, run: row["is_owned"] && !others!["waits"] ? "soon" : "unchanged" };
 }
 
-async function tooLate(runs: Runs, approval: WholeApproval): Promise<Error> {
-  const now = (await readWholeApproval(runs, approval.organizationId, approval.id)) ?? approval;
-  return conflict(now.status === "open" ? "the approval has expired" : `the approval is ${now.status} already`);
+/** The process that has the run may have ended meanwhile. */
+const MOST_MS = 1_000;
+
+/** Resolves with the run's next commit. */
+async function nextChange(runs: Runs, runId: RunId): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  using _changed = runs.hub.subscribe(runId, () => resolve());
+  using _late = runs.clock.at(runs.clock.now() + MOST_MS, resolve);
+  await promise;
+}
+
+function tooLate(status: Approval["status"] | undefined): Error {
+  if (status === "open") return conflict("wrong_state", "the approval has expired");
+  const isDecided = status === "approved" || status === "rejected";
+  return conflict(isDecided ? "already_decided" : "wrong_state", `the approval is already ${status}`);
 }

@@ -1,13 +1,16 @@
-/** What a crash between a run's end and its relatives left undone is done at the next start. */
+/** The next start finishes what a crash left undone between a run's end and its relatives. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
+import { testClock } from "../../../test/clock.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { mendFamilies } from "./families.ts";
 import { readRun } from "./read.ts";
-import { openRuns } from "./runs.testsuite.ts";
+import type { Runs } from "./runs.ts";
+import { idle, openRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
 import { sweepRuns } from "./sweep-runs.ts";
 
@@ -31,7 +34,7 @@ async function openFamilies(database: Database) {
   return {
     runs,
     caller,
-    /** Both have begun and wait. */
+    /** Returns when both have begun and wait. */
     async family(): Promise<Family> {
       const { run } = await startRun(runs, caller, { agentId, input: {} });
       const waiting = "owner is null and current_step is not null";
@@ -43,15 +46,14 @@ async function openFamilies(database: Database) {
       );
       return { parent: run.id, child: child["id"] };
     },
-    /** Without a word to its parent. */
+    /** Ends the child without telling its parent. */
     async endChild({ child }: Family, at: number): Promise<void> {
       await database.query(
         "update runs set status = 'completed', output = '{}', finished_at = $2, wake_at = null where id = $1",
         [child, new Date(at)],
       );
     },
-    statusOf: async (id: RunId): Promise<string | undefined> =>
-      (await readRun(runs, caller.organizationId, id))?.status,
+    statusOf: async (id: RunId): Promise<string | undefined> => (await readRun(runs, caller, id))?.status,
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
   };
 }
@@ -74,7 +76,7 @@ test("a parent whose child has ended goes on; a child whose parent was cancelled
   expect(await statusOf(left.child)).toBe("cancelled");
 
   const whole = await family();
-  await cancelRun(runs, caller.organizationId, whole.parent);
+  await cancelRun(runs, caller, whole.parent);
   expect(await statusOf(whole.child)).toBe("cancelled");
 });
 
@@ -85,11 +87,60 @@ test("also when it ended long ago, and no process since has lived long enough to
   const now = runs.clock.now();
   const ended = await opened.family();
   await opened.endChild(ended, now - 3 * HOUR_MS);
-  await database.query("update executor set mended_at = $1", [new Date(now - 4 * HOUR_MS)]);
+  await database.query("update mended set at = $1", [new Date(now - 4 * HOUR_MS)]);
   await using _sweep = sweepRuns(runs);
   await eventually(async () => (await opened.statusOf(ended.parent)) === "completed");
-  const moved = "select mended_at >= $1 as moved from executor";
+  const moved = "select at >= $1 as moved from mended";
   await eventually(async () => (await database.query(moved, [new Date(now)]))[0]?.["moved"] === true);
+});
+
+test("also when its end bears a time before the last look, as one does that was committed after it", async () => {
+  await using database = await databases.open();
+  await using opened = await openFamilies(database);
+  const { runs } = opened;
+  const now = runs.clock.now();
+  const ended = await opened.family();
+  await opened.endChild(ended, now - 30_000);
+  await database.query("insert into mended (at) values ($1) on conflict (singleton) do update set at = $1", [
+    new Date(now),
+  ]);
+  await using _sweep = sweepRuns(runs);
+  await eventually(async () => (await opened.statusOf(ended.parent)) === "completed");
+});
+
+test("it is done again at the next sweep after an error and in a new term, else once a minute", async () => {
+  await using database = await databases.open();
+  await using opened = await openRuns(database);
+  const clock = testClock();
+  const engine = { ...idle, executing: true };
+  let looks = 0;
+  let isAway = false;
+  const query: Runs["database"]["query"] = async (text, ...more) => {
+    if (text.includes("children as materialized") && ++looks && isAway) throw new Error("Connection terminated");
+    return database.query(text, ...more);
+  };
+  const runs: Runs = { ...opened.runs, clock, engine, database: { ...database, query } };
+  await using _sweep = sweepRuns(runs);
+  await eventually(() => looks === 1);
+  const pass = async (ms: number): Promise<number> => {
+    await sleep(100);
+    clock.pass(ms);
+    await sleep(100);
+    return looks;
+  };
+  expect(await pass(5_000)).toBe(1);
+  // As after an answer that was lost.
+  runs.mended = false;
+  isAway = true;
+  expect(await pass(5_000)).toBe(2);
+  isAway = false;
+  expect(await pass(5_000)).toBe(3);
+  expect(await pass(5_000)).toBe(3);
+  engine.executing = false;
+  expect(await pass(5_000)).toBe(3);
+  engine.executing = true;
+  expect(await pass(5_000)).toBe(4);
+  expect(await pass(60_000)).toBeGreaterThan(4);
 });
 
 test("a step whose state no PostgreSQL operator on JSON can read keeps nobody's child from being mended", async () => {
@@ -97,7 +148,7 @@ test("a step whose state no PostgreSQL operator on JSON can read keeps nobody's 
   await using opened = await openFamilies(database);
   const { runs, family, statusOf } = opened;
   const [one, two] = [await family(), await family()];
-  // As a task with `input.from` keeps it: what it holds comes before the child's id.
+  // As a task with `input.from` keeps it: its value comes before the child's id.
   await database.query(
     `update steps set state = ('{"taskInput":{"a":"\\u0000\\ud800"},' || substr(state::text, 2))::json where run_id = $1`,
     [one.parent],

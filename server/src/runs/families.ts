@@ -1,18 +1,16 @@
-/** What a run's end means to its parent, its children and the runs that queue behind it. */
+/** What a run's end means for its parent, its children and the runs that queue behind it. */
 import { messageOf, Refusal } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import { partitionOf } from "../storage/partitions.ts";
 import { admitRuns } from "./admit-runs.ts";
 import { commitCancel } from "./commit-cancel.ts";
-import { AT_ONCE_SQL } from "./due.ts";
-import type { Head } from "./loaded-run.ts";
+import type { Head } from "../execution/loaded-run.ts";
 import type { Runs } from "./runs.ts";
-import { OPEN_STATUSES_SQL } from "./states.ts";
+import { wakeRun } from "./wake-run.ts";
+import { OPEN_STATUSES_SQL } from "../execution/states.ts";
 
 /**
- * After the commit of a run's end: its parent looks at it, the children that it waited for are cancelled unless it completed,
- * and the next queued run of its agent is admitted. What a crash or an error leaves undone here is done by
- * `mendFamilies`.
+ * After the commit of a run's end: makes its parent look at it, cancels the children that it waited for unless it
+ * completed, and admits the next queued run of its agent. `mendFamilies` does what a crash or an error leaves undone here.
  */
 export async function afterEnd(
   runs: Runs,
@@ -20,8 +18,7 @@ export async function afterEnd(
 ): Promise<void> {
   try {
     if (run.parent?.awaits) {
-      await wakeParent(runs, run.organizationId, run.parent.runId);
-      runs.loaded.get(run.parent.runId)?.branches.knock(run.id);
+      await wakeRun(runs, run.organizationId, run.parent.runId, run.id);
     }
     if (run.status !== "completed") await cancelChildren(runs, run.organizationId, run.id);
     if (run.limited) await admitRuns(runs, run.organizationId, run.agentId);
@@ -31,7 +28,7 @@ export async function afterEnd(
   }
 }
 
-/** After the commit that closed the steps that waited for them, early or with the run. One that ends meanwhile has ended. */
+/** After the commit that closed the steps waiting for them, early or with the run. A child that has ended stays so. */
 export async function cancelLeft(runs: Runs, organizationId: OrganizationId, ids: readonly RunId[]): Promise<void> {
   try {
     for (const id of ids) await cancelRelative(runs, organizationId, id);
@@ -39,17 +36,6 @@ export async function cancelLeft(runs: Runs, organizationId: OrganizationId, ids
     runs.mended = false;
     runs.log.warn({ runs: ids, reason: messageOf(error) }, "children that nobody waits for were not cancelled");
   }
-}
-
-async function wakeParent(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
-  await runs.database.query(
-    `update runs_${partitionOf(runs.database, id)} set wake_seq = wake_seq + 1, wake_at = ${AT_ONCE_SQL}
-      where id = $1 and organization_id = $2 and status in (${OPEN_STATUSES_SQL})`,
-    [id, organizationId],
-    organizationId,
-  );
-  runs.engine.wake(id, { organizationId });
-  runs.notices.send({ kind: "wake", organizationId, id });
 }
 
 async function cancelChildren(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
@@ -61,7 +47,7 @@ async function cancelChildren(runs: Runs, organizationId: OrganizationId, id: Ru
   for (const row of rows) await cancelRelative(runs, organizationId, row["id"] as RunId);
 }
 
-/** It may have ended meanwhile, or never begun. Its parent waits for it no more. */
+/** It may have ended meanwhile, or never begun. Its parent no longer waits for it. */
 async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
   try {
     const { run, changed } = await commitCancel(runs, organizationId, id);
@@ -72,8 +58,8 @@ async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: Ru
 }
 
 /**
- * What a crash after a commit left undone: parents look at children that have ended since then, and children are cancelled
- * whose step is not open any more (`afterEnd`, `cancelLeft`).
+ * Does what a crash after a commit left undone: makes parents look at children that have ended since, and cancels
+ * children whose step is no longer open (`afterEnd`, `cancelLeft`).
  */
 export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
   const parents = await runs.database.query(
@@ -82,18 +68,18 @@ export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
         and p.status in ('running', 'paused') and p.owner is null and (p.wake_at is null or p.wake_at > $1)`,
     [new Date(runs.clock.now()), since],
   );
-  for (const row of parents) await wakeParent(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
+  for (const row of parents) await wakeRun(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
   const orphans = await runs.database.query(ORPHANS);
   for (const row of orphans) await cancelRelative(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
 }
 
 /**
- * The end of the state of a step that waits for its child (run-task.ts). As text: PostgreSQL's operators on JSON refuse a
- * state that holds a NUL or half of a surrogate pair anywhere, and one such run would keep all others from being mended.
+ * How the state of a step that waits for its child ends (run-task.ts). Compared as text: PostgreSQL's JSON operators
+ * refuse a state that has a NUL or half a surrogate pair anywhere, and one such run would block the mending of all others.
  */
 const AWAITED = `'"childId":"([0-9a-f-]{36})","awaits":true}$'`;
 
-/** Open steps are read once a parent: it may have 10,000 of them, and a hundred children at a time. */
+/** Reads open steps once per parent: it may have 10,000 of them, and a hundred children at a time. */
 const ORPHANS = `
   with children as materialized (
     select id, organization_id, parent_run_id from runs where parent_awaits and status in (${OPEN_STATUSES_SQL})),

@@ -1,13 +1,19 @@
-/** The fence: whoever lost the run writes nothing, not even a step; and what a person decided is not written over. */
+/** The fence: whoever lost the run writes nothing, not even a step, and nothing overwrites a person's decision. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import { newId, type RunId } from "../lib/ids.ts";
+import { wholeOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
-import { createClaimer } from "./claim.ts";
+import { createClaims } from "../engine/claims.ts";
+import { CLAIMED_COLUMNS } from "../execution/read-journal.ts";
+import { headFromRow } from "../execution/read-rows.ts";
 import { decideApproval } from "./decide-approval.ts";
-import { Journal, LostRun } from "./journal.ts";
+import { commitEnd } from "../execution/commit-end.ts";
+import { Journal, LostRun } from "../execution/journal.ts";
+import { asRunError } from "../execution/loaded-run.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
 import { listSteps, readRun } from "./read.ts";
 import { idle, openRuns, type TestRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
@@ -41,7 +47,7 @@ async function start(body: string, until: RunStatus): Promise<RunId> {
   return run.id;
 }
 
-/** Nothing happens by itself any more: a sweep of the engine would take up what a test holds or leaves due. */
+/** Stops the engine: its sweep would take up runs that a test holds or leaves due. */
 const stopEngine = (): PromiseLike<void> => opened.runs.engine[Symbol.asyncDispose]();
 
 const owned = (id: RunId) => ({ id, organizationId: opened.caller.organizationId });
@@ -50,8 +56,9 @@ const owned = (id: RunId) => ({ id, organizationId: opened.caller.organizationId
 async function claim(id: RunId): Promise<Journal> {
   await stopEngine();
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(opened.runs.clock.now())]);
-  const claimed = await opened.runs.claimer.add(owned(id));
-  return new Journal({ ...claimed!, writer: opened.runs.writer, published: () => {} });
+  const head = headFromRow((await opened.claims.add(owned(id)))!);
+  const { journals, writer } = opened.runs.executions;
+  return new Journal({ head, steps: await journals.add(head), writer, published: () => {} });
 }
 
 /** The decision's wake does not arrive. */
@@ -72,7 +79,7 @@ test("of two that hold one run the later writes; also when both write in one sta
     const isTogether = index === 1;
     const before = await claim(id);
     const after = await claim(id);
-    // Rows that do not meet in one statement: nothing but the fence tells them apart.
+    // Rows that do not meet in one statement: only the fence tells them apart.
     before.close(before.step("pause#1")!, "failed", now);
     after.open("theirs#1", set("theirs"), "", now);
     const first = before.commit(now).catch((reason: unknown) => reason);
@@ -88,12 +95,12 @@ test("after a cancel nothing is written, neither a checkpoint nor an end", async
   const now = opened.runs.clock.now();
   const id = await start(PATIENT, "running");
   const journal = await claim(id);
-  const { revision } = await cancelRun(opened.runs, opened.caller.organizationId, id);
+  const { revision } = await cancelRun(opened.runs, opened.caller, id);
   journal.open("late#1", set("late"), "", now);
   Object.assign(journal.head, { status: "completed", output: {}, finishedAt: now });
   await expect(journal.commit(now)).rejects.toThrow(LostRun);
   expect(await steps(id)).toEqual(["pause cancelled"]);
-  expect(await readRun(opened.runs, opened.caller.organizationId, id)).toMatchObject({ status: "cancelled", revision });
+  expect(await readRun(opened.runs, opened.caller, id)).toMatchObject({ status: "cancelled", revision });
 });
 
 test("a change of state that the table does not have is refused before it is written", async () => {
@@ -137,21 +144,34 @@ test("a process that does not execute claims nothing, whatever it is told", asyn
   await stopEngine();
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(now)]);
   const before = await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id]);
-  const another = createClaimer(database, newId<"instance">(), opened.runs.clock);
+  const { clock } = opened.runs;
+  const another = createClaims({ database, clock, instanceId: newId<"instance">(), columns: CLAIMED_COLUMNS });
   expect(await another.add(owned(id))).toBeUndefined();
   expect(await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id])).toEqual(before);
-  expect(await opened.runs.claimer.add(owned(id))).toBeDefined();
+  expect(await opened.claims.add(owned(id))).toBeDefined();
+});
+
+test("a run that another has claimed since is not failed by who had it before", async () => {
+  const id = await start(PATIENT, "running");
+  const { head } = await claim(id);
+  await claim(id);
+  const ending = { status: "failed", error: asRunError(WorkflowError.of("internal", "as it should")) } as const;
+  const now = opened.runs.clock.now();
+  const late = await commitEnd(database, now, { ...owned(id), epoch: head.epoch }, ending);
+  expect([late.changed, late.run.status]).toEqual([false, "running"]);
+  const ours = await commitEnd(database, now, { ...owned(id), epoch: head.epoch + 1 }, ending);
+  expect([ours.changed, ours.run.status]).toEqual([true, "failed"]);
 });
 
 test("a decision that comes too late wakes nobody", async () => {
   const id = await start(ASK, "paused");
   const [approval] = await database.query("select id from approvals where run_id = $1", [id]);
-  const decide = (): Promise<unknown> =>
-    decideApproval(opened.runs, opened.caller, { approvalId: approval!["id"], decision: "approve" });
-  await decide();
-  await eventually(async () => (await readRun(opened.runs, opened.caller.organizationId, id))!.status === "completed");
+  const decide = (decision: "approve" | "reject"): Promise<unknown> =>
+    decideApproval(opened.runs, opened.caller, { approvalId: approval!["id"], decision });
+  await decide("approve");
+  await eventually(async () => (await readRun(opened.runs, opened.caller, id))!.status === "completed");
   const before = await database.query("select wake_seq, revision from runs where id = $1", [id]);
-  await expect(decide()).rejects.toThrow(/approved already/);
+  await expect(decide("reject")).rejects.toThrow(/already approved/);
   expect(await database.query("select wake_seq, revision from runs where id = $1", [id])).toEqual(before);
 });
 
@@ -176,6 +196,6 @@ test("a decision at the end of its time or after it is refused and moves nothing
       await expect(decision).rejects.toThrow("the approval has expired");
       expect(await moved()).toEqual(before);
     }
-    await cancelRun(runs, organizationId, id);
+    await cancelRun(runs, wholeOf(organizationId), id);
   }
 });

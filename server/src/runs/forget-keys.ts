@@ -8,7 +8,7 @@ type Forgetting = Pick<Runs, "database" | "clock">;
 
 const FORGET_EVERY_MS = 3_600_000;
 
-/** Deletes the keys of all organizations that are past their day, every hour. A start does not wait for this. */
+/** Deletes expired keys of all organizations every hour. A start does not wait for this. */
 export const forgetKeys = ({ database, clock, log }: Forgetting & Pick<Runs, "log">): Disposable =>
   every(clock, FORGET_EVERY_MS, async () => {
     const old = "delete from idempotency_keys where organization_id is not null and created_at < $1";
@@ -17,7 +17,7 @@ export const forgetKeys = ({ database, clock, log }: Forgetting & Pick<Runs, "lo
     });
   });
 
-/** One key, when its day is over: it is free again. */
+/** Frees one key when its day is over. */
 export async function forgetKey(
   { database, clock }: Forgetting,
   organizationId: OrganizationId,

@@ -1,21 +1,22 @@
-/** What makes a start safe to repeat: for a day, the same key with the same body is the same run. */
+/** Makes a start safe to repeat: for a day, the same key with the same body means the same run. */
 import { createHash } from "node:crypto";
 import { conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
+import { wholeOf } from "../lib/reach.ts";
 import { forgetKey } from "./forget-keys.ts";
-import { DuplicateStart } from "./journal.ts";
+import { DuplicateStart } from "../execution/journal.ts";
 import { readRun } from "./read.ts";
-import type { Run } from "./run.ts";
-import type { StartRow } from "./rows.ts";
+import type { Run } from "../execution/run.ts";
+import type { KeyRow } from "../execution/rows.ts";
 import type { Runs } from "./runs.ts";
 
-/** `body`: what was asked for, whatever the order of its keys. */
+/** `body`: the request; the order of its keys does not matter. */
 export type IdempotencyKey = { organizationId: OrganizationId; agentId: AgentId; text: string; body: Json };
 
 /**
- * Starts, or answers the run that the key stands for already: also when the start is refused, because the agent may take
- * no new one by now. Throws CONFLICT when the key was used with another body.
+ * Starts a run, or returns the one that the key already stands for: even when the start is refused, because the agent may
+ * no longer take runs. Throws CONFLICT if the key was used with another body.
  */
 export async function startOnce<Started>(
   runs: Runs,
@@ -27,30 +28,33 @@ export async function startOnce<Started>(
   } catch (error) {
     const isTaken = error instanceof DuplicateStart;
     if (!key || !(isTaken || error instanceof Refusal)) throw error;
+    // An agent that is not reached, or a version that is not there: the key must not tell what others started with it.
+    if (error instanceof Refusal && error.code === "NOT_FOUND") throw error;
     const run = await knownRun(runs, key);
     if (run) return known(run);
     if (!isTaken) throw error;
-    // The key's day may end between the two statements; it is free then.
+    // The key's day may end between the two statements; then it is free.
     return startOnce(runs, key, { start, known });
   }
 }
 
-/** The columns of a start's row. */
-export const keyColumns = (key: IdempotencyKey | undefined): Pick<StartRow, "key" | "body_hash"> => ({
-  key: key?.text ?? null,
-  body_hash: key ? hashOf(key) : null,
+/** What is written with the start. */
+export const keyToWrite = (key: IdempotencyKey): Pick<KeyRow, "key" | "body_hash"> => ({
+  key: key.text,
+  body_hash: hashOf(key),
 });
 
 async function knownRun(runs: Runs, key: IdempotencyKey): Promise<Run | undefined> {
   const row = await readKey(runs, key);
   if (!row) return undefined;
-  if (row.body_hash !== hashOf(key)) throw conflict("the idempotency key was used with another body");
-  const run = await readRun(runs, key.organizationId, row.run_id);
+  if (row.body_hash !== hashOf(key))
+    throw conflict("key_reused", "the idempotency key was used with another body: send that body again, or a new key");
+  const run = await readRun(runs, wholeOf(key.organizationId), row.run_id);
   if (!run) throw notFound("Run");
   return run;
 }
 
-/** Undefined when the key's day is over: it is forgotten, and free again. */
+/** Undefined if the key's day is over: forgets it, so it is free again. */
 async function readKey(
   runs: Runs,
   { organizationId, agentId, text }: IdempotencyKey,
@@ -70,7 +74,7 @@ const hashOf = ({ body }: IdempotencyKey): string =>
     .update(JSON.stringify(canonical(body)))
     .digest("hex");
 
-/** The same whatever the order of keys. */
+/** Independent of the order of keys. */
 function canonical(value: Json): Json {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== "object" || value === null) return value;

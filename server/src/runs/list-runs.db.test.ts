@@ -2,15 +2,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
 import type { AgentId, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
+import { wholeOf } from "../lib/reach.ts";
 import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { ensurePartitions } from "../storage/partitions.ts";
 import type { RunStatus } from "../storage/schema.ts";
-import { listRuns } from "./list-runs.ts";
+import { listRuns, newestRunsOfEach } from "./list-runs.ts";
 import { listStepsAfter } from "./read.ts";
-import type { RunFilter } from "./run.ts";
-import { isFinal, RUN_STATUSES } from "./states.ts";
+import type { RunFilter } from "../execution/run.ts";
+import { isFinal, RUN_STATUSES } from "../execution/states.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 const MONTH_MS = 30 * 86_400_000;
@@ -28,7 +29,7 @@ beforeAll(async () => {
   const connection = { connectionString: await server.createDatabase() };
   database = openDatabase({ connection, isEmbedded: false, log: createLog("silent") });
   await migrate(database);
-  // May has none of its own; June to January have.
+  // May has no partition of its own; June to January have.
   for (let back = 5; back >= 0; back--) await ensurePartitions(database, NOW - back * MONTH_MS);
   made = Array.from({ length: RUNS }, (_, number) => madeRun(number));
   for (const run of made) await insert(run);
@@ -41,7 +42,7 @@ afterAll(async () => {
 const uuid = (kind: number, number: number): string =>
   `00000000-0000-7000-800${kind}-${number.toString(16).padStart(12, "0")}`;
 
-/** Two organizations with two projects of two agents each; over seven months, the last days and some days to come. */
+/** Two organizations with two projects of two agents each; over seven months, the last days and a few future days. */
 function madeRun(number: number): Made {
   const [organization, project, agent] = [number % 2, number % 4, number % 8];
   const time = NOW + 3 * 86_400_000 - Math.floor(((number * 7919) % RUNS) * ((7 * MONTH_MS) / RUNS));
@@ -73,10 +74,10 @@ function expected(organizationId: OrganizationId, filter: RunFilter, after?: str
   };
   return made
     .filter((run) => run.organization === organizationId)
-    .filter((run) => !filter.projectId || run.project === filter.projectId)
-    .filter((run) => !filter.agentId || run.agent === filter.agentId)
+    .filter((run) => !filter.projectId || filter.projectId.includes(run.project))
+    .filter((run) => !filter.agentId || filter.agentId.includes(run.agent))
     .filter((run) => !filter.status || filter.status.includes(run.status))
-    .filter((run) => !filter.createdAfter || run.id >= least(filter.createdAfter))
+    .filter((run) => !filter.createdFrom || run.id >= least(filter.createdFrom))
     .filter((run) => !filter.createdBefore || run.id < least(filter.createdBefore))
     .map(({ id }) => id)
     .filter((id) => after === undefined || id < after)
@@ -90,17 +91,34 @@ const agent = uuid(3, 6) as AgentId;
 
 const FILTERS: Record<string, RunFilter> = {
   all: {},
-  "of a project": { projectId: project },
-  "of an agent": { agentId: agent },
-  "of an agent and a project": { agentId: agent, projectId: project },
-  "of an agent, in a state": { agentId: agent, status: ["failed"] },
+  "of a project": { projectId: [project] },
+  "of several projects": { projectId: [project, uuid(2, 0) as ProjectId, uuid(2, 1) as ProjectId] },
+  "of an agent": { agentId: [agent] },
+  "of several agents": { agentId: [2, 6, 7, 99].map((number) => uuid(3, number) as AgentId) },
+  "of several agents since a time": {
+    agentId: [0, 6].map((number) => uuid(3, number) as AgentId),
+    createdFrom: new Date(NOW - 5 * MONTH_MS),
+    createdBefore: new Date(NOW - MONTH_MS),
+  },
+  "of an agent and a project": { agentId: [agent], projectId: [project] },
+  "of several agents and projects": {
+    agentId: [2, 6].map((number) => uuid(3, number) as AgentId),
+    projectId: [uuid(2, 0) as ProjectId, project],
+  },
+  "of an agent, in a state": { agentId: [agent], status: ["failed"] },
+  "of several agents, in several states": {
+    agentId: [2, 6].map((number) => uuid(3, number) as AgentId),
+    status: ["failed", "paused"],
+  },
   "in no state": { status: [] },
+  "of no agent": { agentId: [], status: ["failed"] },
+  "of no project": { projectId: [] },
   ...Object.fromEntries(RUN_STATUSES.map((status) => [status, { status: [status] }])),
   open: { status: ["paused", "pending", "running"] },
   final: { status: ["completed", "failed", "cancelled"] },
   "before a time": { createdBefore: new Date(NOW - 2 * MONTH_MS) },
-  "after a time": { createdAfter: new Date(NOW - 2 * MONTH_MS), status: ["failed"] },
-  between: { createdAfter: new Date(NOW - 5 * MONTH_MS), createdBefore: new Date(NOW - 3 * MONTH_MS) },
+  "after a time": { createdFrom: new Date(NOW - 2 * MONTH_MS), status: ["failed"] },
+  between: { createdFrom: new Date(NOW - 5 * MONTH_MS), createdBefore: new Date(NOW - 3 * MONTH_MS) },
 };
 
 test.each(Object.entries(FILTERS))("every page of the runs %s, newest first, whatever its size", async (_, filter) => {
@@ -109,7 +127,7 @@ test.each(Object.entries(FILTERS))("every page of the runs %s, newest first, wha
       const ids = expected(organizationId, filter);
       const found: string[] = [];
       for (let after: string | undefined, more = true; more;) {
-        const page = await listRuns({ database, clock }, organizationId, filter, {
+        const page = await listRuns({ database, clock }, wholeOf(organizationId), filter, {
           first,
           ...(after !== undefined && { after }),
         });
@@ -125,10 +143,28 @@ test.each(Object.entries(FILTERS))("every page of the runs %s, newest first, wha
   }
 });
 
+test.each([1, 7, 15, 20, 40])("the newest %i runs of each agent, most of them months old", async (first) => {
+  const agents = [0, 2, 4, 6, 7, 99].map((number) => uuid(3, number) as AgentId);
+  // So that some have more in the newest months than others.
+  const before = { ...clock, now: () => NOW - MONTH_MS };
+  const pages = await newestRunsOfEach({ database, clock: before }, mine, agents, first);
+  for (const id of agents) {
+    const all = expected(mine, { agentId: [id] });
+    const { items, hasNextPage } = pages.get(id)!;
+    expect(items.map((run) => run.id)).toEqual(all.slice(0, first));
+    expect(hasNextPage).toBe(all.length > first);
+  }
+});
+
 test("an agent or a project of another organization has no runs here", async () => {
-  for (const filter of [{ projectId: project }, { agentId: agent }]) {
+  for (const filter of [
+    { projectId: [project] },
+    { agentId: [agent] },
+    { agentId: [agent, uuid(3, 2) as AgentId] },
+    { projectId: [project, uuid(2, 0) as ProjectId] },
+  ]) {
     expect(expected(theirs, filter)).toEqual([]);
-    expect((await listRuns({ database, clock }, theirs, filter, { first: 50 })).items).toEqual([]);
+    expect((await listRuns({ database, clock }, wholeOf(theirs), filter, { first: 50 })).items).toEqual([]);
   }
 });
 
@@ -157,7 +193,7 @@ test("the steps that changed after a revision: not the one of it, in the order o
   expect(await after(0, 10, organization === mine ? theirs : mine)).toEqual([]);
 });
 
-/** The plan that a hot statement has, once it doesn't depend on its values. */
+/** The generic plan of a hot statement. */
 async function planOf(database: Database, name: string, text: string, values: unknown[]): Promise<string> {
   const types = values.map((value) => (typeof value === "number" ? "int" : "uuid")).join(", ");
   const rows = await database.transaction(async (query) => {
@@ -175,7 +211,7 @@ test("a list by one thing reads the index that has it, whatever the statistics",
   await using database = openDatabase({ connection, isEmbedded: false, log: createLog("silent") });
   await migrate(database);
   await insert({ ...made[0]!, organization: mine, project, agent, status: "failed" }, database);
-  // Three agents in turn: their index grows larger than the primary key, which a plan for any agent then prefers.
+  // Three agents in turn: their index grows larger than the primary key, which a generic plan then prefers.
   await database.query(
     `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
        created_at, revision, progress, epoch, wake_seq, finished_at)
@@ -196,14 +232,14 @@ test("a list by one thing reads the index that has it, whatever the statistics",
   };
   const indexes: [RunFilter, string][] = [
     [{}, "organization_id_id"],
-    [{ agentId: agent }, "agent_id_id"],
-    [{ projectId: project }, "project_id_id"],
+    [{ agentId: [agent] }, "agent_id_id"],
+    [{ projectId: [project] }, "project_id_id"],
     [{ status: ["failed"] }, "organization_id_status_id"],
     [{ status: ["completed"] }, "organization_id_id"],
-    [{ createdAfter: new Date(0) }, "organization_id_id"],
+    [{ createdFrom: new Date(0) }, "organization_id_id"],
   ];
   for (const [filter] of indexes) {
-    await listRuns({ database: explaining, clock }, mine, filter, { first: 50, after: made[0]!.id });
+    await listRuns({ database: explaining, clock }, wholeOf(mine), filter, { first: 50, after: made[0]!.id });
   }
   expect(plans).toHaveLength(indexes.length);
   plans.forEach((plan, at) => {

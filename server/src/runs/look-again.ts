@@ -2,10 +2,10 @@ import { messageOf } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
 import type { Runs } from "./runs.ts";
 
-/** Word from other processes may have been lost: who watches a run looks, and what was cancelled meanwhile is stopped. */
+/** Notices from other processes may have been lost: watchers look again, and runs cancelled meanwhile are stopped. */
 export async function lookAgain(runs: Runs): Promise<void> {
   for (const runId of runs.hub.topics()) runs.hub.publish(runId, "changed");
-  const heads = Array.from(runs.loaded.values(), ({ journal }) => journal.head);
+  const heads = Array.from(runs.executions.loaded.values(), ({ journal }) => journal.head);
   try {
     const rows = await runs.database.query(
       `select id from runs where status = 'cancelled'

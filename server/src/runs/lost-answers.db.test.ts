@@ -1,14 +1,15 @@
-/** A commit whose answer does not arrive, or arrives late: the run goes on from what is there, and whoever watches sees it. */
+/** A commit whose answer is lost or late: the run continues from what is there, and its watchers see it. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { Run } from "../execution/run.ts";
 import type { RunId } from "../lib/ids.ts";
-import { advanceRun } from "./advance-run.ts";
+import { wholeOf } from "../lib/reach.ts";
 import { readRun } from "./read.ts";
-import type { Run } from "./run.ts";
-import { call, idle, meddling, openRuns, type Answer, type TestRuns } from "./runs.testsuite.ts";
+import { call, meddling, openRuns, type Answer, type TestRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
+import { watchRuns } from "./watch-changes.ts";
 import { watchRun, watchRunEvents, type RunEvent } from "./watch-run.ts";
 
 let databases: Databases;
@@ -48,12 +49,30 @@ const idOf = async (opened: Opened, body: string): Promise<RunId> => {
 test("of the end: who watches gets the final state all the same", async () => {
   const opened = await open();
   const id = await idOf(opened, "do: [{pause: {wait: {milliseconds: 200}}}, {last: {set: {a: 1}}}]");
-  const watching = await watchRun(opened.runs, opened.caller.organizationId, id, new AbortController().signal);
-  // The wait is sat out in memory: the next write is the end.
+  const watching = await watchRun(opened.runs, opened.caller, id, new AbortController().signal);
+  // The run stays in memory during the wait: the next write is its end.
   loseOne(opened.database);
   const seen = await Array.fromAsync(watching);
   expect(opened.database.meddle).toBe(undefined);
   expect(JSON.parse(JSON.stringify(seen.at(-1)))).toMatchObject({ status: "completed", output: { a: 1 } });
+});
+
+test("of the end: who watches all runs gets the final state, too", async () => {
+  const opened = await open();
+  const { runs, caller } = opened;
+  const id = await idOf(opened, "do: [{pause: {wait: {milliseconds: 200}}}, {last: {set: {a: 1}}}]");
+  const leaving = new AbortController();
+  const watching = watchRuns(runs, caller, {}, leaving.signal);
+  loseOne(opened.database);
+  const timer = setTimeout(() => leaving.abort(), 5_000);
+  const seen: Run[] = [];
+  for await (const run of watching) {
+    seen.push(run);
+    if (run.id === id && run.status === "completed") break;
+  }
+  clearTimeout(timer);
+  expect(opened.database.meddle).toBe(undefined);
+  expect(seen.map(({ status }) => status)).toEqual(["completed"]);
 });
 
 test("in the middle: the run goes on, nothing done is done again, and the watchers miss no step's end", async () => {
@@ -61,7 +80,7 @@ test("in the middle: the run goes on, nothing done is done again, and the watche
   const id = await idOf(opened, `do: [${call("one")}, ${call("two")}, ${call("three")}]`);
   const { organizationId } = opened.caller;
   const events: RunEvent[] = [];
-  const watching = await watchRunEvents(opened.runs, organizationId, id, 0, new AbortController().signal);
+  const watching = await watchRunEvents(opened.runs, wholeOf(organizationId), id, 0, new AbortController().signal);
   const watched = (async () => {
     for await (const event of watching) events.push(event);
   })();
@@ -72,7 +91,7 @@ test("in the middle: the run goes on, nothing done is done again, and the watche
   expect(events.at(-1)!.run).toMatchObject({ status: "completed" });
   const ends = events.flatMap(({ step }) => (step?.status === "completed" ? [step.name] : []));
   expect(ends).toEqual(["one", "two", "three"]);
-  // `two` was written down as begun, but never called: a repeat that was none.
+  // `two` was written as begun but never called: what looks like a repeat is the first call.
   expect(opened.calls).toEqual(["one", "two", "three"]);
 });
 
@@ -83,7 +102,7 @@ test("of the start: the caller hears that it is not known, the run goes on", asy
   await expect(startRun(opened.runs, opened.caller, { agentId, input: {} })).rejects.toThrow(/terminated/);
   const [row] = await opened.database.query("select id, organization_id from runs");
   await eventually(
-    async () => (await readRun(opened.runs, row!["organization_id"], row!["id"]))?.status === "completed",
+    async () => (await readRun(opened.runs, wholeOf(row!["organization_id"]), row!["id"]))?.status === "completed",
     30_000,
   );
 });
@@ -104,22 +123,21 @@ test("a start that takes longer than its `wait`, and then fails, breaks nothing"
 });
 
 test("a run that the engine finds before its start's answer has come is not begun twice", async () => {
-  const opened = await open({ engine: idle });
+  const opened = await open();
   const { database, runs } = opened;
-  await database.query("insert into executor values (true, $1, 0, now(), false, 0)", [runs.instanceId]);
+  const { organizationId } = opened.caller;
   const agentId = await opened.agentOf(`do: [${call("one")}]`);
   const held = Promise.withResolvers<void>();
   database.meddle = (name) => (name.startsWith("write_") ? held.promise : undefined);
   const starting = startRun(runs, opened.caller, { agentId, input: {} });
-  const row = await eventually(async () => (await database.query("select id from runs"))[0]);
-  // As a sweep does that finds a run which this process holds and does not advance.
-  const advancing = advanceRun(runs)(row["id"], new AbortController().signal, opened.caller.organizationId);
+  const { id } = await eventually(async () => (await database.query("select id from runs"))[0]);
+  // As a sweep does when it finds a run that this process holds.
+  runs.engine.wake(id, { organizationId });
   await new Promise((resolve) => setTimeout(resolve, 100));
   database.meddle = undefined;
   held.resolve();
   await starting;
-  expect(await advancing).toEqual({ kind: "done" });
+  await eventually(async () => (await readRun(runs, wholeOf(organizationId), id))!.status === "completed");
   expect(opened.calls).toEqual(["one"]);
-  const { status }: Run = (await readRun(runs, opened.caller.organizationId, row["id"]))!;
-  expect(status).toBe("completed");
+  expect(await database.query("select epoch from runs")).toEqual([{ epoch: 1 }]);
 });

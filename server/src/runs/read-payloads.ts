@@ -1,4 +1,4 @@
-/** Payloads that are too large to come with their rows: read when somebody asks for them, as text, many in a statement. */
+/** Payloads too large to come with their rows: read on demand, as text, many in one statement. */
 import { JsonText } from "../lib/json-text.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { partitionOf } from "../storage/partitions.ts";
@@ -7,8 +7,8 @@ import type { Runs } from "./runs.ts";
 /** Which payload. `number` is a step's, `attempt` one of its earlier tries. */
 export type PayloadKey =
   | { of: "run"; id: RunId; column: "input" | "output" | "error" }
-  | { of: "step"; id: RunId; number: number; column: "input" | "output" | "error" }
-  | { of: "attempt"; id: RunId; number: number; attempt: number; column: "error" }
+  | { of: "step"; id: RunId; number: number; column: "input" | "output" | "error" | "caught" | "response" }
+  | { of: "attempt"; id: RunId; number: number; attempt: number; column: "error" | "response" }
   | { of: "approval"; id: ApprovalId; column: "context" | "form" | "answer" };
 
 const TABLES = {
@@ -19,7 +19,10 @@ const TABLES = {
 } as const;
 const TYPES = ["uuid", "integer", "integer"];
 
-/** In the order of the keys; undefined for what is gone. */
+/** What is no column of its own. */
+const EXPRESSIONS: Partial<Record<PayloadKey["column"], string>> = { caught: "(p.state -> 'caught')" };
+
+/** In the order of the keys; undefined for a payload that is gone. */
 export async function readPayloads(
   runs: Pick<Runs, "database">,
   organizationId: OrganizationId,
@@ -50,7 +53,7 @@ async function readGroup(
   const joined = columns.map((name) => `p.${name} = wanted.${name}`).join(" and ");
   const rows = await runs.database.hot(
     `payload_${table}${month}_${column}`,
-    `select wanted.place::integer as place, p.${column}::text as text
+    `select wanted.place::integer as place, ${EXPRESSIONS[column] ?? `p.${column}`}::text as text
        from unnest(${arrays}) with ordinality as wanted (${columns.join(", ")}, place)
        join ${table}${month} p on p.organization_id = $1 and ${joined}`,
     [organizationId, ...columns.map((_, index) => keys.map((key) => partsOf(key)[index]))],

@@ -1,10 +1,11 @@
-/** A large run stays in memory while all of it waits: what it would read again, and for whom it leaves. */
+/** A large run stays in memory while all of it waits: what that saves it from reading, and for whom it leaves. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { testClock } from "../../../test/clock.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
+import { wholeOf } from "../lib/reach.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { readRun } from "./read.ts";
@@ -34,14 +35,14 @@ async function open() {
       const agentId = await opened.agentOf(tasks);
       return (await startRun(runs, caller, { agentId, input: {} })).run.id;
     },
-    status: async (id: RunId) => (await readRun(runs, organizationId, id))!.status,
+    status: async (id: RunId) => (await readRun(runs, wholeOf(organizationId), id))!.status,
     isUnloaded: async (id: RunId): Promise<boolean> =>
       (await plain.query("select 1 from runs where id = $1 and owner is null", [id])).length === 1,
     openApprovals: async (id: RunId): Promise<ApprovalId[]> =>
       (await plain.query("select id from approvals where run_id = $1 and status = 'open'", [id])).map(
         (row) => row["id"],
       ),
-    /** Rows of journals that were read so far. */
+    /** Journal rows read so far. */
     journalRows: (): number =>
       database.noted
         .filter(({ text }) => text.includes("octet_length(state::text)"))
@@ -97,20 +98,20 @@ test("it leaves within 250 ms when its place is wanted, and when its memory is",
   const { runs, organizationId, clock } = opened;
   const one = await opened.start(ASKS);
   await eventually(async () => (await opened.status(one)) === "paused");
-  runs.places.wait(organizationId);
+  runs.executions.places.wait(organizationId);
   clock.pass(250);
   await eventually(() => opened.isUnloaded(one));
-  runs.places.leave(organizationId);
+  runs.executions.places.leave(organizationId);
 
   const other = await opened.start(ASKS);
   await eventually(async () => (await opened.status(other)) === "paused");
-  const most = runs.memory.mostBytes;
-  using all = runs.memory.open(undefined);
+  const most = runs.executions.memory.mostBytes;
+  using all = runs.executions.memory.open(undefined);
   all.tryHold(most);
-  using charge = runs.memory.open(organizationId);
+  using charge = runs.executions.memory.open(organizationId);
   const wanted = new AbortController();
   const held = charge.hold(most, wanted.signal);
-  expect(runs.memory.isWanted).toBe(true);
+  expect(runs.executions.memory.isWanted).toBe(true);
   clock.pass(250);
   await eventually(() => opened.isUnloaded(other));
   wanted.abort();
@@ -121,8 +122,8 @@ test("a cancel ends it where it stays", async () => {
   await using opened = await open();
   const id = await opened.start(ASKS);
   await eventually(async () => (await opened.status(id)) === "paused");
-  await cancelRun(opened.runs, opened.organizationId, id);
-  await eventually(() => opened.runs.loaded.size === 0);
+  await cancelRun(opened.runs, wholeOf(opened.organizationId), id);
+  await eventually(() => opened.runs.executions.loaded.size === 0);
   expect(await opened.status(id)).toBe("cancelled");
   expect(await opened.openApprovals(id)).toEqual([]);
 });

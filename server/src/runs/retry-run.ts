@@ -1,49 +1,56 @@
 /**
- * `retryRun`: a new run, linked to the old, that keeps the results and approvals before a step and goes on from there, on
- * the same version or another that has the same tasks up to it.
+ * `retryRun`: a new run, linked to the old one, that keeps the results and approvals before a step and continues from
+ * there, on the same version or on another one with the same tasks up to that step.
  */
 import { setImmediate as othersFirst } from "node:timers/promises";
-import type { Caller } from "../auth/caller.ts";
-import { conflict, notFound, Refusal } from "../lib/errors.ts";
+import { actorOf, type Caller } from "../auth/caller.ts";
+import { badInput, conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
-import { wakeNew } from "./admit-runs.ts";
-import { checkFit } from "./check-fit.ts";
-import { readJournalSteps } from "./claim.ts";
-import { dueAt } from "./due.ts";
-import { keyColumns, startOnce, type IdempotencyKey } from "./idempotency-key.ts";
-import { Journal } from "./journal.ts";
-import { contextOf, firstStep, keep } from "./kept-steps.ts";
-import { runOf, type RunState } from "./loaded-run.ts";
-import { neededBytes } from "./memory.ts";
-import { newHead, prepareRun } from "./new-run.ts";
+import { checkFit } from "../execution/check-fit.ts";
+import { readJournalSteps } from "../execution/read-journal.ts";
+import { startOnce, type IdempotencyKey } from "./idempotency-key.ts";
+import { contextOf, firstStep, keep, numberOf } from "../execution/kept-steps.ts";
+import { runOf, type RunState } from "../execution/loaded-run.ts";
+import { neededBytes } from "../execution/memory.ts";
+import { insertRun, newHead } from "./insert-run.ts";
+import { keepApprovals } from "./keep-approvals.ts";
+import { keepAttempts } from "./keep-attempts.ts";
+import { prepareRun } from "./prepare-run.ts";
 import { readWholeRun } from "./read.ts";
-import type { Run, WholeRun } from "./run.ts";
-import { publish, type Runs } from "./runs.ts";
-import { starterOf } from "./start-run.ts";
-import { isFinal } from "./states.ts";
+import type { Run, WholeRun } from "../execution/run.ts";
+import type { Runs } from "./runs.ts";
+import { isFinal } from "../execution/states.ts";
 
 export type RetryRequest = {
   runId: RunId;
-  /** The first step that is done again; the one that failed by default. */
+  /** The first step to run again; by default the one that failed. */
   fromStep?: number;
+  /** The same, by its task's name. */
+  fromTask?: string;
   /** Another version than the old run's. */
   version?: string;
   /** As for `startRun`. */
   idempotencyKey?: string;
 };
 
-/** Throws NOT_FOUND; CONFLICT while the run is open, or naming the step that the version has no more; BAD_USER_INPUT. */
+/** Throws NOT_FOUND; CONFLICT if the run is open, if it is completed and no step is named, or if the version no longer has a step, which it names; BAD_USER_INPUT. */
 export async function retryRun(runs: Runs, caller: Caller, request: RetryRequest): Promise<Run> {
-  const old = await readWholeRun(runs, caller.organizationId, request.runId);
+  if (request.fromStep !== undefined && request.fromTask !== undefined) throw bothGiven();
+  const old = await readWholeRun(runs, caller, request.runId);
   if (!old) throw notFound("Run");
   const key = keyOf(old.run, request);
   return startOnce(runs, key, { start: () => startAgain(runs, caller, request, old, key), known: (run) => run });
 }
 
+function bothGiven(): Refusal {
+  const message = "fromStep and fromTask say the same in two ways: give one of them";
+  return badInput("invalid_input", message, [{ path: "input.fromTask", code: "repeated", message }]);
+}
+
 function keyOf({ organizationId, agentId }: WholeRun, request: RetryRequest): IdempotencyKey | undefined {
-  const { idempotencyKey: text, runId, fromStep, version } = request;
+  const { idempotencyKey: text, runId, fromStep, fromTask, version } = request;
   if (text === undefined) return undefined;
-  return { organizationId, agentId, text, body: ["retryRun", runId, fromStep ?? null, version ?? null] };
+  return { organizationId, agentId, text, body: ["retryRun", runId, fromStep ?? fromTask ?? null, version ?? null] };
 }
 
 async function startAgain(
@@ -53,44 +60,41 @@ async function startAgain(
   { run, state, heldBytes }: { run: WholeRun; state: RunState; heldBytes: number },
   key: IdempotencyKey | undefined,
 ): Promise<Run> {
-  if (!isFinal(run.status)) throw conflict(`the run is ${run.status}: cancel it first`);
-  const prepared = await prepareRun(runs, caller.organizationId, {
+  if (!isFinal(run.status)) throw conflict("wrong_state", `the run is ${run.status}: cancel it first`);
+  if (run.status === "completed" && request.fromStep === undefined && request.fromTask === undefined)
+    throw conflict(
+      "wrong_state",
+      "the run is completed: say with fromStep or fromTask where to start, or use rerunRun",
+    );
+  const prepared = await prepareRun(runs, caller, {
     agentId: run.agentId,
     input: run.input,
     version: request.version ?? run.version,
   });
-  using charge = runs.memory.open(caller.organizationId);
+  using charge = runs.executions.memory.open(caller.organizationId);
   if (!charge.tryHold(neededBytes(heldBytes))) {
-    throw new Refusal("UNAVAILABLE", "the run's steps don't fit into the server's memory beside what it runs", {
+    throw new Refusal("UNAVAILABLE", "the run's steps don't fit into the server's memory next to what it runs", {
       retryAfter: 5,
     });
   }
   const steps = await readJournalSteps(runs.database, run);
   const { error } = run;
-  const old = { steps, hasFailed: error !== null, failed: steps.find(({ number }) => number === error?.step) };
-  // Of 10,000 steps each of these takes 20 to 50 ms of the thread.
+  const old = { steps, failed: steps.find(({ number }) => number === error?.stepNumber) };
+  // With 10,000 steps each of these takes 20 to 50 ms of the thread.
   await othersFirst();
-  const kept = keep(old, firstStep(old, request.fromStep), runs.clock.now());
+  const from = request.fromTask === undefined ? request.fromStep : numberOf(steps, request.fromTask);
+  const kept = keep(old, firstStep(old, from), runs.clock.now());
   await othersFirst();
   checkFit(prepared.version.plan, prepared.version.version, kept);
   const { deadline: _deadline, context: _context, ...keptState } = state;
   const head = newHead(runs, prepared, {
     organizationId: caller.organizationId,
-    startedBy: starterOf(caller),
+    startedBy: actorOf(caller),
     retryOf: run.id,
     state: { ...keptState, ...contextOf(kept) },
   });
-  const journal = new Journal({
-    head,
-    writer: runs.writer,
-    published: (change) => publish(runs, change),
-    steps: kept,
-    start: { input: prepared.inputText, owner: null, wake_at: dueAt(head), ...keyColumns(key) },
-  });
   await othersFirst();
-  for (const step of kept) journal.touch(step);
-  await othersFirst();
-  await journal.commit(runs.clock.now());
-  await wakeNew(runs, head);
-  return runOf(journal.committed);
+  await keepAttempts(runs.database, run, kept, head.id);
+  const keptApprovals = await keepApprovals(runs.database, run, kept, head.id);
+  return runOf(await insertRun(runs, head, { ...prepared, key, kept, keptApprovals }));
 }

@@ -1,20 +1,26 @@
-/** The room on a real database, with calls that the test answers, and a database whose answers it can lose or hold. */
+/** The room on a real database: the test answers its calls, and can lose or hold the database's answers. */
 import { createAgents } from "../agents/agents.ts";
 import { makeWorld } from "../agents/agents.testsuite.ts";
 import { publishAgent } from "../agents/publish-agent.ts";
 import { openAuth, quiet } from "../auth/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
+import { noNotices, type Notices } from "../realtime/notices.ts";
 import { createExpressions } from "../definition/expressions/expressions.ts";
 import { compileWorkflow } from "../definition/plan.ts";
+import { createClaims, type Claims } from "../engine/claims.ts";
 import { EmbeddedEngine } from "../engine/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
+import { createTasks } from "../execution/tasks/kinds.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { Places } from "../lib/places.ts";
+import type { Charge } from "../lib/run-memory.ts";
 import type { Database, Row } from "../storage/database.ts";
-import { advanceRun } from "./advance-run.ts";
-import { createRuns, type Runs } from "./runs.ts";
+import { createAdvance } from "../execution/advance.ts";
+import { CLAIMED_COLUMNS } from "../execution/read-journal.ts";
+import { createRuns } from "./create-runs.ts";
+import type { Runs } from "./runs.ts";
 
 /** How `call: http` with this body is answered. */
 export type Answer = (body: Json) => Promise<Json> | Json;
@@ -22,25 +28,46 @@ export type Answer = (body: Json) => Promise<Json> | Json;
 export type TestRuns = {
   runs: Runs;
   caller: Caller;
-  /** Publishes `do:` and what stands beside it. */
+  /** Publishes `do:` and its sibling keys. */
   agentOf(body: string): Promise<AgentId>;
-  /** What was called, in order. */
+  /** The calls made, in order. */
   calls: Json[];
+  /** Takes runs as its engine does. */
+  claims: Claims;
 } & AsyncDisposable;
 
-/** An engine that executes, but advances only what the test advances itself. */
+/** An engine that executes, but advances only the runs that the test advances. */
 export const idle: Engine = {
   executing: true,
   start: () => Promise.resolve(),
   wake: () => {},
+  begin: () => false,
   interrupt: () => {},
+  interruptAll: () => {},
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
-/** `engine`: instead of an embedded one that is started. */
+export type TestRunsOptions = {
+  answer?: Answer;
+  /** Used instead of a started embedded one. */
+  engine?: Engine;
+  clock?: Clock;
+  /** Kinds of task that the product does not have, and how definitions reach them. */
+  tasks?: object;
+  compile?: typeof compileWorkflow;
+  notices?: Notices;
+};
+
 export async function openRuns(
   database: Database,
-  { answer = () => null, engine, clock = realClock }: { answer?: Answer; engine?: Engine; clock?: Clock } = {},
+  {
+    answer = () => null,
+    engine,
+    clock = realClock,
+    tasks = {},
+    compile = compileWorkflow,
+    notices = noNotices,
+  }: TestRunsOptions = {},
 ): Promise<TestRuns> {
   const auth = openAuth(database);
   const { caller, project } = await makeWorld(auth);
@@ -50,7 +77,7 @@ export async function openRuns(
     clock,
     log: quiet,
     check: async () => undefined,
-    compile: compileWorkflow,
+    compile,
   });
   const instanceId = newId<"instance">();
   const places = new Places({ shared: 100, own: 8 });
@@ -60,35 +87,40 @@ export async function openRuns(
     agents,
     clock,
     expressions,
-    instanceId,
     places,
     log: quiet,
     engine: engine ?? new EmbeddedEngine({ database, clock, log: quiet, instanceId, places }),
-    calls: {
-      http: {
-        prepare: (values: JsonObject) => values,
-        async perform({ body = null }) {
-          calls.push(body);
-          return answer(body);
+    tasks: {
+      ...createTasks({
+        http: {
+          prepare: (values: JsonObject) => values,
+          readSecrets: async () => new Map(),
+          async perform({ body = null }) {
+            calls.push(body);
+            return answer(body);
+          },
         },
-      },
+      }),
+      ...tasks,
     },
     random: () => 0.5,
-    notices: { send: () => {} },
+    notices,
     hasSpace: () => true,
+    usage: { run: () => {}, steps: () => {} },
   });
-  await runs.engine.start(advanceRun(runs));
+  await runs.engine.start(createAdvance(runs.executions), CLAIMED_COLUMNS);
   let count = 0;
   return {
     runs,
     caller,
     calls,
+    claims: createClaims({ database, clock, instanceId, columns: CLAIMED_COLUMNS }),
     async agentOf(body) {
       const definition = `document: {dsl: '1.0.3', namespace: shop, name: agent-${++count}, version: '1.0.0'}\n${body}`;
       return (await publishAgent(agents, caller, { projectId: project.id, definition })).id;
     },
     async [Symbol.asyncDispose]() {
-      runs.draining = true;
+      runs.executions.draining = true;
       await runs.engine[Symbol.asyncDispose]();
       await expressions[Symbol.asyncDispose]();
       await auth[Symbol.asyncDispose]();
@@ -96,7 +128,7 @@ export async function openRuns(
   };
 }
 
-/** The same database, which notes each statement: its text, and how many rows it answered. */
+/** The same database, recording each statement: its text and how many rows it returned. */
 export function noting(database: Database): Database & { noted: { text: string; rows: number }[] } {
   const noted: { text: string; rows: number }[] = [];
   const note = async (text: string, rows: Promise<Row[]>): Promise<Row[]> => {
@@ -112,23 +144,36 @@ export function noting(database: Database): Database & { noted: { text: string; 
   };
 }
 
-/** What to do with the answer of a statement of the hot path: it has taken effect. */
-type Meddle = (name: string) => "lose" | Promise<unknown> | undefined;
+/** What to do with a hot-path statement: do not send it, or lose or hold its answer. */
+type Meddle = (name: string) => "refuse" | "lose" | Promise<unknown> | undefined;
 
-/** The same database; `meddle` is asked about each answer until it is undefined. */
+/** The same database; asks `meddle` about each statement until it is undefined. */
 export function meddling(database: Database): Database & { meddle: Meddle | undefined } {
   const own = {
     ...database,
     meddle: undefined as Meddle | undefined,
     async hot(name: string, text: string, values: unknown[]): Promise<Row[]> {
-      const rows = await database.hot(name, text, values);
       const meddled = own.meddle?.(name);
+      if (meddled === "refuse") throw new Error("Connection terminated unexpectedly");
+      const rows = await database.hot(name, text, values);
       if (meddled === "lose") throw new Error("Connection terminated unexpectedly");
       await meddled;
       return rows;
     },
   };
   return own;
+}
+
+/** How many bytes of their memory runs hold that was asked for since. */
+export function charged({ executions: { memory } }: Runs): () => number {
+  const charges: Charge[] = [];
+  const open = memory.open.bind(memory);
+  memory.open = (organizationId) => {
+    const charge = open(organizationId);
+    charges.push(charge);
+    return charge;
+  };
+  return () => charges.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 export const call = (name: string): string =>

@@ -3,6 +3,7 @@ import { updateLimit } from "../agents/store.ts";
 import type { Caller } from "../auth/caller.ts";
 import { badInput, notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
+import { reachesAgent } from "../lib/reach.ts";
 import { admitRuns, limitLoaded, limitRuns } from "./admit-runs.ts";
 import type { Runs } from "./runs.ts";
 
@@ -10,19 +11,20 @@ import type { Runs } from "./runs.ts";
 export type LimitRequest = { agentId: AgentId; concurrency: number | null };
 
 /**
- * Holds for open runs too, but stops none that has begun; what is over it queues. Another process may start runs without
- * it for 5 s (agents/agent-cache.ts). Throws NOT_FOUND, BAD_USER_INPUT.
+ * Applies to open runs too, but stops none that has begun; runs over the limit queue. Another process may start runs
+ * without it for 5 s (agents/agent-cache.ts). Throws NOT_FOUND, BAD_USER_INPUT.
  */
 export async function setAgentLimit(
   runs: Runs,
-  { organizationId }: Caller,
+  caller: Caller,
   { agentId, concurrency }: LimitRequest,
 ): Promise<Agent> {
+  const { organizationId } = caller;
   if (concurrency !== null && concurrency < 1) throw tooLow();
   const now = runs.clock.now();
   const agent = await runs.database.transaction(async (query) => {
     const changed = await updateLimit(query, organizationId, agentId, concurrency, now);
-    if (!changed) throw notFound("Agent");
+    if (!changed || !reachesAgent(caller, changed)) throw notFound("Agent");
     if (concurrency !== null) await limitRuns(query, organizationId, agentId);
     return changed;
   }, organizationId);
@@ -34,5 +36,7 @@ export async function setAgentLimit(
 
 function tooLow(): Error {
   const message = "must be at least 1, or null for no limit; to refuse new runs pause the agent";
-  return badInput(`input.concurrency ${message}`, [{ path: "input.concurrency", code: "out_of_range", message }]);
+  return badInput("invalid_input", `input.concurrency ${message}`, [
+    { path: "input.concurrency", code: "out_of_range", message },
+  ]);
 }

@@ -1,16 +1,17 @@
-/** A run with many branches that wait: what one of them costs when it goes on, in statements. */
+/** A run with many waiting branches: how many statements it costs when one of them continues. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
+import { wholeOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
-import { readJournalSteps } from "./claim.ts";
+import { readJournalSteps } from "../execution/read-journal.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
-import type { JournalStep } from "./loaded-run.ts";
+import type { JournalStep } from "../execution/loaded-run.ts";
 import { call, noting, openRuns, type TestRuns } from "./runs.testsuite.ts";
-import type { Approval, Run } from "./run.ts";
+import type { Approval, Run } from "../execution/run.ts";
 import { tellApproval, tellChanged } from "./runs.ts";
 import { startRun } from "./start-run.ts";
 import { watchApprovals, watchRuns } from "./watch-changes.ts";
@@ -18,11 +19,11 @@ import { watchApprovals, watchRuns } from "./watch-changes.ts";
 /** Branches of branches: 400 of them. */
 const SIDE = 20;
 const COUNT = SIDE * SIDE;
-/** A claim, a journal, a look for each 256 that wait, what has come, the release; and what the engine looks for meanwhile. */
+/** A claim, a journal, a look for each 256 that wait, the answers, the release; and the engine's own looks meanwhile. */
 const MOST_STATEMENTS = 50;
 
 let databases: Databases;
-/** For the test's own questions. */
+/** For the test's own queries. */
 let plain: Database;
 let noted: { text: string; rows: number }[];
 let opened: TestRuns;
@@ -59,7 +60,7 @@ const openChildren = (id: RunId): Promise<string[]> =>
 
 /** The run is not in memory, where others need the room, and nothing is due. */
 const isUnloaded = async (id: RunId): Promise<boolean> => {
-  opened.runs.places.wait(opened.caller.organizationId);
+  opened.runs.executions.places.wait(opened.caller.organizationId);
   return (
     (await rowsOf("select id from runs where id = $1 and owner is null and wake_at > now() + interval '1 minute'", id))
       .length === 1
@@ -80,7 +81,7 @@ async function statements(work: () => Promise<unknown>, until: () => Promise<boo
   noted.length = 0;
   await work();
   await eventually(async () => until());
-  // Those whom it concerns not would look by now.
+  // By now, branches that it does not concern would have looked.
   await sleep(200);
   return noted.map(({ text }) => text);
 }
@@ -94,17 +95,17 @@ test(`a decision in a run with ${COUNT} open approvals looks at no other approva
   const [first] = await openApprovals(id);
   const done = async (): Promise<boolean> => (await ended(id)) && isUnloaded(id);
   expect((await statements(() => decide(first!), done)).length).toBeLessThan(MOST_STATEMENTS);
-  await cancelRun(opened.runs, opened.caller.organizationId, id);
+  await cancelRun(opened.runs, opened.caller, id);
 });
 
 test("nor while another branch of it keeps it in memory", async () => {
   const id = await start(`[{both: {fork: {branches: [{ask: ${side(APPROVAL)}}, ${call("hangs")}]}}}]`);
   await eventually(async () => (await openApprovals(id)).length === COUNT);
   const [first] = await openApprovals(id);
-  const steps = (): Iterable<JournalStep> => opened.runs.loaded.get(id)!.journal.steps;
+  const steps = (): Iterable<JournalStep> => opened.runs.executions.loaded.get(id)!.journal.steps;
   const done = (): boolean => Array.from(steps()).some(({ name, status }) => name === "one" && status === "completed");
   expect((await statements(() => decide(first!), done)).length).toBeLessThan(MOST_STATEMENTS);
-  await cancelRun(opened.runs, opened.caller.organizationId, id);
+  await cancelRun(opened.runs, opened.caller, id);
 });
 
 test(`a child's end in a run that waits for ${COUNT} looks at no other child by itself`, async () => {
@@ -116,9 +117,9 @@ test(`a child's end in a run that waits for ${COUNT} looks at no other child by 
   await eventually(() => isUnloaded(id));
   const [first] = await openChildren(id);
   const done = async (): Promise<boolean> => (await ended(id)) && isUnloaded(id);
-  const cancelled = (): Promise<unknown> => cancelRun(opened.runs, opened.caller.organizationId, first as RunId);
+  const cancelled = (): Promise<unknown> => cancelRun(opened.runs, opened.caller, first as RunId);
   expect((await statements(cancelled, done)).length).toBeLessThan(MOST_STATEMENTS);
-  await cancelRun(opened.runs, opened.caller.organizationId, id);
+  await cancelRun(opened.runs, opened.caller, id);
 });
 
 test("20 approvals and 20 runs that change are read once for 100 subscriptions, each as it is committed", async () => {
@@ -140,8 +141,8 @@ test("20 approvals and 20 runs that change are read once for 100 subscriptions, 
     for await (const { id, status } of changes) shown.push(`${id} ${status}`);
   };
   const subscriptions = Array.from({ length: 50 }, () => [
-    show(watchRuns(runs, organizationId, { agentId }, controller.signal)),
-    show(watchApprovals(runs, organizationId, { agentId }, controller.signal)),
+    show(watchRuns(runs, wholeOf(organizationId), { agentId }, controller.signal)),
+    show(watchApprovals(runs, wholeOf(organizationId), { agentId }, controller.signal)),
   ]).flat();
   const tell = async (): Promise<void> => {
     for (const id of ids) tellChanged(runs, organizationId, id);
@@ -149,18 +150,18 @@ test("20 approvals and 20 runs that change are read once for 100 subscriptions, 
   };
   const noticed = await statements(tell, () => shown.length === 50 * 40);
   expect(new Set(shown)).toEqual(new Set([...ids.map((id) => `${id} paused`), ...approvals.map((id) => `${id} open`)]));
-  // One after the other, each kind in a statement of its own; and what the engine looks for meanwhile.
+  // One after the other, each kind in its own statement; and the engine's own looks meanwhile.
   expect(noticed.length).toBeLessThan(100);
   controller.abort();
   await Promise.all(subscriptions);
-  for (const id of ids) await cancelRun(runs, organizationId, id);
+  for (const id of ids) await cancelRun(runs, wholeOf(organizationId), id);
 });
 
 test("a cancel asks for no queue of an agent without a limit", async () => {
   const id = await start("[{pause: {wait: PT1H}}]");
   await eventually(async () => (await rowsOf("select id from runs where id = $1 and owner is null", id)).length === 1);
   noted.length = 0;
-  await cancelRun(opened.runs, opened.caller.organizationId, id);
+  await cancelRun(opened.runs, opened.caller, id);
   expect(noted.filter(({ text }) => text.includes("concurrency_limit"))).toEqual([]);
 });
 
@@ -180,5 +181,5 @@ test("a journal of 3,000 steps is read a thousand at a time, in order and each o
   expect(noted.filter(({ text }) => text.includes("from steps_")).map(({ rows }) => rows)).toEqual([
     1_000, 1_000, 1_000, 0,
   ]);
-  await cancelRun(runs, organizationId, id);
+  await cancelRun(runs, wholeOf(organizationId), id);
 });

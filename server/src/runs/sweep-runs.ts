@@ -5,14 +5,14 @@ import { mendFamilies } from "./families.ts";
 import type { Runs } from "./runs.ts";
 
 const SWEEP_MS = 5_000;
-/** Another process that cancelled a run may have died before it came to the children: nobody tells this one. */
+/** Another process that cancelled a run may have died before it reached the children, and nobody tells this one. */
 const MEND_MS = 60_000;
-/** A run's end is committed up to so long after the time that it bears, which may be another process's. */
+/** A run's end is committed up to this long after its timestamp, which may come from another process. */
 const SLACK_MS = 60_000;
 
 /**
- * Beside the engine's own sweep: queued runs of limited agents, and, at the beginning of a term, after an error and once a
- * minute, what was left undone between a run's end and its relatives.
+ * Besides the engine's own sweep: admits queued runs of limited agents and, at the beginning of a term, after an error and
+ * once a minute, does what was left undone between a run's end and its relatives.
  */
 export function sweepRuns(runs: Runs): AsyncDisposable {
   let last = 0;
@@ -21,10 +21,10 @@ export function sweepRuns(runs: Runs): AsyncDisposable {
     if (runs.mended && Math.abs(now - last) < MEND_MS) return;
     runs.mended = true;
     await mendFamilies(runs, new Date(Math.min(await mendedAt(runs), now) - SLACK_MS));
-    await runs.database.query("update executor set mended_at = $2 where instance_id = $1", [
-      runs.instanceId,
-      new Date(now),
-    ]);
+    await runs.database.query(
+      "insert into mended (at) values ($1) on conflict (singleton) do update set at = excluded.at",
+      [new Date(now)],
+    );
     last = now;
   };
   const sweep = async (): Promise<void> => {
@@ -50,8 +50,8 @@ export function sweepRuns(runs: Runs): AsyncDisposable {
   };
 }
 
-/** Up to when every end was told, ms: by whichever process, however often they have crashed since. */
+/** Up to when every end was reported, ms: by any process, however often they have crashed since. */
 async function mendedAt({ database }: Runs): Promise<number> {
-  const [row] = await database.query("select mended_at as at from executor");
-  return (row?.["at"] as Date | null | undefined)?.getTime() ?? 0;
+  const [row] = await database.query("select at from mended");
+  return (row?.["at"] as Date | undefined)?.getTime() ?? 0;
 }

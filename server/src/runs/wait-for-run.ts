@@ -1,18 +1,20 @@
-/** `wait`: answers when a run ends or pauses, from the commits of this process, without asking the database. */
+/** `wait`: returns when a run ends or pauses, from the commits of this process, without asking the database. */
 import { LIMITS } from "../lib/limits.ts";
-import { weigh } from "./journal-rows.ts";
-import { isFinal } from "./states.ts";
-import { runOf, type Change, type Head } from "./loaded-run.ts";
+import { wholeOf } from "../lib/reach.ts";
+import { weigh } from "../execution/journal-rows.ts";
+import { isFinal } from "../execution/states.ts";
+import { runOf, type Change, type Head } from "../execution/loaded-run.ts";
 import { listSteps, readRun } from "./read.ts";
-import { stepFromWrite } from "./read-rows.ts";
-import type { StepWrite } from "./rows.ts";
-import type { Run, Step } from "./run.ts";
+import { stepFromWrite } from "../execution/read-rows.ts";
+import type { StepRow } from "../execution/rows.ts";
+import type { Run, Step } from "../execution/run.ts";
 import type { Runs } from "./runs.ts";
 
-export type Settled = { run: Run; steps: Step[] };
+/** `steps`: all of them, unless they are more than a list answers at once. */
+export type Settled = { run: Run; steps: Step[] | undefined };
 type Which = Pick<Run, "organizationId" | "id">;
 
-/** Listens from now on; `result` is asked for once the run is accepted, and answers by then or after the time. */
+/** For whoever reaches the run. Listens from now on; call `result` once the run is accepted: it returns then, or after the time. */
 export function untilSettled(
   runs: Runs,
   which: Which,
@@ -21,7 +23,7 @@ export function untilSettled(
   const seen = new Seen();
   const settled = Promise.withResolvers<void>();
   const look = async (): Promise<void> => {
-    const run = await readRun(runs, which.organizationId, which.id);
+    const run = await readRun(runs, wholeOf(which.organizationId), which.id);
     if (run && isSettled(run)) settled.resolve();
   };
   const subscription = runs.hub.subscribe(which.id, (notice) => {
@@ -45,9 +47,9 @@ export function untilSettled(
   };
 }
 
-/** What the commits since the run's first one made of it. Lost when there was another one before, or one was missed. */
+/** The run after all commits since its first. Lost if there was an earlier commit, or one was missed. */
 class Seen {
-  readonly #steps = new Map<number, StepWrite>();
+  readonly #steps = new Map<number, StepRow>();
   #bytes = 0;
   #head: Head | undefined;
   #isLost = false;
@@ -56,13 +58,13 @@ class Seen {
     return this.#isLost || this.#head === undefined;
   }
 
-  /** Answers whether the run has settled. */
+  /** Returns whether the run has settled. */
   add({ head, steps }: Change): boolean {
     const before = this.#head?.revision ?? 0;
     const isNext = head.revision === before || head.revision === before + steps.length + 1;
     this.#head = head;
     for (const step of steps) this.#bytes += weigh(step);
-    // What a thousand of them could hold, a caller's `wait` must not.
+    // A thousand waits may run at once, so one must not hold much.
     const isMuch = this.#steps.size + steps.length > LIMITS.stepsListed || this.#bytes > LIMITS.batchBytes;
     if (!isNext || this.#isLost || isMuch) this.forget();
     else for (const step of steps) this.#steps.set(step.number, step);
@@ -85,9 +87,9 @@ const isSettled = ({ status }: Pick<Run, "status">): boolean => isFinal(status) 
 
 async function read(runs: Runs, { organizationId, id }: Which): Promise<Settled> {
   const [run, steps] = await Promise.all([
-    readRun(runs, organizationId, id),
+    readRun(runs, wholeOf(organizationId), id),
     listSteps(runs, { organizationId, id }, { first: LIMITS.stepsListed }),
   ]);
   if (!run) throw new Error(`run ${id} is gone`);
-  return { run, steps: steps.items };
+  return { run, steps: steps.hasNextPage ? undefined : steps.items };
 }

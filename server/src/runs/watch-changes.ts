@@ -1,15 +1,17 @@
 /**
- * `runsChanged` and `approvalsChanged`: what changes in an organization, each entity at most once in 250 ms. For a reader
- * that is slow the newest state of each is kept, up to a number: beyond it the subscription ends with UNAVAILABLE.
+ * `runsChanged`, `approvalsChanged` and `agentsChanged`: what changes in an organization, each entity at most once in 250 ms. For a slow
+ * reader the newest state of each is kept, up to a limit; beyond it the subscription ends with UNAVAILABLE.
  */
+import type { Agent } from "../agents/agent.ts";
 import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
+import { reaches, type Within } from "../lib/reach.ts";
 import { until } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Hub } from "../realtime/hub.ts";
 import { Door, stream } from "../realtime/stream.ts";
-import { runOf } from "./loaded-run.ts";
-import type { Approval, Run } from "./run.ts";
+import { runOf } from "../execution/loaded-run.ts";
+import type { Approval, Run } from "../execution/run.ts";
 import type { Runs } from "./runs.ts";
 
 const UPDATE_MS = 250;
@@ -20,46 +22,68 @@ export type ChangeFilter = { projectId?: ProjectId; agentId?: AgentId };
 /** The changed runs, each in its newest state. */
 export const watchRuns = (
   runs: Runs,
-  organizationId: OrganizationId,
+  within: Within,
   filter: ChangeFilter,
   signal: AbortSignal,
 ): AsyncIterableIterator<Run> =>
-  watch(runs, runs.changes, organizationId, signal, {
+  watch(runs, runs.changes, within.organizationId, signal, {
     key: ({ runId }) => runId,
-    fits: ({ head }) => !head || fits(head.deref(), filter),
+    fits: ({ head }) => !head || fits(head.deref(), filter, within),
     show: async ({ runId, head: ref }) => {
       const head = ref?.deref();
-      const run = head ? runOf(head) : await runs.changedRows.runs.add({ organizationId, id: runId });
-      return run && fits(run, filter) ? run : undefined;
+      const run = head
+        ? runOf(head)
+        : await runs.changedRows.runs.add({ organizationId: within.organizationId, id: runId });
+      return run && fits(run, filter, within) ? run : undefined;
     },
   });
 
-/** The approvals that were asked for, decided, expired or withdrawn. */
+/** Approvals that were requested, decided, expired or withdrawn. */
 export const watchApprovals = (
   runs: Runs,
-  organizationId: OrganizationId,
+  within: Within,
   filter: ChangeFilter,
   signal: AbortSignal,
 ): AsyncIterableIterator<Approval> =>
-  watch(runs, runs.approvals, organizationId, signal, {
+  watch(runs, runs.approvals, within.organizationId, signal, {
     key: (id) => id,
     fits: () => true,
     show: async (id) => {
-      const approval = await runs.changedRows.approvals.add({ organizationId, id });
-      return approval && fits(approval, filter) ? approval : undefined;
+      const approval = await runs.changedRows.approvals.add({ organizationId: within.organizationId, id });
+      return approval && fits(approval, filter, within) ? approval : undefined;
     },
   });
 
-/** What is gone must be read to know. */
+/** Agents that were made, published or changed. */
+export const watchAgents = (
+  runs: Runs,
+  within: Within,
+  filter: Pick<ChangeFilter, "projectId">,
+  signal: AbortSignal,
+): AsyncIterableIterator<Agent> =>
+  watch(runs, runs.agents.changes, within.organizationId, signal, {
+    key: (id) => id,
+    fits: () => true,
+    show: async (id) => {
+      const agent = await runs.agents.cache.agent(within.organizationId, id);
+      return agent && fits({ projectId: agent.projectId, agentId: id }, filter, within) ? agent : undefined;
+    },
+  });
+
+/** Whether a vanished one matches is known only after a read. */
 const fits = (
   of: { projectId: ProjectId; agentId: AgentId } | undefined,
   { projectId, agentId }: ChangeFilter,
+  within: Within,
 ): boolean =>
-  !of || ((projectId === undefined || of.projectId === projectId) && (agentId === undefined || of.agentId === agentId));
+  !of ||
+  (reaches(within, of) &&
+    (projectId === undefined || of.projectId === projectId) &&
+    (agentId === undefined || of.agentId === agentId));
 
 type Watched<Message, Shown> = {
   key: (message: Message) => string;
-  /** False when it is known already that it will not be shown. */
+  /** False if it is already known that it will not be shown. */
   fits: (message: Message) => boolean;
   show: (message: Message) => Promise<Shown | undefined>;
 };
@@ -73,38 +97,44 @@ function watch<Message, Shown>(
 ): AsyncIterableIterator<Shown> {
   const door = new Door();
   const waiting = new Map<string, Message>();
-  let isTooSlow = false;
-  const subscription = hub.subscribe(organizationId, (message) => {
-    if (!mayFit(message)) return;
-    waiting.set(key(message), message);
-    isTooSlow = waiting.size > LIMITS.changesWaiting;
-    if (isTooSlow) {
-      subscription[Symbol.dispose]();
-      waiting.clear();
-    }
+  let ending: Refusal | undefined;
+  const sources = new DisposableStack();
+  const endWith = (reason: Refusal): void => {
+    ending = reason;
+    sources.dispose();
+    waiting.clear();
     door.knock();
-  });
-  return stream(signal, subscription, async function* (ended) {
+  };
+  sources.use(
+    hub.subscribe(organizationId, (message) => {
+      if (!mayFit(message)) return;
+      waiting.set(key(message), message);
+      if (waiting.size > LIMITS.changesWaiting) endWith(tooSlow());
+      else door.knock();
+    }),
+  );
+  // What has changed meanwhile nobody knows.
+  sources.use(runs.notices.onMissed(() => endWith(missed())));
+  return stream(signal, sources, async function* (ended) {
     while (await door.pass(ended)) {
-      // What changes again meanwhile goes to the end, and waits for the next time.
+      // What changes again meanwhile goes to the end, for the next round.
       for (const [id, message] of waiting.entries().take(waiting.size)) {
         waiting.delete(id);
         const shown = await show(message);
         if (shown === undefined) continue;
-        // 250 subscriptions with 3,000 changes each had the thread for 1.5 s in one stretch.
-        const turn = runs.turns.next(organizationId);
+        // 250 subscriptions with 3,000 changes each held the thread for 1.5 s at a stretch.
+        const turn = runs.executions.rounds.next(organizationId);
         if (turn) await turn;
         yield shown;
       }
-      if (isTooSlow) throw tooSlow();
+      if (ending) throw ending;
       await until(runs.clock, runs.clock.now() + UPDATE_MS, ended).catch(() => {});
     }
   });
 }
 
-const tooSlow = (): Refusal =>
-  new Refusal(
-    "UNAVAILABLE",
-    `more than ${LIMITS.changesWaiting} changes wait to be read: subscribe again, then read the list`,
-    { retryAfter: 1 },
-  );
+const again = (why: string): Refusal =>
+  new Refusal("UNAVAILABLE", `${why}: subscribe again, then read the list`, { retryAfter: 1 });
+
+const tooSlow = (): Refusal => again(`more than ${LIMITS.changesWaiting} changes wait to be read`);
+const missed = (): Refusal => again("changes that another process made may have been missed");

@@ -1,36 +1,37 @@
 /**
- * What subscribers see. The subscription begins before the first read, so nothing falls between; nothing is shown before
- * its commit; a reader that is slow gets the newest state, never an older one after a newer.
+ * What subscribers see. The subscription begins before the first read, so nothing is missed; nothing is shown before its
+ * commit; a slow reader gets the newest state, never an older one after a newer.
  */
 import { until } from "../lib/clock.ts";
 import { notFound } from "../lib/errors.ts";
-import type { OrganizationId, RunId } from "../lib/ids.ts";
+import type { RunId } from "../lib/ids.ts";
+import type { Within } from "../lib/reach.ts";
 import { Door, stream } from "../realtime/stream.ts";
-import { runOf, type Change, type Head } from "./loaded-run.ts";
+import { runOf, type Change, type Head } from "../execution/loaded-run.ts";
 import { listStepsAfter, readRun } from "./read.ts";
-import { stepFromWrite } from "./read-rows.ts";
-import type { Run, Step } from "./run.ts";
+import { stepFromWrite } from "../execution/read-rows.ts";
+import type { Run, Step } from "../execution/run.ts";
 import type { Runs } from "./runs.ts";
-import { isFinal } from "./states.ts";
+import { isFinal } from "../execution/states.ts";
 
-/** One subscriber gets at most one update of a run in this time. */
+/** A subscriber gets at most one update of a run in this time. */
 const UPDATE_MS = 50;
 
-/** The present state first, then the newest at most every 50 ms; ends after the final state. Throws NOT_FOUND. */
+/** The current state first, then the newest at most every 50 ms; ends after the final state. Throws NOT_FOUND. */
 export async function watchRun(
   runs: Runs,
-  organizationId: OrganizationId,
+  within: Within,
   runId: RunId,
   signal: AbortSignal,
 ): Promise<AsyncIterableIterator<Run>> {
   const door = new Door();
-  // A reader that is slow holds no payload: what is gone from memory meanwhile is read again.
+  // A slow reader holds no payload: what has left memory meanwhile is read again.
   let newest: WeakRef<Head> | undefined;
   const subscription = runs.hub.subscribe(runId, (notice) => {
     newest = notice === "changed" ? undefined : new WeakRef(notice.head);
     door.knock();
   });
-  const first = await readOr(runs, organizationId, runId, subscription);
+  const first = await readOr(runs, within, runId, subscription);
   return stream(signal, subscription, async function* (ended) {
     let revision = -1;
     for (let run: Run | undefined = first; ; run = await next()) {
@@ -48,25 +49,25 @@ export async function watchRun(
 
   async function next(): Promise<Run | undefined> {
     const head = newest?.deref();
-    return head ? runOf(head) : readRun(runs, organizationId, runId);
+    return head ? runOf(head) : readRun(runs, within, runId);
   }
 }
 
-/** What changed after a revision: each entity in its present state, in the order of their revisions. */
+/** What changed after a revision: each entity in its current state, in order of revision. */
 export type RunEvent = { revision: number; run?: Run; step?: Step };
 
-/** More commits than this behind, or so many characters of them, a reader is served from the database again. */
+/** A reader this many commits, or characters of commits, behind is served from the database again. */
 const MOST_KEPT = 100;
 const MOST_KEPT_CHARACTERS = 256 * 1024;
-/** So many steps are read at once: a run has 10,000 of them, and 64 MB. */
+/** Steps read at once: a run has up to 10,000 of them, and 64 MB. */
 const MOST_READ = 1_000;
 
-/** A commit: without the run's own payloads, which a reader that is slow does not hold. */
+/** A commit without the run's own payloads, which a slow reader does not hold. */
 type Kept = { revision: number; head: WeakRef<Head>; steps: Change["steps"] };
 
 export async function watchRunEvents(
   runs: Runs,
-  organizationId: OrganizationId,
+  within: Within,
   runId: RunId,
   after: number,
   signal: AbortSignal,
@@ -90,7 +91,7 @@ export async function watchRunEvents(
     }
     door.knock();
   });
-  await readOr(runs, organizationId, runId, subscription);
+  await readOr(runs, within, runId, subscription);
   door.knock();
   return stream(signal, subscription, async function* (ended) {
     let shown = after;
@@ -101,7 +102,7 @@ export async function watchRunEvents(
       characters = 0;
       reads = false;
       const isRead = wasRead || !isWhole(changes, shown);
-      const events = isRead ? await readEvents(runs, organizationId, runId, shown) : changes.values().flatMap(eventsOf);
+      const events = isRead ? await readEvents(runs, within, runId, shown) : changes.values().flatMap(eventsOf);
       let count = 0;
       for (const event of events) {
         count++;
@@ -110,30 +111,25 @@ export async function watchRunEvents(
           break;
         }
         if (event.revision <= shown) continue;
-        const turn = runs.turns.next(organizationId);
+        const turn = runs.executions.rounds.next(within.organizationId);
         if (turn) await turn;
         shown = event.revision;
         yield event;
         if (event.run && isFinal(event.run.status)) return;
       }
       if (isRead && count >= MOST_READ) {
-        // There is more, and what came meanwhile is among it.
+        // There is more, including what came meanwhile.
         readAgain();
       }
       // Resumed at or behind the final revision: nothing more will come.
-      if (wasRead && count === 0 && isFinal((await readRun(runs, organizationId, runId))?.status ?? "failed")) return;
+      if (wasRead && count === 0 && isFinal((await readRun(runs, within, runId))?.status ?? "failed")) return;
     }
   });
 }
 
-async function readOr(
-  runs: Runs,
-  organizationId: OrganizationId,
-  runId: RunId,
-  subscription: Disposable,
-): Promise<Run> {
+async function readOr(runs: Runs, within: Within, runId: RunId, subscription: Disposable): Promise<Run> {
   try {
-    const run = await readRun(runs, organizationId, runId);
+    const run = await readRun(runs, within, runId);
     if (!run) throw notFound("Run");
     return run;
   } catch (error) {
@@ -143,16 +139,11 @@ async function readOr(
 }
 
 /**
- * At most `MOST_READ` steps, in the order of their revisions, and the run behind the last of them. It is read before its
- * steps: every step up to the run's revision is then among them.
+ * At most `MOST_READ` steps in order of revision, and the run after the last of them. Reads the run before its steps, so
+ * that they include every step up to the run's revision.
  */
-async function readEvents(
-  runs: Runs,
-  organizationId: OrganizationId,
-  runId: RunId,
-  after: number,
-): Promise<RunEvent[]> {
-  const run = await readRun(runs, organizationId, runId);
+async function readEvents(runs: Runs, within: Within, runId: RunId, after: number): Promise<RunEvent[]> {
+  const run = await readRun(runs, within, runId);
   if (!run) return [];
   const steps = await listStepsAfter(runs, run, after, MOST_READ);
   const events: RunEvent[] = steps.map((step) => ({ revision: step.revision, step }));
@@ -160,7 +151,7 @@ async function readEvents(
   return events.toSorted((a, b) => a.revision - b.revision);
 }
 
-/** Revisions have no gaps: the notice of a commit is missing when its answer was lost. */
+/** Revisions have no gaps: a commit whose answer was lost sends no notice. */
 function isWhole(changes: readonly Kept[], shown: number): boolean {
   let next = shown + 1;
   for (const { revision: last, steps } of changes) {
@@ -169,7 +160,7 @@ function isWhole(changes: readonly Kept[], shown: number): boolean {
   return true;
 }
 
-/** One after the other: a commit may have 10,000 steps. Undefined: gone from memory while the reader took its time. */
+/** One after the other: a commit may have 10,000 steps. Undefined: left memory while the reader was slow. */
 function* eventsOf({ revision, head: ref, steps }: Kept): Generator<RunEvent | undefined> {
   for (const step of steps) yield { revision: step.revision, step: stepFromWrite(step) };
   const head = ref.deref();

@@ -8,7 +8,7 @@ type Write = { ids: string[]; answer: (error?: unknown) => void };
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A write whose answers the test gives, in the order that it wants. */
+/** A write that the test answers, in any order. */
 function held(): { writes: Write[]; batch: Batch<Item, string> } {
   const writes: Write[] = [];
   const batch = new Batch<Item, string>({

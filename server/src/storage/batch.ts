@@ -1,21 +1,21 @@
 /**
  * Group commit: everything added in one tick of the event loop becomes one write, so that many callers share one
- * commit's fsync. Two writes are in flight at most; while they are, items gather for the next, and organizations take
- * turns in it: behind another's thousand items a single one is in the next write.
+ * commit's fsync. At most two writes are in flight; meanwhile items gather for the next one, in which organizations take
+ * turns: a single item gets into the next write even behind another's thousand.
  */
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isDeadlock, isUnavailable } from "./pg-errors.ts";
 
 export type BatchOptions<Item, Result> = {
-  /** Writes all or none, and answers in the order of the items. May be called again with items of a failed write. */
+  /** Writes all or none, and returns results in the order of the items. May be called again with items of a failed write. */
   write: (items: Item[]) => Promise<Result[]>;
-  /** Rows are sorted by it, so that two writes lock rows in the same order. */
+  /** Sort key of the rows, so that two writes lock rows in the same order. */
   id: (item: Item) => string;
-  /** Whose turn it takes. */
+  /** The organization whose turn it takes. */
   organizationId: (item: Item) => OrganizationId;
   bytes: (item: Item) => number;
-  /** Writes in flight at most; 2 when left out. */
+  /** Maximum of writes in flight; 2 if left out. */
   inFlight?: number;
 };
 
@@ -28,7 +28,7 @@ type Entry<Item, Result> = {
 };
 
 const IN_FLIGHT = 2;
-/** A further write is begun only for so many: one that starts for the first item that comes along leaves the rest behind it. */
+/** A second write begins only for this many: one that began for the first item to arrive would leave the rest behind. */
 const WORTH_A_WRITE = 4;
 const DEADLOCK_REPEATS = 3;
 
@@ -72,11 +72,11 @@ export class Batch<Item, Result> {
     return this.#inFlight < this.#most && this.#waiting >= (this.#inFlight === 0 ? 1 : WORTH_A_WRITE);
   }
 
-  /** One of each organization, then the second ones, and so on within both limits; at least one item. */
+  /** The first of each organization, then the second of each, and so on within both limits; at least one item. */
   #take(): Entry<Item, Result>[] {
     const taken: Entry<Item, Result>[] = [];
     let bytes = 0;
-    // A map's iteration comes to what is put behind its end meanwhile: round after round.
+    // A map's iteration reaches entries appended meanwhile: round after round.
     for (const [organizationId, queue] of this.#queues) {
       bytes += queue[0]!.bytes;
       if (taken.length > 0 && (taken.length === LIMITS.batchRows || bytes > LIMITS.batchBytes)) break;
@@ -101,7 +101,7 @@ export class Batch<Item, Result> {
     }
   }
 
-  /** Repeats a failed write item by item. Once the database is gone the rest is not tried: each would wait for a timeout. */
+  /** Repeats a failed write item by item. Skips the rest once the database is gone: each would wait for a timeout. */
   async #oneByOne(entries: Entry<Item, Result>[], first: unknown): Promise<void> {
     let gone = entries.length === 1 && !isDeadlock(first) ? { error: first } : undefined;
     for (const entry of entries) {

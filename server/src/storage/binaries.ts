@@ -7,10 +7,10 @@ import { userCanRun, type SystemUser } from "./system-user.ts";
 
 export type Binaries = { initdb: string; postgres: string };
 
-/** What the package brings for compiling against it: 2 of its 60 MB, not needed to run. */
+/** The package's files for compiling against it: 2 of its 60 MB, not needed to run. */
 const NOT_COPIED = /\.a$|[\\/]pkgconfig$/;
 
-/** Makes the library links and, when PostgreSQL's user can't run the package's own folder, a copy beside the data. */
+/** Makes the library links and, if PostgreSQL's user can't run the package's own folder, a copy next to the data. */
 export function prepareBinaries(dataFolder: string, user: SystemUser | undefined): Binaries {
   const { native, version } = findNative();
   const usable = linkLibraries(native, native) && (!user || userCanRun(user, path.join(native, "bin", "postgres")));
@@ -33,8 +33,8 @@ function findNative(): { native: string; version: string } {
 }
 
 /**
- * Makes in `folder` the links (`libicuuc.so.60` and others) that the package's postinstall would make: npm runs no
- * install scripts here. False when the folder can't be written.
+ * Makes the links in `folder` (`libicuuc.so.60` and others) that the package's postinstall would make: npm runs no
+ * install scripts here. False if the folder is not writable.
  */
 function linkLibraries(native: string, folder: string): boolean {
   const list = path.join(native, "pg-symlinks.json");
@@ -55,12 +55,12 @@ function link(source: string, target: string): void {
   try {
     fs.symlinkSync(source, target);
   } catch (error) {
-    // Another process that starts at the same time was first.
+    // Another process starting at the same time was first.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
-/** Copied aside and renamed, so that a copy that was cut off is never taken for whole. Copies of other versions go. */
+/** Copies aside and renames, so that a partial copy never looks complete. Removes copies of other versions. */
 function copyNative(native: string, copy: string): string {
   if (fs.existsSync(copy)) return copy;
   const beside = path.dirname(copy);

@@ -16,15 +16,15 @@ const ELEMENT_OID: Record<ColumnType, number> = {
   hex: 25,
 };
 const HEADER_BYTES = 20;
-/** Of every type but text, its length before it. */
+/** Every type except text, preceded by its length. */
 const FIXED_BYTES = 20;
-/** Up to here a loop over ASCII is quicker than the call into the runtime. */
+/** Up to this length a loop over ASCII is faster than the call into the runtime. */
 const SHORT_TEXT = 100;
 
 const NIBBLES = new Uint8Array(128);
 for (const [value, digit] of [..."0123456789abcdef"].entries()) NIBBLES[digit.charCodeAt(0)] = value;
 
-// One buffer for all: a write is made in one go, and what `take` answers is a copy.
+// One buffer for all: a write is synchronous, and `take` returns a copy.
 let buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 export class BinaryArrays {
@@ -51,7 +51,7 @@ export class BinaryArrays {
     this.#ends.push(this.#offset);
   }
 
-  /** One buffer a column, in the order in which they were added. */
+  /** One buffer per column, in the order of being added. */
   take(): Buffer[] {
     const all = Buffer.from(buffer.subarray(0, this.#offset));
     return this.#ends.map((end, index) => all.subarray(index === 0 ? 0 : this.#ends[index - 1], end));

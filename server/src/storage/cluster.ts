@@ -1,4 +1,4 @@
-/** PostgreSQL's folder: made by initdb, checked before it is started. */
+/** PostgreSQL's folder: made by initdb and checked before each start. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
@@ -14,15 +14,15 @@ import { giveTo, setUpIdentity, type Identity } from "./system-user.ts";
 /** The major version of the package's PostgreSQL, as in a cluster's PG_VERSION. */
 const MAJOR = "18";
 const DRAFT = "postgres.draft-";
-/** Owns the cluster and can sign in nowhere; the program is `autograph`, which may do everything in its database and nothing to the server. */
+/** Owns the cluster and can't sign in. The program is `autograph`, with all rights in its database, none on the server. */
 const SUPERUSER = "postgres";
 const roles = (password: string): string =>
   `create role autograph login password '${password}'; alter database postgres owner to autograph;\n`;
 const newPassword = (password: string): string => `alter role autograph password '${password}';\n`;
 
 /**
- * Answers the password. initdb beside and renamed, so that one that was cut off is never taken for whole. A cluster of a
- * program that had none, or whose file is gone, gets a new one. To be called under the instance lock.
+ * Returns the password. Runs initdb aside and renames, so that a partial cluster never looks complete. A cluster from a
+ * program without passwords, or one whose file is gone, gets a new password. Call under the instance lock.
  */
 export async function prepareCluster(data: DataFolder, binaries: Binaries): Promise<string> {
   removeDrafts(data.folder);
@@ -37,7 +37,7 @@ export async function prepareCluster(data: DataFolder, binaries: Binaries): Prom
 }
 
 async function makeCluster(data: DataFolder, binaries: Binaries, password: string): Promise<void> {
-  // Whoever lends its name to the set-up can't enter: the group is PostgreSQL's user's own.
+  // The user that lends its name to the set-up can't enter: the group belongs to PostgreSQL's user alone.
   const around = path.join(data.folder, `${DRAFT}${randomBytes(4).toString("hex")}`);
   const draft = path.join(around, "postgres");
   fs.mkdirSync(around, { mode: 0o710 });
@@ -63,7 +63,7 @@ async function makeCluster(data: DataFolder, binaries: Binaries, password: strin
 const isAnothers = ({ cluster, user }: DataFolder): boolean =>
   user !== undefined && fs.statSync(cluster).uid !== user.uid;
 
-/** Its sessions end first: who could sign in without a password shall not stay. */
+/** Ends its sessions first: whoever signed in without a password must not stay. */
 async function takeCluster(data: DataFolder, binaries: Binaries, isNew: boolean, password: string): Promise<void> {
   await endPostmaster(data);
   if (isNew) {
@@ -75,7 +75,7 @@ async function takeCluster(data: DataFolder, binaries: Binaries, isNew: boolean,
   if (data.user) giveTo(data.cluster, data.user);
 }
 
-/** What is running of this cluster, also what a killed server left. */
+/** Stops what runs of this cluster, including what a killed server left. */
 async function endPostmaster({ cluster }: DataFolder): Promise<void> {
   const running = readPidFile(cluster);
   if (!running || !isPostmasterOf(running.pid, cluster)) return;
@@ -83,7 +83,7 @@ async function endPostmaster({ cluster }: DataFolder): Promise<void> {
   removeSocketFolder(running.socketFolder, fs.statSync(cluster));
 }
 
-/** PostgreSQL's single-user mode: a statement without anybody else. An error in it ends no program: it is looked for. */
+/** PostgreSQL's single-user mode: a statement without anybody else. An error does not end the program, so look for one. */
 async function runAlone(binaries: Binaries, cluster: string, user: Identity | undefined, text: string): Promise<void> {
   const quiet = ["-c", "log_min_messages=error", "-c", "log_min_error_statement=panic"];
   const said = await run(binaries.postgres, ["--single", "-D", cluster, ...quiet, "postgres"], cluster, user, text);
@@ -91,7 +91,7 @@ async function runAlone(binaries: Binaries, cluster: string, user: Identity | un
   if (error !== undefined) throw new OperatorError(`PostgreSQL's data could not be set up (${error})`);
 }
 
-/** What a killed start left; its initdb may still be writing for a moment. */
+/** Removes what a killed start left; its initdb may still be writing for a moment. */
 function removeDrafts(folder: string): void {
   for (const name of fs.readdirSync(folder)) {
     if (name.startsWith(DRAFT))
@@ -113,7 +113,7 @@ function checkCluster(cluster: string): void {
   );
 }
 
-/** What the program said, when it ended well; otherwise one line with what it said last. */
+/** The program's output if it succeeded; otherwise one line with the last thing it said. */
 function run(program: string, args: string[], cwd: string, user: Identity | undefined, input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {

@@ -27,7 +27,7 @@ function urlWith(change: (url: URL) => void): string {
   return url.href;
 }
 
-/** The one line; never with the password in it. */
+/** The one line, which never contains the password. */
 async function refusal(url: string): Promise<string> {
   const error = await connectServer(url, log).then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** The operator's PostgreSQL behind DATABASE_URL: looked over once at start, so that a mistake is one helpful line. */
+/** The operator's PostgreSQL behind DATABASE_URL: checked once at start, so that a mistake is one helpful line. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -9,7 +9,7 @@ import { codeOf } from "./pg-errors.ts";
 
 const OLDEST_MAJOR = 16;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A PostgreSQL that is started together with us, or recovers, says so meanwhile. */
+/** Waits this long for a PostgreSQL that starts together with us or recovers. */
 const STARTING_UP_MS = 30_000;
 const STARTING_UP_POLL_MS = 250;
 const POOLER_ROUNDS = 4;
@@ -58,7 +58,7 @@ async function connect(connection: Connection, url: string, waitedMs = 0): Promi
   }
 }
 
-/** Never has the password in it. */
+/** Never contains the password. */
 function sentenceFor(error: unknown, url: string): string {
   const { hostname, port, username, pathname, searchParams } = new URL(url);
   const where = searchParams.get("host") ?? `${hostname || "localhost"}:${port || 5432}`;
@@ -108,9 +108,9 @@ export function problemWith(server: ServerFacts): string | undefined {
 }
 
 /**
- * A pooler in transaction mode gives each transaction whatever backend is free, and locks of a session, LISTEN and
- * prepared statements are lost. The first connection marks its session; while others keep backends busy in
- * transactions, one after the other, none of them may see the mark and the first must still have it.
+ * A pooler in transaction mode gives each transaction any free backend, so session locks, LISTEN and prepared statements
+ * are lost. The first connection marks its session; while others keep backends busy in transactions, one after the
+ * other, none of them may see the mark and the first must still have it.
  */
 async function checkPooler(first: pg.Client, open: () => Promise<pg.Client>): Promise<void> {
   const mark = randomBytes(8).toString("hex");
@@ -121,7 +121,7 @@ async function checkPooler(first: pg.Client, open: () => Promise<pg.Client>): Pr
       const other = await open();
       others.push(other);
       await other.query("begin");
-      // Before the first is asked: a pool of one backend would let it wait for ever.
+      // Before asking the first: a pool of one backend would make it wait forever.
       if ((await markOf(other)) === mark) throw transactionPooler();
       if ((await markOf(first)) !== mark) throw transactionPooler();
     }

@@ -9,18 +9,18 @@ export type DataFolder = {
   folder: string;
   /** PostgreSQL's own folder within it. */
   cluster: string;
-  /** Whom PostgreSQL runs as when we are root. */
+  /** The user that PostgreSQL runs as when we are root. */
   user: SystemUser | undefined;
-  /** Set when the folder is another than the one asked for: one sentence that says why. */
+  /** Set if the folder is not the requested one: one sentence that says why. */
   notice?: string;
 };
 
-/** Where root's data goes when the wanted folder lies below one that PostgreSQL's user can't enter. */
+/** Where root's data goes if the wanted folder lies below one that PostgreSQL's user can't enter. */
 const ROOT_FOLDERS = "/var/lib/autograph";
 
 const clusterIn = (folder: string): string => path.join(folder, "postgres");
 
-/** Which folder is used when `wanted` is asked for. Creates nothing. Throws OperatorError when it cannot be one. */
+/** Which folder to use for `wanted`. Creates nothing. Throws OperatorError if it can't be a folder. */
 export function findDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, users?: string[]): DataFolder {
   const folder = realPath(path.resolve(wanted));
   if (fs.existsSync(folder) && !isFolder(folder)) {
@@ -47,10 +47,10 @@ export function findDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, users
   };
 }
 
-/** The same, and the folder is there and can be written. */
+/** The same, and makes sure that the folder exists and is writable. */
 export function prepareDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, users?: string[]): DataFolder {
   const found = findDataFolder(wanted, rootFolders, users);
-  // PostgreSQL's user must pass through it to its own folder within.
+  // PostgreSQL's user must pass through it to reach its own folder.
   makeFolder(found.folder, found.user ? 0o711 : 0o700);
   if (found.user && !userCanEnter(found.user, found.folder)) {
     fs.chmodSync(found.folder, fs.statSync(found.folder).mode | 0o011);
@@ -58,7 +58,7 @@ export function prepareDataFolder(wanted: string, rootFolders = ROOT_FOLDERS, us
   return found;
 }
 
-/** Creates the folder when it is missing. Throws OperatorError when we can't write in it, or not on what a start as root left. */
+/** Creates the folder if missing. Throws OperatorError if we can't write in it, or not on what a start as root left. */
 export function makeFolder(folder: string, mode = 0o700): void {
   try {
     makeLevels(folder, mode);
@@ -71,7 +71,7 @@ export function makeFolder(folder: string, mode = 0o700): void {
   }
 }
 
-/** Not by `recursive`: that never comes back where a file system says ENOENT to every new folder (/proc, /sys). */
+/** Not with `recursive`: that never returns where a file system says ENOENT to every new folder (/proc, /sys). */
 function makeLevels(folder: string, mode: number): void {
   if (isFolder(folder)) return;
   makeLevels(path.dirname(folder), mode);
@@ -91,7 +91,7 @@ function sentenceFor(folder: string, error: NodeJS.ErrnoException): string {
   return `The data folder ${folder} can't be written by user ${process.getuid?.()} (${error.code}): give it to that user, or set DATA_DIR to another folder`;
 }
 
-/** Without links, so that a folder has one name however it is reached: PostgreSQL is known by its folder's. */
+/** Without links, so that a folder has one name however it is reached: its name identifies the PostgreSQL. */
 function realPath(folder: string): string {
   const existing = existingPart(folder);
   return path.join(fs.realpathSync(existing), path.relative(existing, folder));

@@ -1,14 +1,13 @@
 /**
- * The database handle. Two pools: the hot path's few named statements keep generic plans in connections of their own
- * (planning anew costs more than running them), lists are planned with their values.
+ * The database handle. Two pools: the hot path's few named statements keep generic plans in their own connections
+ * (planning them again costs more than running them); lists are planned with their values.
  */
-import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { messageOf } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
 import { codeOf } from "./pg-errors.ts";
 import { createPoolTurns, type Whose } from "./pool-turns.ts";
-import type { Tables } from "./schema.ts";
 import { endWhenSilent } from "./silence.ts";
 
 /** Where PostgreSQL is: node-postgres' own settings (a socket folder as `host`, or a `connectionString`). */
@@ -19,13 +18,11 @@ export type Connection = Pick<
 
 /** A row as an object by column name; its types are stated where the statement is written. */
 export type Row = Record<string, any>;
-/** `whose`: whose turn it takes (`pool-turns.ts`); without it it is the product's own. In a transaction it has its turn. */
+/** `whose`: whose turn it takes (`pool-turns.ts`); left out, the product's own. A transaction already has its turn. */
 export type Query = (text: string, values?: unknown[], whose?: Whose) => Promise<Row[]>;
 
 export type Database = {
-  /** Ordinary queries and lists, on the list pool. */
-  kysely: Kysely<Tables>;
-  /** A named statement, prepared once per connection of the hot pool and run by its generic plan. The name stands for the text. */
+  /** A named statement, prepared once per hot-pool connection, run with its generic plan. The name stands for the text. */
   hot(name: string, text: string, values: unknown[], whose?: Whose): Promise<Row[]>;
   /** On the list pool, planned with its values. */
   query: Query;
@@ -33,10 +30,10 @@ export type Database = {
   transaction<Result>(work: (query: Query) => Promise<Result>, whose?: Whose): Promise<Result>;
   /**
    * A connected client outside the pools (locks, LISTEN). Its errors and its end come as its events; the caller ends it.
-   * With `silentMs` it ends by itself when a statement gets no answer for so long.
+   * With `silentMs` it ends by itself when a statement gets no answer for that long.
    */
   dedicated(silentMs?: number): Promise<pg.Client>;
-  /** Where it is, for a thread that needs a connection of its own. */
+  /** Where it is, for a thread that needs its own connection. */
   connection: Connection;
   /** True on the PostgreSQL that this process started for itself. */
   isEmbedded: boolean;
@@ -55,10 +52,10 @@ export type DatabaseOptions = {
 /** Of each pool. */
 const CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Idle backends cost about 5 MB each: all but one of a pool are closed after this. */
+/** Idle backends cost about 5 MB each: a pool closes all except one after this. */
 const IDLE_TIMEOUT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 5_000;
-/** A connection of a pool without an answer for so long is ended: longer than any statement may take (statement_timeout). */
+/** A pool ends a connection without an answer for this long: longer than any statement may take (statement_timeout). */
 const SILENT_MS = 35_000;
 
 /** Sent as SET, not as startup options: a pooler in session mode would refuse those. */
@@ -81,6 +78,7 @@ const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format: "text" | "binary") => {
     if (format !== "binary" && oid === JSON_OID) return JSON.parse;
     if (format !== "binary" && oid === INT8_OID) return Number;
+    if (format !== "binary" && oid === TIMESTAMPTZ_OID) return parseTime;
     return pg.types.getTypeParser(oid, format);
   }) as typeof pg.types.getTypeParser,
 };
@@ -111,8 +109,8 @@ function createPool(options: DatabaseOptions, max: number, session: string): pg.
 const isStalePlan = (error: unknown): boolean => ["0A000", "26000"].includes(codeOf(error) ?? "");
 
 /**
- * By a callback: with the promise that node-postgres makes a quarter of what a statement allocates outlives two
- * collections of the young generation, and is left to the costly one.
+ * With a callback: with node-postgres' own promise a quarter of what a statement allocates outlives two young-generation
+ * collections, and is left to the costly major one.
  */
 async function runNamed(pool: pg.Pool, name: string, text: string, values: unknown[]): Promise<Row[]> {
   const client = await pool.connect();
@@ -169,7 +167,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
 
   return {
-    kysely: new Kysely<Tables>({ dialect: new PostgresDialect({ pool: listPool }) }),
     hot: (name, text, values, whose) =>
       whose === undefined ? hot(name, text, values) : hotTurns(whose, () => hot(name, text, values)),
     query: (text, values, whose) => listTurns(whose, async () => (await listPool.query<Row>(text, values ?? [])).rows),

@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => launcher.cleanUp());
 
 describe("one helpful line and exit 1", () => {
-  /** Starts, and answers what it said; it must exit 1. */
+  /** Starts, and returns its output; it must exit with code 1. */
   async function refusal(options: StartOptions = {}): Promise<string> {
     const one = launcher.start(options);
     expect(await one.exited).toBe(1);
@@ -78,7 +78,7 @@ describe("one helpful line and exit 1", () => {
 });
 
 const ordinary = systemUser("");
-/** Root's tests become an ordinary user where that one can run the package's PostgreSQL; for others every test here is one. */
+/** Tests run by root switch to an ordinary user that can run the package's PostgreSQL; other users already are ordinary. */
 const canBecome = ordinary !== undefined && userCanRun(ordinary, prepareBinaries(os.tmpdir(), undefined).postgres);
 
 test.runIf(canBecome)("an ordinary user needs no other: everything is its own, and private", async () => {
@@ -153,7 +153,7 @@ describe.runIf(isRoot())("as root", () => {
     expect(second.said()).toContain(`already running at ${SERVER_URL}`);
     await stop(first);
 
-    // Even when the way is opened later: the data is where it is.
+    // Even if the path becomes accessible later: the data stays where it is.
     fs.chmodSync(hidden, 0o755);
     const after = await readyOf(launcher.start(options));
     expect(await query(after, "select value from kept")).toEqual([{ value: 1 }]);
@@ -171,7 +171,7 @@ describe.runIf(isRoot())("as root", () => {
   });
 });
 
-/** What storage needs to run from another place: our code, PostgreSQL's package, links to the rest. */
+/** What storage needs to run elsewhere: our code, PostgreSQL's package, links to the rest. */
 function copyProject(project: string): void {
   const source = path.join(import.meta.dirname, "..");
   for (const room of ["lib", "storage"]) {

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => launcher.cleanUp());
 
-/** The postmaster and all that it has forked. */
+/** The postmaster and everything it forked. */
 function postgresProcesses(postmaster: number): number[] {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n");
   const pids = lines.map((line) => line.trim().split(/\s+/).map(Number));

@@ -1,6 +1,6 @@
 /**
  * A process that serves a data folder, for the tests that kill it: `node embedded.testsuite.ts '{"dataFolder": …}'`.
- * Prints one JSON line when it is ready, ends at SIGTERM or SIGINT, prints one line and exits 1 on an operator's mistake.
+ * Prints one JSON line when ready, ends at SIGTERM or SIGINT; on an operator's mistake prints one line and exits with 1.
  */
 import { once } from "node:events";
 import { OperatorError } from "../lib/errors.ts";
@@ -15,11 +15,11 @@ type Request = {
   uid?: number;
   gid?: number;
 };
-/** The line at ready. */
+/** The line printed when ready. */
 export type Ready = { pid: number; postgres: number; dataFolder: string; socketFolder: string; readyMs: number };
 
 async function serve({ uid, gid, ...options }: Request): Promise<void> {
-  // Only now, so that this user need not be able to read the program.
+  // Not earlier, so that this user need not be able to read the program.
   if (gid !== undefined) process.setgid!(gid);
   if (uid !== undefined) process.setuid!(uid);
   const stopped = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);

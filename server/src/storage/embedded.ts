@@ -1,6 +1,6 @@
 /**
- * The private PostgreSQL of one data folder: started or adopted, watched while we serve, stopped with us. When the
- * process is killed PostgreSQL stays, and the next start adopts it.
+ * The private PostgreSQL of one data folder: started or adopted, watched while we serve, stopped with us. If the process
+ * is killed, PostgreSQL keeps running and the next start adopts it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../lib/errors.ts";
@@ -17,7 +17,7 @@ import { startPostgres } from "./start-postgres.ts";
 
 export type EmbeddedPostgres = {
   connection: Connection;
-  /** The folder that is used: another than the one asked for when root's can't be. */
+  /** The folder in use: not the requested one if root can't use that. */
   dataFolder: string;
   pid(): number;
 } & AsyncDisposable;
@@ -28,7 +28,7 @@ export type EmbeddedOptions = {
   url: string;
   log: Log;
   space?: Partial<SpaceOptions>;
-  /** Where root's data goes when PostgreSQL's user can't enter the data folder. */
+  /** Where root's data goes if PostgreSQL's user can't enter the data folder. */
   rootFolders?: string;
   /** Names of users that PostgreSQL may run as when we are root. */
   systemUsers?: string[];
@@ -45,7 +45,7 @@ export const socketConnection = (socketFolder: string, password: string): Connec
   database: "postgres",
 });
 
-/** Throws OperatorError with one helpful line; `already running at URL (pid)` when the folder is served. */
+/** Throws OperatorError with one helpful line; `already running at URL (pid)` if the folder is being served. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const data = prepareDataFolder(options.dataFolder, options.rootFolders, options.systemUsers);
   if (data.notice) options.log.warn(data.notice);
@@ -84,7 +84,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
 
 type Watch = { log: Log; signal: AbortSignal; isWell: () => boolean; restart: () => Promise<void> };
 
-/** Starts PostgreSQL again when it ended without us, with growing pauses while it doesn't start (a full disk, say). */
+/** Restarts PostgreSQL if it ended without us, with growing pauses while it doesn't start (a full disk, say). */
 async function watch({ log, signal, isWell, restart }: Watch): Promise<void> {
   let pauseMs = WATCH_MS;
   for (;;) {

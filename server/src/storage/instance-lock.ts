@@ -1,7 +1,7 @@
 /**
- * One serving process per data folder. The lock is SQLite's exclusive lock on an empty file: a lock of the kernel (fcntl)
- * that no child inherits and that ends with the process however it ends, so nothing about it can be stale.
- * Node has no flock of its own. Who holds it stands in `instance.json` beside it.
+ * One serving process per data folder. The lock is SQLite's exclusive lock on an empty file: a kernel lock (fcntl) that no
+ * child inherits and that ends with the process however it ends, so it can't be stale.
+ * Node has no flock. `instance.json` next to it names the holder.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -60,11 +60,11 @@ export function instanceOf(folder: string): Instance | undefined {
 }
 
 function tryLock(file: string): DatabaseSync | undefined {
-  // Only when it is missing: closing a file lets go of all locks that this process has on it.
+  // Only if it is missing: closing a file releases all locks that this process has on it.
   if (!fs.existsSync(file)) fs.closeSync(fs.openSync(file, "a", 0o600));
   const database = new DatabaseSync(file);
   try {
-    // Nothing is ever written, but SQLite would make a journal, which a full disk refuses.
+    // Nothing is ever written, but SQLite would create a journal, which fails on a full disk.
     database.exec("pragma journal_mode = memory; begin exclusive");
     return database;
   } catch (error) {

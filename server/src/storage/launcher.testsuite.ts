@@ -1,4 +1,4 @@
-/** Starts processes that serve a data folder, kills them and cleans up after them: for the tests of the launcher. */
+/** Starts processes that serve a data folder, kills them and cleans up after them, for the launcher's tests. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -30,7 +30,7 @@ export type StartOptions = {
   env?: Record<string, string>;
 };
 
-/** A folder of a test's own, with the processes that it starts on a data folder in it. */
+/** A test's own folder, with the processes that it starts on a data folder in it. */
 export class Launcher {
   readonly base: string;
   dataFolder: string;
@@ -99,7 +99,7 @@ export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(20);
 }
 
-/** What `work` answers as soon as it succeeds: PostgreSQL may be recovering. Ten seconds at most. */
+/** Retries `work` until it succeeds, at most ten seconds: PostgreSQL may be recovering. */
 export async function eventually<Result>(work: () => Promise<Result>, tries = 500): Promise<Result> {
   return work().catch(async (error: unknown) => {
     if (tries === 0) throw error;

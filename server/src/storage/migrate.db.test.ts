@@ -1,9 +1,11 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { sql, type Kysely } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { eventually } from "../../../test/client.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { decodeId, encodeId, newId, timeOfId, type Id } from "../lib/ids.ts";
 import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { migrate, MIGRATIONS, migrationsOf } from "./migrate.ts";
@@ -47,6 +49,50 @@ test("eight processes at once on an empty database: all end well, partitions too
   expect(row!.count).toBe(4);
 });
 
+test("drafts and versions that were there before get what new ones have", async () => {
+  const before = Object.entries(MIGRATIONS).filter(([name]) => name < "0008");
+  await migrate(database, Object.fromEntries(before));
+  const [organization, user, project, agent, other] = Array.from({ length: 5 }, () => newId());
+  const at = new Date("2026-03-04T05:06:07.089Z");
+  await database.query("insert into organizations values ($1, 'a', 'free', null, $2)", [organization, at]);
+  await database.query("insert into users values ($1, 'a@b', 'Ada', '', null, $2)", [user, at]);
+  await database.query("insert into projects values ($1, $2, 'test', 'Test', $3)", [organization, project, at]);
+  for (const [id, text] of [
+    [agent, "document:"],
+    [other, null],
+  ]) {
+    await database.query(
+      `insert into agents (organization_id, id, project_id, handle, name, status, draft, created_at, updated_at)
+        values ($1, $2, $3, $6, 'A', 'draft', $4, $5, $5)`,
+      [organization, id, project, text, at, id],
+    );
+  }
+  for (const version of ["1.0.0", "1.0.1"]) {
+    await database.query("insert into agent_versions values ($1, $2, $3, 'a', $4, $5)", [
+      organization,
+      agent,
+      version,
+      user,
+      at,
+    ]);
+  }
+  await migrate(database);
+  const drafts = await database.query(
+    "select draft_revision, draft_saved_at, draft_saved_by_kind, draft_saved_by_id from agents order by draft",
+  );
+  expect(drafts.map((row) => Object.values(row))).toEqual([
+    [1, at, "system", null],
+    [0, null, null, null],
+  ]);
+  const versions = await database.query("select id from agent_versions");
+  expect(new Set(versions.map((row) => row["id"])).size).toBe(2);
+  for (const { id } of versions as { id: Id<"agentVersion"> }[]) {
+    expect(decodeId("agentVersion", encodeId("agentVersion", id))).toBe(id);
+    expect(id).toMatch(/^.{14}7.{4}[89ab]/);
+    expect(timeOfId(id)).toBe(at.getTime());
+  }
+});
+
 test("a schema newer than the program is refused in one line", async () => {
   await migrate(database);
   await database.query("insert into kysely_migration values ('0099-later', '2026-11-21')");
@@ -74,6 +120,39 @@ test("a migration that fails leaves nothing behind and says why", async () => {
   expect(await migrate(database)).toEqual(Object.keys(MIGRATIONS));
 });
 
+test("a process that is killed within the migrations leaves the old schema; the next one brings it up to date", async () => {
+  const before = Object.entries(MIGRATIONS).filter(([name]) => name < "0008");
+  await migrate(database, Object.fromEntries(before));
+  const [organization, project, agent] = [newId(), newId(), newId()];
+  await database.query("insert into organizations values ($1, 'a', 'free', null, now())", [organization]);
+  await database.query("insert into projects values ($1, $2, 'test', 'Test', now())", [organization, project]);
+  await database.query(
+    `insert into agents (organization_id, id, project_id, handle, name, status, draft, created_at, updated_at)
+      values ($1, $2, $3, 'a', 'A', 'draft', 'document:', now(), now())`,
+    [organization, agent, project],
+  );
+  const program = path.join(import.meta.dirname, "storage.testsuite.ts");
+  const start = (): ChildProcess =>
+    spawn(process.execPath, [program, url], { stdio: ["ignore", "inherit", "inherit"] });
+  // The last ones wait for this lock, with those before them done.
+  const holder = await database.dedicated();
+  await holder.query("begin; lock table approvals in row exclusive mode");
+  const killed = start();
+  await eventually(async () => {
+    const waiting = "select from pg_locks where not granted and relation = 'approvals'::regclass";
+    return (await database.query(waiting)).length > 0;
+  }, 60_000);
+  killed.kill("SIGKILL");
+  await once(killed, "close");
+  expect(await migrationsOf(database)).toEqual(before.map(([name]) => name));
+  const next = start();
+  await holder.query("rollback");
+  await holder.end();
+  expect(await once(next, "close")).toEqual([0, null]);
+  expect(await migrationsOf(database)).toEqual(Object.keys(MIGRATIONS));
+  expect(await database.query("select draft_revision from agents")).toEqual([{ draft_revision: 1 }]);
+});
+
 test("a migration may take longer than a list's statement may", async () => {
   const slow = {
     "0001-slow": {
@@ -84,4 +163,48 @@ test("a migration may take longer than a list's statement may", async () => {
     },
   };
   await migrate(database, slow);
+});
+
+test("old steps get the number of the step that encloses them, and old errors its name", async () => {
+  const before = Object.entries(MIGRATIONS).filter(([name]) => name < "0009");
+  await migrate(database, Object.fromEntries(before));
+  const [run, other] = ["019a0000-0000-7000-8000-000000000001", "019a0000-0000-7000-8000-000000000002"];
+  const parents: [key: string, parent: number | null][] = [
+    ["loop#1", null],
+    ["loop#1/1/a b#1", 1],
+    ["loop#1/2/a b#1", 1],
+    ["loop#1/2/safe#1", 1],
+    ["loop#1/2/safe#1/one#2", 4],
+    ["loop#1/2/safe#1/catch/steps#1", 4],
+    ["loop#1/2/safe#1/catch/steps#1/steps/ask#1", 6],
+    ["loop#2", null],
+    ["loop#2/11/1#1", 8],
+    ["loop#2/11/1#1/1#1", 9],
+  ];
+  for (const id of [run, other]) {
+    await database.query(
+      `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
+         error, created_at, finished_at, revision, progress, epoch, wake_seq)
+       values ($1, $1, $1, $1, '1.0.0', 'failed', 'user', $1, '{}', $2::json, now(), now(), 1, 0, 1, 0)`,
+      [
+        id,
+        id === run ? '{"type":"x","detail":"a \\"step\\":1}","step":7}' : '{"type":"y","instance":null,"step":null}',
+      ],
+    );
+    await database.query(
+      `insert into steps (run_id, number, organization_id, key, name, kind, status, round, attempt, revision)
+       select $1, number, $1, key, 'a', 'set', 'completed', '', 1, 1 from unnest($2::text[]) with ordinality as s (key, number)`,
+      [id, parents.map(([key]) => key)],
+    );
+  }
+  expect(await migrate(database)).toContain("0009-parent-steps");
+  for (const id of [run, other]) {
+    const rows = await database.query("select key, parent_number from steps where run_id = $1 order by number", [id]);
+    expect(rows.map((row) => [row["key"], row["parent_number"]])).toEqual(parents);
+  }
+  const errors = await database.query("select error::text as error from runs order by id");
+  expect(errors.map((row) => JSON.parse(row["error"] as string))).toEqual([
+    { type: "x", detail: 'a "step":1}', stepNumber: 7 },
+    { type: "y", instance: null, stepNumber: null },
+  ]);
 });

@@ -9,6 +9,16 @@ import * as turns from "./migrations/0003-turns.ts";
 import * as knownAddresses from "./migrations/0004-known-addresses.ts";
 import * as heldBytes from "./migrations/0005-held-bytes.ts";
 import * as admission from "./migrations/0006-admission.ts";
+import * as mended from "./migrations/0007-mended.ts";
+import * as drafts from "./migrations/0008-drafts.ts";
+import * as parentSteps from "./migrations/0009-parent-steps.ts";
+import * as responses from "./migrations/0010-responses.ts";
+import * as actors from "./migrations/0011-actors.ts";
+import * as approvalLists from "./migrations/0012-approval-lists.ts";
+import * as rates from "./migrations/0013-rates.ts";
+import * as members from "./migrations/0014-members.ts";
+import * as secrets from "./migrations/0015-secrets.ts";
+import * as narrowedKeys from "./migrations/0016-narrowed-keys.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -18,9 +28,19 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0004-known-addresses": knownAddresses,
   "0005-held-bytes": heldBytes,
   "0006-admission": admission,
+  "0007-mended": mended,
+  "0008-drafts": drafts,
+  "0009-parent-steps": parentSteps,
+  "0010-responses": responses,
+  "0011-actors": actors,
+  "0012-approval-lists": approvalLists,
+  "0013-rates": rates,
+  "0014-members": members,
+  "0015-secrets": secrets,
+  "0016-narrowed-keys": narrowedKeys,
 };
 
-/** Names of the migrations that this database has seen, in order. */
+/** Names of the migrations applied to this database, in order. */
 export async function migrationsOf(database: Database): Promise<string[]> {
   const [table] = await database.query("select to_regclass('kysely_migration') as name");
   if (table?.name === null) return [];
@@ -28,7 +48,7 @@ export async function migrationsOf(database: Database): Promise<string[]> {
   return rows.map((row) => row.name as string);
 }
 
-/** Returns the names of the migrations that were carried out. Throws OperatorError on a schema newer than the program. */
+/** Returns the names of the applied migrations. Throws OperatorError if the schema is newer than the program. */
 export async function migrate(database: Database, migrations = MIGRATIONS): Promise<string[]> {
   const known = Object.keys(migrations);
   const done = await migrationsOf(database);

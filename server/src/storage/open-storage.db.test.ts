@@ -29,7 +29,7 @@ test("the private PostgreSQL is ready for runs: schema, this month's partition, 
   expect(storage.database.isEmbedded).toBe(true);
   expect(storage.dataFolder).toBe(dataFolder);
   expect(storage.database.months.has(new Date().toISOString().slice(0, 7).replace("-", "_"))).toBe(true);
-  expect(await storage.database.kysely.selectFrom("runs").selectAll().execute()).toEqual([]);
+  expect(await storage.database.query("select * from runs")).toEqual([]);
   expect(storage.space.hasSpace()).toBe(true);
 });
 
@@ -46,7 +46,7 @@ test("closed, it lets the folder go: it can be opened again at once", async () =
   for (let round = 0; round < 2; round++) {
     const storage = await open();
     await storage[Symbol.asyncDispose]();
-    // Below a folder that only root can read PostgreSQL itself is copied there too.
+    // Below a folder that only root can read, PostgreSQL itself is copied there too.
     const names = fs.readdirSync(dataFolder).filter((name) => !name.startsWith("native-"));
     expect(names.toSorted()).toEqual(["instance.lock", "pg_hba.conf", "postgres", "postgres.log", "postgres.password"]);
   }
@@ -103,7 +103,7 @@ describe.runIf(mayMount())("on a real disk of 256 MiB", () => {
 
   const filler = (): string => path.join(dataFolder, "filler");
   const ballast = (): string => path.join(dataFolder, "ballast");
-  /** Fills the disk until so many bytes are free. */
+  /** Fills the disk until this many bytes are free. */
   function leaveFree(bytes: number): void {
     const { bavail, bsize } = fs.statfsSync(dataFolder);
     fs.appendFileSync(filler(), Buffer.alloc(Math.max(0, bavail * bsize - bytes)));

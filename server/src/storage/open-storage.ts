@@ -1,4 +1,4 @@
-/** The single entrance to storage: PostgreSQL (ours or the operator's), schema, partitions, free space. */
+/** The only entrance to storage: PostgreSQL (ours or the operator's), schema, partitions, free space. */
 import path from "node:path";
 import { every, type Clock } from "../lib/clock.ts";
 import { messageOf, OperatorError } from "../lib/errors.ts";
@@ -28,14 +28,14 @@ export type StorageOptions = {
 
 export type Storage = {
   database: Database;
-  /** The data folder in use, absolute: another than the one asked for when PostgreSQL's user can't enter root's. */
+  /** The data folder in use, absolute: not the requested one if PostgreSQL's user can't enter root's. */
   dataFolder: string;
   space: Space;
 } & AsyncDisposable;
 
 const PARTITIONS_EVERY_MS = 3_600_000;
 
-/** Throws OperatorError with one helpful line when storage can't be opened. */
+/** Throws OperatorError with one helpful line if storage can't be opened. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   await using stack = new AsyncDisposableStack();
   const { clock, log } = options;
@@ -61,7 +61,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   return { database, dataFolder, space, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** When a data folder was put together from two. */
+/** The error for a data folder put together from two. */
 const wrongPassword = (dataFolder: string): OperatorError =>
   new OperatorError(
     `PostgreSQL refuses the password in ${passwordPath(dataFolder)}: remove that file, and the next start makes a new one`,
@@ -73,8 +73,8 @@ async function openServer(options: StorageOptions, embedded: EmbeddedPostgres | 
 }
 
 /**
- * For the command line beside a running server: its database by its `DATABASE_URL` or data folder, nothing started,
- * nothing migrated. Undefined when no server runs on the data folder.
+ * For the command line next to a running server: opens its database by its `DATABASE_URL` or data folder, without starting
+ * or migrating anything. Undefined if no server runs on the data folder.
  */
 export async function attachStorage(
   options: Pick<StorageOptions, "databaseUrl" | "dataFolder" | "log">,

@@ -28,7 +28,7 @@ afterEach(async () => {
 const open = (): Database =>
   openDatabase({ connection: { connectionString: url }, isEmbedded: false, log: createLog("silent") });
 
-/** A run's id of a time; `tail` makes several of one millisecond. */
+/** A run id for a time; `tail` makes several for one millisecond. */
 function idAt(time: number | string, tail = "7000-8000-000000000000"): RunId {
   const hex = new Date(time).getTime().toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-${tail}` as RunId;

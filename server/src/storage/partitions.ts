@@ -1,14 +1,14 @@
 /**
- * `runs`, `steps` and `attempts` have one partition a month by the time in the run's UUIDv7. Statements of the hot path
- * name the partition: `id between` over a batch would read everything between a fresh run and an old one (400 ms).
+ * `runs`, `steps` and `attempts` have one partition per month, by the time in the run's UUIDv7. Hot-path statements name
+ * the partition: `id between` over a batch would read everything between a fresh run and an old one (400 ms).
  */
-import { timeOfId, type RunId } from "../lib/ids.ts";
+import { leastIdOf, timeOfId, type RunId } from "../lib/ids.ts";
 import type { Database, Query } from "./database.ts";
 import { codeOf } from "./pg-errors.ts";
 
 const TABLES = ["runs", "steps", "attempts"] as const;
 const MONTHS_AHEAD = 2;
-/** Attaching waits for whoever reads the default partition and holds up those behind it: give up soon, the next hour tries again. */
+/** Attaching waits for readers of the default partition and blocks those behind it: give up soon, retry in an hour. */
 const LOCK_TIMEOUT = "2s";
 const LOCK = "hashtextextended('autograph partitions', 0)";
 
@@ -21,25 +21,30 @@ export function startOfMonth(time: number, offset: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset);
 }
 
-/** The least UUIDv7 of a time. */
-function boundary(time: number): string {
-  const hex = time.toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-}
-
-/** What to write behind `runs_`, `steps_`, `attempts_`: the run's month, or `default` when it has no partition of its own. */
+/** The suffix for `runs_`, `steps_`, `attempts_`: the run's month, or `default` if that has no partition. */
 export function partitionOf(database: Database, runId: RunId): string {
   const time = timeOfId(runId);
-  // Almost all are of one month, and a date costs 2 us.
+  // Almost all fall in one month, and a date costs 2 us.
   if (time < known.from || time >= known.to) {
     known = { from: startOfMonth(time, 0), to: startOfMonth(time, 1), month: monthOf(time) };
   }
   return database.months.has(known.month) ? known.month : "default";
 }
 
+/** The months of these runs, each with its runs, at most `most` at a time. */
+export function* groupsByMonth(
+  database: Database,
+  runIds: readonly RunId[],
+  most: number,
+): Generator<[month: string, runIds: RunId[]]> {
+  for (const [month, ids] of Map.groupBy(runIds, (id) => partitionOf(database, id))) {
+    for (let from = 0; from < ids.length; from += most) yield [month, ids.slice(from, from + most)];
+  }
+}
+
 let known = { from: 0, to: 0, month: "" };
 
-/** Creates the partitions of this month and the next two, and reads which there are. To be called at start and every hour. */
+/** Creates the partitions of this month and the next two, and reads which exist. Call at start and every hour. */
 export async function ensurePartitions(database: Database, now: number): Promise<void> {
   await readMonths(database);
   for (let offset = 0; offset <= MONTHS_AHEAD; offset++) {
@@ -63,12 +68,12 @@ async function createMonth(query: Query, from: number): Promise<void> {
     await query(`create table ${table}_${month} (like ${table} including all) with (fillfactor = 75)`);
     await query(
       `alter table ${table} attach partition ${table}_${month}
-         for values from ('${boundary(from)}') to ('${boundary(startOfMonth(from, 1))}')`,
+         for values from ('${leastIdOf(from)}') to ('${leastIdOf(startOfMonth(from, 1))}')`,
     );
   }
 }
 
-/** Rows of that month lie in the default partition already (23514): the month stays there. Busy (55P03): the next hour. */
+/** Rows of that month are already in the default partition (23514): it stays there. Busy (55P03): retry in an hour. */
 function tolerate(error: unknown): void {
   const code = codeOf(error);
   if (code !== "23514" && code !== "55P03") throw error;

@@ -19,7 +19,7 @@ afterEach(() => launcher.cleanUp());
 
 type SignIn = { user?: string; password?: string };
 
-/** Why PostgreSQL does not let one in; undefined when it does. */
+/** Why PostgreSQL refuses to let us in; undefined if it doesn't. */
 async function refusal({ socketFolder }: Pick<Ready, "socketFolder">, { user = "autograph", password }: SignIn = {}) {
   const client = new pg.Client({
     host: socketFolder,
@@ -48,7 +48,7 @@ async function expectClosed(ready: Ready): Promise<void> {
   expect(await refusal(ready, { password })).toBeUndefined();
 }
 
-/** Turns a stopped folder of ours into one that an older program left: nobody needs a password. Answers its PostgreSQL. */
+/** Turns a stopped folder into one that an older program left, without passwords. Returns its PostgreSQL. */
 async function leaveAsBefore(ready: Ready, isRunning: boolean): Promise<number | undefined> {
   const cluster = path.join(ready.dataFolder, "postgres");
   fs.rmSync(passwordPath(ready.dataFolder));
@@ -162,7 +162,7 @@ describe.runIf(isRoot())("as root", () => {
   );
 });
 
-/** PostgreSQL asks nobody who they are but by their password; what runs as its user can at most use the socket. */
+/** PostgreSQL identifies clients only by password; other processes of its user can at most use the socket. */
 async function asUser<Result>(uid: number, gid: number, work: () => Promise<Result>): Promise<Result> {
   process.setegid!(gid);
   process.seteuid!(uid);

@@ -34,8 +34,8 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * True when the database can't serve for now (connection lost, shutting down, disk or connections used up), which is
- * no bug of ours: the edge answers UNAVAILABLE. Whether the statement took effect is not known.
+ * True if the database can't serve for now (connection lost, shutting down, disk or connections used up), which is not
+ * our bug: the edge answers UNAVAILABLE. Whether the statement took effect is unknown.
  */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
@@ -48,7 +48,7 @@ export function isUnavailable(error: unknown): boolean {
 /** deadlock_detected or serialization_failure: nothing happened, and the same statement may succeed now. */
 export const isDeadlock = (error: unknown): boolean => ["40P01", "40001"].includes(codeOf(error) ?? "");
 
-/** A unique index refused the row; the index's name when one is asked for. */
+/** A unique index refused the row; pass a name to mean only that index. */
 export const isDuplicate = (error: unknown, constraint?: string): boolean =>
   codeOf(error) === "23505" &&
   (constraint === undefined || (error as { constraint?: string }).constraint === constraint);

@@ -1,19 +1,19 @@
 /**
- * Whose statement has a connection next. The product's own (what runs commit, sweeps) are few at a time and wait for none
- * but each other. What is done for an organization may be thousands, of one request: organizations take turns, at one
- * connection less than the pool has, and none has them all. The pool's own queue would be first come first served, and ends
- * who waits in it for 10 s with an error.
+ * Whose statement gets a connection next. The product's own (commits of runs, sweeps) are few at a time and wait only for
+ * each other. A single request of an organization may have thousands: organizations take turns, on one connection fewer
+ * than the pool has, and none gets them all. The pool's own queue would be first come, first served, and fails whoever
+ * waits in it for 10 s.
  */
 import type { OrganizationId } from "../lib/ids.ts";
 import { Slots } from "../lib/slots.ts";
 
-/** Those who are not signed in yet share their turns. */
+/** Callers who are not signed in share their turns. */
 export type Whose = OrganizationId | "strangers";
 
-/** Without `whose` at once. */
+/** At once without `whose`. */
 export type InTurn = <Result>(whose: Whose | undefined, work: () => Promise<Result>) => Promise<Result>;
 
-/** What one organization may have of the connections: two of three. */
+/** One organization's share of the connections: two of three. */
 const MOST_SHARE = 0.5;
 
 export function createPoolTurns(connections: number): InTurn {

@@ -1,10 +1,10 @@
-/** How the embedded PostgreSQL is set up, given on its command line: what a newer program changes holds from its next start. */
+/** The embedded PostgreSQL's settings, passed on its command line: a newer program's changes apply from its next start. */
 
 import { rulesPath } from "./postgres-password.ts";
 
-/** Each with the reason where it is not the usual. */
+/** Each with the reason, if unusual. */
 const SETTINGS: Record<string, string> = {
-  // Reached by the socket in a private folder alone, with the password (postgres-password.ts).
+  // Reachable only through the socket in a private folder, with the password (postgres-password.ts).
   listen_addresses: "",
   unix_socket_permissions: "0700",
   port: "5432",
@@ -19,7 +19,7 @@ const SETTINGS: Record<string, string> = {
   // A list over 24 months of partitions with their indexes takes 170 locks.
   max_locks_per_transaction: "128",
 
-  // No processes that nothing here needs.
+  // Without processes that nothing here needs.
   max_worker_processes: "1",
   max_parallel_workers: "0",
   max_parallel_workers_per_gather: "0",
@@ -34,7 +34,7 @@ const SETTINGS: Record<string, string> = {
   fsync: "on",
   full_page_writes: "on",
   synchronous_commit: "on",
-  // Nothing replicates from it: less is written.
+  // Nothing replicates from it, so it writes less.
   wal_level: "minimal",
   max_wal_senders: "0",
   min_wal_size: "96MB",
@@ -42,7 +42,7 @@ const SETTINGS: Record<string, string> = {
   checkpoint_timeout: "15min",
   random_page_cost: "1.1",
 
-  // Its log goes to a file: no statements, values or keys in it.
+  // Its log goes to a file, without statements, values or keys.
   logging_collector: "off",
   log_destination: "stderr",
   log_line_prefix: "%m ",

@@ -1,4 +1,4 @@
-/** PostgreSQL's main process: what `postmaster.pid` says about it, whether it lives, how it ends. */
+/** PostgreSQL's main process: what `postmaster.pid` says about it, whether it lives, how to stop it. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -25,7 +25,7 @@ export function readPidFile(cluster: string): PidFile | undefined {
   return { pid, port: Number(lines[3]), socketFolder: lines[4] ?? "", status: (lines[7] ?? "").trim() };
 }
 
-/** True for any process with this number, also one that is dead and not reaped. */
+/** True for any process with this number, even a dead one that is not reaped. */
 export function isTaken(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -46,8 +46,8 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * True when this pid is a PostgreSQL of this folder, and not another process that got its number. It works in the folder,
- * but in a container even root may not see another user's working folder; its arguments everybody may.
+ * True if this pid is a PostgreSQL of this folder, not another process that got its number. Its working directory is the
+ * folder, but in a container even root may not see another user's; everybody can see its arguments.
  */
 export function isPostmasterOf(pid: number, cluster: string): boolean {
   return isAlive(pid) && (commandLine(pid).includes(`-D ${cluster} `) || worksIn(pid, cluster));
@@ -72,7 +72,7 @@ function commandLine(pid: number): string {
   }
 }
 
-/** Fast shutdown: sessions are ended, everything is written. After 20 s an immediate one, which the next start recovers from. */
+/** Fast shutdown: ends sessions, writes everything. After 20 s an immediate one, from which the next start recovers. */
 export async function stopPostmaster(pid: number): Promise<void> {
   signal(pid, "SIGINT");
   for (let waitedMs = 0; isAlive(pid); waitedMs += POLL_MS) {

@@ -1,4 +1,4 @@
-/** The private folder of PostgreSQL's socket. Who can enter it still needs the password. */
+/** The private folder of PostgreSQL's socket. Whoever can enter it still needs the password. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -7,10 +7,10 @@ import { userCanEnter, type Identity } from "./system-user.ts";
 
 const PREFIX = "autograph-";
 const SOCKET = ".s.PGSQL.5432";
-/** A socket's path must fit into 107 bytes on Linux, 103 on macOS; PostgreSQL's lock file beside it has the longest name. */
+/** A socket's path must fit into 107 bytes on Linux, 103 on macOS; PostgreSQL's lock file in it has the longest name. */
 const PATH_BYTES = 103;
 
-/** A new folder with a name that nobody can have prepared, owned by PostgreSQL's user. `spare` is the last resort. */
+/** A new folder with an unpredictable name, owned by PostgreSQL's user. `spare` is the last resort. */
 export function makeSocketFolder(user: Identity | undefined, spare: string): string {
   for (const parent of [os.tmpdir(), "/tmp", spare]) {
     const longest = path.join(parent, `${PREFIX}XXXXXX`, `${SOCKET}.lock`);
@@ -20,13 +20,13 @@ export function makeSocketFolder(user: Identity | undefined, spare: string): str
       if (user) fs.chownSync(folder, user.uid, user.gid);
       return folder;
     } catch {
-      // Not writable for us: the next one.
+      // We can't write here: try the next one.
     }
   }
   throw new OperatorError(`No folder for PostgreSQL's socket: neither ${os.tmpdir()} nor /tmp can be used`);
 }
 
-/** Makes a folder usable again whose PostgreSQL was killed, or that somebody removed. Refused when another user has its name. */
+/** Makes a folder usable again after its PostgreSQL was killed or somebody removed it. Refuses if another user owns it. */
 export function renewSocketFolder(folder: string, user: Identity | undefined): void {
   if (!isOurs(folder, user)) {
     fs.mkdirSync(folder, { mode: 0o700 });

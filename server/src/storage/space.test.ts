@@ -38,7 +38,7 @@ const start = async (): Promise<Space> =>
   watchSpace({ folder, clock, log, ...LIMITS_HERE, readFreeBytes: async () => free });
 const ballast = (): number => fs.statSync(path.join(folder, "ballast"), { throwIfNoEntry: false })?.size ?? 0;
 
-/** One more look, a second later, to its end. */
+/** Makes one more look, a second later, and waits for its end. */
 async function look(): Promise<void> {
   now += 1_000;
   const [timer] = due.splice(0, 1);
@@ -87,7 +87,7 @@ test("low: refused and said once; the ballast is held until the disk is as good 
   expect(ballast()).toBe(0);
   expect(space.hasSpace()).toBe(false);
 
-  // A quarter more than at the refusal, and the ballast's size: not before.
+  // Not before a quarter more than at the refusal, plus the ballast's size.
   free = 1_449 * KIB;
   await look();
   expect(space.hasSpace()).toBe(false);

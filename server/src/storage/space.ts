@@ -1,6 +1,6 @@
 /**
- * Free space of the data folder. A full disk stops PostgreSQL, so new runs are refused before: what is open may still
- * end, and a ballast file is given up for it when hardly anything is left.
+ * Free space of the data folder. A full disk stops PostgreSQL, so new runs are refused earlier: open runs may still end,
+ * and a ballast file is removed for them when hardly any space is left.
  */
 import { randomFillSync } from "node:crypto";
 import fs from "node:fs/promises";
@@ -15,13 +15,13 @@ export type SpaceOptions = {
   log: Log;
   /** Free bytes of a folder's file system, for users that are not root. */
   readFreeBytes: (folder: string) => Promise<number>;
-  /** Below it new runs are refused: several times what PostgreSQL can write between two looks. */
+  /** New runs are refused below this: several times what PostgreSQL can write between two looks. */
   lowBytes: number;
-  /** Below it the ballast is given up. */
+  /** The ballast is removed below this. */
   criticalBytes: number;
   ballastBytes: number;
   everyMs: number;
-  /** The ballast is written this long after the start, which has better things to write. */
+  /** The ballast is written this long after the start, which has more important things to write. */
   ballastAfterMs: number;
 };
 
@@ -38,7 +38,7 @@ const DEFAULTS = {
   everyMs: 1_000,
   ballastAfterMs: 10_000,
 };
-/** Space is back only when there is this much more than at the refusal, so that the answer doesn't flicker. */
+/** Runs are accepted again only with this much more than at the refusal, so that the answer doesn't flicker. */
 const RECOVERY = 1.25;
 
 export const unlimitedSpace: Space = { hasSpace: () => true, [Symbol.asyncDispose]: async () => {} };
@@ -48,7 +48,7 @@ export async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Looks before it resolves and then every second until disposed. */
+/** Looks once before it resolves, then every second until disposed. */
 export async function watchSpace(
   watched: Pick<SpaceOptions, "folder" | "clock" | "log"> & Partial<SpaceOptions>,
 ): Promise<Space> {
@@ -97,7 +97,7 @@ export async function watchSpace(
   };
 }
 
-/** Before PostgreSQL starts: on a full disk it could not. */
+/** Removes the ballast before PostgreSQL starts: on a full disk it could not start. */
 export async function makeRoomToStart(
   folder: string,
   { readFreeBytes = freeBytes, criticalBytes = DEFAULTS.criticalBytes }: Partial<SpaceOptions> = {},
@@ -113,7 +113,7 @@ const ballastSize = (folder: string): Promise<number> =>
     () => 0,
   );
 
-/** Random bytes: a file system that compresses or leaves holes would keep no room for zeros. */
+/** Random bytes: a file system with compression or sparse files would reserve no room for zeros. */
 async function makeBallast({ folder, ballastBytes }: SpaceOptions): Promise<void> {
   const block = randomFillSync(Buffer.alloc(MIB));
   const file = await fs.open(ballastPath(folder), "w", 0o600);

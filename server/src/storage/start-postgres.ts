@@ -1,4 +1,4 @@
-/** Starts PostgreSQL on a cluster, or adopts the one that a killed process left running. */
+/** Starts PostgreSQL on a cluster, or adopts one that a killed process left running. */
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -20,7 +20,7 @@ const ORPHANS_TIMEOUT_MS = 15_000;
 const ORPHANS_POLL_MS = 50;
 const LOG_BYTES = 10 * 1024 * 1024;
 
-/** To be called under the instance lock. `socketFolder` is the one to use again when PostgreSQL died under us. */
+/** Call under the instance lock. `socketFolder` is the one to reuse if PostgreSQL died while we served. */
 export async function startPostgres(
   data: DataFolder,
   binaries: Binaries,
@@ -45,7 +45,7 @@ export async function startPostgres(
   }
 }
 
-/** The ready PostgreSQL of this cluster, or undefined; one that is stopping or was set up otherwise is ended first. */
+/** The ready PostgreSQL of this cluster, or undefined; first ends one that is stopping or has other settings. */
 async function runningPostmaster(
   data: DataFolder,
   binaries: Binaries,
@@ -55,7 +55,7 @@ async function runningPostmaster(
     const found = readPidFile(data.cluster);
     if (!found) return undefined;
     if (!isPostmasterOf(found.pid, data.cluster)) {
-      // PostgreSQL itself clears a dead one's file away, but takes whatever has its number now (a zombie, too) for a PostgreSQL.
+      // PostgreSQL clears a dead one's file, but mistakes any process with its number (even a zombie) for a PostgreSQL.
       if (isTaken(found.pid)) fs.rmSync(pidFilePath(data.cluster), { force: true });
       if (found.socketFolder !== socketFolder) removeSocketFolder(found.socketFolder, data.user);
       return undefined;
@@ -74,7 +74,7 @@ function isSetUpAlike(data: DataFolder, binaries: Binaries, socketFolder: string
   );
 }
 
-/** Spawned detached, so that neither a signal of the terminal nor our own end reaches it. Answers why when it did not start. */
+/** Spawned detached, so that neither a terminal signal nor our own end reaches it. Returns why it did not start, if so. */
 async function launch(
   data: DataFolder,
   binaries: Binaries,

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL refuses to run as root: for root it runs as another user of the system. That is one of its own where there is
- * one, else a number that nobody has: never `nobody`, which whatever has no user of its own runs as.
+ * PostgreSQL refuses to run as root, so for root it runs as another system user: a dedicated one if there is one, else an
+ * unused number. Never `nobody`, as which anything without its own user runs.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,9 +10,9 @@ import { OperatorError } from "../lib/errors.ts";
 export type Identity = { uid: number; gid: number };
 export type SystemUser = Identity & { name: string };
 
-/** Users that are there for this. */
+/** Users that exist for this purpose. */
 const CANDIDATES = ["autograph", "postgres"];
-/** Users that others run as. What they own here was begun by an older program, or cut off (`setUpIdentity`). */
+/** Users shared with others. What they own here is from an older program, or an interrupted set-up (`setUpIdentity`). */
 const SHARED = ["nobody", "daemon", "bin"];
 /** systemd leaves these to nobody (its "Users, Groups, UIDs and GIDs"), and they fit into a container's 65,536. */
 const OWN_FIRST = 60_706;
@@ -20,7 +20,7 @@ const OWN_LAST = 61_183;
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** The user that PostgreSQL runs as, or undefined when that is the one we run as. The owner of an existing cluster stays its owner. */
+/** The user that PostgreSQL runs as; undefined if that is our own. The owner of an existing cluster stays its owner. */
 export function systemUser(cluster: string, candidates = CANDIDATES): SystemUser | undefined {
   if (!isRoot()) return undefined;
   const owner = fs.statSync(cluster, { throwIfNoEntry: false });
@@ -36,7 +36,7 @@ export function systemUser(cluster: string, candidates = CANDIDATES): SystemUser
 
 const isShared = (uid: number): boolean => SHARED.includes(nameOf(uid) ?? "");
 
-/** The same for the same folder; two servers of one machine hardly ever have the same. */
+/** Always the same for a folder; two servers on one machine hardly ever share one. */
 function ownUser(cluster: string): SystemUser {
   const count = OWN_LAST - OWN_FIRST + 1;
   const start = createHash("sha256").update(cluster).digest().readUInt32BE(0) % count;
@@ -48,8 +48,8 @@ function ownUser(cluster: string): SystemUser {
 }
 
 /**
- * Who runs initdb and the single-user mode on PostgreSQL's behalf: both look their user's name up. A number without one
- * lends `daemon`'s for that second, in a group that `daemon` is not in, so that a folder can shut it out.
+ * The user that runs initdb and the single-user mode on PostgreSQL's behalf: both look up their user's name. A number
+ * without a name borrows `daemon`'s for that second, in a group that `daemon` is not in, so that a folder can shut it out.
  */
 export function setUpIdentity(user: SystemUser): Identity {
   if (nameOf(user.uid) !== undefined) return user;
@@ -58,7 +58,7 @@ export function setUpIdentity(user: SystemUser): Identity {
   throw new OperatorError("PostgreSQL can't run as root: add a user `autograph` to the system, or set DATABASE_URL");
 }
 
-/** The folder and all in it; itself last, so that its owner says that all is done. */
+/** Changes the folder and everything in it; itself last, so that its owner shows that all is done. */
 export function giveTo(folder: string, { uid, gid }: Identity): void {
   for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
     const inner = `${folder}/${entry.name}`;
@@ -77,7 +77,7 @@ function lookUp(name: string): SystemUser | undefined {
   }
 }
 
-/** Undefined for a number that the system has no name for. */
+/** Undefined for a number without a name on this system. */
 function nameOf(uid: number): string | undefined {
   try {
     return id("-un", String(uid));
@@ -89,7 +89,7 @@ function nameOf(uid: number): string | undefined {
 const id = (...asked: string[]): string =>
   execFileSync("id", asked, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
 
-/** Asked of the system rather than worked out from modes: access lists and mounts have a say. */
+/** Asks the system instead of computing from modes: access lists and mounts matter too. */
 const asUser = (user: Identity, test: string, target: string): boolean =>
   spawnSync("/bin/sh", ["-c", test, "sh", target], { uid: user.uid, gid: user.gid, cwd: "/", stdio: "ignore" })
     .status === 0;

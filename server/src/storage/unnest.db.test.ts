@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startTestPostgres } from "../../../test/postgres.ts";
 import { createLog } from "../lib/log.ts";
 import { openDatabase } from "./database.ts";
-import { RowSet } from "./unnest.ts";
+import { bool, int4, json, ms, nullable, RowSet, text, uuid } from "./unnest.ts";
 
 type Sample = {
   a: string | null;
@@ -12,7 +12,14 @@ type Sample = {
   e: string | null;
   f: number | null;
 };
-const ROWS = new RowSet<Sample>("r", { a: "uuid", b: "text", c: "int4", d: "bool", e: "json", f: "ms" });
+const ROWS = new RowSet<Sample>("r", {
+  a: nullable(uuid()),
+  b: nullable(text()),
+  c: nullable(int4()),
+  d: nullable(bool()),
+  e: nullable(json()),
+  f: nullable(ms()),
+});
 
 test("rows come back from PostgreSQL as they were", async () => {
   await using postgres = await startTestPostgres();
@@ -36,8 +43,7 @@ test("rows come back from PostgreSQL as they were", async () => {
     { a: "00000000-0000-0000-0000-000000000000", b: long, c: 7, d: true, e: JSON.stringify(long), f: -1 },
     { a: null, b: "", c: 1, d: false, e: "null", f: 253_402_300_799_999 },
   ];
-  const columns = ROWS.columns(["a", "b", "c", "d", "e", "f"]);
-  const select = `select ${columns}, e::text as text from`;
+  const select = `select ${ROWS.selected}, e::text as text from`;
   const arrays = await database.hot("arrays", `${select} ${ROWS.from(1)}`, ROWS.values(rows));
   const listed = await database.hot("listed", `${select} ${ROWS.listed(1, rows.length)}`, ROWS.listedValues(rows));
   expect(listed).toEqual(arrays);

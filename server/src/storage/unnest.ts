@@ -14,14 +14,40 @@ const SQL_TYPE: Record<ColumnType, string> = {
   hex: "text",
 };
 
+/** A column's type in the statement; `Value` is what a row holds for it. */
+export type Column<Value> = { readonly type: ColumnType; readonly value?: Value };
+
+const column = <Value>(type: ColumnType): Column<Value> => ({ type });
+export const uuid = <Id extends string>(): Column<Id> => column("uuid");
+export const text = <Text extends string = string>(): Column<Text> => column("text");
+export const int4 = (): Column<number> => column("int4");
+export const bool = (): Column<boolean> => column("bool");
+/** JSON as text. */
+export const json = (): Column<string> => column("json");
+/** Milliseconds since 1970; a timestamptz in the table. */
+export const ms = (): Column<number> => column("ms");
+/** Bytes, written as hexadecimal digits. */
+export const hex = (): Column<string> => column("hex");
+export const nullable = <Value>({ type }: Column<Value>): Column<Value | null> => column(type);
+
+type Columns = Record<string, Column<unknown>>;
+
+/** The row that these columns make. */
+export type RowOf<Described extends Columns> = {
+  -readonly [Name in keyof Described]: Described[Name] extends Column<infer Value> ? Value : never;
+};
+
 export class RowSet<Row extends Record<string, unknown>> {
   readonly alias: string;
+  /** In parameter order. */
+  readonly names: readonly (keyof Row & string)[];
   readonly #columns: [keyof Row & string, ColumnType][];
 
   /** `alias` names the rows in the statement; `columns` are the fields of a row, in the order of the parameters. */
-  constructor(alias: string, columns: Record<keyof Row & string, ColumnType>) {
+  constructor(alias: string, columns: { [Name in keyof Row & string]: Column<Row[Name]> }) {
     this.alias = alias;
-    this.#columns = Object.entries(columns);
+    this.names = Object.keys(columns);
+    this.#columns = this.names.map((name) => [name, columns[name].type]);
   }
 
   get parameters(): number {
@@ -31,22 +57,28 @@ export class RowSet<Row extends Record<string, unknown>> {
   /** `unnest($first::uuid[], …) as alias(id, …)` */
   from(first: number): string {
     const arrays = this.#columns.map(([, type], index) => `$${first + index}::${SQL_TYPE[type]}[]`);
-    return `unnest(${arrays.join(", ")}) as ${this.alias}(${this.#names()})`;
+    return `unnest(${arrays.join(", ")}) as ${this.alias}(${this.list})`;
   }
 
-  /** `(values ($first::uuid, …), …) as alias(id, …)`: for few rows a third less work for PostgreSQL than arrays. */
+  /** `(values ($first::uuid, …), …) as alias(id, …)`: for a few rows, a third less work for PostgreSQL than arrays. */
   listed(first: number, rows: number): string {
     let next = first;
     const row = (): string => `(${this.#columns.map(([, type]) => `$${next++}::${SQL_TYPE[type]}`).join(", ")})`;
-    return `(values ${Array.from({ length: rows }, row).join(", ")}) as ${this.alias}(${this.#names()})`;
+    return `(values ${Array.from({ length: rows }, row).join(", ")}) as ${this.alias}(${this.list})`;
   }
 
   listedValues(rows: readonly Row[]): unknown[] {
     return rows.flatMap((row) => this.#columns.map(([name]) => row[name]));
   }
 
-  #names(): string {
-    return this.#columns.map(([name]) => name).join(", ");
+  /** `id, organization_id, …` */
+  get list(): string {
+    return this.names.join(", ");
+  }
+
+  /** All columns as the table has them, in the order of `list`. */
+  get selected(): string {
+    return this.names.map((name) => this.column(name)).join(", ");
   }
 
   /** The column as the table has it. */
@@ -59,11 +91,7 @@ export class RowSet<Row extends Record<string, unknown>> {
     return raw;
   }
 
-  columns(names: (keyof Row & string)[]): string {
-    return names.map((name) => this.column(name)).join(", ");
-  }
-
-  /** One binary array a column: a Buffer goes to PostgreSQL as it is. */
+  /** One binary array per column: a Buffer goes to PostgreSQL as it is. */
   values(rows: readonly Row[]): Buffer[] {
     const arrays = new BinaryArrays();
     for (const [name, type] of this.#columns) arrays.add(rows, name, type);

@@ -1,4 +1,4 @@
-/** The watchdog's thread. It imports next to nothing before it is needed: it costs memory as long as the process lives. */
+/** The watchdog's thread. It imports next to nothing until needed: it costs memory as long as the process lives. */
 import { writeSync } from "node:fs";
 import { Session, type Debugger } from "node:inspector";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,9 +7,9 @@ import { realClock } from "../lib/clock.ts";
 import { BEAT, DEBUGGED, LOOK_EVERY_MS, WHAT_RUNS, type Watched, type WhatRuns } from "./watched.ts";
 
 const { beats, connection, instanceId, standstillSeconds, isTerminal } = workerData as Watched;
-/** This thread did not come round either: the process was stopped, or the machine slept. */
+/** If this thread stood still too, the process was stopped or the machine slept. */
 const ASLEEP_MS = 3 * LOOK_EVERY_MS;
-/** On a busy machine an interrupt takes its time. */
+/** On a busy machine an interrupt may take a while. */
 const PAUSE_TIMEOUT_MS = 5_000;
 const BLAME_TIMEOUT_MS = 3_000;
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -56,11 +56,11 @@ async function bite(): Promise<void> {
     await Promise.race([blamed, sleep(BLAME_TIMEOUT_MS)]);
   }
   if (frames) await exit(session, frames);
-  // Whoever is not there to be asked is ended from here.
+  // A main thread that does not respond is ended from here.
   process.kill(process.pid, "SIGABRT");
 }
 
-/** The frames of the main thread; undefined when it is in code that no interrupt reaches. */
+/** The main thread's frames; undefined if it is in code that no interrupt reaches. */
 function pause(session: Session): Promise<Debugger.CallFrame[] | undefined> {
   const { promise, resolve } = Promise.withResolvers<Debugger.CallFrame[] | undefined>();
   session.once("Debugger.paused", ({ params }) => resolve(params.callFrames));
@@ -89,7 +89,7 @@ const lineOf = ({ functionName, location }: Debugger.CallFrame, files: ReadonlyM
   return `${functionName || "(anonymous)"} (${files.get(scriptId) ?? "?"}:${lineNumber + 1}:${columnNumber + 1})`;
 };
 
-/** As the log writes it, past the thread that stands still. */
+/** Writes in the log's format, bypassing the stalled thread. */
 function say(fields: Partial<WhatRuns> & { stack?: string[]; reason?: string }, msg: string): void {
   const text = isTerminal
     ? `${msg} ${JSON.stringify(fields, null, 2)}\n`
@@ -101,7 +101,7 @@ function say(fields: Partial<WhatRuns> & { stack?: string[]; reason?: string }, 
   }
 }
 
-/** As a run that was alone under way: the next executor counts it (engine/election.ts), at the fifth time it fails. */
+/** Blamed like a run that was alone under way: the next executor counts it (engine/election.ts); the fifth time it fails. */
 async function blame(runId: string): Promise<void> {
   const { default: pg } = await import("pg");
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: BLAME_TIMEOUT_MS });
@@ -111,7 +111,7 @@ async function blame(runId: string): Promise<void> {
   await client.end();
 }
 
-/** An exit of the process would wait for its threads; a program in its place does not, and has the code of our choice. */
+/** A process exit would wait for its threads; a program that replaces it does not, and exits with our code. */
 async function exit(session: Session, frames: Debugger.CallFrame[]): Promise<void> {
   await evaluate(session, frames, `globalThis.process.execve("/bin/sh", ["sh", "-c", "exit ${EXIT_CODE}"], {})`);
 }

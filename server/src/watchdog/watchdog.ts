@@ -1,7 +1,7 @@
 /**
- * Ends a process that stands still. A thread of its own looks each second whether this one has counted on; after ten looks
- * at the same number it says what runs here, and ends the process with exit code 70 (watchdog-worker.ts). Whoever started
- * it starts it again; nothing that was committed is lost, and the run that stood still is blamed for it.
+ * Ends a stalled process. A separate thread checks each second that this one's counter has moved; after ten looks at the
+ * same number it logs what runs here and ends the process with exit code 70 (watchdog-worker.ts). Whoever started the
+ * process starts it again; nothing committed is lost, and the run that stood still is blamed.
  */
 import { createHash } from "node:crypto";
 import { url as inspectorUrl } from "node:inspector";
@@ -18,7 +18,7 @@ export type WatchdogOptions = {
   log: Log;
   connection: Connection;
   instanceId: InstanceId;
-  /** The runs that are being advanced. */
+  /** The runs being advanced. */
   runs: () => Iterable<string>;
   standstillSeconds: number;
 };
@@ -52,7 +52,7 @@ export function startWatchdog(options: WatchdogOptions): AsyncDisposable {
   };
 }
 
-/** Of a query its hash: values that stand in its text are nobody's but the caller's. */
+/** A query's hash instead of its text, which may contain the caller's private values. */
 function whatRuns(runs: () => Iterable<string>): WhatRuns {
   const { requestId, query = "", operationName, runId } = running.getStore() ?? {};
   const operation = operationName ?? FIRST_NAME.exec(query)?.[1];

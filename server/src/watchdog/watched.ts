@@ -11,7 +11,7 @@ export type Watched = {
   isTerminal: boolean;
 };
 
-/** What the thread gets from a main thread that stands still, by way of the inspector. */
+/** What the thread gets from a stalled main thread through the inspector. */
 export type WhatRuns = {
   requestId?: string;
   operation?: string;
@@ -20,7 +20,7 @@ export type WhatRuns = {
   runs: string[];
 };
 
-/** The two numbers of `beats`: how often this thread came round, and whether a person has stopped it with a debugger. */
+/** The two numbers of `beats`: how many turns the main thread made, and whether a person stopped it with a debugger. */
 export const BEAT = 0;
 export const DEBUGGED = 1;
 export const LOOK_EVERY_MS = 1_000;

@@ -1,6 +1,6 @@
 /**
- * The builtins that are evaluated here, each as jq 1.8.2 does it, held to it by the differential test.
- * Where an argument's type leads to a rare corner of jq, the whole expression is left to jq.
+ * The builtins that are evaluated here, exactly as in jq 1.8.2, which the differential test checks.
+ * If an argument's type leads to a rare corner of jq, the whole expression is left to jq.
  */
 import { isObject, type Json } from "../../lib/json.ts";
 import { add, finite, index, size, split } from "./operators.ts";

@@ -1,6 +1,6 @@
 /**
- * What operations are charged, in steps, on the operands of costs.testsuite.ts: a charge that is gone, or another one, is
- * seen here to the step. Whether it is what the operation takes, costs.test.ts measures.
+ * How many steps operations are charged on the operands of costs.testsuite.ts: this catches a missing or changed charge to
+ * the step. Whether the charge matches the real cost, costs.test.ts measures.
  */
 import { expect, test } from "vitest";
 import type { Json } from "../../lib/json.ts";

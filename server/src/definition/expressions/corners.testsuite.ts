@@ -1,4 +1,4 @@
-/** Expressions on data where JavaScript and jq part, or might: whichever way they are evaluated, jq's result is the one. */
+/** Expressions on which JavaScript and jq differ, or might: however they are evaluated, jq's result counts. */
 import type { Json } from "../../lib/json.ts";
 
 const on = (data: Json, texts: string[]): [string, Json][] => texts.map((text) => [text, data]);
@@ -71,7 +71,7 @@ export const CORNERS: [string, Json][] = [
     [null, true, 0, 3, -2, "", "ab", [], [1], {}, { a: 1 }],
   ]),
   ["[.[] | try length catch .]", [null, true, false, -3, "é", [1], { a: 1 }]],
-  // Numbers as they were written, and computed with.
+  // Numbers as written, and after computing.
   ...on(null, [
     "[1.50 + 1, 2.0 * 2, .5 + 1, 10.0 - 1, 100 + 1, 0.10 + 0, 1.00 * 1]",
     "[1.0 == 1, .5 < 1, 10.0 > 1, 100 == 100.0, 1.50 != 1.5]",
@@ -104,7 +104,7 @@ export const CORNERS: [string, Json][] = [
     "try (.n % .z) catch .",
     "try (.n / .z) catch .",
   ]),
-  // Which of two errors is seen.
+  // Which of two errors shows.
   ...on(null, [
     'try (error("l") + error("r")) catch .',
     'try (error("l") < error("r")) catch .',
@@ -118,7 +118,7 @@ export const CORNERS: [string, Json][] = [
     'try [error("a"), error("b")] catch .',
     String.raw`try "\(error("a")) \(error("b"))" catch .`,
   ]),
-  // try, and what is caught.
+  // try, and what it catches.
   ...on(
     [1, "2", null, "x"],
     [
@@ -215,7 +215,7 @@ export const CORNERS: [string, Json][] = [
       "(1 as $x | $x) as $y | [$y]",
     ],
   ),
-  // From many to one.
+  // Many results into one.
   ...on(
     [3, 1, 2],
     [
@@ -284,7 +284,7 @@ export const CORNERS: [string, Json][] = [
     "@json",
     "[.[]]",
   ]),
-  // On what they are made for, and on what they are not.
+  // On values they are made for, and on others.
   ...OF_ANY.flatMap((text) => ANY.map((data): [string, Json] => [`try (${text}) catch .`, data])),
   ["has(1.5)", [1, 2]],
   ["has(-1)", [1, 2]],
@@ -348,7 +348,7 @@ export const CORNERS: [string, Json][] = [
     ["[.[]]", JSON.parse(`{"${key}": 1, "a": 2}`) as Json],
     ["tojson", JSON.parse(`{"${key}": 1}`) as Json],
   ]),
-  // What of a value is shown in a message.
+  // How much of a value a message shows.
   ...[
     ...[25, 26, 63, 64, 65].map((length) => "a".repeat(length)),
     `${"😀".repeat(6)}a`,

@@ -1,4 +1,4 @@
-/** What is charged is what it costs: otherwise a budget of steps bounds nothing. */
+/** The charge must match the cost: otherwise a budget of steps bounds nothing. */
 import { expect, test, vi } from "vitest";
 import { draws, nsPerStep, type Case, type Cost } from "./costs.testsuite.ts";
 import { STEPS } from "./signals.ts";
@@ -10,7 +10,7 @@ const DRAWS = 6;
 
 const BUSY_TRIES = 10;
 
-/** What is measured on a busy machine, or before V8 has compiled it, is seldom too little. */
+/** Measurements on a busy machine, or before V8 has compiled the code, are rarely too low. */
 function again(one: Case, before: Cost, enough: number): Cost {
   let least = before;
   for (let tried = 0; least.ns > enough && tried < BUSY_TRIES; tried++) {

@@ -13,7 +13,7 @@ const nested = (depth: number, wrap: (value: Json) => Json, inner: Json): Json =
   for (let level = 0; level < depth; level++) value = wrap(value);
   return value;
 };
-/** Flat, and nobody else's: made of bytes, as what comes over a wire. */
+/** Flat and unshared: made from bytes, like a text that comes over the wire. */
 const flat = (text: string): string => Buffer.from(text).toString();
 
 export const OPERANDS: Record<string, () => Json> = {
@@ -40,7 +40,7 @@ export const OPERANDS: Record<string, () => Json> = {
   "object of objects": () => keyed(200, () => keyed(10, (at) => at)),
 };
 
-/** `.` and `$o` are the operands, of which the second has other parts of the same content when both are of one kind. */
+/** `.` and `$o` are the operands; if both are of one kind, the second has equal content in separate objects. */
 const BINARY = [
   ". + $o",
   ". - $o",
@@ -176,10 +176,10 @@ const UNARY = [
 
 export type Case = { name: string; text: string; data: Json; other: Json };
 
-/** Each operator and builtin on so many operands, or pairs of them. */
+/** Each operator and builtin on this many operands, or pairs of them. */
 export function draws(seed: number, count: number): Case[] {
   const random = randomOf(seed);
-  // Made twice, so that what is equal is not the same.
+  // Made twice, so that equal values are not identical.
   const kinds = Object.entries(OPERANDS).map(([kind, make]) => ({ kind, data: make(), other: make() }));
   const one = () => kinds[Math.floor(random() * kinds.length)]!;
   return [...UNARY, ...BINARY].flatMap((text) =>
@@ -194,12 +194,12 @@ export function draws(seed: number, count: number): Case[] {
 
 export type Cost = { ns: number; steps: number };
 
-/** What a step takes is not seen in less. */
+/** A shorter run does not show the cost of a step. */
 const LEAST_NS = 200_000;
 
 /**
- * Nanoseconds of one step, the least of some tries; undefined when jq has to evaluate it for another reason than its cost,
- * or it was refused before it began.
+ * Nanoseconds per step, the least of several tries; undefined if jq has to evaluate it for a reason other than cost, or if
+ * it was refused before it began.
  */
 export function nsPerStep({ text, data, other }: Case, tries = 3): Cost | undefined {
   const { native } = compileExpression(`map(${text})`).expressions[0]!;

@@ -1,15 +1,19 @@
-/** Steps through an expression's tokens, and holds it to its limits: what walks a tree later calls itself. */
+/** Steps through an expression's tokens and enforces its limits, because later walks of the tree recurse. */
 import { LIMITS } from "../../lib/limits.ts";
 import { Lexer, SyntaxProblem, type Token } from "./lexer.ts";
+import type { Node, Span } from "./syntax.ts";
 
 export class Cursor {
   readonly source: string;
   readonly #lexer: Lexer;
+  readonly #spans: Map<Node, Span[]> | undefined;
   #depth = 0;
   #operators = 0;
 
-  constructor(source: string) {
+  /** `spans`: is told where the parts of texts, sums and pipes are written. */
+  constructor(source: string, spans?: Map<Node, Span[]>) {
     this.source = source;
+    this.#spans = spans;
     this.#lexer = new Lexer(source);
   }
 
@@ -57,7 +61,7 @@ export class Cursor {
     throw new SyntaxProblem(`syntax error, unexpected ${what}${hint}`, start);
   }
 
-  /** Brackets in brackets; each is a term within a query. */
+  /** Nested brackets; each is a term within a query. */
   nested<Result>(rule: () => Result): Result {
     if (++this.#depth > LIMITS.expressionNesting * 2) {
       throw new SyntaxProblem(`an expression may be nested ${LIMITS.expressionNesting} deep`, this.token.start);
@@ -65,6 +69,12 @@ export class Cursor {
     const result = rule();
     this.#depth--;
     return result;
+  }
+
+  /** Where the parts of a node are written. */
+  located<Of extends Node>(node: Of, spans: () => Span[]): Of {
+    this.#spans?.set(node, spans());
+    return node;
   }
 
   /** One more link of a chain, like an operator or a path's step. */

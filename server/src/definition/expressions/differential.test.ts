@@ -1,7 +1,7 @@
 /**
- * What is evaluated here against jq itself: generated expressions on generated data, for each operator and builtin 60 that
- * yield a value and then 600 that may fail, results and errors' words alike. Once with a fixed seed, and once with a
- * fresh one, which stands in the title: put it in SEEDS to see a red test again.
+ * Compares native evaluation with jq itself: generated expressions on generated data, for each operator and builtin 60 that
+ * yield a value and then 600 that may fail; both results and error texts must match. Runs once with a fixed seed and once
+ * with a fresh one, which the title shows: put it in SEEDS to reproduce a failure.
  */
 import { randomInt } from "node:crypto";
 import { afterAll, expect, test, vi } from "vitest";

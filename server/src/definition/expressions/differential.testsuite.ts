@@ -1,4 +1,4 @@
-/** Generated expressions with what they yield here and in jq: for the differential test, and recorded for `npm run mutants`. */
+/** Generated expressions with their results here and in jq: for the differential test, recorded for `npm run mutants`. */
 import type { Json } from "../../lib/json.ts";
 import { newId } from "../../lib/ids.ts";
 import { Generator, OPERATIONS } from "./generated-expressions.testsuite.ts";
@@ -10,17 +10,17 @@ import { compileExpression } from "./template.ts";
 export const ORGANIZATION = newId<"organization">();
 const VALUES_OF_EACH = 60;
 const OF_ANY_KIND = 600;
-/** Few of what is drawn for `tonumber` or `join` fits it. */
+/** Few of the values generated for `tonumber` or `join` fit. */
 const MOST_DRAWN = 50_000;
 
 export type Result = ["value", Json] | ["none"] | ["error", Json];
 export type Asked = { text: string; data: Json; variables: Variables };
 export type Case = Asked & { ours: Result };
 
-/** Two slices of one list of the same length are equal to jq 1.8.2 whatever is in them, where it evaluates them: not here. */
+/** In jq 1.8.2, two slices of one list with the same length are equal whatever they contain; here they are not. */
 const hasTwoSlices = (text: string): boolean => (text.match(/\[[^[\]]*:[^[\]]*\]/g)?.length ?? 0) > 1;
 
-/** Undefined when it is not evaluated here. */
+/** Undefined if it is not evaluated here. */
 export function nativeResult(text: string, data: Json, variables: Variables): Result | undefined {
   const { native, problem } = compileExpression(text).expressions[0]!;
   if (problem) throw new Error(`${text}: ${problem.message}`);

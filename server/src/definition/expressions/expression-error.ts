@@ -1,4 +1,4 @@
-/** What an author's expression did wrong. The message is jq's own sentence where there is one, then the expression. */
+/** An error in an author's expression. The message is jq's own sentence, if there is one, then the expression. */
 export class ExpressionError extends Error {
   /** jq's sentence alone, e.g. `number (1) and string ("a") cannot be added`. */
   readonly reason: string;

@@ -1,6 +1,6 @@
 /**
- * Evaluates templates: in this process what can be (about 1 µs), the rest by jq in a worker thread (about 1 ms),
- * all that one template needs of it as one program. An expression has one result; none is null, more is an error.
+ * Evaluates templates: in this process where possible (about 1 µs), the rest with jq in a worker thread (about 1 ms), as
+ * one program per template. An expression has one result; none means null, more than one is an error.
  */
 import type { OrganizationId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json.ts";
@@ -19,10 +19,10 @@ export type { Variables } from "./streams.ts";
 
 export type Expressions = {
   /**
-   * The template's JSON with each expression's result in its place: at once when all of it is native and others have had
+   * The template's JSON with each expression's result in its place: at once if all of it is native and others have had
    * their share of this thread, else a promise.
    * The result may share parts with the template and the data: none of them is ever changed.
-   * Throws or rejects with ExpressionError, which is the author's mistake and comes again; any other error means that
+   * Throws or rejects with ExpressionError for an author's mistake, which would recur; any other error means that
    * jq could not be started or was stopped with the process. Organizations take turns at jq.
    * `made` is told at once what a result that is not a part of the data takes in memory, about.
    */
@@ -37,7 +37,7 @@ export type Expressions = {
   check(text: string, organizationId: OrganizationId): Promise<ExpressionProblem | undefined>;
 } & AsyncDisposable;
 
-/** No jq is started before the first expression that needs it. */
+/** Starts no jq before the first expression that needs it. */
 export function createExpressions({ log }: { log: Log }): Expressions {
   const pool = new JqPool(log);
   const thread = new MainThread();
@@ -80,16 +80,16 @@ async function checkByJq(
   try {
     return problemOf(await pool.run(job, organizationId), expression.text);
   } catch (error) {
-    // Compiling alone can take too much: jq computes what is constant.
+    // Compiling alone can take too long: jq computes constants.
     if (error instanceof JqFailure) return { message: error.message, offset: 0 };
     throw error;
   }
 }
 
-/** JSON that is written, read or weighed: 4 to 50 ms for 1 MiB. */
+/** Writing, reading or weighing JSON: 4 to 50 ms for 1 MiB. */
 const STEPS_PER_CHARACTER = 1 / 4;
 
-/** Writes the results of what is native, and answers the rest. */
+/** Fills in the native results, and returns the rest. */
 function evaluateNative(template: Template, data: Json, variables: Variables, results: Json[]): CompiledExpression[] {
   const forJq: CompiledExpression[] = [];
   startCounting();
@@ -110,7 +110,7 @@ function refuseBroken({ text, problem, variables: names }: CompiledExpression, v
   }
 }
 
-/** Undefined when it is for jq after all. */
+/** Undefined if jq has to evaluate it after all. */
 function nativeValue(expression: CompiledExpression, data: Json, variables: Variables): Json | undefined {
   try {
     return expression.native!(data, variables);
@@ -122,7 +122,7 @@ function nativeValue(expression: CompiledExpression, data: Json, variables: Vari
   }
 }
 
-/** A stack that is used up by what is nested, a text longer than any may be. */
+/** A stack overflow from nesting, or a text over the maximum length. */
 const isTooMuch = (error: unknown): boolean => error instanceof RangeError;
 
 function raised(error: Json, text: string): ExpressionError {
@@ -132,7 +132,7 @@ function raised(error: Json, text: string): ExpressionError {
 
 type Means = { pool: JqPool; thread: MainThread; organizationId: OrganizationId };
 
-/** What is written for jq and read from it is charged too, in pieces between which others have this thread. */
+/** Charges writing for jq and reading from it too, in pieces between which others get this thread. */
 async function evaluateByJq(
   { pool, thread, organizationId }: Means,
   expressions: readonly CompiledExpression[],
@@ -167,7 +167,7 @@ async function evaluateByJq(
   }
 }
 
-/** A path alone shows a part of what is there already; anything else could have grown. */
+/** A plain path refers to existing data; anything else could have grown. */
 function assembled(
   thread: MainThread,
   template: Template,

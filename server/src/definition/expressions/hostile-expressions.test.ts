@@ -1,4 +1,4 @@
-/** Expressions that never end or grow without end: each fails with its reason, and nobody else notices. */
+/** Expressions that never end or grow without limit: each fails with its reason, and nobody else notices. */
 import { spawnSync } from "node:child_process";
 import { setImmediate } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
@@ -50,7 +50,7 @@ test("they end, and this thread stays free", async () => {
   const before = process.threadCpuUsage();
   const errors = await Promise.all(HOSTILE.map((text) => errorOf(expressions, text)));
   const { user, system } = process.threadCpuUsage(before);
-  // On this thread the first alone would take 2,000 ms.
+  // On this thread the first one alone would take 2,000 ms.
   expect((user + system) / 1e3).toBeLessThan(1_000);
   for (const error of errors) expect(error).toBeInstanceOf(ExpressionError);
   const reasons = errors.map((error) => (error as ExpressionError).reason);
@@ -65,7 +65,7 @@ test("a program that was late does not take the others' threads again, and a sto
   using workers = watchWorkers();
   const endless = Array.from({ length: 80 }, () => errorOf(expressions, "last(repeat(.))"));
   await evaluate(expressions, "[3] | @csv");
-  // Each that is late takes its thread with it: two do, and perhaps some alone. Without a memory 79 would.
+  // Each late program costs its thread: two do, and perhaps some that run alone. Without a memory of them, 79 would.
   expect(workers.all.length).toBeLessThan(12);
   await expressions[Symbol.asyncDispose]();
   for (const error of await Promise.all(endless)) {
@@ -89,7 +89,7 @@ test.each([
   // The third is for us.
   expect(workers.all).toHaveLength(2);
   await ask(expressions, "[3] | @csv", OURS);
-  // What ended while its own thread was started.
+  // Jobs that ended while their thread was starting.
   expect(settled).toBeLessThan(8);
 });
 

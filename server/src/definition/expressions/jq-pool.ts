@@ -1,9 +1,10 @@
 /**
- * A few jq threads for all, of which one organization has two at most; organizations take turns, whatever each has queued.
- * What takes longer than its time is run once more, alone with more time, on a thread that is there for that: one heavy
- * program after the other, out of the way of the rest.
+ * A few jq threads for all, at most two of them for one organization; organizations take turns, whatever each has queued.
+ * A program that exceeds its time runs once more, with more time, on a separate thread: one heavy program after the other,
+ * out of the way of the rest.
  */
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -13,11 +14,11 @@ import { JqThread, type Outcome } from "./jq-thread.ts";
 import type { Reply, UnwrittenJob } from "./jq-program.ts";
 
 const THREADS = 3;
-/** The third is for the others: it is started when two organizations need jq at the same time. */
+/** The third is for others: it starts when two organizations need jq at the same time. */
 const MOST_SHARE = 2 / 3;
 /**
- * Programs that were late are remembered, so that a workflow of them takes the others' threads once only: each for the
- * organization whose data made it late, for another's it may be quick.
+ * Remembers late programs, so that a workflow full of them takes the others' threads only once. For each organization
+ * separately: a program that is late on its data may be quick on another's.
  */
 const HEAVY_REMEMBERED = 1_000;
 
@@ -32,20 +33,20 @@ const TOO_LARGE = `needs more than ${LIMITS.expressionMemoryBytes / 1024 / 1024}
 export class JqPool implements AsyncDisposable {
   readonly #quick = new Lane(THREADS, LIMITS.expressionMs);
   readonly #alone = new Lane(1, LIMITS.expressionRetryMs);
-  readonly #heavy = new Set<string>();
+  readonly #heavy = new LRUCache<string, true>({ max: HEAVY_REMEMBERED });
   readonly #log: Log;
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** jq's answer, whatever it was. Throws JqFailure when the program is to blame that there is none, else UNAVAILABLE. */
+  /** jq's answer, whatever it is. If there is none, throws JqFailure if that is the program's fault, else UNAVAILABLE. */
   async run(job: UnwrittenJob, organizationId: OrganizationId): Promise<Reply> {
     // A program may have 64 kB.
     const key = hash("sha256", `${organizationId} ${job.program}`);
     let outcome = await this.#quick.run(job, organizationId, () => this.#heavy.has(key));
     if (outcome.is === "late") {
-      this.#remember(key);
+      this.#heavy.set(key, true);
       outcome = await this.#alone.run(job, organizationId, () => false);
     }
     if (outcome.is === "reply") return outcome.reply;
@@ -57,15 +58,9 @@ export class JqPool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#quick[Symbol.asyncDispose](), this.#alone[Symbol.asyncDispose]()]);
   }
-
-  #remember(key: string): void {
-    this.#heavy.add(key);
-    const [oldest] = this.#heavy;
-    if (this.#heavy.size > HEAVY_REMEMBERED) this.#heavy.delete(oldest!);
-  }
 }
 
-/** Some threads and the queue before them. */
+/** Some threads and their queue. */
 class Lane implements AsyncDisposable {
   readonly #limitMs: number;
   readonly #threads: readonly JqThread[];
@@ -80,7 +75,7 @@ class Lane implements AsyncDisposable {
     this.#slots = new Slots(threads, MOST_SHARE);
   }
 
-  /** `isElsewhere` is asked when the job's turn comes: if so, it counts as late without having run. */
+  /** `isElsewhere` is called when the job's turn comes: if true, the job counts as late without having run. */
   async run(job: UnwrittenJob, organizationId: OrganizationId, isElsewhere: () => boolean): Promise<Outcome> {
     await this.#slots.take(organizationId);
     const thread = this.#idle.pop()!;

@@ -1,15 +1,16 @@
 /**
- * One jq program of several expressions, and what it answers. Variables travel in the input: as arguments of jq
- * they would be parsed twice, and a program's text should not depend on data.
+ * One jq program made of several expressions, and its answer. Variables travel in the input: as arguments jq would parse
+ * them twice, and a program's text should not depend on data.
  */
 import { parseJson, type Json } from "../../lib/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
 import type { Variables } from "./streams.ts";
 
-type Expression = { text: string; variables: ReadonlySet<string> };
+/** `program`: what jq runs instead of the author's text. */
+type Expression = { text: string; program?: string; variables: ReadonlySet<string> };
 export type Job = { program: string; input: string };
-/** The same before its turn: what waits for jq by the thousand has no text yet, which would be megabytes each. */
+/** The same before its turn: thousands that wait for jq have no text yet, which could take megabytes each. */
 export type UnwrittenJob = { program: string; input: () => string | Promise<string> };
 export type Reply = { stdout: string; stderr: string; exitCode: number };
 
@@ -19,9 +20,9 @@ const PRELUDE = `def __one($at; f):
   try [limit(2; f)] catch ([$at, .] | error)
   | if length > 1 then [$at, ${JSON.stringify(MANY)}] | error else .[0] end;`;
 
-/** Answers `{"r": [results]}`, `{"e": [place, error]}` or `{"s": size}`, when that is over the limit. */
+/** Returns `{"r": [results]}`, `{"e": [place, error]}`, or `{"s": size}` if that is over the limit. */
 function programOf(expressions: readonly Expression[]): string {
-  const each = expressions.map(({ text }, at) => `__one(${at};\n${text}\n)`);
+  const each = expressions.map(({ text, program }, at) => `__one(${at};\n${program ?? text}\n)`);
   return `${PRELUDE}
 ${bindings(expressions, (name) => `.v[${JSON.stringify(name)}]`)}
 .d | try {r: [${each.join(",\n")}]} catch {e: .}
@@ -34,10 +35,10 @@ function bindings(expressions: readonly Expression[], value: (name: string) => s
   return [...names].map((name) => `${value(name)} as $${name} |`).join(" ");
 }
 
-/** What is done to data on this thread: each a stretch of its own. */
+/** Work on data in this thread, each in its own stretch. */
 export type Pen = { write: (value: Json) => Promise<string>; isLarge: (value: Json) => Promise<boolean> };
 
-/** Its input throws ExpressionError when there is too much of it: what an `each` gathers has no limit before its `output.as`. */
+/** Throws ExpressionError if the input is too large: what an `each` gathers has no limit before its `output.as`. */
 export const jobOf = (
   expressions: readonly Expression[],
   data: Json,
@@ -65,7 +66,7 @@ async function inputOf(
     take(json.length);
     return json;
   };
-  // Only such a list is larger than an output, and none of its items is.
+  // Only such a list can be larger than an output; its items can't.
   const inPieces = async (value: Json): Promise<string> => {
     if (!(await pen.isLarge(value))) return written(value);
     if (!Array.isArray(value)) take(Infinity);
@@ -106,7 +107,7 @@ function parsed(text: string, expression: string): Json {
   }
 }
 
-/** jq keeps 1e1000 as it was written; as a double it is the largest one, as jq itself computes with it. */
+/** jq keeps 1e1000 as written; as a double it is the largest one, which is what jq computes with. */
 function withinDoubles(value: Json): Json {
   if (typeof value === "number") {
     return Number.isFinite(value) ? value + 0 : Math.sign(value) * Number.MAX_VALUE;
@@ -138,7 +139,7 @@ export function problemOf(reply: Reply, text: string): ExpressionProblem | undef
   return { message, offset: Math.min(text.length, start + within) };
 }
 
-/** The first line of what jq wrote on stderr, taken apart. */
+/** Parses the first line that jq wrote on stderr. */
 function complaint(stderr: string): { message: string; line?: number; column?: number } {
   const first = /^jq: error(?: \(at [^)]*\))?: (.*)/.exec(stderr)?.[1] ?? "jq ended without an answer";
   const place = /^(.*) at <top-level>, line (\d+), column (\d+):$/.exec(first);

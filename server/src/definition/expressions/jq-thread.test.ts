@@ -17,7 +17,7 @@ test("a job that comes while the worker before ends has one of its own, and all 
   using workers = watchWorkers();
   const thread = new JqThread();
   expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
-  // As after a minute without a job: nobody awaits it.
+  // As after an idle minute: nobody awaits it.
   const ended = thread[Symbol.asyncDispose]();
   expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
   await ended;
@@ -59,7 +59,7 @@ test("what takes its time ends with its worker", async () => {
   expect(workers.running()).toBe(0);
 });
 
-// Before Node 24.6 it is the clock's.
+// Before Node 24.6 this is clock time.
 test.runIf("cpuUsage" in Worker.prototype)("its time is the processor's: one that had none is not late", async () => {
   const limitMs = 1_000;
   const script = `

@@ -1,4 +1,4 @@
-/** One worker thread with one jq in it, started when a job comes and there is none. */
+/** One worker thread with one jq in it, started on demand. */
 import path from "node:path";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -8,18 +8,18 @@ import type { Answer, WorkerSettings } from "./jq-worker.ts";
 import type { Job, Reply } from "./jq-program.ts";
 
 /**
- * `late`: stopped for its time. `broke`: out of memory or stack, or else the end of the thread. Those are the program's doing;
- * `gone` is not: the thread did not start, or was stopped with the process.
+ * `late`: stopped after its time. `broke`: out of memory or stack, or the thread ended. Both are the program's fault; `gone`
+ * is not: the thread did not start, or was stopped with the process.
  */
 export type Outcome = { is: "reply"; reply: Reply } | { is: "late" } | { is: "broke" | "gone"; message: string };
 
 /** Relative to this file, which is .ts in the source and .js when built. */
 const WORKER = new URL(`./jq-worker${path.extname(import.meta.filename)}`, import.meta.url);
-/** Starting takes 50 ms alone; on a machine with much else to do, more. */
+/** Starting takes 50 ms on an idle machine, more on a busy one. */
 const START_LIMIT_MS = 30_000;
 /** A thread takes some 30 MB. */
 const IDLE_MS = 60_000;
-/** A thread cannot be asked for its processor time before Node 24.6: there, the clock counts. */
+/** Before Node 24.6 a thread can't be asked for its processor time, so the clock counts. */
 const TELLS_CPU = "cpuUsage" in Worker.prototype;
 /** A program that gets less than a tenth of a processor is late by the clock. */
 const CLOCK_PER_CPU = TELLS_CPU ? 10 : 1;
@@ -28,11 +28,11 @@ export class JqThread implements AsyncDisposable {
   #worker: Worker | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #idle: NodeJS.Timeout | undefined;
-  /** What the worker had used when it answered last. */
+  /** The worker's processor time at its last answer. */
   #cpuMs = 0;
   #isStopping = false;
 
-  /** One job at a time. `limitMs` is processor time, so that nobody is late because others are busy. Never rejects. */
+  /** One job at a time. `limitMs` is processor time, so that a busy machine makes nobody late. Never rejects. */
   async run(job: Job, limitMs: number): Promise<Outcome> {
     clearTimeout(this.#idle);
     const outcome = await this.#outcomeOf(job, limitMs);
@@ -41,7 +41,7 @@ export class JqThread implements AsyncDisposable {
     return outcome;
   }
 
-  /** Nothing of it stays, whatever it was doing; the next job starts it again. */
+  /** Removes the thread, whatever it was doing; the next job starts a new one. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#idle);
     const worker = this.#worker;
@@ -60,7 +60,7 @@ export class JqThread implements AsyncDisposable {
     }
   }
 
-  /** What ends a thread that runs a program is the program's doing, unless it was stopped from here. */
+  /** If a thread ends while it runs a program, that is the program's fault, unless we stopped it. */
   async #answerOf(worker: Worker, job: Job, limitMs: number): Promise<Outcome> {
     try {
       worker.ref();
@@ -90,7 +90,7 @@ export class JqThread implements AsyncDisposable {
     this.#isStopping = false;
     worker.on("error", () => {});
     worker.on("exit", () => {
-      // It ended while it was idle: the next job starts another. One that was stopped may have its successor here.
+      // It ended while idle: the next job starts another. A stopped one may already have a successor here.
       if (this.#worker === worker) this.#worker = undefined;
     });
     const ready = await next(worker, (signal) => sleep(START_LIMIT_MS, undefined, { signal }));
@@ -110,7 +110,7 @@ export class JqThread implements AsyncDisposable {
   }
 }
 
-/** The worker's next message, undefined when `limit` comes first. Rejects when the worker ends before. */
+/** The worker's next message; undefined if `limit` comes first. Rejects if the worker ends first. */
 async function next(worker: Worker, limit: (signal: AbortSignal) => Promise<undefined>): Promise<Answer | undefined> {
   const over = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>();
@@ -126,13 +126,13 @@ async function next(worker: Worker, limit: (signal: AbortSignal) => Promise<unde
 }
 
 async function cpuMsOf(worker: Worker): Promise<number> {
-  // This thread may have been busy while the answer came: what waits here already is read first.
+  // This thread may have been busy when the answer came, so first read what is already waiting.
   if (!TELLS_CPU) return setImmediate(0);
   try {
     const { user, system } = await worker.cpuUsage();
     return (user + system) / 1_000;
   } catch {
-    // It has ended, and tells so itself.
+    // It has ended, and reports that itself.
     return 0;
   }
 }

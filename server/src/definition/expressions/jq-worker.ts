@@ -8,12 +8,12 @@ import { withoutLoneSurrogates } from "./lone-surrogates.ts";
 
 export type WorkerSettings = { memoryBytes: number };
 /**
- * `broke`: jq ran out of memory or of stack; this instance is of no more use. The first answer says only that jq is there.
+ * `broke`: jq ran out of memory or stack, and this instance is unusable. The first answer says only that jq is ready.
  * `cpuMs`: processor time of this thread until now.
  */
 export type Answer = { cpuMs: number; reply?: Reply; broke?: string };
 
-/** The programs write JSON text themselves: as it is, not quoted once more. */
+/** Raw output: the programs write JSON text themselves, so don't quote it again. */
 const FLAGS = ["-r"];
 
 const { memoryBytes } = workerData as WorkerSettings;
@@ -26,7 +26,7 @@ function answer(what: Omit<Answer, "cpuMs">): void {
 type Instantiate = NonNullable<JqLoadOptions["instantiateWasm"]>;
 type Done = Parameters<Instantiate>[1];
 
-/** Node has it, its types do not. */
+/** Node has this, but its types do not. */
 declare const WebAssembly: {
   compile(bytes: Uint8Array): Promise<Parameters<Done>[1]>;
   instantiate(wasm: Parameters<Done>[1], imports: Parameters<Instantiate>[0]): Promise<Parameters<Done>[0]>;

@@ -1,6 +1,6 @@
 /**
- * jq's tokens (jq 1.8.2, src/lexer.l), read one at a time: the parser reads the inside of strings by itself,
- * because an interpolation may hold a string again.
+ * jq's tokens (jq 1.8.2, src/lexer.l), read one at a time: the parser itself reads the inside of strings,
+ * because an interpolation may contain another string.
  */
 export type Token = {
   kind: "field" | "number" | "variable" | "format" | "name" | "keyword" | "symbol" | "end";
@@ -28,7 +28,7 @@ const BLANK = /(?:[ \t\r\n]+|#[^\r\n]*)*/y;
 const TOKEN =
   /(?<field>\.[A-Za-z_]\w*)|(?<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?<variable>\$(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)|(?<format>@\w+)|(?<name>(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)|(?<symbol>\?\/\/|\/\/=|!=|==|\/\/|\|=|\+=|-=|\*=|\/=|%=|<=|>=|\.\.|[.?=;,:|+\-*/%$<>()[\]{}"])/y;
 
-/** Holds the token that comes next in `token`; `advance` moves on by one. */
+/** `token` is the next token; `advance` moves on by one. */
 export class Lexer {
   readonly source: string;
   token: Token = { kind: "end", text: "", start: 0, end: 0 };
@@ -58,7 +58,7 @@ export class Lexer {
   #skipBlank(offset: number): number {
     BLANK.lastIndex = offset;
     const blank = BLANK.exec(this.source)![0];
-    // jq would continue such a comment on the next line; whoever reads it here would not see that.
+    // jq would continue such a comment on the next line, which a reader would not notice.
     if (/\\(?:[\r\n]|$)/.test(blank)) throw new SyntaxProblem("a comment must not end in a backslash", offset);
     return offset + blank.length;
   }

@@ -1,12 +1,12 @@
 /**
- * Half of a surrogate pair is no UTF-8, and jq would put U+FFFD for it: it travels through jq as a private character of
- * plane 16.
+ * Half of a surrogate pair is not valid UTF-8, and jq would replace it with U+FFFD, so it travels through jq as a private
+ * character of plane 16.
  */
 type Jq<Answer> = (input: string) => Answer;
 
 const HIDING = 0x10f800;
 
-/** Asks jq with the JSON text in which none is left, and shows them in its answer again. */
+/** Sends jq the JSON text with the halves replaced, and restores them in its answer. */
 export function withoutLoneSurrogates<Answer extends { stdout: string }>(json: string, ask: Jq<Answer>): Answer {
   if (!/\\ud[89a-f]/.test(json)) return ask(json);
   const answer = ask(hidden(json));

@@ -1,4 +1,4 @@
-/** Many evaluations at once give this thread back between them, and nobody's wait for another's. */
+/** Many concurrent evaluations give this thread back in between, and nobody's wait for another's. */
 import { expect, test, vi } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json.ts";
@@ -19,7 +19,7 @@ const cpuMs = (since: NodeJS.CpuUsage): number => {
   return (user + system) / 1_000;
 };
 
-/** The longest that this thread is held in one stretch until all of it is done. */
+/** The longest stretch for which this thread is held until everything is done. */
 async function longestStretch(work: () => Promise<unknown>): Promise<number> {
   const state = { isDone: false };
   const done = work().finally(() => (state.isDone = true));
@@ -41,7 +41,7 @@ test("300 heavy evaluations in one tick, one after the other, and of jq hold thi
   expect(await longestStretch(() => Promise.all(Array.from({ length: 300 }, async () => evaluate())))).toBeLessThan(
     100,
   );
-  // Else nothing was proved.
+  // Otherwise this proves nothing.
   expect(cpuMs(before)).toBeGreaterThan(200);
   const inARow = async (): Promise<void> => {
     for (let at = 0; at < 300; at++) await evaluate();

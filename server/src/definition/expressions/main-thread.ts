@@ -1,12 +1,12 @@
 /**
- * This thread, which everybody's evaluations share: after a stretch of them it is given back, whoever asked for them, so that
- * a `switch` of 2,000 cases, a hundred branches or a thousand runs at once do not hold it. Organizations take turns.
+ * This thread, which all evaluations share: after a stretch of them, whoever they are for, it is given back, so that a
+ * `switch` with 2,000 cases, a hundred branches or a thousand concurrent runs do not hold it. Organizations take turns.
  */
 import type { OrganizationId } from "../../lib/ids.ts";
 import { Slots } from "../../lib/slots.ts";
 import { STEPS } from "./signals.ts";
 
-/** Steps in a row: as many as one evaluation may take, so that a stretch is two of them at most. */
+/** Steps in a row: as many as one evaluation may take, so that a stretch is at most two evaluations. */
 const STRETCH_STEPS = STEPS;
 
 export class MainThread {
@@ -18,12 +18,12 @@ export class MainThread {
     return this.#steps < STRETCH_STEPS && !this.#turns.contended;
   }
 
-  /** Counts work that was done. */
+  /** Counts finished work. */
   charge(steps: number): void {
     this.#steps += steps;
   }
 
-  /** Does `work` at once, or when the thread has been given back. */
+  /** Does `work` at once, or after the thread has been given back. */
   async run<Result>(organizationId: OrganizationId, work: () => Result | Promise<Result>): Promise<Result> {
     if (this.isFree) return work();
     await this.#turns.take(organizationId);
@@ -35,7 +35,7 @@ export class MainThread {
       }
       result = work();
     } finally {
-      // What it goes on with elsewhere is no part of the turn.
+      // Work that it continues elsewhere is not part of the turn.
       this.#turns.release(organizationId);
     }
     return result;

@@ -1,8 +1,15 @@
-/** What an expression needs from outside: its free variables, and whether it calls what a workflow must not have. */
+/** What an expression needs from outside: its free variables, and whether it calls functions that workflows must not use. */
 import type { ExpressionProblem } from "./expression-error.ts";
 import type { Node, Pattern } from "./syntax.ts";
 
-export type Needs = { variables: Set<string>; problem?: ExpressionProblem };
+export type Needs = {
+  variables: Set<string>;
+  /** The names in `$secrets.NAME`, where `$secrets` is not the author's own variable. */
+  secrets?: Set<string>;
+  /** `$secrets` is used in another way, so that one can't tell which of them. */
+  allSecrets?: true;
+  problem?: ExpressionProblem;
+};
 
 const OF_THE_PROCESS = "is not available: an expression sees its data and variables only";
 const OF_THE_CLOCK = "is not available: use $runtime.now, which stays the same when a run is resumed";
@@ -57,6 +64,7 @@ function visit(node: Node, known: Known, needs: Needs): void {
     case "define":
       return visitDefinition(node, known, needs);
     case "index":
+      if (visitSecret(node, known, needs)) return;
       return each(node.target, node.key);
     case "slice":
       return each(node.target, node.from, node.to);
@@ -70,6 +78,7 @@ function visit(node: Node, known: Known, needs: Needs): void {
     case "object":
       return each(...node.entries.flatMap(({ key, value }) => [key, value]));
     case "negate":
+    case "given":
       return each(node.operand);
     case "if":
       return each(node.condition, node.then, node.otherwise);
@@ -94,8 +103,19 @@ function visit(node: Node, known: Known, needs: Needs): void {
 
 function visitVariable(node: Node & { kind: "variable" }, known: Known, needs: Needs): void {
   if (known.variables.includes(node.name)) return;
+  if (node.name === SECRETS) needs.allSecrets = true;
   if (isOfJq(node.name)) needs.problem ??= { message: `$${node.name} ${OF_THE_PROCESS}`, offset: node.offset };
   else needs.variables.add(node.name);
+}
+
+const SECRETS = "secrets";
+
+function visitSecret({ target, key }: Node & { kind: "index" }, known: Known, needs: Needs): boolean {
+  if (target.kind !== "variable" || target.name !== SECRETS || known.variables.includes(SECRETS)) return false;
+  if (key.kind !== "constant" || typeof key.value !== "string") return false;
+  needs.variables.add(SECRETS);
+  (needs.secrets ??= new Set()).add(key.value);
+  return true;
 }
 
 function visitCall(node: Node & { kind: "call" }, known: Known, needs: Needs): void {

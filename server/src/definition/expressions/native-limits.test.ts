@@ -1,4 +1,4 @@
-/** Native expressions are bounded too: what grows is left to jq, or refused, before it holds this thread up. */
+/** Native expressions are bounded too: growing ones are left to jq, or refused, before they block this thread. */
 import { expect, test, vi } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json.ts";
@@ -37,7 +37,7 @@ function nested(depth: number, inner: Json): Json {
   for (let level = 0; level < depth; level++) value = [value];
   return value;
 }
-/** As it comes over a wire: no two are the same text in memory. */
+/** As if from the wire: no two are the same text in memory. */
 const flat = (text: string): string => Buffer.from(text).toString();
 
 test.each<[string, Json]>([
@@ -60,7 +60,7 @@ test.each<[string, Json]>([
   [".[0] as $o | map($o + {a: 1})", [keyed(60_000), ...numbers(100_000)]],
   [".[0] as $t | map(. as $x | $x | $t == $x)", Array.from({ length: 300 }, () => flat("x".repeat(LONG)))],
   [".[1] as $t | map($t | startswith($t))", Array.from({ length: 1000 }, () => flat("x".repeat(LONG / 10)))],
-  // V8 searches a text for a long one in the product of both lengths.
+  // V8's search for a long text takes the product of both lengths.
   [".text / .other", { text: flat("a".repeat(LONG / 2)), other: flat(`${"a".repeat(300)}b${"a".repeat(LONG / 4)}`) }],
   ["[.[].a.b.c.d.e, .[].a.b.c.d.e]", numbers(100_000).map(() => ({ a: { b: { c: { d: {} } } } }))],
   [`[.[] | ${doubled(".a", 900).replaceAll(" | ", "")}]`, Array(100_000).fill(null)],

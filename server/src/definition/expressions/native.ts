@@ -1,9 +1,10 @@
 /**
- * Compiles the part of jq that is evaluated in this process to closures. What has at most one result becomes an
- * `Evaluate`; what has many (`.[]`, `,`) becomes a `Stream`, and only where it is collected again.
+ * Compiles the part of jq that is evaluated in this process to closures. An expression with at most one result becomes an
+ * `Evaluate`; one with many (`.[]`, `,`) becomes a `Stream`, and only where it is collected again.
  */
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { BUILTINS, toString } from "./builtins.ts";
+import { lackOf } from "./given.ts";
 import { ARITHMETIC, index, negate, slice } from "./operators.ts";
 import { EMPTY, LEFT_TO_JQ, Raised, spend, throwEmpty } from "./signals.ts";
 import type { ComparisonOperator, Entry, Node } from "./syntax.ts";
@@ -32,7 +33,7 @@ export type Native = (data: Json, variables: Variables) => Json;
 
 const NOT_NATIVE = Symbol("not native");
 
-/** The expression as a function, or undefined when jq has to evaluate it. */
+/** The expression as a function; undefined if jq has to evaluate it. */
 export function compileNative(node: Node): Native | undefined {
   try {
     const evaluate = single(node, []);
@@ -73,6 +74,8 @@ function single(node: Node, names: Names): Evaluate {
       return logical(node, names);
     case "template":
       return template(node, names);
+    case "given":
+      return given(node, names);
     case "format":
       return node.name === "text" ? toString : refuse();
     case "array":
@@ -103,13 +106,13 @@ function single(node: Node, names: Names): Evaluate {
 
 // Numbers
 
-/** jq keeps a number as it was written (1.0, 1e3) until it is computed with; such a one is left to jq. */
+/** jq keeps a number as written (1.0, 1e3) until it computes with it; such numbers are left to jq. */
 function number(text: string): Evaluate {
   const value = Number(text);
   return String(value) === text ? () => value : refuse();
 }
 
-/** As an operand the spelling of a number is lost, so that any that is exact in a double will do. */
+/** An operand loses its spelling, so any number that a double holds exactly will do. */
 function operand(node: Node, names: Names): Evaluate {
   if (node.kind !== "number") return single(node, names);
   const value = Number(node.text);
@@ -124,7 +127,7 @@ function plain(text: string): string {
 
 const isRespelled = (node: Node): boolean => node.kind === "number" && String(Number(node.text)) !== node.text;
 
-/** The right side first, as jq does: it decides which of two errors is seen. */
+/** The right side first, as in jq: this decides which of two errors shows. */
 function arithmetic(node: Node & { kind: "arithmetic" }, names: Names): Evaluate {
   const operation = ARITHMETIC[node.operator];
   const [left, right] = [operand(node.left, names), operand(node.right, names)];
@@ -135,7 +138,7 @@ function arithmetic(node: Node & { kind: "arithmetic" }, names: Names): Evaluate
   };
 }
 
-/** Where such a number comes through as it is (`1.0 + null`, a division by zero's message), its spelling would show. */
+/** Where such a number passes through unchanged (`1.0 + null`, a division by zero's message), its spelling would show. */
 function respelled(operation: (left: Json, right: Json) => Json, left: Evaluate, right: Evaluate): Evaluate {
   return (input, scope) => {
     const second = right(input, scope);
@@ -259,7 +262,7 @@ function attempt(node: Node & { kind: "try" }, names: Names): Evaluate {
 
 // Building
 
-/** The last part first, as jq does. */
+/** The last part first, as in jq. */
 function template(node: Node & { kind: "template" }, names: Names): Evaluate {
   if (node.format !== "text") return refuse();
   const pieces = node.parts.map((part) => (typeof part === "string" ? part : single(part, names)));
@@ -274,7 +277,18 @@ function template(node: Node & { kind: "template" }, names: Names): Evaluate {
   };
 }
 
-/** A key that was not known when this was compiled: thousands of shapes of objects take 10 µs each to be found. */
+/** What the text of given.ts says to jq. */
+function given({ operand: node, rule }: Node & { kind: "given" }, names: Names): Evaluate {
+  const operand = single(node, names);
+  return (input, scope) => {
+    const value = operand(input, scope);
+    const lack = lackOf(value, rule);
+    if (lack !== undefined) throw new Raised(`${rule.what} is ${lack}, ${rule.so}`);
+    return value;
+  };
+}
+
+/** A key not known at compile time: with thousands of object shapes, finding each takes 10 µs. */
 const NEW_KEY = 100;
 
 function object(entries: Entry[], names: Names): Evaluate {
@@ -359,7 +373,7 @@ function stream(node: Node, names: Names): Stream {
   return atMostOne(single(node, names), parts(node));
 }
 
-/** Nodes of the tree: what evaluating it once costs. */
+/** The tree's number of nodes: the cost of evaluating it once. */
 function parts(node: object): number {
   let count = 1;
   for (const child of Object.values(node)) if (typeof child === "object" && child !== null) count += parts(child);

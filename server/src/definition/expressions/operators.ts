@@ -6,7 +6,7 @@ import { characters, described, equal, keysOf, stepsOf, typeName } from "./value
 
 type Operation = (left: Json, right: Json) => Json;
 
-/** No infinity, NaN or -0 exists here: what happens to them next is jq's to say. */
+/** Infinity, NaN and -0 do not exist here: jq decides what happens to them. */
 export function finite(value: number): number {
   if (!Number.isFinite(value) || Object.is(value, -0)) throw LEFT_TO_JQ;
   return value;
@@ -57,7 +57,7 @@ const multiply: Operation = (left, right) => {
 function repeated(text: string, times: number): Json {
   if (times < 0) return null;
   const count = Math.trunc(times);
-  // More than 32 bits where the result is too long for any string.
+  // More than 32 bits if the result is too long for any string.
   spend(1 + Math.floor((text.length * count) / 128));
   if (text.length * count > 0xfffff) throw LEFT_TO_JQ;
   return text.repeat(count);
@@ -86,7 +86,7 @@ export function split(text: string, separator: string): Json {
     spend(1 + text.length);
     return [...text];
   }
-  // What is searched for may nearly be there at each place.
+  // The text searched for may almost match at every position.
   spend(1 + Math.floor((text.length * separator.length) / 32));
   const pieces = text.split(separator);
   spend(pieces.length);
@@ -115,7 +115,7 @@ export function negate(value: Json): Json {
   return finite(-value);
 }
 
-/** `.[key]`: undefined when a value of this type has no such key. */
+/** `.[key]`: undefined if a value of this type has no such key. */
 function tryIndex(target: Json, key: Json): Json | undefined {
   if (typeof key === "string") {
     if (isObject(target)) return Object.hasOwn(target, key) ? target[key]! : null;
@@ -160,7 +160,7 @@ export function slice(target: Json, from: Json, to: Json): Json {
   return typeof target === "string" ? part.join("") : part;
 }
 
-/** What is cut by code points: the text itself where each is one unit. */
+/** What to cut by code points: the text itself if each is one unit. */
 function pointsOf(text: string): string | string[] {
   spend(text.length >> 5);
   if (!/[\ud800-\udfff]/.test(text)) return text;

@@ -2,7 +2,7 @@
 import type { Cursor } from "./cursor.ts";
 import type { Node, Pattern } from "./syntax.ts";
 
-/** `key` reads an object key that is no variable. */
+/** `key` reads an object key that is not a variable. */
 export function parsePatterns(cursor: Cursor, key: () => Node): Pattern {
   const first = parsePattern(cursor, key);
   if (!cursor.sees("?//")) return first;

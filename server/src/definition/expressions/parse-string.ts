@@ -1,19 +1,21 @@
 /** The inside of a string: text, escapes, and queries in `\\( )`. */
 import type { Cursor } from "./cursor.ts";
 import { SyntaxProblem } from "./lexer.ts";
-import type { Node } from "./syntax.ts";
+import type { Node, Span } from "./syntax.ts";
 
 /** At a string's opening quote, or at the `@format` before it. */
 export function parseString(cursor: Cursor, query: () => Node, format = "text"): Node {
   if (format === "text" && cursor.token.kind === "format") return parseString(cursor, query, cursor.take("format"));
   if (!cursor.sees('"')) cursor.unexpected();
   const parts: (string | Node)[] = [];
+  const spans: Span[] = [];
   let text = "";
   let at = cursor.token.end;
   while (cursor.source[at] !== '"') {
     if (at >= cursor.source.length) throw new SyntaxProblem("syntax error, unterminated string", at);
     if (cursor.source.startsWith("\\(", at)) {
       parts.push(text, interpolation(cursor, query, at + 2));
+      spans.push([at + 2, cursor.token.start]);
       text = "";
       at = cursor.token.end;
     } else if (cursor.source[at] === "\\") {
@@ -24,7 +26,10 @@ export function parseString(cursor: Cursor, query: () => Node, format = "text"):
   }
   cursor.readFrom(at + 1);
   if (parts.length === 0) return { kind: "constant", value: text };
-  return { kind: "template", format, parts: [...parts, text].filter((part) => part !== "") };
+  return cursor.located(
+    { kind: "template", format, parts: [...parts, text].filter((part) => part !== "") },
+    () => spans,
+  );
 }
 
 /** Leaves the closing parenthesis as the next token: what follows it is text, not tokens. */
@@ -49,7 +54,7 @@ const SIMPLE = new Map<string, string>(
 );
 const UNICODE = /\\u([0-9a-fA-F]{4})/y;
 
-/** Reads the escape at `offset`; a surrogate pair is one escape, half of one is refused as jq refuses it. */
+/** Reads the escape at `offset`; a surrogate pair is one escape, half of one is refused, as in jq. */
 function readEscape(source: string, offset: number): { text: string; end: number } {
   const simple = SIMPLE.get(source[offset + 1] ?? "");
   if (simple !== undefined) return { text: simple, end: offset + 2 };

@@ -1,4 +1,4 @@
-/** The parser takes what jq takes: each of these is put to both. */
+/** The parser accepts what jq accepts: each of these goes to both. */
 import { beforeAll, expect, test } from "vitest";
 import { loadJq, type Jq } from "jq-wasm";
 import { SyntaxProblem } from "./lexer.ts";

@@ -1,5 +1,5 @@
 /**
- * Text to syntax tree, by the grammar of jq 1.8.2 (src/parser.y) without modules. Each function is one rule of it:
+ * Text to syntax tree, by the grammar of jq 1.8.2 (src/parser.y) without modules. Each function is one rule:
  * a query is expressions joined by `,` and `|`; an expression is terms joined by operators; a term binds tightest.
  */
 import { LIMITS } from "../../lib/limits.ts";
@@ -16,14 +16,15 @@ import type {
   Node,
   Parameter,
   Pattern,
+  Span,
 } from "./syntax.ts";
 
-/** Throws SyntaxProblem. */
-export function parseExpression(text: string): Node {
+/** `spans` is filled with where the parts of texts, sums and pipes are written. Throws SyntaxProblem. */
+export function parseExpression(text: string, spans?: Map<Node, Span[]>): Node {
   if (text.length > LIMITS.expressionCharacters) {
     throw new SyntaxProblem(`an expression may have ${LIMITS.expressionCharacters} characters`, 0);
   }
-  const parser = new Parser(text);
+  const parser = new Parser(text, spans);
   return parser.program();
 }
 
@@ -57,8 +58,8 @@ const IDENTITY: Node = { kind: "identity" };
 class Parser {
   readonly #cursor: Cursor;
 
-  constructor(text: string) {
-    this.#cursor = new Cursor(text);
+  constructor(text: string, spans: Map<Node, Span[]> | undefined) {
+    this.#cursor = new Cursor(text, spans);
   }
 
   program(): Node {
@@ -71,9 +72,16 @@ class Parser {
 
   #query(): Node {
     return this.#cursor.nested(() => {
-      const parts = [this.#commas()];
-      while (this.#cursor.accept("|")) parts.push(this.#commas());
-      return parts.reduceRight((right, left) => this.#cursor.linked({ kind: "pipe", left, right }));
+      const parts: Node[] = [];
+      const spans: Span[] = [];
+      do {
+        const { start } = this.#cursor.token;
+        parts.push(this.#commas());
+        spans.push([start, this.#cursor.token.start]);
+      } while (this.#cursor.accept("|"));
+      return parts.reduceRight((right, left, at) =>
+        this.#cursor.linked(this.#cursor.located({ kind: "pipe", left, right }, () => [spans[at]!])),
+      );
     });
   }
 
@@ -118,14 +126,20 @@ class Parser {
   // Expressions
 
   #expression(least = 0): Node {
+    const { start } = this.#cursor.token;
     let left = this.#term();
     for (;;) {
       const binding = bindingOf(this.#cursor.token);
       if (!binding || binding.strength < least) return left;
-      const operator = this.#cursor.token.text;
+      const { text: operator, start: end } = this.#cursor.token;
       this.#cursor.advance();
+      const second = this.#cursor.token.start;
       const right = this.#expression(binding.side === "right" ? binding.strength : binding.strength + 1);
-      left = this.#cursor.linked(joined(operator, left, right));
+      const spans = (): Span[] => [
+        [start, end],
+        [second, this.#cursor.token.start],
+      ];
+      left = this.#cursor.linked(this.#cursor.located(joined(operator, left, right), spans));
       const isChained = bindingOf(this.#cursor.token)?.strength === binding.strength;
       if (isChained && binding.side === "none") this.#cursor.unexpected();
     }

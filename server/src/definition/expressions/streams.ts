@@ -1,4 +1,4 @@
-/** What closures are made of: evaluating to at most one value, or to many, and from the one to the other. */
+/** Building blocks of the closures: evaluating to at most one value or to many, and converting between the two. */
 import type { Json } from "../../lib/json.ts";
 import { items } from "./builtins.ts";
 import { add } from "./operators.ts";
@@ -10,7 +10,7 @@ export type Variables = Record<string, Json>;
 
 /** A local variable (`as $x`) in front of the others. */
 export type Scope = { variables: Variables; local: Json; outer: Scope | undefined };
-/** Throws EMPTY for no result, Raised for an error, LEFT_TO_JQ when jq has to do it. */
+/** Throws EMPTY for no result, Raised for an error, LEFT_TO_JQ if jq has to evaluate it. */
 export type Evaluate = (input: Json, scope: Scope) => Json;
 export type Stream = (input: Json, scope: Scope, emit: (value: Json) => void) => void;
 
@@ -44,7 +44,7 @@ export const iterated =
       for (const item of items(value)) emit(item);
     });
 
-/** What happens after the value was handed on is not this expression's doing, hence outside of the try. */
+/** What happens after passing the value on is not this expression's fault, hence outside the try. */
 export function atMostOne(evaluate: Evaluate, steps: number): Stream {
   return (input, scope, emit) => {
     spend(steps);
@@ -76,7 +76,7 @@ export const selected =
     return throwEmpty();
   };
 
-/** `select` where many come: what is left out costs no throw. */
+/** `select` on a stream: skipping a value costs no throw. */
 export const picked =
   (test: Evaluate, steps: number): Stream =>
   (input, scope, emit) => {

@@ -39,7 +39,12 @@ export type Node =
   | { kind: "define"; name: string; parameters: Parameter[]; definition: Node; body: Node }
   | { kind: "label"; name: string; body: Node }
   | { kind: "break"; name: string }
-  | { kind: "call"; name: string; args: Node[]; offset: number };
+  | { kind: "call"; name: string; args: Node[]; offset: number }
+  /** Not of jq: a part that must have a value (given.ts). */
+  | { kind: "given"; operand: Node; rule: { what: string; so: string; allowsEmpty: boolean } };
+
+/** From the first character to behind the last one. */
+export type Span = readonly [start: number, end: number];
 
 /** `def f(g; $x)`: `$x` is a value, `g` is a function. */
 export type Parameter = { name: string; isValue: boolean };

@@ -53,7 +53,7 @@ function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const shared = Math.min(left.length, right.length);
   let at = 0;
-  // They differ, at the end of one at the latest.
+  // They differ at the end of one of them at the latest.
   while (left.charCodeAt(at) === right.charCodeAt(at)) at++;
   spend(2 + (at >> 3));
   if (at === shared) return left.length - right.length;
@@ -64,11 +64,11 @@ const scalarRank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ?
 
 export const equal = (left: Json, right: Json): boolean => compare(left, right) === 0;
 
-/** An object of more keys is a hash table, of which each key costs some ten times as much. */
+/** An object with more keys is a hash table, where each key costs about ten times as much. */
 const KEYS_IN_PLACE = 128;
 const HASHED = 12;
 
-/** What touching each key of an object costs. */
+/** The cost of touching each key of an object. */
 export const stepsOf = (keys: number): number => (keys > KEYS_IN_PLACE ? keys * HASHED : keys);
 
 export function keysOf(object: JsonObject): string[] {
@@ -85,8 +85,8 @@ export function sortedKeys(object: JsonObject): string[] {
 }
 
 /**
- * Keys in jq's order, that of insertion. JavaScript puts keys like "7" first whatever their order was,
- * so such an object is left to jq (which reads our JSON, and sees JavaScript's order in it).
+ * Keys in jq's order, that of insertion. JavaScript always puts keys like "7" first, so such an object is left to jq (which
+ * reads our JSON, and sees JavaScript's order in it).
  */
 export function keysInOrder(object: JsonObject): string[] {
   const keys = keysOf(object);
@@ -123,25 +123,25 @@ const DELETE_ESCAPED = String.raw`\u007f`;
 function quoted(text: string): string {
   spend(2 + (text.length >> 4));
   const json = JSON.stringify(text);
-  // What had to be escaped costs more.
+  // Escaping costs more.
   spend(json.length > text.length + 2 ? json.length >> 2 : 0);
   return json.includes(DELETE) ? json.replaceAll(DELETE, DELETE_ESCAPED) : json;
 }
 
 /**
- * jq writes a number that it read as it was written, and a computed one by its own rule; the two agree with
- * JavaScript in this range only.
+ * jq writes a number that it read unchanged, and a computed one by its own rule; both agree with JavaScript only in this
+ * range.
  */
 function numberText(value: number): string {
   const size = Math.abs(value);
   if (value !== 0 && !(size >= 1e-4 && size < 1e16)) throw LEFT_TO_JQ;
-  // A fraction's shortest spelling is looked for.
+  // Finding a fraction's shortest spelling takes time.
   spend(Number.isInteger(value) ? 1 : 20);
   return String(value);
 }
 
 const SHOWN_BYTES = 29;
-/** Of a text no more is looked at. */
+/** No more of a text is looked at. */
 const SHOWN_CHARACTERS = 64;
 
 /** `string ("abc")`, cut as in jq's messages: at most 29 bytes of JSON, the closing bracket or quote kept. */
@@ -152,7 +152,7 @@ export function described(value: Json): string {
 
 function cut(text: string): string {
   if (Buffer.byteLength(text) <= SHOWN_BYTES) return text;
-  // Only texts, lists and objects are so long.
+  // Only texts, lists and objects get this long.
   const close = text.at(-1)!;
   const room = SHOWN_BYTES - 3 - close.length;
   let kept = "";

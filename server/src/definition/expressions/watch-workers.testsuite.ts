@@ -1,6 +1,6 @@
 import type { Worker } from "node:worker_threads";
 
-/** The worker threads that are started meanwhile. */
+/** The worker threads started meanwhile. */
 export function watchWorkers(): { all: Worker[]; running(): number } & Disposable {
   const all: Worker[] = [];
   const add = (worker: Worker): void => void all.push(worker);

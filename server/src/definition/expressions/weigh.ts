@@ -1,14 +1,14 @@
-/** Finds out whether a value is too large without writing it out: parts may be shared a million times. */
+/** Finds out whether a value is too large without writing it: parts may be shared a million times. */
 import type { Json } from "../../lib/json.ts";
 
 /** What is wrong with the value's size, as a sentence's end. */
 export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
   weighed(value, mostBytes, mostNesting).excess;
 
-/** A list or an object takes so much more than its text (measured: lib/held-bytes.ts). */
+/** How much more than its text a list or an object takes (measured: lib/held-bytes.ts). */
 const CONTAINER_BYTES = 50;
 
-/** Of the value that is weighed now: a closure for each result would cost more than the count of a small one. */
+/** State of the current weighing: a closure per result would cost more than counting a small one. */
 let left = 0;
 let containers = 0;
 let isDeep = false;
@@ -35,7 +35,7 @@ function take(part: Json, depth: number): void {
   }
 }
 
-/** The same with the bytes that were counted, no more than its JSON has, and what it takes in memory, about. */
+/** The same, with the bytes counted (no more than its JSON has) and about what it takes in memory. */
 export function weighed(
   value: Json,
   mostBytes: number,

@@ -1,4 +1,4 @@
-/** About how much memory a run takes when it is loaded, known before it is (`runs/claim.ts`). 0: it was never written. */
+/** About how much memory a run takes when it is loaded, known before it is (`engine/claims.ts`). 0: it was never written. */
 import { sql, type Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {

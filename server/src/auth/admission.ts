@@ -1,0 +1,53 @@
+/**
+ * The one admission. Whatever comes in over the network is asked the same questions in the same order, before anything is
+ * done for it: who is it (`identify`), and may they do all that they ask for (`findRefusal`). While a long connection
+ * lasts, the first one is asked again (`isStillValid`).
+ */
+import type { Refusal } from "../lib/errors.ts";
+import type { Auth } from "./auth.ts";
+import { authenticate, recallCaller } from "./authenticate.ts";
+import { lacksScopes, needsWhole, notSignedIn, type Caller } from "./caller.ts";
+import type { Needs } from "./field-scopes.ts";
+import { ROLE_SCOPES, type Scope } from "./scopes.ts";
+
+/**
+ * The caller behind an Authorization header, at once when it was used here a moment ago. Undefined without a header. Throws
+ * UNAUTHENTICATED when the credential is malformed, unknown, expired or revoked, and RATE_LIMITED instead when the client's
+ * address has sent too many wrong ones.
+ */
+export function identify(
+  auth: Auth,
+  authorization: string | undefined,
+  address: () => string,
+): Caller | undefined | Promise<Caller | undefined> {
+  const caller = recallCaller(auth, authorization);
+  if (caller || authorization === undefined) return caller;
+  return authenticate(auth, authorization).catch((error: unknown) => {
+    throw auth.wrongCredentials.count(error, address());
+  });
+}
+
+/**
+ * Why this caller may not do what needs this: UNAUTHENTICATED, or FORBIDDEN with every scope that is missing, or for a field
+ * of the whole organization.
+ */
+export function findRefusal(caller: Caller | undefined, { signIn, scopes, whole }: Needs): Refusal | undefined {
+  if (!caller) return signIn ? notSignedIn() : undefined;
+  for (const scope of scopes.keys()) if (!caller.scopes.has(scope)) return lacksScopes(caller, scopes);
+  return caller.reach && whole !== undefined ? needsWhole(whole) : undefined;
+}
+
+/** Whether the caller's credential still stands, with the same scopes. Answered from memory for up to 5 s. */
+export async function isStillValid(auth: Auth, caller: Caller): Promise<boolean> {
+  const { credential, organizationId } = caller;
+  if (credential.kind === "key") {
+    const now = await auth.keys.byId(organizationId, credential.keyId);
+    return now !== undefined && isSame(now.scopes, caller.scopes);
+  }
+  if (credential.expiresAt <= auth.clock.now()) return false;
+  const state = await auth.sessions.get(organizationId, credential.sessionId);
+  return state !== undefined && isSame(ROLE_SCOPES[state.role], caller.scopes);
+}
+
+const isSame = (left: ReadonlySet<Scope>, right: ReadonlySet<Scope>): boolean =>
+  left.size === right.size && left.isSubsetOf(right);

@@ -1,0 +1,44 @@
+/**
+ * How often somebody may send a wrong credential from one address: 60 at once and then one a second. Beyond it the answer
+ * is RATE_LIMITED instead of UNAUTHENTICATED. Asked only once a credential is known to be wrong, so that a good one from
+ * the same address always passes. Each process counts for itself.
+ */
+import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { createBuckets, network } from "./login-throttle.ts";
+
+/**
+ * What was sent as a credential is none, or a key that is revoked. An access token of ours that has expired is refused as
+ * well, but is no sign of guessing: every client sends one every 10 minutes.
+ */
+export class WrongCredential extends Refusal {
+  constructor(message: string) {
+    super("UNAUTHENTICATED", message);
+  }
+}
+
+export type WrongCredentials = {
+  /** Counts `error` if it is a WrongCredential. Answers what to refuse the request with. */
+  count(error: unknown, address: string): unknown;
+};
+
+const PER_ADDRESS = { burst: LIMITS.wrongCredentialsPerAddress, everyMs: 1_000 };
+
+export function createWrongCredentials(clock: Clock): WrongCredentials {
+  const addresses = createBuckets(clock, PER_ADDRESS);
+  return {
+    count: (error, address) => {
+      if (!(error instanceof WrongCredential)) return error;
+      const from = network(address);
+      const waitMs = addresses.waitMs(from);
+      if (waitMs <= 0) {
+        addresses.take(from);
+        return error;
+      }
+      const retryAfter = Math.ceil(waitMs / 1_000);
+      const message = `too many wrong credentials from this address: try again in ${retryAfter} s (${error.message})`;
+      return new Refusal("RATE_LIMITED", message, { retryAfter });
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** A run as lines, now or until it ends, and the exit code that says how it ended. */
+import { isFinal } from "../execution/states.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { RunStatus } from "../storage/schema.ts";
+import type { Api } from "./api.ts";
+import type { CommandLine } from "./command-line.ts";
+import { createStory, showEnd, showStatus, showStep } from "./show-run.ts";
+import { plainText } from "./terminal.ts";
+import { watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
+
+export const EXIT = {
+  completed: 0,
+  failed: 1,
+  cancelled: 1,
+  paused: 3,
+  running: 4,
+  pending: 4,
+} as const satisfies Record<RunStatus, number>;
+
+export const EXIT_HELP =
+  "Exit codes with --watch: 0 completed, 1 failed, cancelled or refused. It goes on through a pause.";
+
+type Titled = Pick<ShownRun, "id" | "version" | "agent">;
+
+export const titleOf = ({ terminal }: CommandLine, run: Titled): string =>
+  `${terminal.bold(run.id)} of ${plainText(run.agent.handle)} ${plainText(run.version)}`;
+
+/** `origin`: when and by whom it was started. */
+export function printRun(line: CommandLine, run: ShownRun & { steps?: ShownStep[] }, origin?: string): void {
+  const { terminal } = line;
+  terminal.print(titleOf(line, run));
+  if (origin !== undefined) terminal.print(origin);
+  for (const step of run.steps ?? []) terminal.print(showStep(terminal, step));
+  terminal.print(showEnd(terminal, run));
+}
+
+/** Shows the run until it ends, and sets the exit code. With `json` one event a line, the run as it was first. */
+export async function followRun(line: CommandLine, api: Api, run: Titled, { json }: { json?: true }): Promise<void> {
+  const { terminal } = line;
+  if (json) terminal.printJson({ revision: 0, run, step: null });
+  else terminal.print(titleOf(line, run));
+  const show = createStory(terminal);
+  const onLost = (reason: string): void => terminal.say(`${reason}; trying to go on`);
+  for await (const event of watchRun({ api, runId: run.id, onLost })) {
+    if (json) terminal.printJson(event satisfies ShownEvent);
+    else for (const text of show(event)) terminal.print(text);
+    if (event.run?.status === "paused") await sayQuestions(line, api, run.id);
+    if (event.run && isFinal(event.run.status)) line.exitCode = EXIT[event.run.status];
+  }
+}
+
+const QUESTIONS = `query ($filter: ApprovalFilter!, $first: Int!) {
+  approvals(filter: $filter, first: $first) { nodes { id question } }
+}`;
+
+/** What a paused run asks, and the command that answers. */
+export async function sayQuestions({ terminal }: CommandLine, api: Api, runId: string): Promise<void> {
+  type Data = { approvals: { nodes: { id: string; question: string }[] } };
+  const { approvals } = await api.send<Data>(QUESTIONS, { filter: { runId, status: "open" }, first: LIMITS.pageSize });
+  for (const { id, question } of approvals.nodes) {
+    terminal.say(`     ${showStatus(terminal, "paused")}: ${plainText(question)}`);
+    terminal.say(`     autograph approvals approve ${id}`);
+  }
+}

@@ -1,0 +1,119 @@
+/** For each kind of task: what its expressions see, and what it yields before `output.as`. */
+import type { JsonObject } from "../../lib/json.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Steps } from "../../lib/slices.ts";
+import { expressionIn } from "../expressions/template.ts";
+import { valueAt } from "../problem.ts";
+import { hasFixedHost } from "../tasks/http.ts";
+import { variableName } from "../tasks/kind.ts";
+import { KINDS, type KindName } from "../tasks/kinds.ts";
+import { below, type Following, type Place } from "./following.ts";
+import { ERROR, RESPONSE, shapeOfDecision, shapeOfForm, type Shape } from "./shape.ts";
+import { fieldOf } from "./shape-of-expression.ts";
+
+type Flow = (walk: Following, task: JsonObject, place: Place) => Steps<Shape>;
+
+export const FLOWS: { readonly [Name in KindName]: Flow } = {
+  *set(walk, task, place) {
+    return yield* walk.value(task["set"], below(place, "set"));
+  },
+  *do(walk, task, place) {
+    return yield* walk.list(task["do"]!, below(place, "do"));
+  },
+  *switch(walk, task, place) {
+    for (const [index, item] of (task["switch"] as JsonObject[]).entries()) {
+      const [name, one] = Object.entries(item)[0]!;
+      yield* walk.condition((one as JsonObject)["when"], below(place, "switch", index, name, "when"));
+    }
+    return place.data;
+  },
+  *for(walk, task, place) {
+    yield* walk.valueOr(valueAt(task, ["for", "in"]), below(place, "for", "in"));
+    const inner = withOwn(task, "for", { ...place, data: "any" });
+    yield* walk.condition(task["while"], below(inner, "while"));
+    return walk.shapes.union(place.data, yield* walk.list(task["do"]!, below(inner, "do")));
+  },
+  *fork(walk, task, place) {
+    const branches = below(place, "fork", "branches");
+    for (const [index, branch] of (valueAt(task, ["fork", "branches"]) as JsonObject[]).entries()) {
+      const [name, written] = Object.entries(branch)[0]!;
+      yield* walk.task(written as JsonObject, below(branches, index, name));
+    }
+    return "any";
+  },
+  *try(walk, task, place) {
+    const tried = yield* walk.list(task["try"]!, below(place, "try"));
+    const rule = task["catch"] as JsonObject;
+    const inner = below(withOwn(task, "try", place, ERROR), "catch");
+    const ofError: Place = { ...inner, data: ERROR };
+    yield* walk.value(valueAt(rule, ["errors", "with"]), below(ofError, "errors", "with"));
+    yield* conditions(walk, rule, ofError);
+    if (isObject(rule["retry"])) yield* conditions(walk, rule["retry"], below(ofError, "retry"));
+    const caught = rule["do"] === undefined ? place.data : yield* walk.list(rule["do"], below(inner, "do"));
+    return walk.shapes.union(tried, caught);
+  },
+  *raise(walk, task, place) {
+    const error = valueAt(task, ["raise", "error"]);
+    if (isObject(error)) yield* walk.value(error, below(place, "raise", "error"));
+    return "never";
+  },
+  *wait(walk, task, place) {
+    yield* walk.value(task["wait"], below(place, "wait"));
+    return place.data;
+  },
+  *http(walk, task, place) {
+    const given = task["with"] as JsonObject;
+    const uri = isObject(given["endpoint"]) ? ["endpoint", "uri"] : ["endpoint"];
+    const text = valueAt(given, uri) as string;
+    yield* endpoint(walk, text, below(place, "with", ...uri));
+    const authentication = valueAt(given, ["endpoint", "authentication"]);
+    yield* walk.value(authentication, below(place, "with", "endpoint", "authentication"));
+    if (authentication !== undefined && !hasFixedHost(text))
+      walk.report(below(place, "with", ...uri).path, () => GOES_ANYWHERE, "warning");
+    for (const key of ["headers", "query", "body"]) yield* walk.value(given[key], below(place, "with", key));
+    return given["output"] === "response" ? RESPONSE : "any";
+  },
+  *approval(walk, task, place) {
+    yield* walk.value(task["with"], below(place, "with"));
+    return shapeOfDecision(shapeOfForm(valueAt(task, ["with", "form"])));
+  },
+  *each(walk, task, place) {
+    yield* walk.valueOr(valueAt(task, ["with", "in"]), below(place, "with", "in"));
+    const inner = withOwn(task, "each", { ...place, data: "any" });
+    yield* walk.list(valueAt(task, ["with", "do"])!, below(inner, "with", "do"));
+    return "any";
+  },
+  *run(walk, task, place) {
+    const at = ["run", "workflow", "input"];
+    yield* walk.value(valueAt(task, at), below(place, ...at));
+    return valueAt(task, ["run", "await"]) === false ? place.data : "any";
+  },
+};
+
+const GOES_ANYWHERE =
+  "data decides which host gets the credential of this call; write the host, such as https://example.com/{path}";
+
+/** With the variables that the task gives to its parts. */
+function withOwn(task: JsonObject, kind: KindName, place: Place, shape: Shape = "any"): Place {
+  const variables = new Map(place.variables);
+  for (const variable of KINDS[kind].variables ?? []) variables.set(variableName(task, variable), shape);
+  return { ...place, variables };
+}
+
+function* conditions(walk: Following, { when, exceptWhen }: JsonObject, place: Place): Steps<void> {
+  yield* walk.condition(when, below(place, "when"));
+  yield* walk.condition(exceptWhen, below(place, "exceptWhen"));
+}
+
+function* endpoint(walk: Following, text: string, place: Place): Steps<void> {
+  if (expressionIn(text) !== undefined) return void (yield* walk.expression(text, place));
+  for (const [whole, name] of text.matchAll(/\{([\w.]+)\}/g)) {
+    fieldOf(
+      place.data,
+      name!,
+      (message) => walk.report(place.path, message),
+      () => whole,
+    );
+    yield;
+  }
+}

@@ -1,0 +1,25 @@
+/** What a kind of task (flows.ts) can have followed for it. */
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Steps } from "../../lib/slices.ts";
+import type { Path, Severity } from "../problem.ts";
+import type { Shape, Shapes } from "./shape.ts";
+import type { Variables } from "./shape-of-expression.ts";
+
+/** A value of the document, and what an expression in it sees. */
+export type Place = { path: Path; data: Shape; variables: Variables };
+
+export const below = ({ path, ...rest }: Place, ...parts: Path): Place => ({ path: [...path, ...parts], ...rest });
+
+export type Following = {
+  readonly shapes: Shapes;
+  /** The tasks of a list, from the first one, following `then`. */
+  list(list: Json, place: Place): Steps<Shape>;
+  task(task: JsonObject, place: Place): Steps<Shape>;
+  /** Any value with expressions in it. */
+  value(value: Json | undefined, place: Place): Steps<Shape>;
+  /** Like `value`, but a text is an expression; without a value, the data. */
+  valueOr(value: Json | undefined, place: Place): Steps<Shape>;
+  expression(text: string, place: Place): Steps<Shape>;
+  condition(text: Json | undefined, place: Place): Steps<void>;
+  report(path: Path, message: () => string, severity?: Severity): void;
+};

@@ -1,0 +1,24 @@
+/** The form of a definition, however broken the rest of it: for drafts. */
+import { isObject, type JsonObject } from "../lib/json.ts";
+import { inSlices, type Steps } from "../lib/slices.ts";
+import { inspect } from "./parse-definition.ts";
+import { valueAt } from "./problem.ts";
+import { readingText } from "./read-text.ts";
+
+/** `input.schema.document`; undefined while there is none, or there are mistakes in it. */
+export const readFormInSlices = (text: string): Promise<JsonObject | undefined> => inSlices(reading(text));
+
+function* reading(text: string): Steps<JsonObject | undefined> {
+  const { value } = yield* readingText(text);
+  yield;
+  const form = value === undefined ? undefined : valueAt(value, ["input", "schema", "document"]);
+  if (!isObject(form)) return undefined;
+  const { findings } = yield* inspect({ ...QUIET, input: { schema: { document: form } } });
+  return findings.length === 0 ? form : undefined;
+}
+
+/** A definition without a mistake. */
+const QUIET: JsonObject = {
+  document: { dsl: "1.0.3", namespace: "a", name: "a", version: "1.0.0" },
+  do: [{ a: { set: { b: 1 } } }],
+};

@@ -1,0 +1,12 @@
+import { ref } from "../profile-words.ts";
+import type { InnerList } from "../written.ts";
+import type { Kind } from "./kind.ts";
+
+type DoTask = { do: InnerList };
+
+export const doTask = {
+  properties: { do: ref("tasks") },
+  required: ["do"],
+  blocks: { do: { at: ["do"], way: "once" } },
+  plan: (_task: DoTask): object => ({}),
+} satisfies Kind;

@@ -1,0 +1,139 @@
+import { isObject, type JsonObject } from "../../lib/json.ts";
+import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
+import type { Demand } from "../expressions/given.ts";
+import { compileTemplate, type Template } from "../expressions/template.ts";
+import type { Found, Lint } from "../lint.ts";
+import { include } from "../plan-parts.ts";
+import { pointer } from "../problem.ts";
+import { boolean, fixed, object, ref, text } from "../profile-words.ts";
+import { isWhole, oneLineRule, URI } from "../rules-expressions.ts";
+import type { SchemaObject } from "../schema-walk.ts";
+import type { Kind, Named } from "./kind.ts";
+
+type HttpTask = { call: string; with: JsonObject };
+
+type Http = {
+  arguments: Template;
+  /** Kept separate, because it holds secrets and a step's input is stored and shown. */
+  authentication?: { template: Template; place: string };
+};
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+
+/** The DSL's schema requires texts as header and query values. */
+const texts = (what: string): SchemaObject => ({
+  type: ["object", "string"],
+  additionalProperties: text({ "x-value": "template", "x-say": "write a text in quotes or an expression" }),
+  "x-value": what,
+  "x-say": "write names with texts, or one expression",
+});
+
+export const httpTask = {
+  call: "http",
+  properties: {
+    method: {
+      type: "string",
+      enum: [...METHODS, ...METHODS.map((method) => method.toLowerCase())],
+      "x-say": `write one of ${METHODS.join(", ")}`,
+    },
+    endpoint: {
+      type: ["string", "object"],
+      "x-say": "write a URL, or an object with uri and authentication",
+      "x-choose": "type",
+      oneOf: [
+        { type: "string", "x-value": "endpoint" },
+        object("endpoint", { uri: text({ "x-value": "endpoint" }), authentication: ref("authenticationOrName") }, [
+          "uri",
+        ]),
+      ],
+    },
+    headers: texts("headers"),
+    query: texts("query"),
+    body: { "x-value": "template" },
+    output: fixed(["content", "response", "raw"]),
+    redirect: boolean,
+  },
+  required: ["method", "endpoint"],
+  rules: { endpoint: endpointRule, headers: headersRule, query: queryRule },
+  blocks: {},
+  isEffect: true,
+  secretsIn: ["with", "endpoint", "authentication"],
+  plan: ({ with: values }: HttpTask, named: Named, reference: string): Http => {
+    const { endpoint } = values;
+    const demand = ofArguments(`${reference}/with`);
+    if (!isObject(endpoint)) return { arguments: compileTemplate(values, demand) };
+    const { authentication, ...rest } = endpoint;
+    const use = isObject(authentication) ? authentication["use"] : authentication;
+    const isNamed = typeof use === "string";
+    const place = isNamed ? `/use/authentications/${use}` : `${reference}/with/endpoint/authentication`;
+    return {
+      arguments: compileTemplate({ ...values, endpoint: rest }, demand),
+      ...include("authentication", isNamed ? named<JsonObject>("authentications", use) : authentication, (policy) => ({
+        template: compileTemplate(policy, (path) => sent(place + pointer(path))),
+        place,
+      })),
+    };
+  },
+} satisfies Kind;
+
+const sent = (place: string, allowsEmpty = false): ReturnType<Demand> => ({
+  place,
+  so: "so nothing was sent",
+  allowsEmpty,
+});
+
+/** A body is JSON, which has null. */
+const ofArguments =
+  (place: string): Demand =>
+  (path) => {
+    if (path[0] === "query") return sent(place + pointer(path), true);
+    return path[0] === "endpoint" || path[0] === "headers" ? sent(place + pointer(path)) : undefined;
+  };
+
+function endpointRule(found: Found, lint: Lint): void {
+  const text = found.value as string;
+  const report = (message: string): void => lint.report({ path: found.path, at: "value", message });
+  if (isWhole(text)) return oneLineRule(found, lint);
+  if (text.includes("${"))
+    return report(
+      'text and ${ } are mixed; write {name} for a value of the input, or one expression such as ${ "https://example.com/\\(.id)" }',
+    );
+  if (!/^https?:\/\//i.test(text)) return report("the endpoint must begin with https:// or http://");
+  if (!URI.test(text) || !URL.canParse(text.replaceAll(/\{[\w.]+\}/g, "x")))
+    return report("this is not a URL; write one such as https://example.com/orders/{id}");
+  if (hasDots(text))
+    report("the path must not have the segment . or .., which leads elsewhere; write the path that is meant");
+  if (/^\w+:\/\/[^/?#]*@/.test(text)) report("a URL must not hold a password; write it under endpoint.authentication");
+}
+
+/** A URL's parser removes such segments, and the request would go elsewhere. It reads a backslash as a slash. */
+export const hasDots = (url: string): boolean =>
+  // Most have nothing of the kind, and this is asked at each call.
+  /[/\\][\t\n\r]*[.%]/.test(url) && /[/\\](?:\.|%2e){1,2}(?:[/\\]|$)/i.test(url.replaceAll(/[?#][^]*|[\t\n\r]/g, ""));
+
+/** Whether the text of an endpoint says which host is called, whatever the data is. */
+export const hasFixedHost = (endpoint: string): boolean =>
+  isWhole(endpoint)
+    ? /^\s*\$\{\s*"https?:\/\/[^/?#{}"\\]+[/?#]/i.test(endpoint)
+    : /^https?:\/\/[^/?#{}]+(?:[/?#]|$)/i.test(endpoint);
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+
+function headersRule(found: Found, lint: Lint): void {
+  if (!isObject(found.value)) return queryRule(found, lint);
+  const report = (name: string, at: "key" | "value", message: string): void =>
+    lint.report({ path: [...found.path, name], at, message });
+  for (const [name, value] of Object.entries(found.value)) {
+    if (!TOKEN.test(name)) report(name, "key", "this is not the name of a header; write letters, digits and hyphens");
+    else if (RESERVED_HEADERS.has(name.toLowerCase()))
+      report(name, "key", `the header ${name} is set by the call itself; leave it out`);
+    if (typeof value === "string" && !isWhole(value) && /[\r\n\0]/.test(value))
+      report(name, "value", "the value of a header must be on one line");
+  }
+}
+
+function queryRule({ path, value, means }: Found, lint: Lint): void {
+  if (typeof value !== "string") return;
+  if (isWhole(value)) oneLineRule({ path, value, means }, lint);
+  else lint.report({ path, at: "value", message: "write names with texts here, or one expression that yields them" });
+}

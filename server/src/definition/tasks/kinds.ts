@@ -1,0 +1,70 @@
+/**
+ * Every kind of task, by the name shown for its steps. The profile (profile.ts), the plan (plan.ts) and the table of what
+ * runs each kind (execution/tasks/kinds.ts) follow from this table.
+ */
+import { isObject } from "../../lib/json.ts";
+import { approvalTask } from "./approval.ts";
+import { doTask } from "./do.ts";
+import { eachTask } from "./each.ts";
+import { forTask } from "./for.ts";
+import { forkTask } from "./fork.ts";
+import { httpTask } from "./http.ts";
+import type { Kind } from "./kind.ts";
+import { raiseTask } from "./raise.ts";
+import { runTask } from "./run.ts";
+import { setTask } from "./set.ts";
+import { switchTask } from "./switch.ts";
+import { tryTask } from "./try.ts";
+import { waitTask } from "./wait.ts";
+
+/** A task belongs to the first kind whose keyword it has: a `for` also has a `do`. */
+const TABLE = {
+  set: setTask,
+  switch: switchTask,
+  for: forTask,
+  fork: forkTask,
+  try: tryTask,
+  raise: raiseTask,
+  wait: waitTask,
+  http: httpTask,
+  approval: approvalTask,
+  each: eachTask,
+  run: runTask,
+  do: doTask,
+};
+
+type Table = typeof TABLE;
+export type KindName = keyof Table;
+
+/** A task as written, without the keys that every task may have. */
+export type WrittenTask = { [Name in KindName]: Parameters<Table[Name]["plan"]>[0] }[KindName];
+
+/** The plan of a task with the lists inside it. `List` is the type of plan.ts, whose tasks have such plans in turn. */
+export type PlannedBody<List> = {
+  [Name in KindName]: ReturnType<Table[Name]["plan"]> & { is: Name; blocks: Lists<Table[Name]["blocks"], List> };
+}[KindName];
+
+type Lists<Blocks, List> = {
+  [Name in keyof Blocks as Blocks[Name] extends { isOptional: true } ? never : Name]: List;
+} & { [Name in keyof Blocks as Blocks[Name] extends { isOptional: true } ? Name : never]?: List };
+
+export const KINDS: { readonly [Name in KindName]: Kind } = TABLE;
+
+const NAMES = Object.keys(KINDS) as KindName[];
+
+/** By what is written after `call:`. */
+const CALLS = new Map(NAMES.flatMap((name) => (KINDS[name].call === undefined ? [] : [[KINDS[name].call, name]])));
+
+const keywordOf = (name: KindName): string => (KINDS[name].call === undefined ? name : "call");
+
+/** The keys by which tasks are recognized, in the order in which they are checked. */
+export const KEYWORDS: readonly string[] = [...new Set(NAMES.map(keywordOf))];
+
+export const CALL_NAMES: readonly string[] = [...CALLS.keys()];
+
+/** Undefined if there is no such kind: the document has been refused, or is about to be. */
+export function kindOf(task: unknown): KindName | undefined {
+  if (!isObject(task)) return undefined;
+  const keyword = KEYWORDS.find((one) => Object.hasOwn(task, one));
+  return keyword === "call" ? CALLS.get(task["call"] as string) : (keyword as KindName | undefined);
+}

@@ -1,0 +1,67 @@
+import { compileExpression, type Template } from "../expressions/template.ts";
+import { compileTemplateOrExpression, include } from "../plan-parts.ts";
+import { boolean, label, object, refused, refusedKey, versionOrLatest, type Properties } from "../profile-words.ts";
+import { REFUSED } from "../refusals.ts";
+import type { TemplateJson } from "../written.ts";
+import type { Kind } from "./kind.ts";
+
+/** A run of another agent of the organization, named by its project's handle and its own. */
+type RunTask = {
+  run: {
+    /** `version`: `latest` or none is the published one. */
+    workflow: { namespace: string; name: string; version?: string; input?: TemplateJson };
+    /** false: the task ends at once, with its own input as output. */
+    await?: boolean;
+  };
+};
+
+type Run = { namespace: string; name: string; version?: string; input: Template; awaits: boolean };
+
+/** Of `run: workflow`. The DSL's own schema requires the version and an object as input. */
+const SUBFLOW: Properties = {
+  namespace: label("billing"),
+  name: label("order-intake"),
+  version: versionOrLatest,
+  input: {
+    type: "object",
+    "x-value": "template",
+    "x-say": "write its fields, or leave it out and make the task's input with input.from",
+  },
+};
+
+export const runTask = {
+  properties: {
+    run: {
+      type: "object",
+      "x-choose": "key",
+      "x-say": "write workflow with namespace, name and version below it",
+      oneOf: [
+        object(
+          "run",
+          {
+            workflow: object("the workflow to run", SUBFLOW, ["namespace", "name", "version"]),
+            await: boolean,
+            return: refused(REFUSED.runReturn),
+          },
+          ["workflow"],
+        ),
+        refusedKey("script", REFUSED.runScript),
+        refusedKey("container", REFUSED.runContainer),
+        refusedKey("shell", REFUSED.runShell),
+      ],
+    },
+  },
+  required: ["run"],
+  blocks: {},
+  plan: ({ run }: RunTask): Run => {
+    const { namespace, name, version, input } = run.workflow;
+    return {
+      namespace,
+      name,
+      ...include("version", version === "latest" ? undefined : version, (text) => text),
+      // By default the child gets the task's input.
+      input: input === undefined ? compileExpression(".") : compileTemplateOrExpression(input),
+      awaits: run.await ?? true,
+    };
+  },
+} satisfies Kind;

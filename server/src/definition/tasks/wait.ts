@@ -1,0 +1,14 @@
+import type { Template } from "../expressions/template.ts";
+import { compileDuration } from "../plan-parts.ts";
+import { ref } from "../profile-words.ts";
+import type { Duration } from "../written.ts";
+import type { Kind } from "./kind.ts";
+
+type WaitTask = { wait: Duration };
+
+export const waitTask = {
+  properties: { wait: ref("duration") },
+  required: ["wait"],
+  blocks: {},
+  plan: ({ wait }: WaitTask): { duration: Template } => ({ duration: compileDuration(wait) }),
+} satisfies Kind;

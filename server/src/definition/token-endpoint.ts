@@ -1,0 +1,31 @@
+/** Where a token is asked for (DSL reference "OAUTH2 Authentication"): the authority, with a path below it. */
+import type { Found, Lint } from "./lint.ts";
+import { URI } from "./rules-expressions.ts";
+import { hasDots } from "./tasks/http.ts";
+
+export const TOKEN_PATH = "/oauth2/token";
+
+/** What is wrong with it, or undefined. */
+export function authorityProblem(text: string): string | undefined {
+  const url = URI.test(text) && !text.includes("{") ? URL.parse(text) : null;
+  if (url && /^https?:$/.test(url.protocol) && url.username === "" && !/[?#]/.test(text) && !hasDots(text))
+    return undefined;
+  return "the authority is a URL without user, query and fragment; write one such as https://login.example.com/realms/shop";
+}
+
+export function tokenPathProblem(text: string): string | undefined {
+  if (/^\/[^\s?#{}\\]*$/.test(text) && !hasDots(text)) return undefined;
+  return `this is a path below the authority; write one such as ${TOKEN_PATH}`;
+}
+
+export const tokenUrl = (authority: string, path: string): string => authority.replace(/\/+$/, "") + path;
+
+const ruleOf =
+  (problemOf: (text: string) => string | undefined) =>
+  ({ path, value }: Found, lint: Lint): void => {
+    const message = problemOf(value as string);
+    if (message !== undefined) lint.report({ path, at: "value", message });
+  };
+
+export const authorityRule = ruleOf(authorityProblem);
+export const tokenPathRule = ruleOf(tokenPathProblem);

@@ -1,0 +1,59 @@
+/**
+ * Takes runs for this process in one fenced statement: the claim raises `epoch`, every later write names it, and only
+ * the database's executor may claim. Claims from one tick share one statement per month. A claimed run is `running`,
+ * whether it was `pending` or `paused`: its next commit may then end it.
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
+import { Batch } from "../storage/batch.ts";
+import type { Database, Row } from "../storage/database.ts";
+import { partitionOf } from "../storage/partitions.ts";
+
+type Wanted = { id: RunId; organizationId: OrganizationId };
+
+export type Claims = { add(run: Wanted): Promise<Row | undefined> };
+
+export type ClaimsOptions = {
+  database: Database;
+  clock: Clock;
+  instanceId: InstanceId;
+  /** What a claim returns. */
+  columns: readonly string[];
+};
+
+export const createClaims = (options: ClaimsOptions): Claims =>
+  new Batch<Wanted, Row | undefined>({
+    id: ({ id }) => id,
+    organizationId: ({ organizationId }) => organizationId,
+    bytes: () => 4_000,
+    write: (wanted) => claimAll(options, wanted),
+  });
+
+async function claimAll(options: ClaimsOptions, wanted: Wanted[]): Promise<(Row | undefined)[]> {
+  const { database, clock } = options;
+  const claimed = new Map<RunId, Row>();
+  for (const [month, group] of Map.groupBy(wanted, ({ id }) => partitionOf(database, id))) {
+    const ids = group.map(({ id }) => id);
+    const rows = await claimRows(options, month, clock.now(), ids);
+    for (const row of rows) claimed.set(row["id"] as RunId, row);
+  }
+  return wanted.map(({ id }) => claimed.get(id));
+}
+
+const claimRows = (
+  { database, instanceId, columns }: ClaimsOptions,
+  month: string,
+  now: number,
+  ids: RunId[],
+): Promise<Row[]> =>
+  database.hot(
+    `claim_${month}`,
+    `update runs_${month} set epoch = epoch + 1, owner = $1, wake_at = null, status = 'running',
+        revision = revision + (status <> 'running')::int,
+        started_at = coalesce(started_at, to_timestamp($3::float8 / 1000.0))
+      where id = any ($2::uuid[]) and status in ('pending', 'running', 'paused')
+        and (owner is not null or wake_at <= to_timestamp($3::float8 / 1000.0))
+        and exists (select 1 from executor where instance_id = $1)
+      returning ${["id", ...columns.filter((name) => name !== "id")].join(", ")}`,
+    [instanceId, ids, now],
+  );

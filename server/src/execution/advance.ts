@@ -1,0 +1,118 @@
+/** What the engine calls: claims the run, walks its plan until it ends or waits. */
+import { WorkflowError } from "../definition/workflow-error.ts";
+import type { Advance, Call, Outcome } from "../engine/engine.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Charge } from "../lib/run-memory.ts";
+import type { Row } from "../storage/database.ts";
+import { commitEnd } from "./commit-end.ts";
+import { Execution } from "./execution.ts";
+import type { Executions } from "./executions.ts";
+import { execute } from "./interpreter.ts";
+import { Journal, LostRun } from "./journal.ts";
+import { asRunError, type Head } from "./loaded-run.ts";
+import { LEAST_HELD_BYTES, neededBytes, tooLarge } from "./memory.ts";
+import { isReadAtOnce, readWhole } from "./read-journal.ts";
+import { headFromRow } from "./read-rows.ts";
+import { releaseClaim } from "./release-claim.ts";
+
+/** How often a run may be blamed for the end of the process without making progress. */
+const MOST_BLAMED = 5;
+
+export const createAdvance =
+  (executions: Executions): Advance =>
+  (call) =>
+    watchOutcome(executions, call, advanceCalled(executions, call));
+
+/** Also for the first stretch, which the start has begun (begin-run.ts). */
+export async function watchOutcome(
+  { surroundings }: Executions,
+  { organizationId, runId }: Pick<Call, "organizationId" | "runId">,
+  advancing: Promise<Outcome>,
+): Promise<Outcome> {
+  let outcome: Outcome | undefined;
+  try {
+    outcome = await advancing;
+    return outcome;
+  } finally {
+    if (!outcome || outcome.kind === "lost") surroundings.mayHaveChanged(organizationId, runId);
+  }
+}
+
+/** Before the claim, waits for the memory that the run is known to need. */
+async function advanceCalled(executions: Executions, call: Call): Promise<Outcome> {
+  const { runId, organizationId, signal } = call;
+  const { memory, needs } = executions;
+  using charge = memory.open(organizationId);
+  if (!(await charge.hold(needs.get(runId) ?? LEAST_HELD_BYTES, signal))) return { kind: "lost" };
+  needs.delete(runId);
+  const row = executions.draining ? undefined : await call.claim();
+  if (!row) return { kind: "lost" };
+  if (call.throws >= LIMITS.internalTries) return await failInternally(executions, row);
+  return await advanceClaimed(executions, row, charge, signal);
+}
+
+async function advanceClaimed(executions: Executions, row: Row, charge: Charge, signal: AbortSignal): Promise<Outcome> {
+  const { database, journals, surroundings, memory, needs } = executions;
+  const head = headFromRow(row);
+  const heldBytes = row["held_bytes"] as number;
+  const needed = neededBytes(heldBytes);
+  if (!charge.tryHold(needed)) {
+    // Again when there is room. A run that will never have room fails.
+    if (needed > memory.mostBytes) return failRun(executions, head, tooLarge(heldBytes));
+    needs.set(head.id, needed);
+    await releaseClaim(database, head);
+    return { kind: "yield" };
+  }
+  const steps = isReadAtOnce(heldBytes) ? await journals.add(head) : await readWhole(database, head);
+  if (!steps) return { kind: "lost" };
+  surroundings.committed({ head: { ...head }, steps: [], approvals: [] }, []);
+  const journal = new Journal({
+    head,
+    steps,
+    heldBytes,
+    writer: executions.writer,
+    published: surroundings.committed,
+  });
+  const plan = await surroundings.planOf(head);
+  if (!plan) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
+  const execution = new Execution({ journal, plan, shared: executions, signal, charge });
+  return advanceLoaded(executions, execution, row["blamed"] as number);
+}
+
+/** `blamed`: how often the process ended uncleanly while advancing this run, since the run last made progress. */
+export async function advanceLoaded(executions: Executions, execution: Execution, blamed = 0): Promise<Outcome> {
+  const { loaded, tasks } = executions;
+  const { id } = execution.journal.head;
+  loaded.set(id, execution);
+  try {
+    return await (blamed >= MOST_BLAMED ? execution.finish({ error: crashed(blamed) }) : execute(execution, tasks));
+  } catch (reason) {
+    if (reason instanceof LostRun) return { kind: "lost" };
+    throw reason;
+  } finally {
+    if (loaded.get(id) === execution) loaded.delete(id);
+  }
+}
+
+const crashed = (times: number): WorkflowError =>
+  WorkflowError.of("crashed", `the process ended ${times} times while it advanced this run`);
+
+/** Its unexpected error would come again: fails the run without looking at its journal. */
+const failInternally = (executions: Executions, row: Row): Promise<Outcome> =>
+  failRun(
+    executions,
+    { id: row["id"], organizationId: row["organization_id"], epoch: row["epoch"] },
+    WorkflowError.of("internal", "the server could not advance this run: its log names the run's id and the reason"),
+  );
+
+/** Ends a claimed run whose journal is not in memory. */
+async function failRun(
+  { database, clock, surroundings }: Executions,
+  run: Pick<Head, "id" | "organizationId" | "epoch">,
+  error: WorkflowError,
+): Promise<Outcome> {
+  const end = await commitEnd(database, clock.now(), run, { status: "failed", error: asRunError(error) });
+  if (!end.changed) return { kind: "lost" };
+  await surroundings.failed(end);
+  return { kind: "done" };
+}

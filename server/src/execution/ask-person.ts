@@ -1,0 +1,87 @@
+/** Asks a person. The run pauses until the decision. */
+import { actorId } from "../lib/actor.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import { newId } from "../lib/ids.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { asDuration } from "./evaluate.ts";
+import type { Execution } from "./execution.ts";
+import { readWholeApproval } from "./read-approval.ts";
+import type { Frame } from "./frame.ts";
+import type { JournalStep } from "./loaded-run.ts";
+import { prepareApproval } from "./question.ts";
+import type { WholeApproval } from "./run.ts";
+
+export type Decision = {
+  approved: boolean;
+  comment: string | null;
+  answer: Json;
+  decidedBy: { kind: string; id: string | null } | null;
+  decidedAt: string | null;
+};
+
+/** `ask` is called once and returns the question as an approval's arguments. Throws `timeout` if nobody decides in time. */
+export async function askPerson(frame: Frame, ask: () => JsonObject | Promise<JsonObject>): Promise<Decision> {
+  const { execution, step, scope } = frame;
+  const { journal, shared } = execution;
+  let isNew = step.state.approvalId === undefined;
+  if (isNew) open(execution, await ask(), step);
+  const id = step.state.approvalId!;
+  const { organizationId } = journal.head;
+  for (; ; isNew = false) {
+    const status = isNew ? "open" : await shared.signals.approvals.add({ organizationId, id });
+    if (status === "approved" || status === "rejected") {
+      step.status = "running";
+      return asDecision((await readWholeApproval(shared.database, organizationId, id))!);
+    }
+    const until = step.state.until ?? null;
+    if (until !== null && until <= execution.now()) {
+      journal.changeApproval(id, "expired", execution.now());
+      step.status = "running";
+      throw WorkflowError.of("timeout", "nobody decided in time");
+    }
+    await execution.waitForSignal(id, { until, person: true }, scope);
+  }
+}
+
+function open(execution: Execution, values: JsonObject, step: JournalStep): void {
+  const { journal } = execution;
+  const { head } = journal;
+  const question = prepareApproval(values);
+  const now = execution.now();
+  if (question.timeout !== undefined) step.state.until = now + asDuration(question.timeout);
+  step.state.approvalId = newId();
+  step.input = values;
+  step.status = "paused";
+  journal.touch(step);
+  const text = (value: Json | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
+  journal.openApproval({
+    organization_id: head.organizationId,
+    id: step.state.approvalId,
+    project_id: head.projectId,
+    agent_id: head.agentId,
+    run_id: head.id,
+    step_number: step.number,
+    status: "open",
+    question: question.question,
+    context: text(question.context),
+    assignee: question.assignee ?? null,
+    form: text(question.form),
+    expires_at: step.state.until ?? null,
+    created_at: now,
+    decided_at: null,
+    decided_by_kind: null,
+    decided_by_id: null,
+    comment: null,
+    answer: null,
+  });
+}
+
+function asDecision({ status, comment, answer, decidedBy, decidedAt }: WholeApproval): Decision {
+  return {
+    approved: status === "approved",
+    comment,
+    answer,
+    decidedBy: decidedBy && { kind: decidedBy.kind, id: actorId(decidedBy) },
+    decidedAt: decidedAt && decidedAt.toISOString(),
+  };
+}

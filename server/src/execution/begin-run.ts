@@ -1,0 +1,79 @@
+/**
+ * The first stretch of a run that is not in the table yet: walks it up to its first effect before its start is committed,
+ * so that both are one statement. Work that takes longer than this tick (an expression in a worker) does not delay the
+ * start.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Plan } from "../definition/plan.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
+import { advanceLoaded, watchOutcome } from "./advance.ts";
+import { Execution } from "./execution.ts";
+import type { Executions } from "./executions.ts";
+import { Journal, type JournalOptions } from "./journal.ts";
+import type { Head } from "./loaded-run.ts";
+import { neededBytes } from "./memory.ts";
+
+export type FirstStretch = {
+  head: Head;
+  plan: Plan;
+  start: Omit<NonNullable<JournalOptions["start"]>, "owner" | "wake_at">;
+  /** If the run needs nothing from outside, its end is written together with its start. */
+  withEnd: boolean;
+};
+
+/**
+ * Returns the run as its first commit left it. Undefined: this process may not advance it, or has no place or memory for
+ * it; nothing is written. Throws what the commit throws (`DuplicateStart`).
+ */
+export async function beginRun(
+  executions: Executions,
+  { head, plan, start, withEnd }: FirstStretch,
+): Promise<Head | undefined> {
+  const { memory, engine, writer, surroundings } = executions;
+  const charge = memory.open(head.organizationId);
+  let started: Promise<Head> | undefined;
+  const hasRoom = charge.tryHold(neededBytes(heldBytes(start.input)));
+  const isBegun =
+    hasRoom &&
+    engine.begin(head, (owner, signal) => {
+      Object.assign(head, { status: "running", startedAt: head.createdAt, epoch: 1 });
+      const journal = new Journal({
+        head,
+        writer,
+        published: surroundings.committed,
+        start: { ...start, owner, wake_at: null },
+      });
+      const execution = new Execution({
+        journal,
+        plan,
+        shared: executions,
+        signal,
+        charge,
+        startAndEndTogether: withEnd,
+      });
+      const outcome = advanceLoaded(executions, execution).finally(() => charge[Symbol.dispose]());
+      outcome.catch(() => {});
+      started = commitStart(executions, journal);
+      return watchOutcome(
+        executions,
+        { organizationId: head.organizationId, runId: head.id },
+        started.then(
+          () => outcome,
+          async () => {
+            // Whoever started it gets the error. If it was written after all, the engine finds it.
+            engine.interrupt(head.id);
+            await outcome.catch(() => {});
+            return { kind: "lost" };
+          },
+        ),
+      );
+    });
+  if (!isBegun) charge[Symbol.dispose]();
+  return started;
+}
+
+async function commitStart({ clock }: Executions, journal: Journal): Promise<Head> {
+  await nextTurn();
+  await journal.started(clock.now());
+  return journal.committed;
+}

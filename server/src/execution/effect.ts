@@ -1,0 +1,102 @@
+/** An effect outside. Its step is first committed as `running`, so that a repeat is recognized as one. */
+import { hash } from "node:crypto";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import type { Frame } from "./frame.ts";
+import type { HttpResponse } from "./run.ts";
+import { asRunError, type JournalStep } from "./loaded-run.ts";
+
+/** Both throw WorkflowError. */
+export type Effect = {
+  /** Makes the request, which is kept and shown as the step's input. Called once: a repeat sends what was committed. */
+  prepare(): Promise<JsonObject>;
+  perform(request: JsonObject, context: EffectContext): Promise<Json>;
+};
+
+export type EffectContext = {
+  organizationId: OrganizationId;
+  /** A hash of (run, step): the same for every attempt, new for every visit. */
+  idempotencyKey: string;
+  /** Aborts when the run is cancelled or a timeout ends the task. */
+  signal: AbortSignal;
+  /** Awaited when the answer has arrived, before it is parsed: a thousand answers may arrive at once. */
+  turn: () => Promise<void> | undefined;
+  /** Called with what an HTTP endpoint answered, for people to see with the attempt: it is written with the step's next row. */
+  answered(response: HttpResponse): void;
+  /**
+   * Called with the output before the answer that it was read from is released. If it returns a promise, there is no memory
+   * for the output and it is being written to the step's row: the caller releases it and awaits the promise, and the return
+   * value of `perform` is ignored.
+   */
+  hold(output: Json): Promise<void> | undefined;
+};
+
+const INTERRUPTED = WorkflowError.of(
+  "runtime",
+  "the process stopped during this attempt; whether it took effect is not known",
+);
+
+/** Returns the effect's output: of this call, or of an earlier one whose output was written to the row. */
+export async function performEffect(frame: Frame, effect: Effect): Promise<Json> {
+  const { execution, task, step, scope } = frame;
+  const { journal } = execution;
+  if (step.state.answer !== undefined) {
+    if (!execution.holds(step, heldBytes(step.state.answer))) await execution.untilRoom(step);
+    await execution.turn();
+    return JSON.parse(step.state.answer) as Json;
+  }
+  if (step.state.sent) {
+    const now = execution.now();
+    journal.recordAttempt(step, asRunError(INTERRUPTED.at(task.reference, step.number)), now);
+    step.state.tryStartedAt = now;
+  } else {
+    const prepared = await effect.prepare();
+    await execution.holdRow(step, prepared);
+    step.input = prepared;
+    step.state.sent = true;
+    journal.touch(step);
+  }
+  await execution.commit();
+  const turn = execution.turn();
+  if (turn) await turn;
+  scope.signal.throwIfAborted();
+  const output = await perform(frame, effect);
+  if (output === undefined) return execution.untilUnloaded();
+  delete step.state.sent;
+  return output;
+}
+
+/** Undefined: there is no memory for the output, which is in the step's row. */
+async function perform({ execution, step, scope }: Frame, effect: Effect): Promise<Json | undefined> {
+  const { id, organizationId } = execution.journal.head;
+  let isSaved = false;
+  const output = await effect.perform(step.input as JsonObject, {
+    organizationId,
+    idempotencyKey: idempotencyKeyOf(id, step.key),
+    signal: scope.signal,
+    turn: () => execution.turn(),
+    answered: (response) => {
+      step.response = response;
+      execution.journal.carry(step, 2 * (response.body?.length ?? 0));
+    },
+    hold: (answer) => {
+      const saved = execution.holdAnswer(step, answer);
+      isSaved = saved !== undefined;
+      return saved;
+    },
+  });
+  return isSaved ? undefined : output;
+}
+
+/** So that the next try makes its own request. */
+export function forgetEffect(step: JournalStep): void {
+  delete step.state.sent;
+  delete step.state.answer;
+  step.unsaved = undefined;
+}
+
+/** 128 bits of SHA-256 over (run, key). */
+export const idempotencyKeyOf = (runId: RunId, key: string): string =>
+  hash("sha256", `${runId}\n${key}`, "base64url").slice(0, 22);

@@ -1,0 +1,122 @@
+/** A task's expressions, the variables that they see, and the checks of their results. */
+import { ExpressionError } from "../definition/expressions/expression-error.ts";
+import type { Variables } from "../definition/expressions/expressions.ts";
+import type { Template } from "../definition/expressions/template.ts";
+import { weigh } from "../definition/expressions/weigh.ts";
+import type { PlanTask } from "../definition/plan.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import { durationMs } from "../lib/durations.ts";
+import { heldBytes } from "../lib/held-bytes.ts";
+import type { Json } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { LONGEST_MS } from "./back-off.ts";
+import type { Execution } from "./execution.ts";
+import type { JournalStep } from "./loaded-run.ts";
+import type { Scope } from "./scope.ts";
+import { moment, runtimeOf } from "./variables.ts";
+
+/** `$context`, `$task`, `$workflow`, `$runtime` and what the scope adds, made when an expression needs one. */
+export function taskVariables(execution: Execution, task: PlanTask, step: JournalStep, scope: Scope): () => Variables {
+  return () => ({
+    ...scope.variables,
+    context: execution.journal.head.state.context ?? null,
+    task: {
+      name: task.name,
+      reference: task.reference,
+      startedAt: moment(step.startedAt),
+      attempt: Math.max(step.attempt, scope.attempt),
+    },
+    ...runtimeOf(execution),
+  });
+}
+
+/** Evaluates; a template without expressions costs nothing. `step`: whose result it is, if that can be large. */
+export const evaluate = (
+  execution: Execution,
+  template: Template,
+  data: Json,
+  variables: () => Variables,
+  step?: JournalStep,
+): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables, step));
+
+/** What a `catch` may see. Anything else (a lost fence, an unload, a bug) does not concern the workflow. */
+export function asWorkflowError(reason: unknown): WorkflowError | undefined {
+  if (reason instanceof WorkflowError) return reason;
+  if (reason instanceof ExpressionError) return WorkflowError.of("expression", reason.message);
+  return undefined;
+}
+
+export function asDuration(value: Json): number {
+  const ms = durationMs(value);
+  if (ms === undefined) throw WorkflowError.of("expression", `${JSON.stringify(value)} is not a duration`);
+  return Math.min(ms, LONGEST_MS);
+}
+
+/** Nested tasks may each check the same large value, and one check may take 50 ms: others get a turn before each. */
+export async function checkSchema(
+  execution: Execution,
+  check: ((value: Json) => string | undefined) | undefined,
+  value: Json,
+  what: string,
+): Promise<void> {
+  if (!check) return;
+  await execution.turn();
+  const problem = check(value);
+  if (problem) throw WorkflowError.of("validation", `${what} does not fit its schema: ${problem}`);
+}
+
+/** About how many bytes a result has as JSON and in memory; also its text, if that was made. */
+export type Measure = { bytes: number; heldBytes: number; text?: string };
+
+/** Throws if a result is too large to be kept. */
+export function measure(value: Json): Measure {
+  // Most results are small: a number, or a text that stays below the limit even if every character is escaped, needs no measuring.
+  if (typeof value !== "object" || value === null) {
+    if (typeof value !== "string") return { bytes: 8, heldBytes: 8 };
+    const bytes = value.length;
+    if (bytes < LIMITS.outputBytes / 6) return { bytes, heldBytes: 3 * bytes };
+  }
+  // Results of many items may share parts, or be a thousand times too large: weighed before they are written out.
+  const text = weigh(value, LIMITS.outputBytes, Infinity) ? undefined : JSON.stringify(value);
+  if (text === undefined || text.length > LIMITS.outputBytes) {
+    throw WorkflowError.of("runtime", `an output has at most ${LIMITS.outputBytes} bytes`);
+  }
+  return { bytes: text.length, heldBytes: heldBytes(text), text };
+}
+
+type Output = { output: Json; context?: Json };
+
+/** `output.as`, then `export.as`: the task's output, and the new `$context` if there is one. */
+export function outputOf(
+  execution: Execution,
+  task: PlanTask,
+  raw: Json,
+  variables: () => Variables,
+  step: JournalStep,
+): Output | Promise<Output> {
+  const isRaw = !task.outputAs && !task.outputCheck && !task.exportAs;
+  return isRaw ? { output: raw } : shapeOutput(execution, task, raw, variables, step);
+}
+
+async function shapeOutput(
+  execution: Execution,
+  task: PlanTask,
+  raw: Json,
+  variables: () => Variables,
+  step: JournalStep,
+): Promise<Output> {
+  const output = task.outputAs ? await evaluate(execution, task.outputAs, raw, variables, step) : raw;
+  await checkSchema(execution, task.outputCheck, output, "output");
+  if (!task.exportAs) return { output };
+  const context = await evaluate(execution, task.exportAs, output, () => ({ ...variables(), output }), step);
+  await checkSchema(execution, task.exportCheck, context, "export");
+  measure(context);
+  return { output, context };
+}
+
+/** The items of a loop: a list; null has none. */
+export function asItems(value: Json): Json[] {
+  if (Array.isArray(value)) return value;
+  if (value === null) return [];
+  throw WorkflowError.of("expression", `\`in\` must yield a list, but yields ${JSON.stringify(value).slice(0, 100)}`);
+}

@@ -1,0 +1,40 @@
+/** The room's handle: the runs that this process advances, and what they share. */
+import type { Engine } from "../engine/engine.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
+import { Rounds } from "../lib/rounds.ts";
+import type { Execution } from "./execution.ts";
+import type { TaskTable } from "./frame.ts";
+import { createMemory, createNeededBytes } from "./memory.ts";
+import { createJournalReader, type JournalReader } from "./read-journal.ts";
+import type { Shared } from "./shared.ts";
+import { createSignals } from "./signals.ts";
+import { createWriter, type Writer } from "./write.ts";
+
+export type ExecutionsOptions = {
+  engine: Engine;
+  /** What runs each kind of task. */
+  tasks: TaskTable;
+} & Pick<Shared, "database" | "expressions" | "clock" | "random" | "places" | "surroundings">;
+
+export type Executions = Shared &
+  ExecutionsOptions & {
+    writer: Writer;
+    journals: JournalReader;
+    /** Runs in the memory of this process. */
+    loaded: Map<RunId, Execution>;
+  };
+
+export function createExecutions(options: ExecutionsOptions): Executions {
+  const { database, clock } = options;
+  return {
+    ...options,
+    writer: createWriter(database),
+    journals: createJournalReader(database),
+    signals: createSignals(database),
+    rounds: new Rounds<OrganizationId>(() => clock.now()),
+    memory: createMemory(),
+    needs: createNeededBytes(),
+    loaded: new Map(),
+    draining: false,
+  };
+}

@@ -1,0 +1,72 @@
+/** What the runs in memory share, and what the room above does for them. */
+import type { Expressions } from "../definition/expressions/expressions.ts";
+import type { Plan } from "../definition/plan.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
+import type { Json } from "../lib/json.ts";
+import type { JsonText } from "../lib/json-text.ts";
+import type { Places } from "../lib/places.ts";
+import type { Rounds } from "../lib/rounds.ts";
+import type { RunMemory } from "../lib/run-memory.ts";
+import type { Database } from "../storage/database.ts";
+import type { RunStatus } from "../storage/schema.ts";
+import type { EndedRun } from "./commit-end.ts";
+import type { JournalOptions } from "./journal.ts";
+import type { Head } from "./loaded-run.ts";
+import type { NeededBytes } from "./memory.ts";
+import type { Run } from "./run.ts";
+import type { Signals } from "./signals.ts";
+
+export type Shared = {
+  database: Database;
+  expressions: Expressions;
+  clock: Clock;
+  /** 0 to 1, for jitter. */
+  random: () => number;
+  /** In memory, for runs; the engine's too. */
+  places: Places;
+  surroundings: Surroundings;
+  signals: Signals;
+  rounds: Rounds<OrganizationId>;
+  /** What the runs in memory hold. */
+  memory: RunMemory;
+  /** What runs need that were turned away for lack of memory, until they are claimed again. */
+  needs: NeededBytes;
+  /** Set when the process ends: no new work. */
+  draining: boolean;
+};
+
+/** What is around a run, which the room above knows: who watches it, its relatives, its version. */
+export type Surroundings = {
+  /** The version that the run is pinned to. Undefined: it is gone. */
+  planOf(head: Head): Promise<Plan | undefined>;
+  /** Called after each commit, never before; `left`: children that no step awaits any longer. */
+  committed: JournalOptions["published"];
+  /** It may have changed, or ended, in a commit whose answer was lost. */
+  mayHaveChanged(organizationId: OrganizationId, id: RunId): void;
+  /** Called after the commit of the run's end. */
+  ended(head: Head): void;
+  /** It was ended without its journal (commit-end.ts). */
+  failed(end: EndedRun): Promise<void>;
+  /** Starts a child. Throws WorkflowError. */
+  startChild(request: ChildRequest, signal: AbortSignal): Promise<RunStatus>;
+  readChild(organizationId: OrganizationId, id: RunId): Promise<Child | undefined>;
+  /** Payloads too large to come with the run. */
+  readChildEnd(organizationId: OrganizationId, id: RunId, what: "output" | "error"): Promise<JsonText | undefined>;
+};
+
+/** What a step needs from the run that it started. */
+export type Child = Pick<Run, "id" | "status" | "output" | "error">;
+
+/** A run that a step starts. */
+export type ChildRequest = {
+  /** Committed with the step beforehand, so a repeat finds the existing child. */
+  id: RunId;
+  parent: Head;
+  /** Handles of the project and the agent. */
+  namespace: string;
+  name: string;
+  version?: string;
+  input: Json;
+  awaits: boolean;
+};

@@ -1,0 +1,41 @@
+import type { BodyOf } from "../../definition/plan.ts";
+import { asItems, evaluate } from "../evaluate.ts";
+import type { Frame } from "../frame.ts";
+import { runBlock } from "../interpreter.ts";
+import { inside, type Result } from "../scope.ts";
+import { keyInside } from "../step-keys.ts";
+import { truthy } from "../variables.ts";
+
+/** Runs one item after another; an item's input is the output of the one before it. `exit` leaves the loop. */
+export async function runFor(frame: Frame, body: BodyOf<"for">): Promise<Result> {
+  const { execution, input, step, scope, task, variables } = frame;
+  const { do: block } = body.blocks;
+  if (step.state.items === undefined) {
+    step.state.items = asItems(await evaluate(execution, body.in, input, variables, step));
+    execution.journal.touch(step);
+  }
+  const { items } = step.state;
+  let output = input;
+  for (const [index, item] of items.entries()) {
+    const own = { [body.each]: item, [body.at]: index };
+    const prefix = keyInside(step.key, block.way, index + 1);
+    // If the item's first step exists, `while` held then and is not evaluated again.
+    const isEntered = execution.journal.step(`${prefix}${block.tasks[0]?.name}#1`)?.round === scope.round;
+    if (body.while && !isEntered) {
+      if (!truthy(await evaluate(execution, body.while, output, () => ({ ...variables(), ...own })))) break;
+    }
+    const result = await runBlock(
+      frame,
+      block,
+      output,
+      inside(scope, prefix, {
+        variables: { ...scope.variables, ...own },
+        progress: (share) => scope.progress((index + share) / items.length),
+      }),
+    );
+    output = result.output;
+    if (result.then === "end") return result;
+    if (result.then === "exit") break;
+  }
+  return { output, then: task.then };
+}

@@ -1,0 +1,197 @@
+/** `call: http` (DSL reference "HTTP Call"): one request behind the outbound guard. */
+import type { BodyOf } from "../../definition/plan.ts";
+import { WorkflowError } from "../../definition/workflow-error.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json.ts";
+import { inSlices } from "../../lib/slices.ts";
+import { isRedirect } from "../../outbound/redirect.ts";
+import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
+import { authenticationOf, type Authentication, type ReadSecrets } from "../authentication.ts";
+import { createAuthorizer, type Authorizer } from "../authorizer.ts";
+import { Credentials } from "../http-response.ts";
+import type { HttpResponse } from "../run.ts";
+import { performEffect, type EffectContext } from "../effect.ts";
+import { evaluate } from "../evaluate.ts";
+import { goOn, type RunTask } from "../frame.ts";
+import type { Tokens } from "../oauth2-tokens.ts";
+import { asWorkflowError } from "../outbound-errors.ts";
+import { prepareRequest } from "../prepare-request.ts";
+
+/** A call without its own timeout is given up after this long. */
+const TIMEOUT_MS = 60_000;
+const NO_BODY = new Set(["GET", "HEAD"]);
+
+/** Both throw WorkflowError. */
+export type HttpCall = {
+  prepare: typeof prepareRequest;
+  readSecrets: ReadSecrets;
+  perform(request: JsonObject, context: HttpContext): Promise<Json>;
+};
+
+type HttpContext = EffectContext & {
+  /** Evaluated anew for each attempt: it may hold secrets and is never kept. */
+  authentication: Authentication;
+};
+
+export const createRunHttp =
+  (call: HttpCall): RunTask<BodyOf<"http">> =>
+  async (frame, body) => {
+    const { execution, input, step, variables } = frame;
+    const output = await performEffect(frame, {
+      async prepare() {
+        const values = (await evaluate(execution, body.arguments, input, variables, step)) as JsonObject;
+        const place = `${frame.task.reference}/with`;
+        return call.prepare(values, input, body.arguments.source as JsonObject, place);
+      },
+      async perform(request, context) {
+        const authentication = await authenticationOf(frame, body.authentication, call.readSecrets);
+        return call.perform(request, { ...context, authentication });
+      },
+    });
+    return goOn(frame, output);
+  };
+
+export type HttpCallOptions = { outbound: Outbound; readSecrets: ReadSecrets; tokens: Tokens };
+
+export const createHttpCall = ({ outbound, readSecrets, tokens }: HttpCallOptions): HttpCall => ({
+  prepare: prepareRequest,
+  readSecrets,
+  async perform(request, context) {
+    let output: Json = null;
+    const { policy, secrets } = context.authentication;
+    const credentials = new Credentials(policy, secrets);
+    const taken = async (response: OutboundResponse): Promise<void> => {
+      const shown = credentials.shown(response);
+      context.answered(shown);
+      if (response.status < 200 || response.status > 299) {
+        throw refusedBy(request, response, { shown, credentials });
+      }
+      output = await outputOf(request, response, credentials);
+      const saved = context.hold(output);
+      if (saved) output = null;
+      await saved;
+    };
+    const { organizationId, signal } = context;
+    const [method, url] = [request["method"] as string, request["endpoint"] as string];
+    const hide = (text: string): void => credentials.hideToo(text);
+    try {
+      const authorizer = policy && createAuthorizer(policy, { tokens, organizationId, signal, method, url, hide });
+      await sendAuthorized(outbound, request, context, authorizer, taken);
+    } catch (error) {
+      throw credentials.hideIn(error);
+    }
+    return output;
+  },
+});
+
+const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+type Taken = NonNullable<OutboundRequest["taken"]>;
+
+/** The request as often as its authentication needs; the answers in between are nobody's. */
+async function sendAuthorized(
+  outbound: Outbound,
+  request: JsonObject,
+  context: HttpContext,
+  authorizer: Authorizer | undefined,
+  taken: Taken,
+): Promise<void> {
+  if (!authorizer) return send(outbound, request, context, { redirect: request["redirect"] === true, taken });
+  const redirect = request["redirect"] === true && authorizer.followsRedirects;
+  for (let isAgain = true; isAgain;) {
+    const authorization = await authorizer.authorization();
+    isAgain = false;
+    await send(outbound, request, context, {
+      ...(authorization !== undefined && { authorization }),
+      redirect,
+      taken: async (response) => {
+        isAgain = authorizer.wantsAnother(response);
+        if (!isAgain) await taken(response);
+      },
+    });
+  }
+}
+
+async function send(
+  outbound: Outbound,
+  request: JsonObject,
+  context: HttpContext,
+  { authorization, redirect, taken }: { authorization?: string; redirect: boolean; taken: Taken },
+): Promise<void> {
+  const method = request["method"] as string;
+  const { headers, body } = withBody(request["headers"], NO_BODY.has(method) ? undefined : request["body"]);
+  headers["idempotency-key"] ??= context.idempotencyKey;
+  if (authorization !== undefined) headers["authorization"] = authorization;
+  try {
+    await outbound.request({
+      organizationId: context.organizationId,
+      method,
+      url: request["endpoint"] as string,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      redirect,
+      signal: context.signal,
+      turn: context.turn,
+      timeoutMs: TIMEOUT_MS,
+      taken,
+    });
+  } catch (error) {
+    throw asWorkflowError(error);
+  }
+}
+
+/** Names in lower case, so that the author's headers override ours. An object is sent as JSON. */
+function withBody(given: Json | undefined, body: Json | undefined): { headers: Record<string, string>; body?: string } {
+  const entries = isObject(given) ? Object.entries(given) : [];
+  // By `fromEntries`: a header named __proto__ would otherwise be lost.
+  const headers: Record<string, string> = Object.fromEntries(
+    entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]),
+  );
+  if (body === undefined || body === null) return { headers };
+  headers["content-type"] ??= typeof body === "string" ? "text/plain; charset=utf-8" : "application/json";
+  return { headers, body: textOf(body) };
+}
+
+/** The standard's error of an HTTP answer outside 200 to 299: `communication` with the answer's status. */
+function refusedBy(
+  request: JsonObject,
+  response: OutboundResponse,
+  { shown, credentials }: { shown: HttpResponse; credentials: Credentials },
+): WorkflowError {
+  const { host } = new URL(response.url);
+  const body = shown.body?.slice(0, 500).toWellFormed();
+  const hint = isRedirect(response) && request["redirect"] !== true ? " (set `redirect: true` to follow it)" : "";
+  const answered = `${host} answered ${response.status} ${credentials.hide(response.statusText)}`.trim() + hint;
+  return WorkflowError.of("communication", body ? `${answered}: ${body}` : answered, response.status);
+}
+
+/** Without the definition's secrets. */
+async function outputOf(request: JsonObject, response: OutboundResponse, { concealer }: Credentials): Promise<Json> {
+  if (!concealer) return received(request, response);
+  if (request["output"] !== "raw") return inSlices(concealer.json(received(request, response)));
+  return received(request, { ...response, body: await inSlices(concealer.bytes(response.body)) });
+}
+
+function received(request: JsonObject, response: OutboundResponse): Json {
+  if (request["output"] === "raw") return Buffer.from(response.body).toString("base64");
+  const content = contentOf(response);
+  if (request["output"] !== "response") return content;
+  const { method, endpoint, headers } = request;
+  return {
+    request: { method: method!, uri: endpoint!, headers: headers ?? {} },
+    statusCode: response.status,
+    headers: response.headers,
+    content,
+  };
+}
+
+/** JSON according to the media type, text otherwise, null if the body is empty. */
+function contentOf(response: OutboundResponse): Json {
+  if (response.body.byteLength === 0) return null;
+  const text = Buffer.from(response.body).toString("utf8");
+  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(response.headers["content-type"] ?? "")) return text;
+  try {
+    return parseJson(text, "the answer");
+  } catch (error) {
+    throw WorkflowError.of("communication", (error as Error).message);
+  }
+}

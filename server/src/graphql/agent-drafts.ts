@@ -1,0 +1,46 @@
+/** What an agent's next version is being made of. */
+import type { Draft } from "../agents/draft-store.ts";
+import { readDraftForm } from "../agents/drafts.ts";
+import type { Builder } from "./builder.ts";
+import { callerOf, type Context } from "./context.ts";
+import { fieldsOf } from "./form-fields.ts";
+
+export function addAgentDrafts(builder: Builder): void {
+  builder.objectType("AgentDraft", {
+    description: "A definition that was saved and not published yet.",
+    fields: (t) => ({
+      definition: t.string({
+        description: "The text as it was saved. It may contain mistakes.",
+        resolve: (draft, _, context) => textOf(draft, context),
+      }),
+      revision: t.exposeInt("revision", {
+        description:
+          "How many times a draft of this agent was saved, also before the last publish. Pass it as `expectedRevision` to replace no other draft than this one.",
+      }),
+      savedAt: t.expose("savedAt", { type: "DateTime", description: "When it was saved." }),
+      savedBy: t.expose("savedBy", { type: "Actor", description: "Who saved it." }),
+      inputFields: t.field({
+        type: ["InputField"],
+        description: "The draft's input schema as the fields of a form. Empty while it contains mistakes.",
+        resolve: async (draft, _, context) => {
+          const { organizationId } = callerOf(context);
+          return fieldsOf(context, await readDraftForm(context.agents, organizationId, textOf(draft, context)));
+        },
+      }),
+    }),
+  });
+  builder.objectField("Agent", "draft", (t) =>
+    t.field({
+      type: "AgentDraft",
+      nullable: true,
+      description: "The draft. Null when there is nothing unpublished.",
+      resolve: ({ id }, _, { loaders }) => loaders.draft(id),
+    }),
+  );
+}
+
+function textOf({ text }: Draft, { size }: Context): string {
+  // The answer, or what it is made of, would be larger than an answer may be: this refuses it.
+  if (text === null) size.charge(Number.POSITIVE_INFINITY);
+  return text!;
+}

@@ -1,0 +1,124 @@
+/** docs/access.md: roles, scopes, operations and plans, from the tables that the program decides by. */
+import type { GraphQLEnumType, GraphQLSchema } from "graphql";
+import { API_KEY_PRESETS } from "../auth/api-key-presets.ts";
+import {
+  NODE_SCOPES,
+  REACHING_FIELDS,
+  REACHING_NODES,
+  ROOT_FIELDS,
+  type Need,
+  type RootField,
+} from "../auth/field-scopes.ts";
+import { ALL_SCOPES, ROLE_SCOPES, ROLES, type Scope } from "../auth/scopes.ts";
+import { REQUESTS_PER_MINUTE } from "../rates/plans.ts";
+
+const row = (...cells: string[]): string => `| ${cells.join(" | ")} |`;
+const table = (head: string[], rows: string[][]): string =>
+  [row(...head), `|${head.map(() => "---").join("|")}|`, ...rows.map((cells) => row(...cells))].join("\n");
+const yes = (isAllowed: boolean): string => (isAllowed ? "yes" : "–");
+
+/** Whether a member with these scopes may ask for what needs this. */
+const isOpen = (need: Need, scopes: ReadonlySet<Scope>): boolean =>
+  need === null || need === "public" || scopes.has(need);
+const nameOf = (need: Need): string => (need === null ? "a credential" : need === "public" ? "nothing" : `\`${need}\``);
+
+/** The values of an enumeration with their descriptions. */
+const valuesOf = (schema: GraphQLSchema, name: string): string[][] =>
+  (schema.getType(name) as GraphQLEnumType).getValues().map((value) => [`\`${value.name}\``, value.description ?? ""]);
+
+/** `name` is code, as it is printed. */
+const perMinute = (name: string): string =>
+  String(REQUESTS_PER_MINUTE[name.replaceAll("`", "") as keyof typeof REQUESTS_PER_MINUTE] ?? "as agreed, or no limit");
+
+const operations = (root: "Query" | "Mutation" | "Subscription"): string =>
+  table(
+    [root, "needs", ...ROLES],
+    Object.entries(ROOT_FIELDS)
+      .filter(([field]) => field.startsWith(`${root}.`))
+      .map(([field, need]) => [
+        `\`${field.slice(root.length + 1)}\``,
+        nameOf(need),
+        ...ROLES.map((role) => yes(isOpen(need, ROLE_SCOPES[role]))),
+      ]),
+  );
+
+const fieldsOf = (scope: Scope): string =>
+  Object.entries(ROOT_FIELDS)
+    .filter(([, need]) => need === scope)
+    .map(([field]) => `\`${field.slice(field.indexOf(".") + 1)}\``)
+    .join(", ") || "nothing yet";
+
+const rootNames = (isNamed: (field: RootField) => boolean): string =>
+  (Object.keys(ROOT_FIELDS) as RootField[])
+    .filter(isNamed)
+    .map((field) => `\`${field.slice(field.indexOf(".") + 1)}\``)
+    .join(", ");
+
+export const accessText = (schema: GraphQLSchema): string => `# Who may do what
+
+\`npm run schema\` prints this page from the tables that the program decides by (\`server/src/auth/scopes.ts\`,
+\`server/src/auth/field-scopes.ts\`). \`test/access.test.ts\` asks every cell of the operations over GraphQL, as each role.
+
+An operation is refused as a whole when its credential lacks a scope that one of its fields needs ([scopes](api.md#scopes)). A session has
+the scopes of its member's role, an API key those that it was made with, and none that its maker lacked.
+
+## Roles
+
+${table(["role", "what it may do"], valuesOf(schema, "Role"))}
+
+Beyond the tables: only an owner makes, changes, removes or invites an owner; nobody grants a role with a scope that they lack; the last
+owner is not demoted or removed and does not leave ([people](api.md#people)). An API key is never an owner.
+
+## Scopes
+
+${table(
+  ["scope", ...ROLES, "operations"],
+  ALL_SCOPES.map((scope) => [
+    `\`${scope}\``,
+    ...ROLES.map((role) => yes(ROLE_SCOPES[role].has(scope))),
+    fieldsOf(scope),
+  ]),
+)}
+
+## Operations
+
+${(["Query", "Mutation", "Subscription"] as const).map(operations).join("\n\n")}
+
+What needs a credential is open to every role and key; what needs nothing is open to strangers. \`leaveOrganization\` and \`logout\` are
+for sessions: an API key is refused. \`node(id)\` needs what the kind of the id needs:
+
+${table(
+  ["kind", "needs", ...ROLES],
+  Object.entries(NODE_SCOPES).map(([kind, need]) => [
+    kind,
+    nameOf(need),
+    ...ROLES.map((role) => yes(isOpen(need, ROLE_SCOPES[role]))),
+  ]),
+)}
+
+## Narrowed API keys
+
+A key that is narrowed to projects or agents ([narrowed keys](api.md#narrowed-keys)) asks with its scopes for these, and gets what it
+reaches: ${rootNames((field) => REACHING_FIELDS.has(field))}; by \`node\` for ${[...REACHING_NODES].join(", ")}.
+
+All others are of the whole organization, and refused to it: ${rootNames((field) => !REACHING_FIELDS.has(field) && ROOT_FIELDS[field] !== "public")}.
+
+## Presets of API keys
+
+${table(
+  ["preset", "scopes", "meant for certain agents", "what for"],
+  API_KEY_PRESETS.map(({ id, scopes, needsAgent, description }) => [
+    `\`${id}\``,
+    scopes.length === ALL_SCOPES.length ? "all" : scopes.map((scope) => `\`${scope}\``).join(", "),
+    yes(needsAgent),
+    description,
+  ]),
+)}
+
+## Plans
+
+${table(
+  ["plan", "requests in any 60 s", "what it allows"],
+  valuesOf(schema, "Plan").map(([name, text]) => [name!, perMinute(name!), text!]),
+)}
+`;

@@ -1,0 +1,35 @@
+/** Admission over a connection, for HTTP, Server-Sent Events and WebSocket alike. graphql/graphql.ts asks whether they may. */
+import type { Duplex } from "node:stream";
+import { identify } from "../auth/admission.ts";
+import type { Auth } from "../auth/auth.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Connections } from "./connections.ts";
+import { createCredentialWatch, type CredentialWatch } from "./credential-watch.ts";
+
+export type Admission = {
+  /**
+   * Who is asking. From then on the connection is their organization's. Throws UNAUTHENTICATED for a bad credential (RATE_LIMITED after too many from the client's address), UNAVAILABLE
+   * when the organization has too many connections.
+   */
+  identify(
+    socket: Duplex,
+    authorization: string | undefined,
+    address: () => string,
+  ): Caller | undefined | Promise<Caller | undefined>;
+} & CredentialWatch;
+
+export function createAdmission(auth: Auth, connections: Connections): Admission {
+  const { watch, [Symbol.dispose]: dispose } = createCredentialWatch(auth);
+  const seat = (socket: Duplex, caller: Caller | undefined): Caller | undefined => {
+    if (caller) connections.belongsTo(socket, caller.organizationId);
+    return caller;
+  };
+  return {
+    identify: (socket, authorization, address) => {
+      const caller = identify(auth, authorization, address);
+      return caller instanceof Promise ? caller.then((known) => seat(socket, known)) : seat(socket, caller);
+    },
+    watch,
+    [Symbol.dispose]: dispose,
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * Shares the thread: whoever asks for it gets it at once during the first 5 ms of a round of the event loop; the others
+ * wait for the next rounds, 5 ms of each, and their groups (an organization, an address) take turns. In between, the
+ * event loop handles I/O.
+ */
+const ROUND_MS = 5;
+
+type Waiting = { go: () => void; next?: Waiting };
+type Line = { first: Waiting; last: Waiting };
+
+export class Rounds<Group> {
+  readonly #now: () => number;
+  readonly #lines = new Map<Group, Line>();
+  /** When the first of this round began. */
+  #since: number | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Whether a caller may continue at once: there is time left, and nobody waits. */
+  isOpen(): boolean {
+    if (this.#since === undefined) {
+      this.#begin();
+      return true;
+    }
+    return this.#lines.size === 0 && this.#hasTime();
+  }
+
+  /** Calls `go` when it is its group's turn. */
+  wait(group: Group, go: () => void): void {
+    const line = this.#lines.get(group);
+    if (line) line.last = line.last.next = { go };
+    else {
+      const first = { go };
+      this.#lines.set(group, { first, last: first });
+    }
+  }
+
+  /** Both in one: undefined if the caller may continue at once, else a promise that resolves when its turn has come. */
+  next(group: Group): Promise<void> | undefined {
+    return this.isOpen() ? undefined : new Promise((resolve) => this.wait(group, resolve));
+  }
+
+  #begin(): void {
+    this.#since = this.#now();
+    setImmediate(this.#round);
+  }
+
+  /** Setting the clock back ends the round. */
+  #hasTime(): boolean {
+    return Math.abs(this.#now() - this.#since!) < ROUND_MS;
+  }
+
+  readonly #round = (): void => {
+    this.#since = undefined;
+    if (this.#lines.size === 0) return;
+    this.#begin();
+    this.#serve();
+  };
+
+  #serve(): void {
+    for (const [group, line] of this.#lines) {
+      const { go, next } = line.first;
+      // To the end, behind all others.
+      this.#lines.delete(group);
+      if (next) {
+        line.first = next;
+        this.#lines.set(group, line);
+      }
+      go();
+      // The next tick comes once all its immediate consequences are done.
+      queueMicrotask(this.#tick);
+      return;
+    }
+  }
+
+  readonly #tick = (): void => process.nextTick(this.#serveMore);
+
+  readonly #serveMore = (): void => {
+    if (this.#since !== undefined && this.#hasTime()) this.#serve();
+  };
+}

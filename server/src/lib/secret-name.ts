@@ -1,0 +1,6 @@
+/** What a secret may be called: as everything under `use` in a definition, so that `$secrets.NAME` reads it. */
+export const SECRET_NAME = "^(?!__proto__$)[A-Za-z_][\\w.-]{0,62}$";
+
+const SHAPE = new RegExp(SECRET_NAME);
+
+export const isSecretName = (text: string): boolean => SHAPE.test(text);

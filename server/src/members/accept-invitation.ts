@@ -1,0 +1,119 @@
+/** Becoming a member by a link: as who one is signed in as, as a user who proves a password, or as a new user. */
+import { notSignedIn, type Caller } from "../auth/caller.ts";
+import { openSession, proveUser, wrongLogin, type LoginFrom } from "../auth/login.ts";
+import { emailProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "../auth/names.ts";
+import type { SignedIn } from "../auth/session.ts";
+import { memberEmails } from "../auth/users.ts";
+import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
+import { newId, type UserId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { isDuplicate } from "../storage/pg-errors.ts";
+import { findByToken } from "./invitations.ts";
+import { useInvitation, type NewUser, type OpenInvitation } from "./invitation-store.ts";
+import type { Members } from "./members.ts";
+
+export type Acceptance = {
+  token: string;
+  name?: string | undefined;
+  email?: string | undefined;
+  password?: string | undefined;
+};
+
+/** `joined` is called when they are a member. */
+type Joining = { id: UserId; made?: NewUser; joined?: () => Promise<void> };
+
+/**
+ * Answers a session in the organization. Throws NOT_FOUND for a link that is not good (any longer), BAD_USER_INPUT for an API
+ * key, for fields that are missing or too many, and for an e-mail that the invitation is not for, UNAUTHENTICATED and
+ * RATE_LIMITED as `login` does, CONFLICT for somebody who is a member and when the organization is full.
+ */
+export async function acceptInvitation(
+  members: Members,
+  caller: Caller | undefined,
+  acceptance: Acceptance,
+  from: LoginFrom,
+): Promise<SignedIn> {
+  if (caller?.credential.kind === "key")
+    throw badInput("wrong_credential", "an API key joins nothing: sign in, or send no credential");
+  const { invitation, secretHash } = await findByToken(members, acceptance.token);
+  const joining = caller
+    ? await asCaller(members, caller, acceptance, invitation)
+    : await asStranger(members, acceptance, invitation, from);
+  await join(members, secretHash, joining);
+  await joining.joined?.();
+  const client = caller?.credential.kind === "user" ? caller.credential.client : from.client;
+  return openSession(members.auth, { userId: joining.id, organizationId: invitation.organizationId, client });
+}
+
+/** Whoever is signed in has proven who they are. */
+async function asCaller(
+  { auth }: Members,
+  { organizationId, user }: Caller,
+  acceptance: Acceptance,
+  invitation: OpenInvitation,
+): Promise<Joining> {
+  const unexpected = (["name", "email", "password"] as const).filter((name) => acceptance[name] !== undefined);
+  refuseProblems(
+    unexpected.map((name) => ({ path: `input.${name}`, code: "unknown", message: "is not asked of who is signed in" })),
+  );
+  const email = (await memberEmails(auth, organizationId, [user.id])).get(user.id);
+  if (email === undefined) throw notSignedIn();
+  checkFits(invitation, email, "input.token");
+  return { id: user.id };
+}
+
+/**
+ * A password is asked for in the same turns and with the same throttle as in `login`, and an e-mail that has no account gets
+ * the same words unless a name is given: then an account is made, which uses the link up. So a link is no way to find out who
+ * has an account.
+ */
+async function asStranger(
+  members: Members,
+  { name, email, password }: Acceptance,
+  invitation: OpenInvitation,
+  from: LoginFrom,
+): Promise<Joining> {
+  const missing = (path: string): FieldProblem => ({
+    path,
+    code: "required",
+    message: "is required without a session",
+  });
+  refuseProblems([
+    email === undefined ? missing("input.email") : emailProblem(email, "input.email"),
+    password === undefined ? missing("input.password") : undefined,
+    name === undefined ? undefined : nameProblem(name, "input.name"),
+    name === undefined || password === undefined ? undefined : passwordProblem(password, "input.password"),
+  ]);
+  checkFits(invitation, email!, "input.email");
+  const { auth } = members;
+  const account = tidyName(email!);
+  const { user, giveBack } = await proveUser(auth, { email: account, password: password! }, from);
+  const joined = async (id: UserId): Promise<void> => {
+    giveBack();
+    await auth.knownAddresses.note({ id, email: account }, from.address);
+  };
+  if (user) return { id: user.id, joined: () => joined(user.id) };
+  if (name === undefined) throw wrongLogin();
+  const id = newId<"user">();
+  const passwordHash = await auth.passwords.hash(password!);
+  return { id, made: { email: account, name: tidyName(name), passwordHash }, joined: () => joined(id) };
+}
+
+function checkFits({ email: wanted, members }: OpenInvitation, email: string, path: string): void {
+  if (wanted !== null && wanted.toLowerCase() !== tidyName(email).toLowerCase())
+    throw badInput("invalid_input", "this invitation is for another e-mail", [
+      { path, code: "differs", message: "is for another e-mail" },
+    ]);
+  if (members < LIMITS.membersPerOrganization) return;
+  throw conflict("limit_reached", `an organization has at most ${LIMITS.membersPerOrganization} members`);
+}
+
+async function join({ auth }: Members, secretHash: Buffer, joining: Joining): Promise<void> {
+  const isUsed = await useInvitation(auth.database, secretHash, joining, auth.clock.now()).catch((error: unknown) => {
+    if (isDuplicate(error, "members_pkey")) throw conflict("already_member", "you are a member of this organization");
+    if (isDuplicate(error, "users_email"))
+      throw conflict("email_taken", "a user with this e-mail was created at the same moment");
+    throw error;
+  });
+  if (!isUsed) throw notFound("Invitation");
+}

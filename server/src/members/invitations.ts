@@ -1,0 +1,43 @@
+/** Invitations that are open: listed, read, revoked, and shown to whoever has the link. */
+import type { Caller } from "../auth/caller.ts";
+import { notFound } from "../lib/errors.ts";
+import type { InvitationId } from "../lib/ids.ts";
+import { checkPage, type Page, type PageRequest } from "../lib/page.ts";
+import { readToken, type Invitation } from "./invitation.ts";
+import {
+  deleteInvitation,
+  pageOfInvitations,
+  readInvitationRow,
+  readOpenInvitation,
+  type OpenInvitation,
+} from "./invitation-store.ts";
+import type { Members } from "./members.ts";
+
+/** Newest first. `after` is an invitation's id. */
+export const listInvitations = ({ auth }: Members, caller: Caller, request: PageRequest): Promise<Page<Invitation>> =>
+  pageOfInvitations(auth.database, caller.organizationId, checkPage(request), auth.clock.now());
+
+export const readInvitation = (
+  { auth }: Members,
+  { organizationId }: Caller,
+  id: InvitationId,
+): Promise<Invitation | undefined> => readInvitationRow(auth.database, organizationId, id, auth.clock.now());
+
+/** Its link is no longer good. Throws NOT_FOUND, also for one that was used or revoked, or has expired. */
+export async function revokeInvitation({ auth }: Members, caller: Caller, id: InvitationId): Promise<Invitation> {
+  const invitation = await deleteInvitation(auth.database, caller.organizationId, id, auth.clock.now());
+  if (!invitation) throw notFound("Invitation");
+  return invitation;
+}
+
+/** The invitation behind a link. Throws NOT_FOUND, in the same words for a wrong, used, revoked and expired one. */
+export async function findByToken(
+  members: Members,
+  token: string,
+): Promise<{ invitation: OpenInvitation; secretHash: Buffer }> {
+  const { auth } = members;
+  const secretHash = readToken(members, token);
+  const invitation = secretHash && (await readOpenInvitation(auth.database, secretHash, auth.clock.now()));
+  if (!invitation) throw notFound("Invitation");
+  return { invitation, secretHash };
+}

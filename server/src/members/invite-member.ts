@@ -1,0 +1,46 @@
+import { actorOf, type Caller } from "../auth/caller.ts";
+import { emailProblem, refuseProblems, tidyName } from "../auth/names.ts";
+import { conflict } from "../lib/errors.ts";
+import { newId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Role } from "../storage/schema.ts";
+import { changeMembers, readGranter } from "./change-members.ts";
+import { hashOf, INVITATION_LIFE_MS, linkOf, makeToken, type Invitation } from "./invitation.ts";
+import { hasMember, insertInvitation } from "./invitation-store.ts";
+import { checkGrant } from "./member.ts";
+import type { Members } from "./members.ts";
+
+/**
+ * A link that makes whoever opens it a member, once, within seven days. With an e-mail it fits only the user who has that
+ * one. Only this answer has the `url`. Throws BAD_USER_INPUT, FORBIDDEN (`checkGrant`), or CONFLICT for somebody who is a
+ * member and when the organization has `LIMITS.invitationsPerOrganization` open ones.
+ */
+export async function inviteMember(
+  members: Members,
+  caller: Caller,
+  { email, role }: { email: string | undefined; role: Role },
+): Promise<Invitation & { url: string }> {
+  if (email !== undefined) refuseProblems([emailProblem(email, "input.email")]);
+  const token = makeToken(members);
+  const now = members.auth.clock.now();
+  const invitation = {
+    id: newId<"invitation">(),
+    email: email === undefined ? null : tidyName(email),
+    role,
+    createdBy: actorOf(caller),
+    createdAt: new Date(now),
+    expiresAt: new Date(now + INVITATION_LIFE_MS),
+  };
+  const { organizationId } = caller;
+  const made = await changeMembers(members, caller, async (query) => {
+    checkGrant(await readGranter(query, caller), role);
+    if (invitation.email !== null && (await hasMember(query, organizationId, invitation.email)))
+      throw conflict("already_member", "somebody with this e-mail is a member: setMemberRole changes their role");
+    return insertInvitation(query, { ...invitation, organizationId, secretHash: hashOf(token) });
+  });
+  if (!made) {
+    const most = LIMITS.invitationsPerOrganization;
+    throw conflict("limit_reached", `an organization has at most ${most} open invitations: revoke one first`);
+  }
+  return { ...made, url: linkOf(members, token) };
+}

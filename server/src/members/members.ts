@@ -1,0 +1,10 @@
+/** The room's handle. */
+import type { Auth } from "../auth/auth.ts";
+
+export type Members = {
+  auth: Auth;
+  /** HMAC key of invitations. */
+  invitationKey: Buffer;
+  /** How people reach the server, for the links that are given to them. */
+  url: string;
+};

@@ -1,0 +1,56 @@
+/** How a membership ends: by an administrator, or by the member. What the person made stays, their API keys included. */
+import type { Caller } from "../auth/caller.ts";
+import type { Organization } from "../auth/organization.ts";
+import { readOrganization } from "../auth/organizations.ts";
+import { badInput, notFound } from "../lib/errors.ts";
+import type { MemberId, OrganizationId, UserId } from "../lib/ids.ts";
+import type { Query } from "../storage/database.ts";
+import type { Role } from "../storage/schema.ts";
+import { changeMembers, readGranter, readRole, requireOtherOwner } from "./change-members.ts";
+import { COLUMNS, memberOf } from "./list-members.ts";
+import { checkChange, userOfMember, type Member } from "./member.ts";
+import type { Members } from "./members.ts";
+
+/**
+ * Their sessions in this organization are refused at once in this process and within 5 s in others; what is open ends within
+ * 10 s. Answers the member as they were. Throws NOT_FOUND, FORBIDDEN for an owner, or CONFLICT for the last one.
+ */
+export async function removeMember(members: Members, caller: Caller, memberId: MemberId): Promise<Member> {
+  const { organizationId } = caller;
+  const userId = userOfMember(memberId);
+  const member = await changeMembers(members, caller, async (query) => {
+    const by = await readGranter(query, caller);
+    return endMembership(query, organizationId, userId, (role) => checkChange(by, role));
+  });
+  members.auth.sessions.invalidateMember(organizationId, userId);
+  return member;
+}
+
+/** The session stays signed in: `refreshToken` moves it to another organization. Throws BAD_USER_INPUT for a key, or CONFLICT. */
+export async function leaveOrganization(members: Members, caller: Caller): Promise<Organization> {
+  const { organizationId, credential, user } = caller;
+  if (credential.kind !== "user")
+    throw badInput("wrong_credential", "an API key is no member: sign in as the person who wants to leave");
+  const organization = await readOrganization(members.auth, organizationId);
+  await changeMembers(members, caller, (query) => endMembership(query, organizationId, user.id));
+  members.auth.sessions.invalidateMember(organizationId, user.id);
+  return organization!;
+}
+
+async function endMembership(
+  query: Query,
+  organizationId: OrganizationId,
+  userId: UserId,
+  check?: (role: Role) => void,
+): Promise<Member> {
+  const role = await readRole(query, organizationId, userId);
+  if (role === undefined) throw notFound("Member");
+  check?.(role);
+  if (role === "owner") await requireOtherOwner(query, organizationId, userId);
+  const [row] = await query(
+    `delete from members m using users u
+      where m.organization_id = $1 and m.user_id = $2 and u.id = m.user_id returning ${COLUMNS}`,
+    [organizationId, userId],
+  );
+  return memberOf(row!);
+}

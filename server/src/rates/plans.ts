@@ -1,0 +1,13 @@
+/** The plans. What a plan allows stands here and nowhere else. */
+import type { Plan } from "../storage/schema.ts";
+
+/** Requests of an organization in any 60 seconds; null: as agreed, and without an agreement no limit. */
+export const REQUESTS_PER_MINUTE = {
+  free: 10,
+  starter: 100,
+  pro: 1_000,
+  enterprise: null,
+} as const satisfies Record<Plan, number | null>;
+
+/** Null: no limit. `agreed` counts where the plan leaves it open. */
+export const limitOf = (plan: Plan, agreed: number | null): number | null => REQUESTS_PER_MINUTE[plan] ?? agreed;

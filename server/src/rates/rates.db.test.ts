@@ -1,0 +1,153 @@
+/** Windows and usage in a database that several processes share. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { testClock, type TestClock } from "../../../test/clock.ts";
+import { randomFrom, type Random } from "../../../test/faults/random.ts";
+import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import type { Caller } from "../auth/caller.ts";
+import { setPlan } from "../auth/organizations.ts";
+import type { OrganizationId } from "../lib/ids.ts";
+import type { Database } from "../storage/database.ts";
+import { createDatabaseWindows } from "./database-windows.ts";
+import { createRates } from "./rates.ts";
+import { burstOf, WINDOW_MS } from "./window.ts";
+import type { Windows } from "./windows.ts";
+
+let databases: Databases;
+let database: Database;
+beforeAll(async () => {
+  databases = await startDatabases();
+  database = await databases.open();
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await databases[Symbol.asyncDispose]();
+});
+
+let clock: TestClock;
+let owner: Caller;
+let organizationId: OrganizationId;
+/** As two processes have them. */
+let both: [Windows, Windows];
+beforeEach(async () => {
+  clock = testClock();
+  ({ caller: owner } = await makeOwner(openAuth(database)));
+  ({ organizationId } = owner);
+  both = [createDatabaseWindows(database, clock), createDatabaseWindows(database, clock)];
+  return () => both.forEach((windows) => windows[Symbol.dispose]());
+});
+
+/** How many of so many requests at once, at either, are taken. */
+async function takenOf(count: number, limit: number, { pick }: Pick<Random, "pick">): Promise<number> {
+  const all = await Promise.all(Array.from({ length: count }, async () => pick(both).take(organizationId, limit)));
+  return all.filter(({ isTaken }) => isTaken).length;
+}
+
+test.for([1, 10, 100])("limit %d: random bursts at two processes, every window is exact", async (limit) => {
+  const random = randomFrom(limit);
+  const taken: number[] = [];
+  for (let burst = 0; burst < 40; burst++) {
+    const now = clock.now();
+    const used = taken.filter((at) => at > now - WINDOW_MS).length;
+    const wanted = random.between(1, Math.ceil(limit * 1.2));
+    const count = await takenOf(wanted, limit, random);
+    expect({ burst, count }).toEqual({ burst, count: Math.min(wanted, limit - used) });
+    taken.push(...Array.from({ length: count }, () => now));
+    const oldest = taken.find((at) => at > now - WINDOW_MS)!;
+    expect(await random.pick(both).look(organizationId, limit)).toMatchObject({
+      remaining: limit - used - count,
+      resetMs: oldest + WINDOW_MS - now,
+    });
+    clock.pass(random.pick([0, 1, random.between(1, 1_000), random.between(1, 30_000), WINDOW_MS - 1, WINDOW_MS]));
+  }
+});
+
+test("a limit above 1,000 is a bucket that both share", async () => {
+  const limit = 6_000;
+  const random = randomFrom(1);
+  expect(await both[0].look(organizationId, limit)).toEqual({ remaining: 100, resetMs: 0, isTaken: false });
+  expect(await takenOf(150, limit, random)).toBe(burstOf(limit));
+  expect(await both[0].take(organizationId, limit)).toMatchObject({ isTaken: false, remaining: 0, resetMs: 10 });
+  clock.pass(10);
+  expect(await takenOf(5, limit, random)).toBe(1);
+  clock.pass(500);
+  expect(await takenOf(80, limit, random)).toBe(50);
+  clock.pass(60_000);
+  expect(await takenOf(300, limit, random)).toBe(burstOf(limit));
+});
+
+test("each process's place in a batch tells it what is left", async () => {
+  const taken = await Promise.all(Array.from({ length: 12 }, async () => both[0].take(organizationId, 10)));
+  expect(taken.map(({ isTaken, remaining }) => (isTaken ? remaining : "refused"))).toEqual([
+    9,
+    8,
+    7,
+    6,
+    5,
+    4,
+    3,
+    2,
+    1,
+    0,
+    "refused",
+    "refused",
+  ]);
+});
+
+test("clocks that differ by seconds do not add up, and one that was hours ahead locks nobody out", async () => {
+  const ahead = testClock(clock.now() + 5_000);
+  using early = createDatabaseWindows(database, ahead);
+  let count = 0;
+  for (let seconds = 0; seconds < 50; seconds++) {
+    for (const windows of [early, both[0]]) if ((await windows.take(organizationId, 10)).isTaken) count++;
+    for (const one of [clock, ahead]) one.pass(1_000);
+  }
+  expect(count).toBe(10);
+  using hoursAhead = createDatabaseWindows(database, testClock(clock.now() + 7_200_000));
+  expect((await hoursAhead.take(organizationId, 10)).isTaken).toBe(true);
+  expect((await both[1].take(organizationId, 10)).isTaken).toBe(true);
+});
+
+test("whoever was refused is refused from memory until there can be room, and a larger plan ends that at once", async () => {
+  for (let one = 0; one < 10; one++) await both[0].take(organizationId, 10);
+  await both[0].take(organizationId, 10);
+  const none = { hot: () => Promise.reject(new Error("asked")) } as unknown as Database;
+  using alone = createDatabaseWindows(none, clock);
+  await expect(alone.take(organizationId, 10)).rejects.toThrow("asked");
+  await database.query("delete from rate_windows where organization_id = $1", [organizationId]);
+  expect(await both[0].take(organizationId, 10)).toEqual({ isTaken: false, remaining: 0, resetMs: WINDOW_MS });
+  expect((await both[0].take(organizationId, 100)).isTaken).toBe(true);
+  clock.pass(WINDOW_MS);
+  expect((await both[0].take(organizationId, 10)).isTaken).toBe(true);
+});
+
+test("two processes add up what an organization used, by its day; what a database refused is written later", async () => {
+  const auth = openAuth(database);
+  let days = 0;
+  const later = { now: () => clock.now() + days * 86_400_000, at: clock.at };
+  const rates = [0, 1].map(() => createRates({ database, clock: later, log: quiet }));
+  await setPlan(auth, organizationId, { plan: "free" });
+  for (let one = 0; one < 12; one++) await rates[one % 2]!.count(owner);
+  rates[0]!.usage.run(organizationId);
+  rates[1]!.usage.steps(organizationId, 3);
+  await rates[1]![Symbol.asyncDispose]();
+  expect(await rates[0]!.usage.read(organizationId, 1)).toEqual([
+    { date: "2026-11-21", requests: 10, refused: 2, runs: 1, steps: 3 },
+  ]);
+  await database.query("alter table usage_days rename to away");
+  rates[0]!.usage.run(organizationId);
+  days = 1;
+  rates[0]!.usage.run(organizationId);
+  await expect(rates[0]!.usage.read(organizationId, 2)).rejects.toThrow("usage_days");
+  await database.query("alter table away rename to usage_days");
+  expect((await rates[0]!.usage.read(organizationId, 2)).map(({ date, runs }) => [date, runs])).toEqual([
+    ["2026-11-22", 1],
+    ["2026-11-21", 2],
+  ]);
+  days = 367;
+  rates[0]!.usage.run(organizationId);
+  await rates[0]![Symbol.asyncDispose]();
+  const kept = await database.query("select count(*) as count from usage_days where organization_id = $1", [
+    organizationId,
+  ]);
+  expect(kept).toEqual([{ count: 1 }]);
+});

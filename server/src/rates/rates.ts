@@ -1,0 +1,126 @@
+/** The room's handle: how often an organization may ask, and what it used. */
+import type { Caller } from "../auth/caller.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import { createFreshCache } from "../lib/fresh-cache.ts";
+import type { OrganizationId, SessionId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+import type { Plan } from "../storage/schema.ts";
+import { createDatabaseWindows } from "./database-windows.ts";
+import { limitOf } from "./plans.ts";
+import { createUsage, type Usage } from "./usage.ts";
+import { createMemoryWindows, type Taken, type Windows } from "./windows.ts";
+
+/** Where a caller stands after a request that counted against a limit. */
+export type Standing = {
+  isRefused: boolean;
+  /** What is limited: the organization by its plan, or one session of the web UI. */
+  policy: "plan" | "session";
+  plan: Plan | undefined;
+  limit: number;
+  remaining: number;
+  /** In how many seconds there is room for one request more than now; at least 1. */
+  resetSeconds: number;
+};
+
+/** What `rateLimit` answers: nulls without a limit, and no time while nothing counts. */
+export type RateLimit = { plan: Plan; limit: number | null; remaining: number | null; resetAt: Date | null };
+
+export type Rates = {
+  /**
+   * Counts a request. Undefined: there is no limit. A promise only when the organization was not heard of for 5 s, or its
+   * window is in a shared database.
+   */
+  count(caller: Pick<Caller, "organizationId" | "credential">): Standing | undefined | Promise<Standing | undefined>;
+  /** Without counting. */
+  look(organizationId: OrganizationId): Promise<RateLimit>;
+  usage: Usage;
+} & AsyncDisposable;
+
+export type RatesOptions = { database: Database; clock: Clock; log: Log };
+
+/** A plan that was set is in force after this, in every process. */
+const PLAN_TTL_MS = 5_000;
+const REMEMBERED = 10_000;
+
+type Allowance = { plan: Plan; limit: number | null };
+
+export function createRates(options: RatesOptions): Rates {
+  const { database, clock } = options;
+  const stack = new AsyncDisposableStack();
+  const allowances = createFreshCache<OrganizationId, Allowance>({
+    clock,
+    ttlMs: PLAN_TTL_MS,
+    most: REMEMBERED,
+    load: (organizationId) => readAllowance(database, organizationId),
+  });
+  const windows: Windows = stack.use(
+    database.isEmbedded ? createMemoryWindows<OrganizationId>(clock) : createDatabaseWindows(database, clock),
+  );
+  const sessions = stack.use(createMemoryWindows<SessionId>(clock));
+  const usage = stack.use(createUsage(options));
+
+  const countIn = (
+    organizationId: OrganizationId,
+    { plan, limit }: Allowance,
+  ): Standing | undefined | Promise<Standing> => {
+    if (limit === null) {
+      usage.request(organizationId, false);
+      return undefined;
+    }
+    const judge = (taken: Taken): Standing => {
+      usage.request(organizationId, !taken.isTaken);
+      return standingOf("plan", plan, limit, taken);
+    };
+    const taken = windows.take(organizationId, limit);
+    return taken instanceof Promise ? taken.then(judge) : judge(taken);
+  };
+
+  return {
+    count: ({ organizationId, credential }) => {
+      if (credential.kind === "user" && credential.client === "ui") {
+        const limit = LIMITS.uiRequestsPerMinute;
+        return standingOf("session", undefined, limit, sessions.take(credential.sessionId, limit));
+      }
+      const allowance = allowances.peek(organizationId);
+      if (allowance) return countIn(organizationId, allowance);
+      return allowances.get(organizationId).then((found) => found && countIn(organizationId, found));
+    },
+    look: async (organizationId) => {
+      const { plan, limit } = (await allowances.get(organizationId))!;
+      if (limit === null) return { plan, limit, remaining: null, resetAt: null };
+      const { remaining, resetMs } = await windows.look(organizationId, limit);
+      return { plan, limit, remaining, resetAt: resetMs === 0 ? null : new Date(clock.now() + resetMs) };
+    },
+    usage,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function standingOf(
+  policy: Standing["policy"],
+  plan: Plan | undefined,
+  limit: number,
+  { isTaken, remaining, resetMs }: Taken,
+): Standing {
+  return { isRefused: !isTaken, policy, plan, limit, remaining, resetSeconds: Math.max(1, Math.ceil(resetMs / 1_000)) };
+}
+
+/** RATE_LIMITED, with when to try again. */
+export function overRate({ plan, limit, resetSeconds: retryAfter }: Standing): Refusal {
+  const who = plan === undefined ? "a session of the web UI may send" : `the organization's plan (${plan}) allows`;
+  return new Refusal("RATE_LIMITED", `${who} ${limit} requests in any 60 s: try again in ${retryAfter} s`, {
+    retryAfter,
+  });
+}
+
+async function readAllowance(database: Database, organizationId: OrganizationId): Promise<Allowance | undefined> {
+  const [row] = await database.query(
+    "select plan, requests_per_minute from organizations where id = $1",
+    [organizationId],
+    organizationId,
+  );
+  return row && { plan: row["plan"], limit: limitOf(row["plan"], row["requests_per_minute"]) };
+}

@@ -1,0 +1,151 @@
+/**
+ * What each organization used, by day (UTC). Counted in memory and added to the database every few seconds in one statement, so a
+ * process that is killed loses the counts of its last 5 s.
+ */
+import { every, type Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { OrganizationId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "../storage/database.ts";
+
+export type UsageCounts = {
+  /** Requests that counted, without the refused ones. */
+  requests: number;
+  /** Requests over the plan's limit. */
+  refused: number;
+  /** Runs that were started. */
+  runs: number;
+  /** Steps that completed or failed. */
+  steps: number;
+};
+/** `date`: YYYY-MM-DD. */
+export type UsageDay = UsageCounts & { date: string };
+
+export type Usage = {
+  request(organizationId: OrganizationId, isRefused: boolean): void;
+  run(organizationId: OrganizationId): void;
+  steps(organizationId: OrganizationId, count: number): void;
+  /** The last `days` days, today included, the newest first. */
+  read(organizationId: OrganizationId, days: number): Promise<UsageDay[]>;
+} & AsyncDisposable;
+
+export type UsageOptions = { database: Database; clock: Clock; log: Log };
+
+/** `day`: since 1970. */
+type Tally = UsageCounts & { organizationId: OrganizationId; day: number };
+
+const DAY_MS = 86_400_000;
+const FLUSH_EVERY_MS = 5_000;
+const ROWS_A_STATEMENT = 1_000;
+/** Of the API's Int. */
+const MOST_INT = 2 ** 31 - 1;
+
+const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+export function createUsage({ database, clock, log }: UsageOptions): Usage {
+  let open = new Map<OrganizationId, Tally>();
+  /** Of a day that is over, or that could not be written yet. */
+  let closed: Tally[] = [];
+  let flushing: Promise<void> | undefined;
+
+  const today = (): number => Math.floor(clock.now() / DAY_MS);
+
+  const tallyOf = (organizationId: OrganizationId): Tally => {
+    const day = today();
+    const tally = open.get(organizationId);
+    if (tally?.day === day) return tally;
+    if (tally) closed.push(tally);
+    const begun = { organizationId, day, requests: 0, refused: 0, runs: 0, steps: 0 };
+    open.set(organizationId, begun);
+    return begun;
+  };
+
+  const writeAll = async (): Promise<void> => {
+    const tallies = [...closed, ...open.values()];
+    closed = [];
+    open = new Map();
+    while (tallies.length > 0) {
+      try {
+        await write(database, merged(tallies.slice(0, ROWS_A_STATEMENT)), today());
+        tallies.splice(0, ROWS_A_STATEMENT);
+      } catch (error) {
+        // Merged, so that they do not grow as long as the database is away.
+        closed = merged([...tallies, ...closed]);
+        log.warn({ reason: messageOf(error) }, "what was used could not be written; trying again");
+        return;
+      }
+    }
+  };
+
+  /** What is counted until now is written when it resolves, unless the database cannot be reached. */
+  const flush = async (): Promise<void> => {
+    await flushing;
+    if (open.size > 0 || closed.length > 0) flushing ??= writeAll().finally(() => (flushing = undefined));
+    await flushing;
+  };
+  const flushes = every(clock, FLUSH_EVERY_MS, flush);
+
+  return {
+    request: (organizationId, isRefused) => {
+      const tally = tallyOf(organizationId);
+      if (isRefused) tally.refused++;
+      else tally.requests++;
+    },
+    run: (organizationId) => void tallyOf(organizationId).runs++,
+    steps: (organizationId, count) => void (tallyOf(organizationId).steps += count),
+    read: async (organizationId, days) => {
+      await flush();
+      const last = today();
+      const rows = await database.query(
+        `select to_char(day, 'YYYY-MM-DD') as date, least(requests, $4) as requests, least(refused, $4) as refused,
+                least(runs, $4) as runs, least(steps, $4) as steps
+           from usage_days where organization_id = $1 and day > $2::date and day <= $3::date`,
+        [organizationId, dateOf(last - days), dateOf(last), MOST_INT],
+        organizationId,
+      );
+      const known = new Map(rows.map((row) => [row["date"], row as UsageDay]));
+      return Array.from({ length: days }, (_, ago) => {
+        const date = dateOf(last - ago);
+        return known.get(date) ?? { date, requests: 0, refused: 0, runs: 0, steps: 0 };
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      flushes[Symbol.dispose]();
+      await flush();
+    },
+  };
+}
+
+/** One for each organization and day, in the order of their rows: of two processes neither waits for the other in a circle. */
+function merged(tallies: Tally[]): Tally[] {
+  const sums = new Map<string, Tally>();
+  for (const tally of tallies) {
+    const key = `${tally.organizationId} ${tally.day}`;
+    const sum = sums.get(key);
+    if (!sum) sums.set(key, { ...tally });
+    else for (const name of COUNTS) sum[name] += tally[name];
+  }
+  return [...sums].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, tally]) => tally);
+}
+
+const COUNTS = ["requests", "refused", "runs", "steps"] as const satisfies (keyof UsageCounts)[];
+
+/** Also removes the organizations' days that nobody can ask for any longer. */
+async function write(database: Database, tallies: Tally[], today: number): Promise<void> {
+  await database.query(
+    `with added as (
+       insert into usage_days as known (organization_id, day, requests, refused, runs, steps)
+       select * from unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+       on conflict (organization_id, day) do update set
+         requests = known.requests + excluded.requests, refused = known.refused + excluded.refused,
+         runs = known.runs + excluded.runs, steps = known.steps + excluded.steps)
+     delete from usage_days where organization_id = any($1::uuid[]) and day <= $7::date`,
+    [
+      tallies.map((tally) => tally.organizationId),
+      tallies.map((tally) => dateOf(tally.day)),
+      ...COUNTS.map((name) => tallies.map((tally) => tally[name])),
+      dateOf(today - LIMITS.usageDays),
+    ],
+  );
+}

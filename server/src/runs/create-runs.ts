@@ -1,0 +1,102 @@
+/** Makes the room's handle, and what tells watchers and relatives about the runs that are advanced. */
+import { createExecutions } from "../execution/executions.ts";
+import type { Surroundings } from "../execution/shared.ts";
+import { Hub } from "../realtime/hub.ts";
+import { tellEnd } from "./commit-cancel.ts";
+import { createBadgeCounts } from "./badge-counts.ts";
+import { createChangedRows } from "./changed-rows.ts";
+import { createEstimates } from "./count-runs.ts";
+import { startChild } from "./children.ts";
+import type { Change } from "../execution/loaded-run.ts";
+import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
+import { wholeOf } from "../lib/reach.ts";
+import { lookAgain } from "./look-again.ts";
+import { afterEnd, cancelLeft } from "./families.ts";
+import { readPayloads } from "./read-payloads.ts";
+import { readRun } from "./read.ts";
+import { publish, tellChanged, type Runs, type RunsOptions } from "./runs.ts";
+
+export function createRuns(options: RunsOptions): Runs {
+  const { database, agents, engine, clock, log, notices, hasSpace, usage } = options;
+  const runs: Runs = {
+    database,
+    agents,
+    engine,
+    clock,
+    log,
+    notices,
+    hasSpace,
+    usage,
+    executions: createExecutions({ ...options, surroundings: surroundingsOf(() => runs) }),
+    hub: new Hub(),
+    changes: new Hub(),
+    approvals: new Hub(),
+    changedRows: createChangedRows(database),
+    badgeCounts: createBadgeCounts(database),
+    estimates: createEstimates(database, clock),
+    mended: false,
+  };
+  listen(runs);
+  return runs;
+}
+
+/** Reacts to what other processes do. */
+function listen(runs: Runs): void {
+  const { notices, hub, changes, engine, executions } = runs;
+  // A signal that a run in memory waits for.
+  const knock = (id: ApprovalId | RunId): void => {
+    for (const { branches } of executions.loaded.values()) branches.knock(id);
+  };
+  const change = (organizationId: OrganizationId, runId: RunId): void => {
+    hub.publish(runId, "changed");
+    changes.publish(organizationId, { runId });
+  };
+  notices.on("changed", change);
+  notices.on("wake", (organizationId, id) => engine.wake(id, { organizationId }));
+  notices.on("cancelled", (organizationId, id) => {
+    knock(id);
+    engine.interrupt(id);
+    change(organizationId, id);
+  });
+  notices.on("approval", (organizationId, id) => {
+    knock(id);
+    runs.approvals.publish(organizationId, id);
+  });
+  notices.onMissed(() => void lookAgain(runs));
+}
+
+/** A retry keeps steps that an earlier run ended. */
+function countSteps({ usage }: Runs, { head, steps }: Change): void {
+  let ended = 0;
+  for (const { status, finished_at } of steps) {
+    if ((status === "completed" || status === "failed") && finished_at! >= head.createdAt) ended++;
+  }
+  if (ended > 0) usage.steps(head.organizationId, ended);
+}
+
+/** `room` is a function because it is made later than what gets this. */
+const surroundingsOf = (room: () => Runs): Surroundings => ({
+  planOf: async ({ organizationId, agentId, version }) =>
+    (await room().agents.cache.compiled(organizationId, agentId, version))?.plan,
+  committed(change, left) {
+    publish(room(), change);
+    countSteps(room(), change);
+    if (left.length > 0) void cancelLeft(room(), change.head.organizationId, left);
+  },
+  mayHaveChanged(organizationId, id) {
+    // Nobody else tells its watchers or its relatives.
+    room().mended = false;
+    tellChanged(room(), organizationId, id);
+  },
+  ended(head) {
+    if (head.parent || head.limited) void afterEnd(room(), head);
+  },
+  async failed(end) {
+    tellEnd(room(), end);
+    await afterEnd(room(), end.run);
+  },
+  startChild: (request, signal) => startChild(room(), request, signal),
+  readChild: (organizationId, id) => readRun(room(), wholeOf(organizationId), id),
+  readChildEnd: async (organizationId, id, column) =>
+    (await readPayloads(room(), organizationId, [{ of: "run", id, column }]))[0],
+});

@@ -1,0 +1,100 @@
+/**
+ * The only way to create a run: every start goes through here. If the engine has a place, the run begins here and its
+ * first effect's step is committed with it; else it is written as due, to be claimed from the table.
+ */
+import { setImmediate as othersFirst } from "node:timers/promises";
+import { beginRun } from "../execution/begin-run.ts";
+import { dueAt } from "../execution/due.ts";
+import { Journal } from "../execution/journal.ts";
+import type { Head, JournalStep } from "../execution/loaded-run.ts";
+import type { ApprovalRow } from "../execution/rows.ts";
+import type { Run } from "../execution/run.ts";
+import { newIdAt, type OrganizationId } from "../lib/ids.ts";
+import { admitAt, admitRuns } from "./admit-runs.ts";
+import { keyToWrite, type IdempotencyKey } from "./idempotency-key.ts";
+import type { PreparedRun } from "./prepare-run.ts";
+import type { Runs } from "./runs.ts";
+import { hintDue } from "./wake-run.ts";
+
+/** Who or what starts a run: a person, a key, another run. */
+export type Starter = Run["startedBy"];
+
+export type Insertion = PreparedRun & {
+  key?: IdempotencyKey | undefined;
+  /** Somebody waits for its end: it is written together with the start if the run needs nothing from outside. */
+  waits?: boolean;
+  /** The steps of another run that it continues from. */
+  kept?: JournalStep[];
+  /** The approvals of these steps. */
+  keptApprovals?: ApprovalRow[];
+};
+
+/** Returns the run as its first commit left it. Throws `DuplicateStart` if the idempotency key is taken. */
+export async function insertRun(runs: Runs, head: Head, insertion: Insertion): Promise<Head> {
+  const { executions } = runs;
+  const { version, inputText, key, waits = false, kept, keptApprovals = [] } = insertion;
+  const start = { input: inputText, ...(key && { key: keyToWrite(key) }) };
+  const isDue = !head.limited && head.runAt === null;
+  // A child's parent already has a place, and a retry may keep 10,000 rows of the old run.
+  if (isDue && !head.parent && !kept) {
+    const begun = await beginRun(executions, { head, plan: version.plan, start, withEnd: waits });
+    if (begun) {
+      runs.usage.run(head.organizationId);
+      return begun;
+    }
+  }
+  const journal = new Journal({
+    head,
+    writer: executions.writer,
+    published: executions.surroundings.committed,
+    start: { ...start, owner: null, wake_at: dueAt(head) },
+    ...(kept && { steps: kept }),
+  });
+  for (const step of kept ?? []) journal.touch(step);
+  for (const approval of keptApprovals) journal.openApproval(approval);
+  // Writing 10,000 steps takes 50 ms of the thread, and the work before it as much again.
+  if (kept) await othersFirst();
+  await journal.commit(runs.clock.now());
+  runs.usage.run(head.organizationId);
+  await hintNew(runs, head);
+  return journal.committed;
+}
+
+/** A run of an agent with a limit is parked until it is admitted; any other is due at its time. */
+async function hintNew(runs: Runs, { id, organizationId, agentId, limited, runAt }: Head): Promise<void> {
+  if (!limited) hintDue(runs, organizationId, id, { at: runAt });
+  else if (runAt === null) await admitRuns(runs, organizationId, agentId);
+  else admitAt(runs, organizationId, agentId, runAt);
+}
+
+/** A run that has not begun; `revision` 0: it is not in the database. */
+export const newHead = (
+  { clock }: Runs,
+  { version: { agent, version }, input }: PreparedRun,
+  own: { organizationId: OrganizationId; startedBy: Starter } & Partial<Head>,
+  createdAt = clock.now(),
+): Head => ({
+  // Lists ask for times by the id: one ms later than the other, and a run was missing from its own.
+  id: newIdAt(createdAt),
+  projectId: agent.projectId,
+  agentId: agent.id,
+  version,
+  status: "pending",
+  input,
+  output: null,
+  error: null,
+  createdAt,
+  startedAt: null,
+  finishedAt: null,
+  runAt: null,
+  revision: 0,
+  currentStep: null,
+  progress: 0,
+  parent: null,
+  retryOf: null,
+  limited: agent.concurrencyLimit !== null,
+  state: {},
+  epoch: 0,
+  wakeSeq: 0,
+  ...own,
+});

@@ -1,0 +1,68 @@
+import { refuseProblems } from "../auth/names.ts";
+import { actorOf, type Caller } from "../auth/caller.ts";
+import { conflict, notFound, type FieldProblem } from "../lib/errors.ts";
+import { newId, type ProjectId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { isSecretName } from "../lib/secret-name.ts";
+import type { Query } from "../storage/database.ts";
+import { newKeyId } from "./seal.ts";
+import type { Secret } from "./secret.ts";
+import type { Secrets } from "./secrets.ts";
+import { countOthers, insertKeyId, lockProject, readKeyId, upsertSecret } from "./store.ts";
+
+export type SetSecretRequest = { projectId: ProjectId; name: string; value: string };
+
+/**
+ * Makes a secret, or gives an existing one another value: calls that begin from then on use it, in other processes within
+ * seconds. Throws BAD_USER_INPUT, NOT_FOUND for the project, or CONFLICT when it has `LIMITS.secretsPerProject`.
+ */
+export async function setSecret(secrets: Secrets, caller: Caller, request: SetSecretRequest): Promise<Secret> {
+  const { projectId, name, value } = request;
+  const { organizationId } = caller;
+  refuseProblems([nameProblem(name), valueProblem(value)]);
+  const secret = await secrets.database.transaction(async (query) => {
+    if (!(await lockProject(query, organizationId, projectId))) throw notFound("Project");
+    if ((await countOthers(query, organizationId, projectId, name)) >= LIMITS.secretsPerProject)
+      throw conflict("limit_reached", `a project has at most ${LIMITS.secretsPerProject} secrets: delete one first`);
+    const keyId = await presentKeyId(query);
+    const sealed = await secrets.sealer.seal(value, { organizationId, projectId, name }, keyId);
+    const by = actorOf(caller);
+    return upsertSecret(query, {
+      id: newId(),
+      organizationId,
+      projectId,
+      name,
+      sealed,
+      by,
+      now: secrets.clock.now(),
+    });
+  }, organizationId);
+  secrets.values.clear();
+  return secret;
+}
+
+/** A rotation waits until what is sealed here is committed, and finds it. */
+async function presentKeyId(query: Query): Promise<string> {
+  const known = await readKeyId(query, "share");
+  if (known !== undefined) return known;
+  await insertKeyId(query, newKeyId());
+  return (await readKeyId(query, "share"))!;
+}
+
+function nameProblem(name: string): FieldProblem | undefined {
+  if (isSecretName(name)) return undefined;
+  const message =
+    "must be 1 to 63 letters, digits, dots, hyphens and underscores, and begin with a letter or underscore";
+  return { path: "input.name", code: "invalid", message };
+}
+
+/** The value is in no message. */
+function valueProblem(value: string): FieldProblem | undefined {
+  const path = "input.value";
+  if (value === "") return { path, code: "required", message: "must not be empty" };
+  if (Buffer.byteLength(value) > LIMITS.secretBytes)
+    return { path, code: "too_large", message: `must have at most ${LIMITS.secretBytes} bytes as UTF-8` };
+  if (!value.isWellFormed() || value.includes("\0"))
+    return { path, code: "invalid", message: "must be text: a NUL or half of a surrogate pair can't be sent anywhere" };
+  return undefined;
+}

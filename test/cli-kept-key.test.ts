@@ -1,0 +1,93 @@
+/** The key that `setup` keeps beside the server: who uses it, and where it never goes. */
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cli, cliJson, settingsOf, type Ended } from "./cli-process.ts";
+import { startTestServer, type TestServer } from "./client.ts";
+
+let server: TestServer;
+let file: string;
+let key: string;
+let made: Ended;
+const beside = (): Record<string, string> => settingsOf(server);
+
+beforeAll(async () => {
+  server = await startTestServer({ fresh: true });
+  file = path.join(server.dataFolder, "api.key");
+  writeFileSync(file, "ag_live_old\n", { mode: 0o644 });
+  made = await cli(["setup", "--email", "ada@example.org"], { env: beside() });
+  key = made.stdout.trim();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("setup keeps it for its owner alone, instead of an older one, and prints it alone on stdout", () => {
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ag_live_\w+\n$/) });
+  expect(made.stderr).toMatch(/^owner +ada@example\.org\npassword +.{20}: keep it/m);
+  expect(made.stderr).toContain(`kept in ${file}`);
+  expect(readFileSync(file, "utf8")).toBe(`${key}\n`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("a command beside the server needs no key", async () => {
+  const names = (await cliJson<any[]>(["keys", "list"], { env: beside() })).map(({ name }) => name);
+  expect(names).toEqual(["first"]);
+  expect((await cli(["keys", "list", "--url", server.url], { env: beside() })).code).toBe(0);
+});
+
+test("AUTOGRAPH_API_KEY and --api-key win", async () => {
+  for (const [args, env] of [
+    [[], { AUTOGRAPH_API_KEY: "ag_live_wrong" }],
+    [["--api-key", "ag_live_wrong"], {}],
+  ] as const) {
+    const { code, stderr } = await cli(["keys", "list", ...args], { env: { ...beside(), ...env } });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^autograph: this API key is [^(]+\n$/)]);
+  }
+});
+
+test("it goes to no other server: not by --url, PUBLIC_URL or PORT", async () => {
+  const heard: unknown[] = [];
+  const stranger = createServer((request, response) => {
+    heard.push(request.headers.authorization ?? request.url);
+    response.end("{}");
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => stranger.once("listening", resolve));
+  const { port } = stranger.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const bySettings: [string[], Record<string, string>][] = [
+    [[], { PUBLIC_URL: url }],
+    [[], { PORT: String(port) }],
+  ];
+  // With a DATABASE_URL the settings are all that says where the server is.
+  for (const [args, env] of [[["--url", url], {}] as const, ...(server.isEmbedded ? bySettings : [])]) {
+    const { code, stdout, stderr } = await cli(["keys", "list", ...args], { env: { ...beside(), ...env } });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^autograph: no API key: .+\n$/);
+  }
+  stranger.close();
+  expect(heard).toEqual([]);
+});
+
+test("one that is refused is named by its file, and `keys revoke` removes it", async () => {
+  const { id } = (await cliJson<any[]>(["keys", "list"], { env: beside() }))[0];
+  writeFileSync(file, "ag_live_gone\n");
+  const refused = await cli(["keys", "list"], { env: beside() });
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`(the key kept in ${file})`)]);
+  writeFileSync(file, `${key}\n`);
+  const revoked = await cli(["keys", "revoke", id], { env: beside() });
+  expect([revoked.code, revoked.stderr]).toEqual([0, expect.stringContaining(`${file} is removed`)]);
+  expect(existsSync(file)).toBe(false);
+  expect((await cli(["keys", "list"], { env: beside() })).stderr).toMatch(/^autograph: no API key: /);
+  writeFileSync(file, "\n");
+  expect((await cli(["keys", "list"], { env: beside() })).stderr).toMatch(/^autograph: no API key: /);
+});
+
+test("with no server on the data folder the line says so, and no other server is asked", async () => {
+  const folder = path.join(server.dataFolder, "another");
+  const { code, stderr } = await cli(["keys", "list"], { env: { DATA_DIR: folder } });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(`no server runs on the data folder ${folder}: start one`),
+  ]);
+});

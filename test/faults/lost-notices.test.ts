@@ -1,0 +1,120 @@
+/** Two processes on one database: what subscribers of one are told of the other's work, also when its word was lost. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually, type Data } from "../client.ts";
+import { agentOf, CANCEL, decide, ENDED, until } from "../runs.ts";
+import { callTask, rolesOf, startAt, startPair, type Named, type Pair } from "./pair.ts";
+
+let pair: Pair;
+beforeAll(async () => {
+  pair = await startPair();
+});
+afterAll(() => pair[Symbol.asyncDispose]());
+
+/** A look every 5 s, 10 s for its answer; or three looks in which the other says nothing. */
+const MISSED_MS = 20_000;
+
+type Watched = { sent: Data[]; refused: Data[] | undefined; isOver: boolean };
+
+/** Collects what a subscription at this one sends. */
+function watched(at: Named, query: string, variables: object = {}): Watched {
+  const of: Watched = { sent: [], refused: undefined, isOver: false };
+  void (async () => {
+    for await (const { data, errors } of at.server.watch(query, { ...variables }, pair.token)) {
+      if (errors) of.refused = errors;
+      else of.sent.push(Object.values(data)[0]);
+    }
+    of.isOver = true;
+  })().catch(() => {});
+  return of;
+}
+
+const BADGES = "subscription { badgesChanged { openRuns openApprovals } }";
+const AGENTS = "subscription { agentsChanged { id handle status draft { revision } } }";
+const RUNS = "subscription { runsChanged { id status } }";
+const APPROVALS = "subscription { approvalsChanged { id status } }";
+const badges = async (at: Named): Promise<Data> => (await at.data("{ badges { openRuns openApprovals } }")).badges;
+const SAVE = "mutation($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { id } }";
+const ASK = "do: [{ask: {call: approval:1.0.0@default, with: {question: Really?}}}]";
+
+const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+const definition = (name: string): string =>
+  `document: {dsl: '1.0.3', namespace: test, name: ${name}, version: '1.0.0'}\ndo: [{a: {set: {a: 1}}}]\n`;
+
+/** Asks at `there`, again and again, for what each of these is told of, until each has been: the subscriptions are open. */
+const heard = (of: Watched[], there: Named): Promise<unknown> =>
+  eventually(async () => {
+    await there.data(CANCEL, { id: await asking(there) });
+    return of.every(({ sent }) => sent.length > 0);
+  }, MISSED_MS);
+
+async function asking(at: Named): Promise<string> {
+  const id = await startAt(at, await agentOf(at, ASK));
+  await until(at, id, "paused");
+  return id;
+}
+
+test("badges, agents, runs and approvals at either: what the other does", async () => {
+  const { executor, standby } = await rolesOf(pair);
+  for (const [here, there] of [
+    [standby, executor],
+    [executor, standby],
+  ] as const) {
+    const all = [BADGES, AGENTS, RUNS, APPROVALS].map((query) => watched(here, query));
+    const [counted, agents, runs, approvals] = all as [Watched, Watched, Watched, Watched];
+    await heard(all, there);
+    const before = await badges(there);
+    await eventually(() => same(counted.sent.at(-1), before));
+    const handle = `made-at-${there.name}`;
+    await there.data(SAVE, { input: { definition: definition(handle) } });
+    await eventually(() => agents.sent.some((agent) => agent.handle === handle && agent.draft.revision === 1));
+    const id = await asking(there);
+    const open = { openRuns: before.openRuns + 1, openApprovals: before.openApprovals + 1 };
+    await eventually(() => same(counted.sent.at(-1), open));
+    await eventually(() => approvals.sent.at(-1).status === "open");
+    expect((await decide(there, id, "approve")).errors).toBeUndefined();
+    await eventually(() => same(counted.sent.at(-1), before));
+    await eventually(() => runs.sent.findLast((run) => run.id === id)?.status === "completed");
+    await eventually(() => approvals.sent.at(-1).status === "approved");
+  }
+});
+
+test("what was missed while no word came: the numbers are right again, and who cannot know what changed is told so", async () => {
+  const { executor, standby } = await rolesOf(pair);
+  const counted = watched(standby, BADGES);
+  const others = [AGENTS, RUNS, APPROVALS].map((query) => watched(standby, query));
+  await heard([counted, ...others], standby);
+  expect(await endListening(standby)).toBe(1);
+  await executor.data(SAVE, { input: { definition: definition("unheard") } });
+  const id = await asking(executor);
+  const open = await badges(executor);
+  await eventually(() => others.every(({ refused }) => refused), MISSED_MS);
+  for (const { refused } of others)
+    expect(refused).toMatchObject([{ extensions: { code: "UNAVAILABLE", retryAfter: 1 } }]);
+  await eventually(() => same(counted.sent.at(-1), open), MISSED_MS);
+  await executor.data(CANCEL, { id });
+}, 60_000);
+
+async function endListening({ name }: Named): Promise<number | null> {
+  const { rowCount } = await pair.client.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen autograph' and application_name = $1",
+    [name],
+  );
+  return rowCount;
+}
+
+test("a process that dies before it has told of its last commits: the other's subscribers see them all the same", async () => {
+  const { executor, standby } = await rolesOf(pair);
+  expect(executor.name).toBe("a");
+  const call = await agentOf(executor, `do: [${callTask(pair.sink, "/delay/1500")}]`);
+  const id = await startAt(executor, call);
+  await until(executor, id, "running");
+  const run = watched(standby, "subscription($id: ID!) { runUpdated(runId: $id) { status } }", { id });
+  const runs = watched(standby, RUNS);
+  await eventually(() => run.sent.length > 0);
+  pair.proxy.freezeAt("pg_notify");
+  await until(standby, id, ...ENDED);
+  await executor.server.kill();
+  expect(run.sent.at(-1)).toEqual({ status: "running" });
+  await eventually(() => run.isOver && runs.refused, 1.5 * MISSED_MS);
+  expect(run.sent.at(-1)).toEqual({ status: "completed" });
+}, 60_000);

@@ -1,0 +1,87 @@
+/** Starts of a run of calls while servers are killed, and what must be true afterwards. */
+import { expect } from "vitest";
+import { sandboxDefinitions } from "../server/src/cli/sandbox-agents.ts";
+import { start } from "./agents.ts";
+import { eventually, type Data, type TestServer } from "./client.ts";
+import { readRun } from "./runs.ts";
+import type { Sink } from "./sink.ts";
+
+const CLIENTS = 16;
+
+export async function publishCall(server: TestServer, sinkUrl: string): Promise<string> {
+  const { publishAgent } = await server.data(
+    "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
+    { input: { projectId: server.world.projectId, definition: sandboxDefinitions("test", sinkUrl).call } },
+  );
+  return publishAgent.id;
+}
+
+/** Every run there is, by id. */
+async function allRuns(server: TestServer): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let after: string | null = null; ;) {
+    const { runs }: Data = await server.data(
+      "query($after: String) { runs(first: 200, after: $after) { nodes { id status } pageInfo { hasNextPage endCursor } } }",
+      { after },
+    );
+    for (const { id, status } of runs.nodes) found.set(id, status);
+    if (!runs.pageInfo.hasNextPage) return found;
+    after = runs.pageInfo.endCursor;
+  }
+}
+
+const openRuns = async (server: TestServer): Promise<Data[]> =>
+  (await server.data("{ runs(filter: {status: [pending, running, paused]}, first: 1) { nodes { id } } }")).runs.nodes;
+
+/** Each kill meets the next of the servers, which begins again at once. Answers what was acknowledged. */
+export async function startThroughKills(
+  agentId: string,
+  servers: { server: TestServer; start: (agentId: string) => Promise<string> }[],
+  { starts, kills }: { starts: number; kills: number },
+): Promise<string[]> {
+  const acknowledged: string[] = [];
+  const client = async (_: unknown, number: number): Promise<void> => {
+    const own = servers[number % servers.length]!;
+    while (acknowledged.length < starts) {
+      const id = await own.start(agentId).catch(() => undefined);
+      if (id) acknowledged.push(id);
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  // As systemd would: nobody does anything but start the same command again.
+  const supervisor = async (): Promise<void> => {
+    for (let done = 0; done < kills; done++) {
+      const { server } = servers[done % servers.length]!;
+      await eventually(() => acknowledged.length >= ((done + 1) * starts) / (kills + 1), 60_000);
+      await server.kill();
+      await server.restart();
+    }
+  };
+  await Promise.all([supervisor(), ...Array.from({ length: CLIENTS }, client)]);
+  await eventually(async () => (await openRuns(servers[0]!.server)).length === 0, 90_000);
+  return acknowledged;
+}
+
+/** Nothing is lost; each request that the sink saw more than once is an attempt of its step, the ones before interrupted by a kill. */
+export async function expectNothingLost(
+  server: TestServer,
+  sink: Sink,
+  acknowledged: string[],
+  kills: number,
+): Promise<void> {
+  const runs = await allRuns(server);
+  expect(acknowledged.filter((id) => runs.get(id) !== "completed")).toEqual([]);
+  expect([...runs.values()].filter((status) => status !== "completed")).toEqual([]);
+  const { keysChanged, steps, repeated } = sink.summary();
+  expect({ keysChanged, steps }).toEqual({ keysChanged: 0, steps: runs.size * 3 });
+  expect(repeated).toBeGreaterThan(0);
+  const repeats = [...sink.requests.values()].filter(({ requests }) => requests > 1);
+  for (const { run, step, requests } of repeats) {
+    const { attempts } = (await readRun(server, run)).steps[Number(step) - 1];
+    expect(attempts.length).toBeGreaterThanOrEqual(requests);
+    expect(requests).toBeLessThanOrEqual(1 + kills);
+    for (const { error } of attempts.slice(0, -1)) expect(error.detail).toMatch(/process stopped/);
+  }
+}
+
+export const startOn = (server: TestServer) => (agentId: string) => start(server, agentId);

@@ -1,0 +1,76 @@
+/** The README's own commands, pasted into a shell as they stand, against a server that nobody has set up yet. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { cli, settingsOf } from "./cli-process.ts";
+import { startTestServer } from "./client.ts";
+
+const ROOT = path.join(import.meta.dirname, "..");
+const README = readFileSync(path.join(ROOT, "README.md"), "utf8");
+const URL_IN_README = "http://127.0.0.1:4400";
+
+/** What is between ```sh and ```; the first starts the server. */
+const [START, ...PASTED] = [...README.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text]) => text!);
+
+/** `-H`: an exclamation mark means as much as in a terminal. */
+const SHELLS: Record<string, string[]> = {
+  bash: ["--norc", "-o", "history", "-H", "-s"],
+  dash: ["-s"],
+  zsh: ["-f", "-s"],
+};
+
+async function paste(shell: string, text: string, env: Record<string, string>) {
+  const child = spawn(shell, SHELLS[shell], {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"], HOME: env["DATA_DIR"], ...env },
+  });
+  const said = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => (said.stdout += piece));
+  child.stderr.setEncoding("utf8").on("data", (piece: string) => (said.stderr += piece));
+  child.stdin.end(text);
+  await once(child, "close");
+  return said;
+}
+
+test("the first block starts the server", () => {
+  expect(START).toBe("npm start\n");
+});
+
+test("no line has a comment: a shell that is typed into need not know them", () => {
+  expect(PASTED.join("").match(/^.*(^|\s)#.*$/gm)).toBeNull();
+});
+
+test.for(Object.keys(SHELLS))("the others work in %s", async (shell, { skip }) => {
+  skip(spawnSync(shell, ["-c", ":"]).error !== undefined, `there is no ${shell}`);
+  await using server = await startTestServer({ fresh: true });
+  const text = PASTED.join("\n");
+  expect(text).toContain(URL_IN_README);
+  const { stdout, stderr } = await paste(shell, text.replaceAll(URL_IN_README, server.url), settingsOf(server));
+
+  const answers = [...stdout.matchAll(/^\{"data":.*$/gm)].map(([line]) => JSON.parse(line).data);
+  const picked = [...stderr.matchAll(/^\{"data":.*$/gm)].map(([line]) => JSON.parse(line).data);
+  expect(`${stdout}${stderr}`).not.toContain('"errors"');
+  expect(answers[0].agents.map(({ handle }: any) => handle)).toContain("expense-approval");
+  expect(picked.map((data) => Object.keys(data)[0])).toEqual(["agentByHandle", "runAgent", "approvals", "rerunRun"]);
+  expect(picked[1].runAgent.status).toBe("paused");
+  expect(answers.slice(1).map((data) => Object.values<any>(data)[0].status ?? "list")).toEqual([
+    "approved",
+    "completed",
+    "cancelled",
+    "list",
+  ]);
+  const watched = [...stdout.matchAll(/^data: (\{.*)$/gm)].map(
+    ([, event]) => JSON.parse(event!).data.runUpdated.status,
+  );
+  expect(watched.at(-1)).toBe("completed");
+  // The command line's own part.
+  expect(stdout).toMatch(/^run_\w+ of order-intake \d/m);
+  expect(stdout).toMatch(/^id +asked +question\napproval_\w+ /m);
+  expect(stdout).toMatch(/^id +status +created +agent\nrun_\w+ +paused /m);
+  expect(stderr).not.toMatch(/^autograph: /m);
+  const [, agent] = /^```yaml\n(.*?)^```/ms.exec(README)!;
+  const published = await cli(["publish", "-"], { env: settingsOf(server), stdin: agent! });
+  expect(published).toMatchObject({ code: 0, stdout: expect.stringContaining("demo/greet 1.0.0, active") });
+});

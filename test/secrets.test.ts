@@ -1,0 +1,469 @@
+/** Secrets over the wire: set, listed, used in calls to real servers on loopback, and found nowhere. */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createLog } from "../server/src/lib/log.ts";
+import { connectServer } from "../server/src/storage/connect.ts";
+import { attachStorage } from "../server/src/storage/open-storage.ts";
+import { digestService, tokenService } from "./authentication-services.ts";
+import { beside, cli, cliJson } from "./cli-process.ts";
+import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { agentOf, ran, runOf } from "./runs.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const SECRET =
+  "id name project { id handle } createdBy { kind } createdAt updatedBy { kind name } updatedAt usedBy { handle }";
+
+const send = (value: string, name: string, token?: string) =>
+  server.graphql(
+    `mutation($input: SetSecretInput!) { setSecret(input: $input) { ${SECRET} } }`,
+    { input: { projectId: server.world.projectId, name, value } },
+    token,
+  );
+const setSecret = async (name: string, value: string): Promise<Data> => (await send(value, name)).data.setSecret;
+
+describe("the API", () => {
+  test("sets a secret and gives it another value; lists names, who and when", async () => {
+    const made = await setSecret("first", "planted-1");
+    expect(made).toMatchObject({
+      id: expect.stringMatching(/^secret_[0-9a-z]{26}$/),
+      name: "first",
+      project: { handle: "test" },
+      createdBy: { kind: "key" },
+      usedBy: [],
+    });
+    const changed = await setSecret("first", "planted-2");
+    expect(changed).toMatchObject({ id: made.id, createdAt: made.createdAt });
+    expect(changed.updatedAt >= made.updatedAt).toBe(true);
+    const list = `query($id: ID, $after: String) { secrets(projectId: $id, first: 1, after: $after) { nodes { ${SECRET} } pageInfo { hasNextPage endCursor } } }`;
+    await setSecret("second", "planted-3");
+    const { secrets } = await server.data(list, { id: server.world.projectId });
+    expect(secrets).toMatchObject({ nodes: [{ name: "second" }], pageInfo: { hasNextPage: true } });
+    const rest = await server.data(list, { after: secrets.pageInfo.endCursor });
+    expect(rest.secrets).toEqual({ nodes: [changed], pageInfo: { hasNextPage: false, endCursor: expect.any(String) } });
+    expect((await server.data(`{ node(id: "${made.id}") { ... on Secret { name } } }`)).node).toEqual({
+      name: "first",
+    });
+  });
+
+  test("no field of the schema has a value, and a refusal does not repeat it", async () => {
+    const { __type } = await server.data('{ __type(name: "Secret") { fields { name } } }');
+    expect(__type.fields.map(({ name }: Data) => name)).not.toContain("value");
+    for (const [value, name, code] of [
+      ["planted-4", "two words", "invalid"],
+      [`planted-5${"x".repeat(8_200)}`, "large", "too_large"],
+      ["", "empty", "required"],
+    ] as const) {
+      const { errors } = await send(value, name);
+      expect(errors).toMatchObject([{ extensions: { code: "BAD_USER_INPUT", fields: [{ code }] } }]);
+      expect(JSON.stringify(errors)).not.toContain("planted");
+    }
+  });
+
+  test("deletes for good", async () => {
+    const { id } = await setSecret("gone", "planted-6");
+    const remove = `mutation { deleteSecret(input: {secretId: "${id}"}) { id name } }`;
+    expect((await server.data(remove)).deleteSecret).toEqual({ id, name: "gone" });
+    expect((await server.graphql(remove)).errors).toMatchObject([{ extensions: { code: "NOT_FOUND" } }]);
+  });
+});
+
+describe("the command line", () => {
+  const autograph = (args: string[], stdin = "") => cli(["secrets", ...args], { env: beside(server), stdin });
+
+  test("sets from stdin, lists, deletes and rotates the key beside the running server; publishing warns", async () => {
+    const definition = `document: {dsl: '1.0.3', namespace: test, name: warned, version: '1.0.0'}
+use: {secrets: [notYetSet]}
+do: [{a: {set: {b: 1}}}]`;
+    const [set, published, wrong] = await Promise.all([
+      autograph(["set", "fromStdin", "--project", "test"], "planted-7\n"),
+      cli(["publish", "-"], { env: beside(server), stdin: definition }),
+      autograph(["set", "two words", "--project", "test"], "planted-8"),
+    ]);
+    expect(set).toMatchObject({ code: 0, stdout: expect.stringMatching(/^secret_\w+ is set \(test\/fromStdin\)\n$/) });
+    expect(published).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^test\/warned 1\.0\.0, active\nagent_/),
+    });
+    expect(published.stderr).toMatch(/^stdin:2:17: warning: the secret "notYetSet" is not set in the project test/);
+    expect(wrong).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^autograph: name must be .+\n$/),
+    });
+    expect(wrong.stderr).not.toContain("planted");
+    const id = set.stdout.split(" ")[0]!;
+    const [listed, rotated] = await Promise.all([
+      cliJson<Data>(["secrets", "list", "--project", "test"], { env: beside(server) }),
+      autograph(["rotate-key"]),
+    ]);
+    expect(listed).toContainEqual(expect.objectContaining({ id, name: "fromStdin", usedBy: [] }));
+    expect(rotated).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+ secrets? (is|are) encrypted anew\n$/),
+    });
+    expect(await autograph(["delete", id])).toMatchObject({ code: 0, stdout: `${id} is deleted (test/fromStdin)\n` });
+  });
+});
+
+/** What a planted secret may look like: the test finds each in plain text, in base64 anywhere in a text, in a URL and in JSON. */
+const PLANTED = Array.from(
+  { length: 20 },
+  (_, index) => `pl4nted ${index} "${"é/+&<".repeat(2)}${randomBytes(12).toString("hex")}`,
+);
+
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  // Without what depends on its neighbours.
+  const base64 = [0, 1, 2].map((before) =>
+    Buffer.concat([Buffer.alloc(before), bytes])
+      .toString("base64")
+      .slice(4, -6),
+  );
+  const json = JSON.stringify(secret).slice(1, -1);
+  return [secret, secret.slice(-24), json, encodeURIComponent(secret), ...base64, bytes.toString("hex")];
+}
+
+/** Names the places that have any of the planted values in any form. */
+function leaksIn(places: Record<string, string>): string[] {
+  return Object.entries(places).flatMap(([place, content]) =>
+    PLANTED.flatMap((secret, index) =>
+      formsOf(secret).some((form) => content.includes(form)) ? [`${place} has ${index}`] : [],
+    ),
+  );
+}
+
+/** Every row of every table as text, as a dump has them. */
+async function dumpOf({ databaseUrl, dataFolder }: TestServer): Promise<string> {
+  await using database = databaseUrl
+    ? await connectServer(databaseUrl, createLog("silent"))
+    : (await attachStorage({ dataFolder, log: createLog("silent") }))!.database;
+  const tables = await database.query(
+    "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'public'",
+  );
+  const texts = await Promise.all(
+    tables.map(async ({ name }) =>
+      (await database.query(`select t::text as row from ${name} t`)).map(({ row }) => row),
+    ),
+  );
+  return texts.flat().join("\n");
+}
+
+describe("in calls", () => {
+  let echo: Server;
+  let url: string;
+  const seen: IncomingMessage[] = [];
+  beforeAll(async () => {
+    // Repeats what it was sent, in every way that a server may.
+    echo = createServer((request, response) => {
+      seen.push(request);
+      const authorization = request.headers.authorization ?? "";
+      const token = authorization.startsWith("Basic ")
+        ? Buffer.from(authorization.slice(6), "base64").toString()
+        : Buffer.from(authorization.replace(/^Bearer /, ""), "latin1").toString();
+      const status = Number(/^\/status\/(\d+)/.exec(request.url!)?.[1] ?? 200);
+      const again = {
+        authorization,
+        token,
+        json: JSON.stringify({ token }),
+        url: encodeURIComponent(token),
+        form: new URLSearchParams({ token }).toString(),
+        base64: Buffer.from(`x${token}`).toString("base64"),
+        base64url: Buffer.from(`xy${token}`).toString("base64url"),
+        [token]: [1, { token }],
+      };
+      if (request.url!.startsWith("/text"))
+        return void response
+          .writeHead(status, token.slice(0, 9).replaceAll(/[^ -~]/g, "?"))
+          .end(`before ${token} after`);
+      response.writeHead(status, { "content-type": "application/json", "x-again": encodeURIComponent(token) });
+      response.end(JSON.stringify(again));
+    }).listen(0, "127.0.0.1");
+    await once(echo, "listening");
+    url = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    echo.closeAllConnections();
+    echo.close();
+  });
+
+  test("20 planted secrets come back from nowhere: steps, errors, attempts, events, log, dump, files", async () => {
+    for (const [index, value] of PLANTED.entries()) {
+      // What can be a header, what is JSON for `use`, what is only named.
+      if (index < 10) await setSecret(`p${index}`, value);
+      else if (index < 15) await setSecret(`p${index}`, JSON.stringify({ username: "robot", password: value }));
+      else await setSecret(`p${index}`, value);
+    }
+    const at = (path: string, authentication: string): string =>
+      `{uri: '${url}${path}', authentication: ${authentication}}`;
+    const call = (name: string, endpoint: string, more = ""): string =>
+      `- ${name}: {call: http, with: {method: get, endpoint: ${endpoint}${more}}}`;
+    const failing = (name: string, endpoint: string): string =>
+      `- ${name}: {try: [{call: {call: http, with: {method: get, endpoint: ${endpoint}}}}], catch: {retry: {delay: PT0.01S, limit: {attempt: {count: 1}}}, do: [{note: {set: {error: '\${ $error }'}}}]}}`;
+    // A header takes Latin-1, so the token is sent as UTF-8 bytes.
+    const bearer = (index: number): string =>
+      `{basic: {username: '\${ $secrets.p${index} }', password: '\${ "pre-\\($secrets["p${index + 1}"])" }'}}`;
+    const body = [
+      `use: {secrets: [${PLANTED.map((_, index) => `p${index}`).join(", ")}]}`,
+      "do:",
+      call("content", at("/echo", bearer(0))),
+      call("response", at("/echo", bearer(2)), ", output: response"),
+      call("raw", at("/echo", bearer(4)), ", output: raw"),
+      call("text", at("/text", bearer(6))),
+      call("used", at("/echo", "{basic: {use: p10}}"), ", output: response"),
+      failing("refused", at("/status/403", bearer(8))),
+      failing("broken", at("/status/500/text", "{basic: {use: p11}}")),
+      failing("evaluated", at("/echo", "{bearer: {token: '${ $secrets.p15 | tonumber }'}}")),
+      failing("raised", at("/echo", "{bearer: {token: '${ error($secrets.p16) }'}}")),
+      failing("unsendable", at("/echo", "{bearer: {token: '${ $secrets.p17 }'}}")),
+      failing("notAText", at("/echo", "{bearer: {token: '${ [$secrets.p18] }'}}")),
+      "- last: {set: '${ . }'}",
+    ].join("\n");
+    const agent = await agentOf(server, body, "planted");
+    const { runAgent } = await server.data("mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
+      input: { agentId: agent },
+    });
+    const events: Data[] = [];
+    for await (const event of server.watch(
+      `subscription($id: ID!) { runEvents(runId: $id) { revision run { status output error { detail } } step { name input output error { detail } attempts { error { detail } response { status body } } } } }`,
+      { id: runAgent.id },
+    ))
+      events.push(event);
+    const run = await server.data(
+      `query($id: ID!) { run(id: $id) { status output error { detail } steps(first: 40) { name input output caught { detail } error { detail } attempts { error { detail } response { status body } } } } }`,
+      { id: runAgent.id },
+    );
+    expect(run.run.status).toBe("completed");
+    // The secrets went out, and something was hidden where they would be.
+    expect(Buffer.from(seen[0]!.headers.authorization!.slice(6), "base64").toString()).toBe(
+      `${PLANTED[0]}:pre-${PLANTED[1]}`,
+    );
+    const byName = new Map<string, Data>(run.run.steps.map((step: Data) => [step.name, step]));
+    expect(byName.get("content").output).toMatchObject({ token: "[redacted]:pre-[redacted]" });
+    expect(byName.get("used").output.content.token).toBe("robot:[redacted]");
+    expect(byName.get("text").output).toBe("before [redacted]:pre-[redacted] after");
+    expect(byName.get("evaluated").caught.detail).toMatch(
+      /^an expression in \S+ failed, so nothing was sent; why is not shown/,
+    );
+    const { data } = await server.graphql(
+      "{ secrets(first: 60) { nodes { name updatedBy { name } usedBy { handle } } } }",
+    );
+    expect(data.secrets.nodes.find(({ name }: Data) => name === "p0").usedBy).toEqual([{ handle: "planted" }]);
+
+    const places: Record<string, string> = {
+      "the run": JSON.stringify(run),
+      "the run's texts": textsIn(run).join("\n"),
+      events: JSON.stringify(events),
+      "the list of secrets": JSON.stringify(data),
+      "the server's log": server.log(),
+      "a dump": await dumpOf(server),
+    };
+    if (server.isEmbedded)
+      for (const file of await readdir(server.dataFolder, { recursive: true, withFileTypes: true }))
+        if (file.isFile() && file.name !== "ballast")
+          places[file.name] = await readFile(path.join(file.parentPath, file.name), "latin1").catch(() => "");
+    expect(leaksIn(places)).toEqual([]);
+    // The search finds what is there.
+    expect(leaksIn({ "a file": `x${Buffer.from(`ab${PLANTED[3]}c`).toString("base64")}` })).toEqual(["a file has 3"]);
+  }, 60_000);
+
+  test("an unset secret is a warning before, and an `authentication` error that names it in the run", async () => {
+    const definition = `document: {dsl: '1.0.3', namespace: test, name: unset, version: '1.0.0'}
+use: {secrets: [notYet], authentications: {shop: {bearer: {use: notYet}}}}
+do: [{send: {call: http, with: {method: get, endpoint: {uri: '${url}/echo', authentication: {use: shop}}}}}]`;
+    const check =
+      "query($definition: String!) { validateDefinition(definition: $definition) { valid problems { path line message severity } } }";
+    const { validateDefinition } = await server.data(check, { definition });
+    expect(validateDefinition).toEqual({
+      valid: true,
+      problems: [
+        {
+          path: "/use/secrets/0",
+          line: 2,
+          message: 'the secret "notYet" is not set in the project test; calls that need it will fail',
+          severity: "warning",
+        },
+      ],
+    });
+    const { publishAgent } = await server.data(
+      "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
+      { input: { definition } },
+    );
+    const before = seen.length;
+    const failed = await ran(server, publishAgent.id);
+    expect(failed.error).toMatchObject({ status: 401, instance: "/do/0/send" });
+    expect(failed.error.type).toMatch(/\/authentication$/);
+    expect(failed.error.detail).toBe('the secret "notYet" is not set in the project of the agent, so nothing was sent');
+    expect(seen).toHaveLength(before);
+    await setSecret("notYet", "t0ken");
+    expect((await ran(server, publishAgent.id)).status).toBe("completed");
+    expect(seen.at(-1)!.headers.authorization).toBe("Bearer t0ken");
+    await setSecret("notYet", "an0ther");
+    await ran(server, publishAgent.id);
+    expect(seen.at(-1)!.headers.authorization).toBe("Bearer an0ther");
+    expect((await server.data(check, { definition })).validateDefinition.problems).toEqual([]);
+  });
+
+  test("a secret belongs to its project: another's of the same name is not used", async () => {
+    const { createProject } = await server.data(
+      'mutation { createProject(input: {handle: "beside", name: "Beside"}) { id } }',
+    );
+    await server.data("mutation($input: SetSecretInput!) { setSecret(input: $input) { id } }", {
+      input: { projectId: createProject.id, name: "elsewhere", value: "t0ken" },
+    });
+    const run = await runOf(
+      server,
+      `use: {secrets: [elsewhere]}\ndo: [{send: {call: http, with: {method: get, endpoint: {uri: '${url}/echo', authentication: {bearer: {token: '\${ $secrets.elsewhere }'}}}}}}]`,
+    );
+    expect(run.error.detail).toContain('the secret "elsewhere" is not set');
+  });
+
+  test("who may choose the host by data is warned", async () => {
+    const check = async (endpoint: string): Promise<string[]> => {
+      const definition = `document: {dsl: '1.0.3', namespace: test, name: any, version: '1.0.0'}\ndo: [{send: {call: http, with: {method: get, endpoint: {uri: '${endpoint}', authentication: {bearer: {token: t}}}}}}]`;
+      const { validateDefinition } = await server.data(
+        "query($definition: String!) { validateDefinition(definition: $definition) { problems { message severity } } }",
+        { definition },
+      );
+      return validateDefinition.problems.map(({ message }: Data) => message);
+    };
+    for (const fixed of ["https://example.com", "https://example.com:8080/{id}", '${ "https://example.com/\\(.id)" }'])
+      expect(await check(fixed), fixed).toEqual([]);
+    for (const open of [
+      "https://{host}/a",
+      "https://example.com{path}",
+      "${ .url }",
+      '${ "https://example.com" + .path }',
+    ])
+      expect(await check(open), open).toEqual([expect.stringContaining("data decides which host gets the credential")]);
+  });
+});
+
+describe("digest and oauth2", () => {
+  const services: Server[] = [];
+  const serve = async (service: Server): Promise<string> => {
+    services.push(service.listen(0, "127.0.0.1"));
+    await once(service, "listening");
+    return `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  };
+  afterAll(() => {
+    for (const service of services) {
+      service.closeAllConnections();
+      service.close();
+    }
+  });
+  const call = (uri: string, authentication: string, more = ""): string =>
+    `use: {secrets: [digestPassword, clientSecret, client]}\ndo: [{send: {call: http, with: {method: get, endpoint: {uri: '${uri}', authentication: ${authentication}}${more}}}}]`;
+
+  test.each(["MD5", "SHA-256"] as const)("a digest by %s, also when the nonce was stale", async (algorithm) => {
+    const { seen, server: service } = digestService(algorithm, "pl4nted digest");
+    const url = await serve(service);
+    await setSecret("digestPassword", "pl4nted digest");
+    const login = "{digest: {username: robot, password: '${ $secrets.digestPassword }'}}";
+    const post = `, body: {n: 1}`;
+    const run = await runOf(server, call(`${url}/a?b=c`, login, post).replace("method: get", "method: post"));
+    expect(run).toMatchObject({ status: "completed", error: null });
+    expect(JSON.parse(run.output).password).toBe("[redacted]");
+    expect(seen.map(({ authorized }) => authorized)).toEqual([false, false, true]);
+    expect(new Set(seen.map(({ key }) => key)).size).toBe(1);
+    expect(seen.at(-1)!.body).toBe('{"n":1}');
+    expect(JSON.stringify(run)).not.toContain("pl4nted");
+
+    await setSecret("digestPassword", "wrong one");
+    const refused = await runOf(server, call(`${url}/a`, login));
+    expect(refused.error).toMatchObject({ status: 401, type: expect.stringMatching(/communication$/) });
+    expect(seen.length).toBe(5);
+  });
+
+  test("one request for a token serves many runs until its end; a revoked one is asked for anew", async () => {
+    const { asked, valid, given, server: service } = tokenService({ id: "shop", secret: "pl4nted/client secret" });
+    const url = await serve(service);
+    await setSecret("clientSecret", "pl4nted/client secret");
+    const policy = `{oauth2: {authority: '${url}/realm', endpoints: {token: /token}, grant: client_credentials, client: {id: shop, secret: '\${ $secrets.clientSecret }'}, scopes: [read, write], audiences: [api]}}`;
+    const agent = await agentOf(server, call(`${url}/orders`, policy, ", output: response"));
+    const runs = await Promise.all(Array.from({ length: 10 }, () => ran(server, agent)));
+    expect(runs.map(({ status }) => status)).toEqual(runs.map(() => "completed"));
+    expect(asked.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))).toEqual([
+      {
+        grant_type: "client_credentials",
+        client_id: "shop",
+        client_secret: "pl4nted/client secret",
+        scope: "read write",
+        audience: "api",
+      },
+    ]);
+    expect(runs[0].output.content.token).toBe("[redacted]");
+
+    valid.clear();
+    expect((await ran(server, agent)).status).toBe("completed");
+    expect(asked).toHaveLength(2);
+    // 600 s less 30.
+    await server.clock.advance(569_000);
+    await ran(server, agent);
+    expect(asked).toHaveLength(2);
+    await server.clock.advance(2_000);
+    expect((await ran(server, agent)).status).toBe("completed");
+    expect(asked).toHaveLength(3);
+
+    await setSecret("clientSecret", "an0ther secret");
+    const refused = await ran(server, agent);
+    expect(refused.error).toMatchObject({ status: 401, type: expect.stringMatching(/authentication$/) });
+    expect(refused.error.detail).toBe(`${url} answered 401 (invalid_client) to the request for a token`);
+    const all = JSON.stringify([runs, refused]) + server.log();
+    for (const hidden of [...given, "pl4nted", "an0ther secret"]) expect(all).not.toContain(hidden);
+  });
+
+  test("the whole policy from a secret, the client by header and a body of JSON", async () => {
+    const { asked, server: service } = tokenService({ id: "shop", secret: "pl4nted&client" });
+    const url = await serve(service);
+    const policy = { authority: url, endpoints: { token: "/token" }, grant: "client_credentials" };
+    const client = { id: "shop", secret: "pl4nted&client", authentication: "client_secret_basic" };
+    await setSecret("client", JSON.stringify({ ...policy, client }));
+    expect((await runOf(server, call(`${url}/orders`, "{oauth2: {use: client}}"))).status).toBe("completed");
+    expect(asked[0]!.headers.authorization).toMatch(/^Basic /);
+    const json = {
+      ...policy,
+      client: { ...client, authentication: "client_secret_post" },
+      request: { encoding: "application/json" },
+    };
+    await setSecret("client", JSON.stringify(json));
+    expect((await runOf(server, call(`${url}/orders`, "{oauth2: {use: client}}"))).status).toBe("completed");
+    expect(asked[1]!.headers["content-type"]).toBe("application/json");
+    for (const [wrong, why] of [
+      [
+        { ...json, grant: "password" },
+        /^the authentication's grant is not one of client_credentials, so nothing was sent$/,
+      ],
+      [
+        { ...json, authority: "http://u:pl4nted@127.0.0.1" },
+        /^the authentication's authority is not a URL without user/,
+      ],
+      [{ ...json, client: { id: "shop" } }, /^the authentication's secret is null/],
+      ["no object", /^the secret "client" is not a JSON object with the fields of oauth2/],
+    ] as const) {
+      await setSecret("client", typeof wrong === "string" ? wrong : JSON.stringify(wrong));
+      const { error } = await runOf(server, call(`${url}/orders`, "{oauth2: {use: client}}"));
+      expect(error.type).toMatch(/authentication$/);
+      expect(error.detail).toMatch(why);
+      expect(error.detail).not.toContain("pl4nted");
+    }
+    expect(asked).toHaveLength(2);
+  });
+});
+
+/** Every text of an answer as it is, without JSON's escapes. */
+function textsIn(value: Data): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null
+    ? Object.entries(value).flatMap(([key, child]) => [key, ...textsIn(child)])
+    : [];
+}
