@@ -113,7 +113,8 @@ test("what is not valid counts too, and an operation that ignores its credential
     [{ body: JSON.stringify({ query: 'subscription { runUpdated(runId: "x") { id } }' }) }, 400],
     [{ headers: { "content-type": "text/plain" } }, 415],
     [{ method: "GET", body: "" }, 405],
-    [{ headers: { "content-length": String(2 ** 21) }, body: " ".repeat(2 ** 21) }, 413],
+    // Nothing of the body is sent: the server refuses by its length, and closes while a client would still be writing.
+    [{ headers: { "content-length": String(2 ** 21) }, body: "" }, 413],
     [{ body: JSON.stringify({ query: 'mutation { createProject(input: {handle: "", name: ""}) { id } }' }) }, 200],
   ];
   for (const [request, status] of strange)
