@@ -1,13 +1,20 @@
 /** Writing answers: JSON, and the end of a connection whose request was not read to its end. */
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Code } from "../lib/errors.ts";
+import type { SecurityHeaders } from "./security-headers.ts";
 
 /** For how long, and up to how many bytes, an unread body is thrown away so that its sender can read the answer. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_PIECES = 4_096;
 
-export type Exchange = { request: IncomingMessage; response: ServerResponse; requestId: string; path: string };
+export type Exchange = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  path: string;
+  secure: SecurityHeaders;
+};
 
 /** `headers` replace the usual ones of the same name. */
 export const sendJson = (exchange: Exchange, status: number, value: unknown, headers?: OutgoingHttpHeaders): void =>
@@ -22,23 +29,31 @@ export function sendText(exchange: Exchange, status: number, body: string, heade
 }
 
 /** All but the body. */
-export function sendHead(
-  { request, response, requestId }: Exchange,
-  status: number,
-  bytes: number,
-  headers?: OutgoingHttpHeaders,
-): void {
-  const usual: OutgoingHttpHeaders = {
-    "content-type": "application/json; charset=utf-8",
-    "content-length": bytes,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    "x-request-id": requestId,
-  };
+export function sendHead(exchange: Exchange, status: number, bytes: number, headers?: OutgoingHttpHeaders): void {
+  const { request } = exchange;
   const isUnread = !request.complete && hasBody(request);
-  if (isUnread) usual["connection"] = "close";
-  response.writeHead(status, headers ? Object.assign(usual, headers) : usual);
+  writeHead(exchange, status, JSON_TYPE, bytes, isUnread ? { ...headers, connection: "close" } : headers);
   if (isUnread) linger(request);
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** What every answer has (`bytes`: undefined when nobody knows how many it will be), and what is its own. */
+export function writeHead(
+  { response, requestId, secure }: Exchange,
+  status: number,
+  type: string | undefined,
+  bytes: number | undefined,
+  headers: OutgoingHttpHeaders | undefined,
+): void {
+  const all: OutgoingHttpHeader[] = ["x-request-id", requestId, ...secure.api];
+  const given = headers?.["content-type"] ?? type;
+  if (given !== undefined) all.push("content-type", given);
+  if (bytes !== undefined) all.push("content-length", bytes);
+  if (headers) {
+    for (const name of Object.keys(headers)) if (name !== "content-type") all.push(name, headers[name]!);
+  }
+  response.writeHead(status, all);
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

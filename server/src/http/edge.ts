@@ -14,8 +14,10 @@ import { createArrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
 import { createDelivery } from "./delivery.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
-import { refuseUpgrade, type Edge } from "./listen.ts";
+import type { Edge } from "./listen.ts";
 import { createPages } from "./pages.ts";
+import { refuseUpgrade } from "./raw-answer.ts";
+import { securityHeaders } from "./security-headers.ts";
 import { createEventStreams } from "./sse.ts";
 import { createWebSockets } from "./websocket.ts";
 
@@ -50,7 +52,9 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const delivery = createDelivery(options.clock);
   const streams = stack.use(createEventStreams(admission, delivery));
   const arrivals = stack.use(createArrivals(new ByteBudget(arrivingBytes()), auth.clock));
-  const webSockets = stack.use(createWebSockets({ graphql, admission, delivery, log, arrivals }));
+  const webSockets = stack.use(
+    createWebSockets({ graphql, admission, delivery, log, arrivals, secure: securityHeaders(options.publicUrl) }),
+  );
   const pages = createPages({ webFolder: options.webFolder, log });
   const graphqlEdge: GraphqlEdge = {
     graphql,
@@ -79,11 +83,12 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
         exchange.response.destroy();
       });
     },
-    upgrade: ({ request, requestId, path }, socket, head) => {
-      if (path !== "/graphql") return refuseUpgrade(socket, 404);
-      if (!isOwnOrigin(request)) return refuseUpgrade(socket, 403);
-      if (isDraining()) return refuseUpgrade(socket, 503);
-      webSockets.accept(request, socket, head, { requestId, address: clientAddress(request) });
+    upgrade: (upgrade, socket, head) => {
+      const { request, path, secure } = upgrade;
+      if (path !== "/graphql") return refuseUpgrade(socket, 404, secure);
+      if (!isOwnOrigin(request)) return refuseUpgrade(socket, 403, secure);
+      if (isDraining()) return refuseUpgrade(socket, 503, secure);
+      webSockets.accept(upgrade, socket, head, clientAddress(request));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -15,6 +15,7 @@ import { createAdmission } from "./admission.ts";
 import { createArrivals } from "./arrivals.ts";
 import { limitConnections } from "./connections.ts";
 import { handleGraphql, STATUS, type GraphqlEdge } from "./graphql.ts";
+import { securityHeaders } from "./security-headers.ts";
 
 test("a connection whose caller is remembered is no stranger's: it does not give way", async () => {
   const caller = { organizationId: newId<"organization">(), credential: { kind: "key" } };
@@ -37,7 +38,13 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     delivery: { taken: async () => {} },
   } as unknown as GraphqlEdge;
   server.on("request", (request, response) => {
-    void handleGraphql(edge, { request, response, requestId: "1", path: "/graphql" });
+    void handleGraphql(edge, {
+      request,
+      response,
+      requestId: "1",
+      path: "/graphql",
+      secure: securityHeaders(undefined),
+    });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;

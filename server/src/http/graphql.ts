@@ -8,7 +8,7 @@ import { Ending } from "../lib/ending.ts";
 import { type Code } from "../lib/errors.ts";
 import { stringify } from "../lib/json-text.ts";
 import type { Admission } from "./admission.ts";
-import { sendError, sendHead, sendText, type Exchange } from "./answer.ts";
+import { sendError, sendHead, sendText, writeHead, type Exchange } from "./answer.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { readBody } from "./body.ts";
 import type { Connections } from "./connections.ts";
@@ -44,7 +44,10 @@ export const STATUS: Partial<Record<Code, number>> = {
 export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Promise<void> {
   const { request, response } = exchange;
   const headers = corsHeaders(edge.cors, request);
-  if (request.method === "OPTIONS" && headers) return void response.writeHead(204, headers).end();
+  if (request.method === "OPTIONS" && headers) {
+    writeHead(exchange, 204, undefined, undefined, headers);
+    return void response.end();
+  }
   const mediaType = mediaTypeOf(request);
   const asking = askingOf(edge, exchange);
   const misfit = misfitOf(request);

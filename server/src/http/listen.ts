@@ -2,7 +2,7 @@
  * The one node:http server. It listens before anything else is open, so that a port in use is noticed at once. Health is
  * answered from then on, everything else once `serve` has been called.
  */
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { OperatorError } from "../lib/errors.ts";
@@ -15,15 +15,19 @@ import { limitConnections, type Connections } from "./connections.ts";
 import { ignoreRest } from "./parser.ts";
 import { limitPieces } from "./pieces.ts";
 import { mayBegin } from "./pipelined.ts";
+import { refuseUnreadable, refuseUpgrade } from "./raw-answer.ts";
 import { pathOf, requestIds } from "./request.ts";
+import { securityHeaders } from "./security-headers.ts";
 
 export type Edge = {
   /** Never throws. */
   handle(exchange: Exchange): void;
-  upgrade(exchange: { request: IncomingMessage; requestId: string; path: string }, socket: Duplex, head: Buffer): void;
+  upgrade(upgrade: Upgrade, socket: Duplex, head: Buffer): void;
   /** Whether runs are accepted. */
   isReady(): Promise<boolean>;
 };
+
+export type Upgrade = Omit<Exchange, "response">;
 
 export type ListenOptions = { host: string; port: number; publicUrl: string | undefined };
 
@@ -50,6 +54,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
 export async function listen(options: ListenOptions): Promise<Listener> {
   const prefix = options.publicUrl === undefined ? "" : new URL(options.publicUrl).pathname.replace(/\/$/, "");
   const isOwnHost = ownHosts(options.publicUrl);
+  const secure = securityHeaders(options.publicUrl);
   const nextId = requestIds();
   /**
    * When requests are begun, by turns of organizations and, of strangers, of addresses. libuv reads on within a turn of the
@@ -60,7 +65,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   let edge: Edge | undefined;
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = { request, response, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix) };
+    const path = pathOf(request.url ?? "/", prefix);
+    const exchange = { request, response, requestId: nextId(request), path, secure };
     if (hasTooManyHeaders(request)) return refuseHeaders(exchange);
     if (request.headers["transfer-encoding"] !== undefined) limitPieces(exchange);
     if (!mayBegin(request.socket)) {
@@ -106,11 +112,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.on("checkExpectation", onRequest);
   server.on("upgrade", (request, socket, head) => {
     socket.on("error", () => socket.destroy());
-    if (hasTooManyHeaders(request)) return refuseUpgrade(socket, 431);
-    if (!isOwnHost(request.headers.host)) return refuseUpgrade(socket, 421);
-    if (!edge) return refuseUpgrade(socket, 503);
-    edge.upgrade({ request, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix) }, socket, head);
+    if (hasTooManyHeaders(request)) return refuseUpgrade(socket, 431, secure);
+    if (!isOwnHost(request.headers.host)) return refuseUpgrade(socket, 421, secure);
+    if (!edge) return refuseUpgrade(socket, 503, secure);
+    const path = pathOf(request.url ?? "/", prefix);
+    edge.upgrade({ request, requestId: nextId(request), path, secure }, socket, head);
   });
+  server.on("clientError", (error, socket) => refuseUnreadable(error, socket, secure));
 
   const localUrl = await open(server, options);
   return {
@@ -120,10 +128,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     serve: (served) => (edge = served),
     [Symbol.asyncDispose]: () => close(server),
   };
-}
-
-export function refuseUpgrade(socket: Duplex, status: 403 | 404 | 421 | 431 | 503): void {
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 
 const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>

@@ -3,32 +3,18 @@ import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { messageOf } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
-import { sendError, type Exchange } from "./answer.ts";
+import { sendError, writeHead, type Exchange } from "./answer.ts";
 import { readFiles, type WebFile } from "./files.ts";
+import type { SecurityHeaders } from "./security-headers.ts";
 
 export type Pages = (exchange: Exchange) => void;
 
 export type PagesOptions = { webFolder: string; log: Log };
 
-/** The page has no inline script or style and talks to its own server only. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-const fileHeaders = ({ type, isHashed }: WebFile): Record<string, string> => ({
+const fileHeaders = ({ type, isHashed }: WebFile, { page }: SecurityHeaders): Record<string, string> => ({
+  ...page,
   "content-type": type,
   "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
-  "content-security-policy": CONTENT_SECURITY_POLICY,
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
 });
 
 export function createPages({ webFolder, log }: PagesOptions): Pages {
@@ -37,12 +23,16 @@ export function createPages({ webFolder, log }: PagesOptions): Pages {
 
   app.use(async (context, next) => {
     await next();
-    context.header("x-request-id", context.env.exchange.requestId);
-    context.header("x-content-type-options", "nosniff");
+    const { requestId, secure } = context.env.exchange;
+    const { headers } = context.res;
+    headers.set("x-request-id", requestId);
+    for (let at = 0; at < secure.api.length; at += 2)
+      if (!headers.has(secure.api[at]!)) headers.set(secure.api[at]!, secure.api[at + 1]!);
   });
   app.get("*", async (context, next) => {
-    const file = files.get(context.env.exchange.path);
-    return file ? context.body(await file.read(), 200, fileHeaders(file)) : next();
+    const { path, secure } = context.env.exchange;
+    const file = files.get(path);
+    return file ? context.body(await file.read(), 200, fileHeaders(file, secure)) : next();
   });
   app.notFound((context) =>
     context.json({ errors: [{ message: "there is nothing at this path", extensions: { code: "NOT_FOUND" } }] }, 404),
@@ -52,7 +42,8 @@ export function createPages({ webFolder, log }: PagesOptions): Pages {
     // The page's own URLs are relative, so its path must end with a slash.
     if (exchange.path === "") {
       const location = exchange.request.url!.replace(/(?=\?|$)/, "/");
-      return void exchange.response.writeHead(308, { location, "x-request-id": exchange.requestId }).end();
+      writeHead(exchange, 308, undefined, 0, { location });
+      return void exchange.response.end();
     }
     const answer = getRequestListener((request) => app.fetch(request, { exchange }), { overrideGlobalObjects: false });
     answer(exchange.request, exchange.response).catch((error: unknown) => {

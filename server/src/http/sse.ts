@@ -4,7 +4,7 @@ import { notSignedIn } from "../auth/caller.ts";
 import type { AnswerSize } from "../graphql/answer-size.ts";
 import type { Answer, Result } from "../graphql/graphql.ts";
 import { stringify } from "../lib/json-text.ts";
-import type { Exchange } from "./answer.ts";
+import { writeHead, type Exchange } from "./answer.ts";
 import type { Admission } from "./admission.ts";
 import type { Delivery } from "./delivery.ts";
 
@@ -68,17 +68,11 @@ export function createEventStreams(admission: Admission, delivery: Delivery): Ev
   };
 }
 
-function begin({ response, requestId }: Exchange, headers: OutgoingHttpHeaders = {}): void {
-  response.writeHead(200, {
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-store",
-    // Otherwise nginx would buffer events.
-    "x-accel-buffering": "no",
-    "x-content-type-options": "nosniff",
-    "x-request-id": requestId,
-    ...headers,
-  });
-  response.write(":\n\n");
+function begin(exchange: Exchange, headers?: OutgoingHttpHeaders): void {
+  // Otherwise nginx would buffer events.
+  const own = { "x-accel-buffering": "no", ...headers };
+  writeHead(exchange, 200, "text/event-stream; charset=utf-8", undefined, own);
+  exchange.response.write(":\n\n");
 }
 
 const expired = () => {

@@ -1,5 +1,4 @@
 /** graphql-transport-ws on the path of POST /graphql. */
-import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql";
@@ -17,12 +16,15 @@ import { noRoom, type Arrivals } from "./arrivals.ts";
 import { clientGone } from "./connections.ts";
 import type { Delivery } from "./delivery.ts";
 import { graphqlBody } from "./graphql-request.ts";
+import type { Upgrade } from "./listen.ts";
 import { Outgoing } from "./outgoing.ts";
+import { refuseHandshake } from "./raw-answer.ts";
+import type { SecurityHeaders } from "./security-headers.ts";
 import { Unanswered, type Held } from "./unanswered.ts";
 import { holdUnfinished } from "./unfinished.ts";
 
 export type WebSockets = {
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, origin: { requestId: string; address: string }): void;
+  accept(upgrade: Upgrade, socket: Duplex, head: Buffer, address: string): void;
 } & AsyncDisposable;
 
 export type WebSocketsOptions = {
@@ -31,6 +33,7 @@ export type WebSocketsOptions = {
   delivery: Delivery;
   log: Log;
   arrivals: Arrivals;
+  secure: SecurityHeaders;
 };
 
 type Extra = {
@@ -70,7 +73,7 @@ const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
 
 export function createWebSockets(options: WebSocketsOptions): WebSockets {
-  const { graphql, admission, delivery, log, arrivals } = options;
+  const { graphql, admission, delivery, log, arrivals, secure } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LIMITS.bodyBytes,
@@ -82,6 +85,8 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     allowSynchronousEvents: false,
     handleProtocols,
   });
+  sockets.on("headers", (lines: string[]) => lines.push(...secure.lines.trimEnd().split("\r\n")));
+  sockets.on("wsClientError", (_error, stream: Duplex, request) => refuseHandshake(request, stream, secure));
 
   const onConnect = async (connection: Connection): Promise<boolean> => {
     const { extra, connectionParams } = connection;
@@ -202,14 +207,14 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
 
   const pings = setInterval(() => pingAll(sockets.clients), PING_EVERY_MS).unref();
   return {
-    accept: (request, duplex, head, origin) => {
+    accept: ({ request, requestId }, duplex, head, address) => {
       const stream = duplex as Socket;
       const { authorization } = request.headers;
       sockets.handleUpgrade(request, stream, head, (socket) => {
         const unanswered: Unanswered = new Unanswered(arrivals, () => extra.caller);
         const outgoing = new Outgoing(socket, stream, delivery, unanswered);
         const own = { socket, stream, authorization, outgoing, unanswered, held: undefined };
-        const extra: Extra = { ...own, operations: new Map(), ...origin };
+        const extra: Extra = { ...own, operations: new Map(), requestId, address };
         open(socket, extra);
       });
     },

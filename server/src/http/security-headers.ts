@@ -1,0 +1,50 @@
+/**
+ * What every answer tells browsers, whoever asked and whatever it says: the one place. Answers of the API are constant lists,
+ * handed to node:http as they are; what a page needs instead is beside them.
+ */
+
+/** Nothing of an answer is to be shown, run or framed. */
+const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
+
+/** The page has no inline script or style and talks to its own server only. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** A year. Only this host's: what else is below the domain is not ours. */
+const HTTPS_ONLY = "max-age=31536000";
+
+export type SecurityHeaders = {
+  /** Of all that is no page: name, value, name, value. */
+  api: readonly string[];
+  /** The same as lines of an answer that is written to the connection itself. */
+  lines: string;
+  /** Of a page: these replace the API's. */
+  page: Readonly<Record<string, string>>;
+};
+
+/** Browsers keep to https where the operator says that clients reach the server by it. */
+export function securityHeaders(publicUrl: string | undefined): SecurityHeaders {
+  const api: Record<string, string> = {
+    "cache-control": "no-store",
+    "content-security-policy": API_POLICY,
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    ...(publicUrl?.startsWith("https:") && { "strict-transport-security": HTTPS_ONLY }),
+  };
+  const pairs = Object.entries(api);
+  return {
+    api: pairs.flat(),
+    lines: pairs.map(([name, value]) => `${name}: ${value}\r\n`).join(""),
+    page: { ...api, "content-security-policy": PAGE_POLICY, "cross-origin-opener-policy": "same-origin" },
+  };
+}
