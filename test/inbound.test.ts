@@ -78,7 +78,7 @@ describe("unfinished bodies", () => {
     await Promise.all([still.closed, trickling.closed]);
     for (const raw of [still, trickling]) {
       expect(raw.got()).toMatch(/^HTTP\/1\.1 408 [^]*connection: close/i);
-      expect(raw.got()).toContain("did not arrive in time");
+      expect(raw.got()).toContain("did not arrive in time: 4096 bytes of it, or its end, in each 5 s");
     }
     expect(coming.isOpen()).toBe(true);
     expect(coming.got()).toBe("");
@@ -174,6 +174,11 @@ test("of requests that one connection sends without waiting 100 are begun, the n
   await eventually(async () => (await count()) >= LIMITS.requestsPerConnection);
   await sleep(500);
   expect(await count()).toBe(LIMITS.requestsPerConnection);
+  // The refusal comes behind the answers to those that were begun.
+  await server.data(`mutation { cancelRuns(input: {runs: {filter: {agentId: "${agent}"}}}) { cancelledCount } }`);
+  await raw.closed;
+  expect(statuses([raw])).toEqual({ 200: 1 });
+  expect(raw.got()).toMatch(/HTTP\/1\.1 503 [^]*"too many requests of this connection are under way \(100 at most/);
 });
 
 test("header fields: a hundred are taken, of more nothing is kept", async () => {
@@ -181,6 +186,9 @@ test("header fields: a hundred are taken, of more nothing is kept", async () => 
   using most = await connect(server);
   most.write(`GET /healthz HTTP/1.1\r\nhost: localhost\r\n${fields(LIMITS.headersPerRequest - 1)}\r\n`);
   await eventually(() => most.got().startsWith("HTTP/1.1 200 "));
+  using more = await connect(server);
+  more.write(`GET /healthz HTTP/1.1\r\nhost: localhost\r\n${fields(LIMITS.headersPerRequest)}\r\n`);
+  await eventually(() => more.got().startsWith("HTTP/1.1 431 "));
   const before = (await server.measure(true)).heapBytes;
   using all = await unfinished(server, 300, head(60_000, undefined, fields(900)), "{");
   await eventually(async () => (await ask(server, server.world.apiKey)).status === 200);

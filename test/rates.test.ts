@@ -212,7 +212,10 @@ test("the web UI's session has its own limit, and is not counted against the pla
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(600);
   const { headers, body } = answers.find(({ status }) => status === 429)!;
   expect(headers["ratelimit-policy"]).toBe('"session";q=600;w=60');
-  expect(body.errors[0].extensions).toMatchObject({ code: "RATE_LIMITED", retryAfter: expect.any(Number) });
+  expect(body.errors[0]).toMatchObject({
+    message: expect.stringMatching(/^a session of the web UI may send 600 requests in any 60 s: try again in \d+ s$/),
+    extensions: { code: "RATE_LIMITED", retryAfter: expect.any(Number) },
+  });
   expect((await server.data(RATE, {}, apiKey)).rateLimit.remaining).toBe(10);
 });
 
@@ -283,7 +286,7 @@ test("wrong credentials from one address are limited; a good one from there pass
   expect(limited.headers["retry-after"]).toMatch(/^[1-9]$/);
   expect(limited.body.errors[0]).toMatchObject({
     message: expect.stringMatching(
-      /^too many wrong credentials from this address: try again in \d s \(this is neither an API key/,
+      /^too many wrong credentials from this address \(60 at once, then one a second\): try again in \d s; this is neither an API key/,
     ),
     extensions: { code: "RATE_LIMITED", retryAfter: Number(limited.headers["retry-after"]) },
   });

@@ -37,7 +37,11 @@ export function createKeyLookUps(database: Database): (hash: Buffer) => Promise<
     new Promise((resolve, reject) => {
       if (waiting.length >= LIMITS.keysWaiting) {
         return reject(
-          new Refusal("UNAVAILABLE", "too many API keys are being looked up: try again in a moment", { retryAfter: 1 }),
+          new Refusal(
+            "UNAVAILABLE",
+            `${LIMITS.keysWaiting} API keys wait to be looked up already: try again in a moment`,
+            { retryAfter: 1 },
+          ),
         );
       }
       waiting.push({ hash, resolve, reject });

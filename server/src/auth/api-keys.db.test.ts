@@ -143,6 +143,8 @@ test("an organization has at most 1,000 live keys", async () => {
   const { key } = await createApiKey(auth, caller, { name: "last", scopes: ALL_SCOPES });
   await expect(createApiKey(auth, caller, { name: "over", scopes: ALL_SCOPES })).rejects.toMatchObject({
     code: "CONFLICT",
+    details: { reason: "limit_reached" },
+    message: "an organization has at most 1000 API keys: revoke one first",
   });
   await revokeApiKey(auth, caller, key.id);
   await createApiKey(auth, caller, { name: "again", scopes: ALL_SCOPES });

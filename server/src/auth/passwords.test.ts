@@ -1,5 +1,6 @@
 import { parseOptions } from "@node-rs/argon2";
 import { expect, test } from "vitest";
+import { LIMITS } from "../lib/limits.ts";
 import { createPasswords } from "./passwords.ts";
 
 const somebody = { group: "10.0.0.1", isKnown: false };
@@ -39,6 +40,21 @@ test("an unknown user costs the same work as a wrong password", async () => {
   const median = (of: number[]): number => of.toSorted((a, b) => a - b)[4]!;
   expect(median(times.unknown)).toBeGreaterThan(median(times.wrong) * 0.5);
   expect(median(times.unknown)).toBeLessThan(median(times.wrong) * 2);
+});
+
+test("of one address 64 may wait, and one more is refused with a sentence that says so", async () => {
+  const passwords = createPasswords();
+  const who = { group: "10.0.0.1", isKnown: false };
+  const begun = Promise.withResolvers<undefined>();
+  const find = async (): Promise<undefined> => {
+    await begun.promise;
+    throw new Error("its turn came");
+  };
+  const most = LIMITS.passwordsAtOnce + LIMITS.passwordsWaitingPerAddress;
+  const tries = Array.from({ length: most + 1 }, () => passwords.verify(who, find, "x").catch(String));
+  expect(await tries.at(-1)).toMatch(/\(128 may wait, 64 of one address\): try again in 2 s$/);
+  begun.resolve(undefined);
+  expect(new Set(await Promise.all(tries.slice(0, most)))).toEqual(new Set(["Error: its turn came"]));
 });
 
 test("a flood of strangers has two threads and 128 places, what is beyond is refused at once, and who is known goes first", async () => {

@@ -37,7 +37,7 @@ export function createWrongCredentials(clock: Clock): WrongCredentials {
         return error;
       }
       const retryAfter = Math.ceil(waitMs / 1_000);
-      const message = `too many wrong credentials from this address: try again in ${retryAfter} s (${error.message})`;
+      const message = `too many wrong credentials from this address (${PER_ADDRESS.burst} at once, then one a second): try again in ${retryAfter} s; ${error.message}`;
       return new Refusal("RATE_LIMITED", message, { retryAfter });
     },
   };

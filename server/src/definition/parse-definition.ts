@@ -63,7 +63,9 @@ export function* inspect(
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error;
     return {
-      findings: [{ path: [], at: "value", message: "the definition is too large to be checked" }],
+      findings: [
+        { path: [], at: "value", message: `the definition is too large to be checked in ${LIMITS.schemaSteps} steps` },
+      ],
       isSound: false,
       expressions: [],
     };

@@ -16,6 +16,8 @@ export function readNodes(document: Document): { value: Json; problems: NodeProb
   return { value, problems: reader.problems, locate: locator(document.contents) };
 }
 
+const TOO_MUCH = `the aliases here repeat too much: with them copied in, a definition has at most ${LIMITS.definitionTokens} values and ${LIMITS.outputBytes} characters; write out what is needed`;
+
 class Reader {
   readonly problems: NodeProblem[] = [];
   readonly #path: (string | number)[] = [];
@@ -46,7 +48,7 @@ class Reader {
   #refusesMore(node: Node | null): boolean {
     if (this.#isTooMuch) return true;
     this.#isTooMuch = this.#values > LIMITS.definitionTokens || this.#characters > LIMITS.outputBytes;
-    if (this.#isTooMuch) this.#refuse(node, "the aliases here repeat too much; write out what is needed");
+    if (this.#isTooMuch) this.#refuse(node, TOO_MUCH);
     return this.#isTooMuch;
   }
 

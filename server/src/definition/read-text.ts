@@ -117,7 +117,8 @@ function* scanning(text: string): Steps<{ tokens: CST.Token[] } | TextProblem> {
       const problem = extra(token);
       if (problem) return problem;
     }
-    if (parser.stack.length > LIMITS.definitionTextNesting) return stop(MESSAGES.deep);
+    // The document itself is on the stack.
+    if (parser.stack.length - 1 > LIMITS.definitionTextNesting) return stop(MESSAGES.deep);
   }
   for (const token of parser.end()) {
     tokens.push(token);

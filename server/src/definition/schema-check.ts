@@ -1,11 +1,14 @@
 /** The schemas of a task's input, output and export and of the workflow's output. */
 import type { Json, JsonObject } from "../lib/json.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { quote } from "./problem.ts";
 import { reasonOf } from "./sentences.ts";
 import { SchemaWalk, TooCostly, type Violation } from "./schema-walk.ts";
 
 /** undefined: the value fits; else a sentence such as `items.3.price must be a number`. */
 export type SchemaCheck = (value: Json) => string | undefined;
+
+const TOO_COSTLY = `is too large to be checked by this schema in ${LIMITS.schemaSteps} steps`;
 
 /** `document` has passed the linter. A check fails after `LIMITS.schemaSteps` steps (about 20 ms). */
 export function compileSchema(document: JsonObject): SchemaCheck {
@@ -14,7 +17,7 @@ export function compileSchema(document: JsonObject): SchemaCheck {
       const [violation] = new SchemaWalk(document, { most: 1 }).check(value).violations;
       return violation && sentence(violation);
     } catch (error) {
-      if (error instanceof TooCostly) return "is too large to be checked by this schema";
+      if (error instanceof TooCostly) return TOO_COSTLY;
       throw error;
     }
   };

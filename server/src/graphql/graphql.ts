@@ -2,7 +2,7 @@
 import { normalizedExecutor } from "@graphql-tools/executor";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { findRefusal } from "../auth/admission.ts";
-import { notSignedIn, type Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/caller.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { every } from "../lib/clock.ts";
@@ -70,6 +70,12 @@ export type Graphql = {
 } & Disposable;
 
 export type GraphqlOptions = { handles: Handles; isUnavailable: (error: unknown) => boolean };
+
+const tooLongForStranger = (): Refusal =>
+  new Refusal(
+    "UNAUTHENTICATED",
+    `sign in first: without a credential a query has at most ${LIMITS.strangerQueryCharacters} characters`,
+  );
 
 /** How often requests that take too long are looked for. */
 const LOOK_EVERY_MS = 1_000;
@@ -147,7 +153,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     request.ending.throwIfOver();
     const { query, operationName, variables, origin } = request;
     if (query.length > LIMITS.strangerQueryCharacters && !documents.has(query) && !(await request.caller()))
-      throw notSignedIn();
+      throw tooLongForStranger();
     let operation: Operation;
     try {
       operation = documents.operation(query, operationName, variables);

@@ -23,7 +23,11 @@ const MOST_PER_CHARACTER = 21;
 /** About what a piece takes in addition to its bytes. */
 const BYTES_PER_PIECE = 250;
 
-const lateBody = (): Misfit => new Misfit(408, "the request body did not arrive in time");
+const lateBody = (): Misfit =>
+  new Misfit(
+    408,
+    `the request body did not arrive in time: ${LIMITS.bodyProgressBytes} bytes of it, or its end, in each ${LIMITS.bodyProgressSeconds} s`,
+  );
 
 const lengthOf = ({ headers }: IncomingMessage): number | undefined =>
   headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);

@@ -31,7 +31,11 @@ export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client 
 type Most = { strangers: number; callers: number };
 
 const tooMany = (): Refusal =>
-  new Refusal("UNAVAILABLE", "too many connections of this organization are open: close some", { retryAfter: 1 });
+  new Refusal(
+    "UNAVAILABLE",
+    `too many connections of this organization are open (of ${LIMITS.callerConnections} for all, as many as stay free beside its own): close some`,
+    { retryAfter: 1 },
+  );
 
 export function limitConnections(
   server: Server,

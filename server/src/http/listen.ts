@@ -140,12 +140,11 @@ function refuseHeaders(exchange: Exchange): void {
   sendError(exchange, 431, "BAD_REQUEST", message, { connection: "close" });
 }
 
+const TOO_MANY_AT_ONCE = `too many requests of this connection are under way (${LIMITS.requestsPerConnection} at most, a tenth of them while others send as many): wait for answers`;
+
 /** Requests that a client sends without waiting for answers would all begin at once. */
 const refusePipelined = (exchange: Exchange): void =>
-  sendError(exchange, 503, "UNAVAILABLE", "too many requests of this connection are under way: wait for answers", {
-    "retry-after": "1",
-    connection: "close",
-  });
+  sendError(exchange, 503, "UNAVAILABLE", TOO_MANY_AT_ONCE, { "retry-after": "1", connection: "close" });
 
 const isHealth = ({ path, request }: Exchange): boolean =>
   (path === "/healthz" || path === "/readyz") && (request.method === "GET" || request.method === "HEAD");

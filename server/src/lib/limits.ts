@@ -1,4 +1,7 @@
-/** Every limit except those of plans, with the unit last in its name. A test compares docs/limits.md with this. */
+/**
+ * Every limit except those of plans, with the unit last in its name. One test compares docs/limits.md with this, another wants a
+ * row for each in test/tidy/limits.ts: where it is held at its edge.
+ */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
   strangerBodyBytes: 64 * 1024,

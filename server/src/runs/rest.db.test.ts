@@ -5,6 +5,7 @@ import { eventually } from "../../../test/client.ts";
 import { testClock } from "../../../test/clock.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
@@ -91,6 +92,32 @@ test("it leaves when its time is over: two seconds for each 100 kB", async () =>
   opened.clock.pass(4_000);
   await eventually(() => opened.isUnloaded(id));
   expect(await opened.status(id)).toBe("paused");
+});
+
+test("after 300 s, however large it is", async () => {
+  await using opened = await open();
+  const text = "x".repeat(600_000);
+  const agentId = await opened.agentOf(
+    "do: [{loop: {for: {in: '${ [range(40)] }'}, do: [{one: {set: {text: '${ $workflow.input.text }'}}}]}}, {ask: {call: 'approval:1.0.0@default', with: {question: Well?}}}]",
+  );
+  const { run } = await startRun(opened.runs, opened.caller, { agentId, input: { text } });
+  await eventually(async () => (await opened.status(run.id)) === "paused");
+  opened.clock.pass((LIMITS.restSeconds - 1) * 1_000);
+  await sleep(100);
+  expect(await opened.isUnloaded(run.id)).toBe(false);
+  opened.clock.pass(2_000);
+  await eventually(() => opened.isUnloaded(run.id));
+});
+
+test("a wait of a second is sat out in memory, a longer one is not", async () => {
+  await using opened = await open();
+  const wait = (ms: number): Promise<RunId> => opened.start(`do: [{nap: {wait: {milliseconds: ${ms}}}}]`);
+  const short = await wait(LIMITS.waitInMemoryMs);
+  const long = await wait(LIMITS.waitInMemoryMs + 1);
+  await eventually(() => opened.isUnloaded(long));
+  expect(await opened.isUnloaded(short)).toBe(false);
+  opened.clock.pass(LIMITS.waitInMemoryMs + 1);
+  for (const id of [short, long]) await eventually(async () => (await opened.status(id)) === "completed");
 });
 
 test("it leaves within 250 ms when its place is wanted, and when its memory is", async () => {

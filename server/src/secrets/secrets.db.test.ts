@@ -129,7 +129,11 @@ test("a project has its 200 secrets and not one more, also when they are set at 
   const refused = results.filter(({ status }) => status === "rejected");
   expect(refused).toHaveLength(5);
   for (const { reason } of refused as PromiseRejectedResult[])
-    expect(reason).toMatchObject({ code: "CONFLICT", details: { reason: "limit_reached" } });
+    expect(reason).toMatchObject({
+      code: "CONFLICT",
+      details: { reason: "limit_reached" },
+      message: "a project has at most 200 secrets: delete one first",
+    });
   const { items } = await listSecrets(secrets, caller, { projectId: full, first: 1 });
   expect(await set(items[0]!.name, "again", full)).toMatchObject({ id: items[0]!.id });
   await database.query("delete from secrets where organization_id = $1 and project_id = $2", [

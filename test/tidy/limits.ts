@@ -1,0 +1,265 @@
+/**
+ * Where each limit is held at its edge: the file of a test and words of its title, or the limit's name where a table has
+ * it. A new limit needs a row, and `npm run check` says so.
+ */
+import type { LIMITS } from "../../server/src/lib/limits.ts";
+
+export type Edge = {
+  file: string;
+  /** Stands in the file as it is. */
+  title: string;
+  /** What happens at the limit, where nothing is refused with a sentence that names it. */
+  instead?: string;
+};
+
+/** As many as may be pass, and one more is refused with a sentence that says how many may be. */
+const refused = (file: string, title: string): Edge => ({ file, title });
+const shown = (file: string, title: string, instead: string): Edge => ({ file, title, instead });
+/** In `test/limits.test.ts`, under its name. */
+const here = (title: string): Edge => refused("test/limits.test.ts", title);
+
+const INBOUND = "test/inbound.test.ts";
+const CONNECTIONS = "server/src/http/connections.test.ts";
+const DATA = "test/language-data.test.ts";
+const LARGE = "test/large-answers.test.ts";
+const SIZE = "server/src/graphql/size.test.ts";
+const PASSWORDS = "server/src/auth/passwords.test.ts";
+const THROTTLE = "server/src/auth/login-throttle.test.ts";
+const SIGN_IN = "server/src/auth/sign-in.db.test.ts";
+const NATIVE = "server/src/definition/expressions/native-limits.test.ts";
+const HOSTILE = "server/src/definition/expressions/hostile-expressions.test.ts";
+const REST = "server/src/runs/rest.db.test.ts";
+const LOG = "server/src/lib/log.test.ts";
+const OUTBOUND = "server/src/outbound/outbound.test.ts";
+const NEIGHBOURS = "test/neighbours.test.ts";
+
+/** Its part depends on what others hold, so no sentence can say how many may be. */
+const SHARE = "a share of what all hold: who has it is refused for now or waits, another organization goes on";
+const QUERY_SIZE = "%s: as many as there may be, and not one more";
+const PAUSES =
+  "RATE_LIMITED with the pause: which of the three it was would tell whether the account is known at the address";
+
+export const EDGES: Record<keyof typeof LIMITS, Edge> = {
+  bodyBytes: here("bodyBytes"),
+  strangerBodyBytes: here("strangerBodyBytes"),
+  arrivingBytes: shown(INBOUND, "of one organization have half of the budget, then 503", SHARE),
+  bodyPieces: here("bodyPieces"),
+  bodyProgressSeconds: refused(INBOUND, "that stand still or trickle are cut with 408, those that come are not"),
+  bodyProgressBytes: refused(INBOUND, "that stand still or trickle are cut with 408, those that come are not"),
+  fragmentsPerMessage: here("fragmentsPerMessage"),
+  connectionInitCharacters: here("connectionInitCharacters"),
+  operationIdCharacters: here("operationIdCharacters"),
+  unansweredBytes: shown(
+    "server/src/http/unanswered.test.ts",
+    "a stranger's may be 1 MiB together, a caller's have the organization's share",
+    "the WebSocket is closed",
+  ),
+  headersPerRequest: shown(INBOUND, "header fields: a hundred are taken", "Node answers 431 itself"),
+  requestsPerConnection: refused(INBOUND, "of requests that one connection sends without waiting 100 are begun"),
+  strangerConnections: shown(
+    CONNECTIONS,
+    "of strangers' connections the one that is open longest gives way",
+    "the oldest gives way",
+  ),
+  callerConnections: shown(CONNECTIONS, "an organization has what stays free beside it", SHARE),
+  inputBytes: here("inputBytes"),
+  outputBytes: here("outputBytes"),
+  definitionBytes: here("definitionBytes"),
+  jsonNesting: here("jsonNesting"),
+  jsonSteps: here("jsonSteps"),
+  definitionNesting: here("definitionNesting"),
+  expressionCharacters: here("expressionCharacters"),
+  expressionNesting: here("expressionNesting"),
+  expressionOperators: here("expressionOperators"),
+  expressionMs: shown(HOSTILE, "they end, and this thread stays free", "it runs again, alone"),
+  expressionRetryMs: refused(HOSTILE, 'toBe("takes longer than 2000 ms")'),
+  expressionMemoryBytes: refused(HOSTILE, "toMatch(/^needs more than 64 MiB/)"),
+  expressionDataBytes: refused(NATIVE, "its data is larger than 8388608 bytes"),
+  definitionTextNesting: refused(
+    "server/src/definition/read-text.test.ts",
+    "as many words and signs as there may be, and as many levels, and not one more",
+  ),
+  definitionTokens: refused(
+    "server/src/definition/read-text.test.ts",
+    "as many words and signs as there may be, and as many levels, and not one more",
+  ),
+  definitionProblems: { ...here('"definitionProblems"'), instead: "further problems are left out" },
+  definitionExpressions: here("definitionExpressions"),
+  definitionExpressionCharacters: here("definitionExpressionCharacters"),
+  taskNameCharacters: here("taskNameCharacters"),
+  descriptionCharacters: here("descriptionCharacters"),
+  errorCharacters: shown("test/runs-internal.test.ts", "an error's texts are cut", "the text is cut"),
+  formFields: here("formFields"),
+  formChoices: here("formChoices"),
+  forkBranches: here("forkBranches"),
+  eachConcurrency: here("eachConcurrency"),
+  schemaSteps: refused(
+    "server/src/definition/schema-check.test.ts",
+    "a check that costs too much ends with a sentence instead of holding the process",
+  ),
+  stepsPerRun: refused(DATA, "a run has at most 10,000 steps, and a run that is too large ends before it is"),
+  responseBodyBytes: shown("test/history.test.ts", "is cut at a character", "the text is cut"),
+  runBytes: refused(DATA, "a run has at most 10,000 steps, and a run that is too large ends before it is"),
+  runtimeDays: here("runtimeDays"),
+  runDepth: refused("test/operations-runs.test.ts", "runs start runs 16 deep, one that starts itself too"),
+  waitSeconds: here("waitSeconds"),
+  idempotencyHours: shown(
+    "test/runs-idempotency.test.ts",
+    "after 24 hours a key is free, not before",
+    "the key is free again",
+  ),
+  idempotencyKeyCharacters: here("idempotencyKeyCharacters"),
+  pageSize: here("pageSize"),
+  agentsListed: shown("server/src/agents/agents.db.test.ts", "a list has at most 1,000 agents", "the rest is left out"),
+  membershipsListed: { ...here('"membershipsListed"'), instead: "the rest is left out" },
+  stepsListed: refused("test/graphql-runs.test.ts", "a page of steps has 1 to 1,000"),
+  waitsListed: here("waitsListed"),
+  subscriptionsPerConnection: refused(
+    "test/subscriptions.test.ts",
+    "a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time",
+  ),
+  changesWaiting: refused(
+    "test/operations-changes.test.ts",
+    "is told so when more than ${LIMITS.changesWaiting} runs wait",
+  ),
+  answerBytes: refused(LARGE, "one with more than 8 MiB is refused before it is read"),
+  answersBytes: shown(LARGE, "hold tens of MB, refuse nobody else, and are cut after 20 s", SHARE),
+  requestSeconds: refused("test/hostile-queries.test.ts", "after 60 s, with UNAVAILABLE"),
+  readerSeconds: shown(LARGE, "hold tens of MB, refuse nobody else, and are cut after 20 s", "the reader is cut off"),
+  argumentItems: here("argumentItems"),
+  runIdsToCancel: here("runIdsToCancel"),
+  counted: shown(
+    "test/counts.test.ts",
+    "counts exactly up to 1,000, estimates above, and follows every filter",
+    "the count is estimated",
+  ),
+  answersRemembered: shown(
+    "server/src/graphql/sent-answers.test.ts",
+    "an answer is a repeat until another is sent, or a thousand other objects were",
+    "the oldest is forgotten",
+  ),
+  messageCharacters: shown(
+    "server/src/graphql/errors.test.ts",
+    "a text that repeats what was sent is cut",
+    "the text is cut",
+  ),
+  queryCharacters: here("queryCharacters"),
+  strangerQueryCharacters: here("strangerQueryCharacters"),
+  queryTokens: here("queryTokens"),
+  queryDepth: refused(SIZE, QUERY_SIZE),
+  queryAliases: refused(SIZE, QUERY_SIZE),
+  aliasCharacters: refused(SIZE, QUERY_SIZE),
+  queryDirectives: refused(SIZE, QUERY_SIZE),
+  queryRepeats: refused(SIZE, QUERY_SIZE),
+  querySelections: refused(SIZE, "selections are counted to the last"),
+  queryComplexity: here("queryComplexity"),
+  queryValues: here("queryValues"),
+  runsInMemory: shown(NEIGHBOURS, "20 organizations with 2,000 hanging runs each", "the run waits for its turn"),
+  runsInMemoryOwn: shown(NEIGHBOURS, "20 organizations with 2,000 hanging runs each", "the run waits for its turn"),
+  runMemoryOwnBytes: shown(
+    "server/src/lib/run-memory.test.ts",
+    "however much the others hold, an organization's first small runs find room",
+    "the run waits for room",
+  ),
+  attemptsPerStep: here("attemptsPerStep"),
+  attemptsListed: { ...here('"attemptsListed"'), instead: "the rest is left out" },
+  internalTries: shown(
+    "test/runs-internal.test.ts",
+    "what is nobody's error ends the run after five tries with type internal",
+    "the run fails",
+  ),
+  waitInMemoryMs: shown(
+    REST,
+    "a wait of a second is sat out in memory, a longer one is not",
+    "the run leaves the memory",
+  ),
+  restSeconds: shown(REST, "after 300 s, however large it is", "the run leaves the memory"),
+  batchRows: shown(
+    "server/src/storage/batch.test.ts",
+    "at most ${LIMITS.batchRows} rows",
+    "the rest goes with the next",
+  ),
+  batchBytes: shown(
+    "server/src/storage/batch.test.ts",
+    "at most ${LIMITS.batchBytes} bytes, but an item that is larger goes alone",
+    "the rest goes with the next",
+  ),
+  accessTokenMinutes: shown(
+    "server/src/auth/access-token.test.ts",
+    "comes back as it was issued, for ten minutes",
+    "it has expired",
+  ),
+  refreshTokenDays: shown(SIGN_IN, "lasts 30 days from the last one", "it has expired"),
+  setupLinkMinutes: shown(
+    "server/src/auth/setup.db.test.ts",
+    "only the token of the link that was printed last fits, for half an hour",
+    "it has expired",
+  ),
+  nameCharacters: here("nameCharacters"),
+  passwordCharactersLeast: here('"passwordCharactersLeast"'),
+  passwordCharactersMost: here("passwordCharactersMost"),
+  passwordsAtOnce: shown(PASSWORDS, "a flood of strangers has two threads and 128 places", "the others wait"),
+  passwordsWaiting: refused(PASSWORDS, "a flood of strangers has two threads and 128 places"),
+  passwordsWaitingPerAddress: refused(PASSWORDS, "of one address 64 may wait, and one more is refused"),
+  failedLoginsPerAddress: shown(THROTTLE, "an address may fail fifty times, then once every 5 s", PAUSES),
+  failedLoginsPerAccount: shown(
+    THROTTLE,
+    "from many addresses an e-mail may fail fifty times, then once every 30 s",
+    PAUSES,
+  ),
+  failedLoginsPerAccountAndAddress: shown(
+    THROTTLE,
+    "an e-mail may fail ten times from one address, then once every 30 s",
+    PAUSES,
+  ),
+  knownAddressesPerUser: shown(SIGN_IN, "an address is known for 90 days", "the oldest is forgotten"),
+  knownAddressDays: shown(SIGN_IN, "an address is known for 90 days", "it is forgotten"),
+  keysLookedUpAtOnce: shown(
+    "server/src/auth/api-key-look-ups.test.ts",
+    "one statement at a time, for all that wait, and each gets its own",
+    "the rest goes with the next",
+  ),
+  keysWaiting: refused("server/src/auth/api-key-look-ups.test.ts", "more than may wait are refused"),
+  refreshesWaiting: refused("server/src/auth/refresh-turns.test.ts", "%s as many wait as may, and one more is refused"),
+  drainSeconds: shown(
+    "test/crash.test.ts",
+    "what SIGTERM finds under way for longer than it gets is resumed at the next start",
+    "it is interrupted",
+  ),
+  standstillSeconds: shown(
+    "test/faults/watchdog.test.ts",
+    "the stack are in the log, and the exit code is 70",
+    "the process is ended",
+  ),
+  logLinesAlike: shown(LOG, "a line that repeats is counted", "further ones are counted"),
+  logTextsCounted: shown(LOG, "of very many texts only some are remembered", "the oldest is forgotten"),
+  logBytesUnread: shown(LOG, "a reader that stands still costs a bounded number of bytes", "lines are dropped"),
+  apiKeysPerOrganization: refused("server/src/auth/api-keys.db.test.ts", "an organization has at most 1,000 live keys"),
+  membersPerOrganization: refused(
+    "server/src/members/members.db.test.ts",
+    "an organization has at most ${LIMITS.membersPerOrganization} members",
+  ),
+  invitationsPerOrganization: refused("test/invitations.test.ts", "has at most 100 open ones"),
+  invitationDays: shown("test/invitations.test.ts", "has at most 100 open ones", "it has expired"),
+  secretsPerProject: refused("server/src/secrets/secrets.db.test.ts", "a project has its 200 secrets and not one more"),
+  secretUsersListed: { ...here('"secretUsersListed"'), instead: "the rest is left out" },
+  secretsPerDefinition: here("secretsPerDefinition"),
+  secretBytes: here("secretBytes"),
+  uiRequestsPerMinute: refused("test/rates.test.ts", "the web UI's session has its own limit"),
+  wrongCredentialsPerAddress: refused("test/rates.test.ts", "wrong credentials from one address are limited"),
+  usageDays: refused("test/rates.test.ts", "usage by day: requests, refused, runs and steps"),
+  keyReachIds: refused("test/reach.test.ts", "to at most 100 projects and agents"),
+  outboundConnectSeconds: shown(OUTBOUND, "to connect is limited by itself", "the call fails with timeout"),
+  outboundRedirects: refused(OUTBOUND, "follows redirects only when asked to, at most five"),
+  outboundHeaderBytes: refused(OUTBOUND, "of headers is limited too"),
+  outboundUrlCharacters: refused("test/language-calls.test.ts", "a URL that %s makes too long"),
+  outboundAnswersBytes: shown(OUTBOUND, "of all answers that are read at once hold no more than the budget", SHARE),
+  outboundCalls: shown(OUTBOUND, "waits for no place among all calls", SHARE),
+  outboundCallsOwn: shown(OUTBOUND, "waits for no place among all calls", "further ones wait"),
+  outboundConnectionsPerOrigin: shown(
+    OUTBOUND,
+    "goes to a server to which one has as many connections as it may",
+    "further calls wait",
+  ),
+  outboundKeptSockets: shown(OUTBOUND, "is at most so many sockets, over however many hosts", "it is closed after use"),
+};
