@@ -85,6 +85,10 @@ describe("a request's bytes", () => {
       },
       code: "REQUEST_ENTITY_TOO_LARGE",
     },
+    headersPerRequest: {
+      ask: (count) => sent(head(me.length, undefined, CLOSE + repeat(count - 4, (at) => `a${at}: b\r\n`, "")) + me),
+      code: "BAD_REQUEST",
+    },
     jsonNesting: {
       ask: async (levels) =>
         refusalOf(await server.graphql("{ __typename }", { a: JSON.parse(nested(levels - 2)) as unknown })),
@@ -95,6 +99,14 @@ describe("a request's bytes", () => {
       ask: (steps) => asked("{ __typename }", { a: Array.from({ length: steps - 28 }, () => []) }),
       code: "BAD_REQUEST",
     },
+  });
+
+  // Node counts names and values, and not what stands between them.
+  test("headerBytes", async () => {
+    const most = LIMITS.headerBytes;
+    const large = (bytes: number) => sent(head(me.length, undefined, `${CLOSE}a: ${"a".repeat(bytes)}\r\n`) + me);
+    expect(await large(most - 200)).toBeUndefined();
+    expect(await large(most)).toEqual({ code: "BAD_REQUEST", message: expect.stringContaining(String(most)) });
   });
 });
 

@@ -54,7 +54,8 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "a stranger's may be 1 MiB together, a caller's have the organization's share",
     "the WebSocket is closed",
   ),
-  headersPerRequest: shown(INBOUND, "header fields: a hundred are taken", "Node answers 431 itself"),
+  headersPerRequest: here("headersPerRequest"),
+  headerBytes: here('"headerBytes"'),
   requestsPerConnection: refused(INBOUND, "of requests that one connection sends without waiting 100 are begun"),
   strangerConnections: shown(
     CONNECTIONS,

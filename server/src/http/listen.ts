@@ -43,8 +43,6 @@ export type Listener = {
 /** A client has this long for its headers, and for the whole request. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Node's own value, named here because strangers' headers can hold this many bytes for each connection. */
-const HEADER_BYTES = 16 * 1024;
 const TIMEOUTS_CHECKED_EVERY_MS = 5_000;
 /** More than the 60 s for which proxies keep a connection, so that they close it and not the server. */
 const KEEP_ALIVE_MS = 65_000;
@@ -95,7 +93,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: HEADER_BYTES,
+    maxHeaderSize: LIMITS.headerBytes,
     // Node would answer without a Host itself, and past what bounds requests that come together: 20 connections with
     // 50,000 each held the thread for 2 s.
     requireHostHeader: false,

@@ -2,6 +2,7 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Code } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
 type RefusedUpgrade = 400 | 403 | 404 | 405 | 421 | 431 | 503;
@@ -21,7 +22,14 @@ export function refuseHandshake(request: IncomingMessage, socket: Duplex, secure
 
 /** What node:http found wrong with the bytes of a connection, by its own codes; anything else is not HTTP. */
 const UNREADABLE = new Map<string | undefined, [status: number, code: Code, message: string]>([
-  ["HPE_HEADER_OVERFLOW", [431, "BAD_REQUEST", "the request's header fields are too large"]],
+  [
+    "HPE_HEADER_OVERFLOW",
+    [
+      431,
+      "BAD_REQUEST",
+      `the request has more than ${LIMITS.headersPerRequest} header fields, or more than ${LIMITS.headerBytes} bytes of them`,
+    ],
+  ],
   ["HPE_CHUNK_EXTENSIONS_OVERFLOW", [413, "REQUEST_ENTITY_TOO_LARGE", "the request's chunk extensions are too large"]],
   ["ERR_HTTP_REQUEST_TIMEOUT", [408, "BAD_REQUEST", "the request did not arrive in time"]],
 ]);

@@ -14,6 +14,7 @@ export const LIMITS = {
   operationIdCharacters: 100,
   unansweredBytes: 1024 * 1024,
   headersPerRequest: 100,
+  headerBytes: 16 * 1024,
   requestsPerConnection: 100,
   strangerConnections: 10_000,
   callerConnections: 30_000,
