@@ -118,8 +118,12 @@ do: [{a: {set: {b: 1}}}]`;
 /** What a planted secret may look like: the test finds each in plain text, in base64 anywhere in a text, in a URL and in JSON. */
 const PLANTED = Array.from(
   { length: 20 },
-  (_, index) => `pl4nted ${index} "${"é/+&<".repeat(2)}${randomBytes(12).toString("hex")}`,
+  (_, index) => `pl4nted ${index} "${"é/+&<'!".repeat(2)}${randomBytes(12).toString("hex")}`,
 );
+
+/** As a URL may have it. */
+const everySign = (text: string): string =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
@@ -130,7 +134,15 @@ function formsOf(secret: string): string[] {
       .slice(4, -6),
   );
   const json = JSON.stringify(secret).slice(1, -1);
-  return [secret, secret.slice(-24), json, encodeURIComponent(secret), ...base64, bytes.toString("hex")];
+  return [
+    secret,
+    secret.slice(-24),
+    json,
+    encodeURIComponent(secret),
+    everySign(secret),
+    ...base64,
+    bytes.toString("hex"),
+  ];
 }
 
 /** Names the places that have any of the planted values in any form. */
@@ -179,6 +191,13 @@ describe("in calls", () => {
         form: new URLSearchParams({ token }).toString(),
         base64: Buffer.from(`x${token}`).toString("base64"),
         base64url: Buffer.from(`xy${token}`).toString("base64url"),
+        everySign: everySign(token),
+        twice: encodeURIComponent(encodeURIComponent(token)),
+        jsonOfAscii: JSON.stringify({ token })
+          .replaceAll("/", "\\/")
+          .replaceAll(/[^ -%(-;=?-~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`),
+        html: token.replaceAll(/[^\w ]/g, (sign) => `&#${sign.charCodeAt(0)};`),
+        hex: Buffer.from(token).toString("hex"),
         [token]: [1, { token }],
       };
       if (request.url!.startsWith("/text"))

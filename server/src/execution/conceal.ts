@@ -1,22 +1,29 @@
 /**
- * Takes secrets out of what a server answers, before it becomes an output: as they are, in base64, and as JSON, a URL, a form
- * or HTML would have them. An answer of 1 MiB and twenty secrets are hundreds of searches, so it is done in steps.
+ * Takes secrets out of what a server answers, before anybody sees it: as they are, in base64 and in hexadecimal, also as JSON, a
+ * URL, a form or HTML have them, one within another. An answer of 1 MiB and twenty secrets are hundreds of searches, so it
+ * is done in steps.
  */
 import { isUtf8 } from "node:buffer";
 import type { Json } from "../lib/json.ts";
 import type { Steps } from "../lib/slices.ts";
-import { credentialAt, ENOUGH } from "./find-credential.ts";
+import { misreadingsOf, rangesBefore, readEscapes, type Range } from "./read-escapes.ts";
 
 export const HIDDEN = "[redacted]";
 
-/** A shorter one is not looked for: with a secret `on` each such word of an output would be lost. */
+/** A shorter one is not looked for in outputs: with a secret `on` each such word would be lost. */
 const LEAST_CHARACTERS = 6;
+/** Whoever has the beginning of a secret has recognised it: so many characters are hidden whatever follows. */
+const ENOUGH = 32;
+/** So many bytes of a text are enough to recognise what begins before them, encoded twice. */
+export const ENOUGH_BYTES = 32 * ENOUGH;
+/** JSON within JSON within a URL. */
+const READ_MOST = 3;
 /** A match takes microseconds. */
 const MATCHES_PER_STEP = 500;
 /** A text with more of them is no data any longer, and is hidden whole. */
 const MATCHES_MOST = 10_000;
 
-/** How a secret begins in some encoding; all of it may be longer. */
+/** How a secret begins in some encoding, and all of it. */
 type Needle = { beginning: string; whole: string };
 
 export class Concealer {
@@ -24,15 +31,11 @@ export class Concealer {
   readonly #shortest: number;
   readonly #numbers: readonly string[];
 
-  constructor(secrets: Iterable<string>) {
-    const known = [...new Set(secrets)].filter((secret) => secret.length >= LEAST_CHARACTERS);
-    this.#needles = known.flatMap(needlesOf);
+  constructor(secrets: Iterable<string>, leastCharacters = LEAST_CHARACTERS) {
+    const known = [...new Set(secrets)].filter((secret) => secret.length >= leastCharacters);
+    this.#needles = [...new Set(known.flatMap(formsOf))].map((whole) => ({ beginning: whole.slice(0, ENOUGH), whole }));
     this.#shortest = Math.min(...this.#needles.map(({ beginning }) => beginning.length));
     this.#numbers = known.filter((secret) => /^\d+$/.test(secret));
-  }
-
-  get isEmpty(): boolean {
-    return this.#needles.length === 0;
   }
 
   /** The value, or a copy where something was hidden. */
@@ -64,23 +67,55 @@ export class Concealer {
   #number(value: number): Json {
     if (this.#numbers.length === 0) return value;
     const text = String(value);
-    return this.#numbers.some((secret) => text.includes(secret)) ? HIDDEN : value;
+    // One of more than 15 digits is rounded.
+    return this.#numbers.some((secret) => text.includes(secret) || value === Number(secret)) ? HIDDEN : value;
   }
 
   *text(text: string): Steps<string> {
-    if (text.length < this.#shortest) return text;
-    const found: [start: number, end: number][] = [];
+    return yield* this.beginning(text, text.length);
+  }
+
+  /** Up to a place in the text. What begins before it is hidden whole, even if it ends behind it. */
+  *beginning(text: string, end: number): Steps<string> {
+    if (text.length < this.#shortest) return text.slice(0, end);
+    const found = yield* this.#find(text);
+    if (!found) return HIDDEN;
+    return without(
+      text,
+      found.filter(([start]) => start < end),
+      end,
+    );
+  }
+
+  /** Undefined: there are too many. */
+  *#find(text: string): Steps<Range[] | undefined> {
+    const found: Range[] = [];
+    const readings: string[] = [];
+    for (let reading: string | undefined = text; reading !== undefined;) {
+      let ranges = yield* this.#findIn(reading);
+      if (ranges.length === MATCHES_MOST) return undefined;
+      for (const before of readings.toReversed()) if (ranges.length > 0) ranges = yield* rangesBefore(before, ranges);
+      found.push(...ranges);
+      readings.push(reading);
+      reading = readings.length > READ_MOST ? undefined : yield* readEscapes(reading);
+    }
+    return found;
+  }
+
+  /** At most `MATCHES_MOST`. */
+  *#findIn(text: string): Steps<Range[]> {
+    const found: Range[] = [];
     for (const { beginning, whole } of this.#needles) {
       for (let at = text.indexOf(beginning); at !== -1; at = text.indexOf(beginning, found.at(-1)![1])) {
-        found.push([at, at + Math.max(beginning.length, credentialAt(text, at, whole))]);
-        if (found.length === MATCHES_MOST) return HIDDEN;
+        found.push([at, endOf(whole, text, at)]);
+        if (found.length === MATCHES_MOST) return found;
         if (found.length % MATCHES_PER_STEP === 0) yield;
       }
       // A search of so much takes milliseconds.
       if (text.length > 100_000) yield;
     }
     yield;
-    return found.length === 0 ? text : without(text, found);
+    return found;
   }
 
   /** Bytes of any kind: as text if they are, else byte by byte. */
@@ -91,49 +126,45 @@ export class Concealer {
   }
 }
 
-function without(text: string, found: [start: number, end: number][]): string {
+/** Up to a place in the text, or to the end of what begins before it. */
+function without(text: string, found: Range[], end: number): string {
   const parts: string[] = [];
   let from = 0;
-  for (const [start, end] of found.toSorted(([one], [other]) => one - other)) {
+  for (const [start, over] of found.toSorted(([one], [other]) => one - other)) {
     if (start >= from) parts.push(text.slice(from, start), HIDDEN);
-    from = Math.max(from, end);
+    from = Math.max(from, over);
   }
-  return parts.join("") + text.slice(from);
+  return parts.join("") + text.slice(from, Math.max(from, end));
 }
 
-function needlesOf(secret: string): Needle[] {
-  const beginnings = new Set(encodingsOf([...secret].slice(0, ENOUGH).join("")));
-  return [
-    ...[...beginnings].map((beginning) => ({ beginning, whole: secret })),
-    ...base64Of(secret).map((whole) => ({ beginning: whole.slice(0, ENOUGH), whole })),
-  ];
+const LOW_SURROGATE = /^[\udc00-\udfff]/;
+
+/** Where the text stops being the same, and no character is cut. */
+function endOf(whole: string, text: string, at: number): number {
+  let length = 0;
+  while (length < whole.length && text[at + length] === whole[length]) length++;
+  const end = at + length;
+  return LOW_SURROGATE.test(text.charAt(end)) ? end + 1 : end;
 }
 
-function encodingsOf(text: string): string[] {
-  const json = JSON.stringify(text).slice(1, -1);
-  const url = encodeURIComponent(text.toWellFormed());
-  const html = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
-  return [
-    text,
-    json,
-    json.replaceAll("/", "\\/"),
-    json.replaceAll(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`),
-    url,
-    url.replaceAll(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase()),
-    url.replaceAll("%20", "+"),
-    html,
-    html.replaceAll("'", "&#39;"),
-  ];
+function formsOf(secret: string): string[] {
+  // In a form a space is a plus.
+  const asText = [secret, secret.replaceAll(" ", "+"), ...misreadingsOf(secret)];
+  const base64 = base64Of(secret).filter((text) => text.length >= LEAST_CHARACTERS);
+  return secret.length < LEAST_CHARACTERS ? [...asText, ...base64] : [...asText, ...base64, ...hexOf(secret)];
+}
+
+function hexOf(secret: string): string[] {
+  const hex = Buffer.from(secret).toString("hex");
+  return [hex, hex.toUpperCase()];
 }
 
 /** What a longer text that contains the secret has in base64: it may begin at each third of a group, and its ends are others'. */
-export function base64Of(secret: string): string[] {
+function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  const found = new Set<string>();
-  for (const before of [0, 1, 2]) {
+  return [0, 1, 2].flatMap((before) => {
     const all = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
     const inner = all.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
-    found.add(inner).add(inner.replaceAll("+", "-").replaceAll("/", "_"));
-  }
-  return [...found].filter((text) => text.length >= LEAST_CHARACTERS);
+    return [inner, inner.replaceAll("+", "-").replaceAll("/", "_")];
+  });
 }

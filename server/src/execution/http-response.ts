@@ -5,8 +5,8 @@ import { isObject, type Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { OutboundResponse } from "../outbound/outbound.ts";
 import type { SecretValues } from "../secrets/secret.ts";
-import { base64Of, Concealer, HIDDEN } from "./conceal.ts";
-import { beginsEncoded, credentialAt, ENOUGH_BYTES } from "./find-credential.ts";
+import { atOnce } from "../lib/slices.ts";
+import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
 import type { HttpResponse } from "./run.ts";
 import { partsOf } from "./secret-fields.ts";
 
@@ -18,19 +18,17 @@ const NO_TEXT = /[\0\ufffd]/;
 
 /** Hides the credentials of one call, and the definition's secrets, in what comes from its endpoint, which may repeat them. */
 export class Credentials {
-  /** By their first characters: with twenty secrets in base64 too, most characters are one's. */
-  readonly #secrets = new Map<string, string[]>();
-  readonly #texts: string[];
+  readonly #texts: Set<string>;
   /** What outputs are searched for. */
   readonly #concealed: string[];
+  #hider: Concealer | undefined;
   #concealer: Concealer | undefined;
 
   constructor(policy: Json | undefined, secrets: SecretValues = new Map()) {
     const hidden = [...secrets.values()].flatMap(partsOf);
     // Without the user's name, which is data if the definition has it in plain text.
     this.#concealed = hidden.length > 0 ? [...hidden, ...sentOf(policy)] : [];
-    this.#texts = [...new Set([...credentialsOf(policy), ...hidden])];
-    for (const text of [...this.#texts, ...hidden.flatMap(base64Of)]) this.#add(text);
+    this.#texts = new Set([...credentialsOf(policy), ...hidden]);
   }
 
   /** Undefined: no secret is in play, and outputs are data that nobody looks into. */
@@ -41,22 +39,15 @@ export class Credentials {
 
   /** A token that the call was given on the way. */
   hideToo(text: string): void {
-    if (this.#texts.includes(text)) return;
-    this.#texts.push(text);
+    if (this.#texts.has(text)) return;
+    this.#texts.add(text);
     this.#concealed.push(text);
-    this.#concealer = undefined;
-    for (const form of [text, ...base64Of(text)]) this.#add(form);
-  }
-
-  #add(secret: string): void {
-    const known = this.#secrets.get(secret[0]!);
-    if (known) known.push(secret);
-    else this.#secrets.set(secret[0]!, [secret]);
+    this.#concealer = this.#hider = undefined;
   }
 
   /** An error that nobody expected goes to the log with its stack. */
   hideIn(error: unknown): unknown {
-    if (!(error instanceof Error) || this.#texts.length === 0) return error;
+    if (!(error instanceof Error) || this.#texts.size === 0) return error;
     const { message, stack = "" } = error;
     const shown = this.hide(message);
     if (shown !== message) Object.assign(error, { message: shown });
@@ -77,7 +68,7 @@ export class Credentials {
   #bodyOf({ body, headers }: OutboundResponse): string | null {
     const most = LIMITS.responseBodyBytes;
     // Enough to recognise a credential that begins before the cut.
-    const beginning = body.subarray(0, most + (this.#texts.length > 0 ? ENOUGH_BYTES : 0));
+    const beginning = body.subarray(0, most + (this.#texts.size > 0 ? ENOUGH_BYTES : 0));
     const text = textOf(beginning, {
       isDeclared: TEXT.test(headers["content-type"] ?? ""),
       isCut: beginning.length < body.length,
@@ -88,21 +79,10 @@ export class Credentials {
     return cut.length < shown.length || body.length > most ? `${cut}…` : cut;
   }
 
-  /** Up to a place in the text. What begins before it is hidden whole, even if it ends behind it. */
   #beginningOf(text: string, end: number): string {
-    let shown = "";
-    let from = 0;
-    for (let at = 0; at < end && this.#texts.length > 0; at++) {
-      const character = text[at]!;
-      const known = beginsEncoded(character) ? this.#texts : this.#secrets.get(character);
-      if (!known) continue;
-      const length = Math.max(...known.map((secret) => credentialAt(text, at, secret)));
-      if (length === 0) continue;
-      shown += text.slice(from, at) + HIDDEN;
-      from = at + length;
-      at = from - 1;
-    }
-    return shown + text.slice(from, Math.max(from, end));
+    if (this.#texts.size === 0) return text.slice(0, end);
+    this.#hider ??= new Concealer(this.#texts, 1);
+    return atOnce(this.#hider.beginning(text, end));
   }
 }
 
