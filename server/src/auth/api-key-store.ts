@@ -1,7 +1,7 @@
 /** The SQL of API keys. */
 import type { AgentId, ApiKeyId, OrganizationId, ProjectId, UserId } from "../lib/ids.ts";
 import { pageOf, type Page, type PageRequest } from "../lib/page.ts";
-import type { Database, Row } from "../storage/database.ts";
+import type { Database, Query, Row } from "../storage/database.ts";
 import type { ApiKey } from "./api-key.ts";
 
 const COLUMNS = `k.id, k.name, k.hint, k.user_id, k.scopes, k.project_ids, k.agent_ids, k.created_at, k.expires_at, k.revoked_at,
@@ -38,8 +38,8 @@ export type NewApiKey = {
 };
 
 /** Undefined when the organization has the most keys that it may have. */
-export async function insertApiKey(database: Database, key: NewApiKey): Promise<ApiKey | undefined> {
-  const [row] = await database.query(
+export async function insertApiKey(query: Query, key: NewApiKey): Promise<ApiKey | undefined> {
+  const [row] = await query(
     `with k as (
        insert into api_keys (organization_id, id, user_id, name, hint, secret_hash, scopes, created_at, expires_at, project_ids, agent_ids)
        select $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12
@@ -61,7 +61,6 @@ export async function insertApiKey(database: Database, key: NewApiKey): Promise<
       key.projectIds,
       key.agentIds,
     ],
-    key.organizationId,
   );
   return row && keyOf(row);
 }

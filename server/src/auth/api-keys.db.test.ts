@@ -5,9 +5,11 @@ import type { Database } from "../storage/database.ts";
 import { listApiKeys, readApiKey, revokeApiKey } from "./api-keys.ts";
 import { makeOwner, openAuth, startDatabases, type TestAuth } from "./auth.testsuite.ts";
 import { isStillValid } from "./admission.ts";
+import type { Caller } from "./caller.ts";
 import { authenticate, recallCaller } from "./authenticate.ts";
 import { API_KEY_PRESETS } from "./api-key-presets.ts";
 import { createApiKey } from "./create-api-key.ts";
+import { lockRights } from "./present-rights.ts";
 import { ALL_SCOPES } from "./scopes.ts";
 
 const stack = new AsyncDisposableStack();
@@ -237,6 +239,43 @@ describe("a key makes none that may more than itself", () => {
         /violates check constraint/,
       );
   });
+});
+
+test("whoever was demoted, removed or revoked a moment ago makes none, though the process does not know it yet", async () => {
+  const { caller } = await makeOwner(auth);
+  const { organizationId, user } = caller;
+  const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ["admin", "runs:read"] });
+  const byKey = (await authenticate(auth, `Bearer ${secret}`))!;
+  const make = (by: Caller): Promise<unknown> => createApiKey(auth, by, { name: "another", scopes: ["runs:read"] });
+  await expect(make(byKey)).resolves.toBeDefined();
+  await revokeApiKey(auth, caller, key.id);
+  await expect(make(byKey)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  const mine = [organizationId, user.id];
+  await database.query("update members set role = 'editor' where organization_id = $1 and user_id = $2", mine);
+  await expect(make(caller)).rejects.toMatchObject({ code: "FORBIDDEN", details: { scope: "admin" } });
+  await database.query("delete from members where organization_id = $1 and user_id = $2", mine);
+  await expect(make(caller)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+});
+
+test("a key that is being made is waited for by who revokes its maker", async () => {
+  const { caller } = await makeOwner(auth);
+  const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ["admin"] });
+  const byKey = (await authenticate(auth, `Bearer ${secret}`))!;
+  const [looked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const made = database.transaction(async (query) => {
+    await lockRights(query, byKey);
+    looked.resolve();
+    await goOn.promise;
+  });
+  await looked.promise;
+  const order: string[] = [];
+  const revoked = revokeApiKey(auth, caller, key.id).then(() => order.push("revoked"));
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await expect.poll(async () => (await database.query(waiting)).length).toBe(1);
+  order.push("made");
+  goOn.resolve();
+  await Promise.all([made, revoked]);
+  expect(order).toEqual(["made", "revoked"]);
 });
 
 test("each preset's scopes are taken", async () => {

@@ -7,6 +7,7 @@ import { insertApiKey } from "./api-key-store.ts";
 import type { Auth } from "./auth.ts";
 import { requireScope, type Caller } from "./caller.ts";
 import { checkReach } from "./check-reach.ts";
+import { lockRights } from "./present-rights.ts";
 import { nameProblem, refuseProblems, tidyName } from "./names.ts";
 import { ALL_SCOPES, isScope, type Scope } from "./scopes.ts";
 
@@ -22,7 +23,8 @@ export type NewKeyRequest = {
 /**
  * Creates a key of the caller's organization that may do no more than the caller: no other scopes, and no longer. Only this
  * answer has the `secret`. Throws BAD_USER_INPUT, NOT_FOUND for a project or an agent, FORBIDDEN for a scope that the caller
- * lacks, or CONFLICT when the organization has `LIMITS.apiKeysPerOrganization` live keys.
+ * lacks, UNAUTHENTICATED or FORBIDDEN for one who was removed, revoked or demoted meanwhile, or CONFLICT when the
+ * organization has `LIMITS.apiKeysPerOrganization` live keys.
  */
 export async function createApiKey(
   auth: Auth,
@@ -36,8 +38,8 @@ export async function createApiKey(
   for (const scope of scopes) requireScope(caller, scope);
   await checkReach(auth.database, caller, request, scopes);
   const secret = makeApiKey();
-  const key = await insertApiKey(auth.database, {
-    id: newId(),
+  const newKey = {
+    id: newId<"apiKey">(),
     organizationId: caller.organizationId,
     userId: caller.user.id,
     name: tidyName(request.name),
@@ -49,7 +51,12 @@ export async function createApiKey(
     now,
     expiresAt: request.expiresAt ?? null,
     most: LIMITS.apiKeysPerOrganization,
-  });
+  };
+  const key = await auth.database.transaction(async (query) => {
+    const rights = await lockRights(query, caller);
+    for (const scope of ["admin", ...scopes] as const) requireScope({ ...caller, ...rights }, scope);
+    return insertApiKey(query, newKey);
+  }, caller.organizationId);
   if (!key)
     throw conflict(
       "limit_reached",

@@ -1,6 +1,6 @@
 /** The one way in which members are changed or removed: one change of an organization's members at a time. */
-import { notSignedIn, requireScope, type Caller } from "../auth/caller.ts";
-import { ROLE_SCOPES } from "../auth/scopes.ts";
+import { requireScope, type Caller } from "../auth/caller.ts";
+import { lockRights } from "../auth/present-rights.ts";
 import { conflict } from "../lib/errors.ts";
 import type { OrganizationId, UserId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
@@ -25,17 +25,11 @@ export const changeMembers = <Result>(
 
 /**
  * The caller as they are now, not as they were up to 5 s ago. Throws UNAUTHENTICATED for somebody who is no member any
- * longer, FORBIDDEN for one who may not administer any longer.
+ * longer and a key that is revoked, FORBIDDEN for one who may not administer any longer.
  */
-export async function readGranter(
-  query: Query,
-  { organizationId, credential, user, ...caller }: Caller,
-): Promise<Granter> {
-  if (credential.kind === "key") return { isOwner: false, scopes: caller.scopes };
-  const role = await readRole(query, organizationId, user.id);
-  if (role === undefined) throw notSignedIn();
-  const scopes = ROLE_SCOPES[role];
-  requireScope({ ...caller, organizationId, credential, user, scopes }, "admin");
+export async function readGranter(query: Query, caller: Caller): Promise<Granter> {
+  const { role, scopes } = await lockRights(query, caller);
+  requireScope({ ...caller, scopes }, "admin");
   return { isOwner: role === "owner", scopes };
 }
 

@@ -3,11 +3,18 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../auth/auth.testsuite.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import { createApiKey } from "../auth/create-api-key.ts";
+import { revokeApiKey } from "../auth/api-keys.ts";
+import { ALL_SCOPES } from "../auth/scopes.ts";
 import { acceptInvitation } from "./accept-invitation.ts";
 import { inviteMember } from "./invite-member.ts";
 import { findByToken } from "./invitations.ts";
 import { listMembers } from "./list-members.ts";
+import { memberIdOf, type Member } from "./member.ts";
 import type { Members } from "./members.ts";
+import { removeMember } from "./remove-member.ts";
+import { setMemberRole } from "./set-member-role.ts";
 
 const FROM = { address: "192.0.2.7", client: "api" } as const;
 
@@ -77,4 +84,21 @@ test("of a link only a hash is kept, and another installation's is unknown witho
   await expect(findByToken(listening, token)).rejects.toMatchObject({ code: "NOT_FOUND" });
   expect(asked).toEqual([]);
   expect((await findByToken(members, token)).invitation.role).toBe("viewer");
+});
+
+test("a key that was revoked a moment ago changes nobody, though the process does not know it yet", async () => {
+  const { caller } = await makeOwner(auth);
+  const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
+  const byKey = (await authenticate(auth, `Bearer ${secret}`))!;
+  const token = tokenOf(await inviteMember(members, byKey, { email: undefined, role: "viewer" }));
+  const email = "joined@revoked.example.org";
+  const { userId } = await acceptInvitation(members, undefined, { token, email, name: "N", password: PASSWORD }, FROM);
+  const memberId = memberIdOf({ user: { id: userId } as Member["user"] });
+  expect(await setMemberRole(members, byKey, { memberId, role: "runner" })).toMatchObject({ role: "runner" });
+  await revokeApiKey(auth, caller, key.id);
+  const refused = { code: "UNAUTHENTICATED" };
+  await expect(setMemberRole(members, byKey, { memberId, role: "admin" })).rejects.toMatchObject(refused);
+  await expect(removeMember(members, byKey, memberId)).rejects.toMatchObject(refused);
+  await expect(inviteMember(members, byKey, { email: undefined, role: "viewer" })).rejects.toMatchObject(refused);
+  expect((await listMembers(members, caller, { first: 1 })).items).toMatchObject([{ role: "runner" }]);
 });

@@ -1,0 +1,30 @@
+/** What a caller may do at this moment. Admission may answer from memory that is 5 s old; what outlives the caller asks here. */
+import type { Query } from "../storage/database.ts";
+import type { Role } from "../storage/schema.ts";
+import { notSignedIn, type Caller } from "./caller.ts";
+import { ROLE_SCOPES, scopesOf } from "./scopes.ts";
+
+/** `role`: undefined for an API key. */
+export type Rights = { role: Role | undefined; scopes: Caller["scopes"] };
+
+/**
+ * Until the transaction ends, nobody revokes the key, changes the role or ends the membership. Throws UNAUTHENTICATED for a
+ * key that is revoked and for somebody who is no member any longer.
+ */
+export async function lockRights(query: Query, { organizationId, credential, user }: Caller): Promise<Rights> {
+  if (credential.kind === "key") {
+    const [key] = await query(
+      "select scopes from api_keys where organization_id = $1 and id = $2 and revoked_at is null for share",
+      [organizationId, credential.keyId],
+    );
+    if (!key) throw notSignedIn();
+    return { role: undefined, scopes: scopesOf(key["scopes"] as string[]) };
+  }
+  const [member] = await query("select role from members where organization_id = $1 and user_id = $2 for share", [
+    organizationId,
+    user.id,
+  ]);
+  if (!member) throw notSignedIn();
+  const role = member["role"] as Role;
+  return { role, scopes: ROLE_SCOPES[role] };
+}
