@@ -51,6 +51,8 @@ export type TestServer = {
   /** Of its PostgreSQL when that is somebody else's. */
   readonly databaseUrl: string | undefined;
   readonly setupLink: string | null;
+  /** Where it serves its figures, with `METRICS_PORT` among its settings. */
+  readonly metricsUrl: string | null;
   /** What it wrote to stderr so far. */
   log(): string;
   /** Undefined on a fresh one. */
@@ -141,7 +143,7 @@ class ServerProcess {
   #log = "";
   readonly #held = new AsyncDisposableStack();
   readonly #waiting = new Map<number, { resolve: (value: Data) => void; reject: (error: Error) => void }>();
-  started: Started = { url: "", dataFolder: "", setupLink: null };
+  started: Started = { url: "", metricsUrl: null, dataFolder: "", setupLink: null };
 
   constructor(folder: string, env: Record<string, string>) {
     this.folder = folder;
@@ -244,6 +246,9 @@ function clientsOf(server: ServerProcess, world: World): TestServer {
     databaseUrl: server.databaseUrl,
     get setupLink() {
       return server.started.setupLink;
+    },
+    get metricsUrl() {
+      return server.started.metricsUrl;
     },
     log: server.log,
     world,

@@ -7,7 +7,7 @@ import { ON_OPERATORS, eventually, startTestServer, type Answer } from "./client
 
 test("a database that is stopped makes requests 503 and the server not ready; a new connection is used when it is back", async () => {
   await using postgres = await startTestPostgres();
-  await using server = await startTestServer({ env: { DATABASE_URL: postgres.url } });
+  await using server = await startTestServer({ env: { DATABASE_URL: postgres.url, METRICS_PORT: "0" } });
   const three = await publish(server, "three");
   const codes = new Set<string>();
   const ask = async (query: string): Promise<Answer> => {
@@ -30,6 +30,11 @@ test("a database that is stopped makes requests 503 and the server not ready; a 
   expect(started.headers.get("retry-after")).toMatch(/^\d+$/);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  const figures = await fetch(server.metricsUrl!);
+  expect([figures.status, (await figures.text()).includes("\nautograph_build_info{")]).toEqual([200, true]);
+  // Who asks here cannot be looked up.
+  const headers = { authorization: `Bearer ${server.world.apiKey}` };
+  expect((await fetch(`${server.url}/metrics`, { headers })).status).toBe(503);
   expect([...codes]).toEqual(["UNAVAILABLE"]);
 });
 

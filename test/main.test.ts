@@ -162,6 +162,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
       /^(?!.*secret).*127\.0\.0\.1.*\n$/,
     ],
     ["a secret key that is none", { SECRET_KEY: "short" }, /^SECRET_KEY must be .*\n$/],
+    ["a metrics port that is none", { METRICS_PORT: "nine" }, /^METRICS_PORT must be a port number from 0 to 65535\n$/],
     ["an older Node", { NODE_OPTIONS: `--import=${OLDER_NODE}` }, /^Autograph needs Node.js 24 .* 20\.9\.0: .*\n$/],
   ] as [string, Record<string, string>, RegExp][])("%s", async ([, env, expected]) => {
     const server = run({ ...env, ...(env["DATA_DIR"] ? {} : { DATA_DIR: dataFolder() }) });
@@ -178,6 +179,22 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     expect(await server.exited).toBe(1);
     expect(server.err()).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is in use: .*\\n$`));
     other.close();
+  });
+
+  test("a metrics port in use by another program, or one that listens on an address that is not here", async () => {
+    const other = net.createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as net.AddressInfo;
+    const DATA_DIR = dataFolder();
+    const server = run({ DATA_DIR, METRICS_PORT: String(port) });
+    expect(await server.exited).toBe(1);
+    expect(server.err()).toBe(
+      `port ${port} of 127.0.0.1 is in use: stop what listens there, or set METRICS_PORT to another (0 takes a free one)\n`,
+    );
+    other.close();
+    const elsewhere = run({ DATA_DIR, METRICS_PORT: "0", METRICS_HOST: "192.0.2.1" });
+    expect(await elsewhere.exited).toBe(1);
+    expect(elsewhere.err()).toMatch(/^cannot listen on 192\.0\.2\.1:0: .*\n$/);
   });
 
   test("a second server on the data folder, on its port or another", async () => {

@@ -170,6 +170,13 @@ async function dumpOf({ databaseUrl, dataFolder }: TestServer): Promise<string> 
   return texts.flat().join("\n");
 }
 
+async function metricsOf({ url, world }: TestServer): Promise<string> {
+  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${world.apiKey}` } });
+  const text = await answer.text();
+  expect(text).toContain("autograph_outbound_calls_total");
+  return text;
+}
+
 describe("in calls", () => {
   let echo: Server;
   let url: string;
@@ -215,7 +222,7 @@ describe("in calls", () => {
     echo.close();
   });
 
-  test("20 planted secrets come back from nowhere: steps, errors, attempts, events, log, dump, files", async () => {
+  test("20 planted secrets come back from nowhere: steps, errors, attempts, events, log, metrics, dump, files", async () => {
     for (const [index, value] of PLANTED.entries()) {
       // What can be a header, what is JSON for `use`, what is only named.
       if (index < 10) await setSecret(`p${index}`, value);
@@ -284,6 +291,7 @@ describe("in calls", () => {
       events: JSON.stringify(events),
       "the list of secrets": JSON.stringify(data),
       "the server's log": server.log(),
+      metrics: await metricsOf(server),
       "a dump": await dumpOf(server),
     };
     if (server.isEmbedded)

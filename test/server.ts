@@ -56,8 +56,8 @@ export type World = {
   projectId: string;
 };
 
-/** `url`: where it listens. */
-export type Started = { url: string; dataFolder: string; setupLink: string | null };
+/** `url`: where it listens; `metricsUrl`: with a `METRICS_PORT`. */
+export type Started = { url: string; metricsUrl: string | null; dataFolder: string; setupLink: string | null };
 
 type MovableClock = Clock & { move(offsetMs: number): void; offset(): number };
 
@@ -250,7 +250,12 @@ async function main(): Promise<void> {
   // A test that dies takes its server along.
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
   process.send!({
-    started: { url: app.localUrl, dataFolder: app.dataFolder, setupLink: app.setupLink ?? null } satisfies Started,
+    started: {
+      url: app.localUrl,
+      metricsUrl: app.metricsUrl ?? null,
+      dataFolder: app.dataFolder,
+      setupLink: app.setupLink ?? null,
+    } satisfies Started,
   });
   await stopped;
 }

@@ -5,7 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import type { Handles } from "./graphql/rooms.ts";
-import { listen, PortInUse, type Listener } from "./http/listen.ts";
+import { listenMetrics } from "./http/listen-metrics.ts";
+import { listen, PortInUse } from "./http/listen.ts";
 import type { JoinOptions } from "./join-rooms.ts";
 import { OperatorError } from "./lib/errors.ts";
 import { findDataFolder } from "./storage/data-folder.ts";
@@ -23,6 +24,8 @@ export type App = {
   url: string;
   /** Where it listens, whatever the public URL. */
   localUrl: string;
+  /** Where `METRICS_PORT` serves the figures; undefined without one. */
+  metricsUrl: string | undefined;
   /** The data folder in use, absolute. */
   dataFolder: string;
   /** The one-time link that creates the first owner; undefined if there already is one. */
@@ -38,17 +41,21 @@ export async function startApp(options: AppOptions): Promise<App> {
   // Loads the rooms' code while PostgreSQL starts.
   const importing = import("./join-rooms.ts");
   importing.catch(() => {});
-  const listener = stack.use(await listenFor(config));
+  const listener = stack.use(await orSayWhereItRuns(config, listen(config)));
+  const metricsListener =
+    config.metrics && stack.use(await orSayWhereItRuns(config, listenMetrics(config.metrics, options.log)));
   const storage = stack.use(await openStorage({ ...options, ...config, url: listener.url }));
   const { joinRooms, prepareOwner } = await importing;
-  const { handles, edge } = await joinRooms(options, storage, listener, stack);
+  const { handles, edge, metrics } = await joinRooms(options, storage, listener, stack);
   const { url, localUrl } = listener;
   const setupLink = await prepareOwner(config, handles.auth, url);
   listener.serve(edge);
+  metricsListener?.serve(metrics);
   const opened = stack.move();
   return {
     url,
     localUrl,
+    metricsUrl: metricsListener?.url,
     dataFolder: storage.dataFolder,
     setupLink,
     handles,
@@ -60,12 +67,12 @@ const HOLDER_WAIT_MS = 1_000;
 const HOLDER_POLL_MS = 50;
 
 /** Comes first, so that one of many concurrent starts succeeds; the others say where it runs. */
-async function listenFor(config: Config): Promise<Listener> {
+async function orSayWhereItRuns<Opened>({ dataFolder }: Config, opening: Promise<Opened>): Promise<Opened> {
   try {
-    return await listen(config);
+    return await opening;
   } catch (error) {
     if (!(error instanceof PortInUse)) throw error;
-    throw (await runningOn(config.dataFolder)) ?? error;
+    throw (await runningOn(dataFolder)) ?? error;
   }
 }
 

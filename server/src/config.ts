@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { messageOf, OperatorError } from "./lib/errors.ts";
 import { LIMITS } from "./lib/limits.ts";
+import { isLoopback } from "./lib/loopback.ts";
 import { parseSecretKey } from "./lib/secret-key.ts";
 
 export type Environment = Record<string, string | undefined>;
@@ -124,6 +125,15 @@ export const SETTINGS = {
     "Private addresses or CIDR ranges that steps may call, like `127.0.0.1/32`, separated by commas. Default: none.",
     list(isCidr, "IP addresses or CIDR ranges"),
   ),
+  METRICS_PORT: optional(
+    "Another port, which serves `/metrics` without a credential; 0 takes a free one. Default: none, and `/metrics` needs a key.",
+    port,
+  ),
+  METRICS_HOST: setting(
+    "127.0.0.1",
+    "Address that `METRICS_PORT` is opened on. Whoever reaches it reads the figures.",
+    text,
+  ),
   LOG_LEVEL: setting("info", "`debug`, `info`, `warn` or `error`.", oneOf("debug", "info", "warn", "error")),
   ADMIN_EMAIL: optional("With `ADMIN_PASSWORD`: makes this owner on an empty database, without the setup page.", text),
   ADMIN_PASSWORD: optional("See `ADMIN_EMAIL`.", password),
@@ -134,7 +144,7 @@ export const SETTINGS = {
 };
 
 type Values = { [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]["read"]> };
-type OptionalName = "PUBLIC_URL" | "DATABASE_URL" | "ADMIN_EMAIL" | "ADMIN_PASSWORD" | "SECRET_KEY";
+type OptionalName = "PUBLIC_URL" | "DATABASE_URL" | "METRICS_PORT" | "ADMIN_EMAIL" | "ADMIN_PASSWORD" | "SECRET_KEY";
 type Read = Omit<Values, OptionalName> & { [Name in OptionalName]: Values[Name] | undefined };
 
 export type Config = {
@@ -149,6 +159,7 @@ export type Config = {
   corsOrigins: string[];
   trustedProxies: string[];
   outboundAllow: string[];
+  metrics: { port: number; host: string } | undefined;
   logLevel: "debug" | "info" | "warn" | "error";
   admin: { email: string; password: string } | undefined;
   /** 32 bytes. */
@@ -190,8 +201,6 @@ function readEnvFile(path: string): Environment {
   }
 }
 
-const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\.[\d.]+$/.test(host);
-
 /** Conflicts between settings that are each valid. */
 function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   const isMissing = (name: OptionalName): boolean => read[name] === undefined && !wrong.has(name);
@@ -201,6 +210,9 @@ function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   }
   if (isMissing("ADMIN_EMAIL") !== isMissing("ADMIN_PASSWORD")) {
     found.push("ADMIN_EMAIL and ADMIN_PASSWORD must be set together");
+  }
+  if (read.METRICS_PORT !== undefined && read.METRICS_PORT === read.PORT && read.PORT !== 0) {
+    found.push(`METRICS_PORT must be another port than PORT, which is ${read.PORT}`);
   }
   return found;
 }
@@ -215,6 +227,7 @@ const configOf = (read: Read): Config => ({
   corsOrigins: read.CORS_ORIGINS,
   trustedProxies: read.TRUSTED_PROXIES,
   outboundAllow: read.OUTBOUND_ALLOW,
+  metrics: read.METRICS_PORT === undefined ? undefined : { port: read.METRICS_PORT, host: read.METRICS_HOST },
   logLevel: read.LOG_LEVEL,
   admin:
     read.ADMIN_EMAIL && read.ADMIN_PASSWORD ? { email: read.ADMIN_EMAIL, password: read.ADMIN_PASSWORD } : undefined,

@@ -3,6 +3,7 @@ import path from "node:path";
 import { createAgents } from "./agents/agents.ts";
 import { publishDemo } from "./agents/publish-demo.ts";
 import { createAuth, type Auth } from "./auth/auth.ts";
+import { createFirstOrganization } from "./auth/first-organization.ts";
 import type { Caller } from "./auth/caller.ts";
 import { openSecretKeys } from "./auth/secret-key.ts";
 import { createAdmin } from "./auth/setup.ts";
@@ -17,17 +18,21 @@ import type { Handles } from "./graphql/rooms.ts";
 import { createEdge } from "./http/edge.ts";
 import type { Edge, Listener } from "./http/listen.ts";
 import type { Clock } from "./lib/clock.ts";
+import { Histogram } from "./lib/figures.ts";
 import { newId } from "./lib/ids.ts";
 import { LIMITS } from "./lib/limits.ts";
 import type { Log } from "./lib/log.ts";
 import { Places } from "./lib/places.ts";
+import { VERSION } from "./lib/version.ts";
 import type { Members } from "./members/members.ts";
+import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { createOutbound } from "./outbound/outbound.ts";
 import { createRates } from "./rates/rates.ts";
 import { openNotices } from "./realtime/notices.ts";
 import { createAdvance } from "./execution/advance.ts";
 import type { Executions } from "./execution/executions.ts";
 import { CLAIMED_COLUMNS } from "./execution/read-journal.ts";
+import { createDueCount } from "./engine/count-due.ts";
 import { forgetKeys } from "./runs/forget-keys.ts";
 import { createRuns } from "./runs/create-runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
@@ -62,7 +67,7 @@ export async function joinRooms(
   { database, dataFolder, space }: Storage,
   listener: Listener,
   stack: AsyncDisposableStack,
-): Promise<{ handles: Handles; edge: Edge }> {
+): Promise<{ handles: Handles; edge: Edge; metrics: Metrics }> {
   const { config, clock, log, random } = options;
   const base = { database, clock, log };
   const secretKeys = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
@@ -79,7 +84,8 @@ export async function joinRooms(
   const secrets = createSecrets({ ...base, derive: secretKeys.derive });
   const places = new Places({ shared: LIMITS.runsInMemory, own: LIMITS.runsInMemoryOwn });
   const { openEngine = (given) => new EmbeddedEngine(given) } = options;
-  const engine = openEngine({ ...base, instanceId, places });
+  const delaySeconds = Histogram.ofSeconds();
+  const engine = openEngine({ ...base, instanceId, places, delaySeconds });
   const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
   const tokens = createTokens(outbound, clock);
   const tasks = createTasks({ http: createHttpCall({ outbound, readSecrets, tokens }) });
@@ -101,14 +107,39 @@ export async function joinRooms(
   const handles = { auth, members, agents, runs, rates, secrets, clock, log };
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const answers = createProbe(database);
-  const isReady = async (): Promise<boolean> => !runs.executions.draining && hasSpace() && (await answers());
+  const isAccepting = (): boolean => !runs.executions.draining && hasSpace();
+  const isReady = async (): Promise<boolean> => isAccepting() && (await answers());
+  const { connections } = listener;
+  const { memory, loaded, writer: commits } = runs.executions;
+  const metrics = createMetrics({
+    build: { version: VERSION, node: process.versions.node },
+    isAccepting,
+    http: listener.figures,
+    connections,
+    edge: () => edge,
+    graphql: graphql.figures,
+    runs: runs.figures,
+    due: createDueCount(base),
+    memory,
+    loaded,
+    places,
+    engine,
+    delaySeconds,
+    commits,
+    pools: database.pools,
+    outbound: outbound.figures,
+  });
   const edge = createEdge({
     ...config,
     graphql,
     auth,
     clock,
     log,
-    connections: listener.connections,
+    connections,
+    metrics,
+    rates,
+    firstOrganization: createFirstOrganization(database),
+    isUnavailable,
     webFolder: WEB_FOLDER,
     isReady,
     isDraining: () => runs.executions.draining,
@@ -119,11 +150,11 @@ export async function joinRooms(
   stack.defer(() => drain(runs.executions));
   const { connection } = database;
   const { standstillSeconds = LIMITS.standstillSeconds } = options;
-  const loaded = (): Iterable<string> => runs.executions.loaded.keys();
-  stack.use(startWatchdog({ log, connection, instanceId, runs: loaded, standstillSeconds }));
+  const advanced = (): Iterable<string> => loaded.keys();
+  stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds }));
   await engine.start(createAdvance(runs.executions), CLAIMED_COLUMNS);
   stack.use(sweepRuns(runs));
-  return { handles, edge };
+  return { handles, edge, metrics };
 }
 
 /** No new work; steps under way get 10 s, and the next start resumes the rest. */

@@ -52,11 +52,12 @@ const parents = (): number[] =>
 
 /** With `--json` one line of JSON instead. */
 function report(app: App, asJson: boolean): void {
-  const { url, dataFolder, setupLink = null } = app;
+  const { url, dataFolder, metricsUrl: metrics, setupLink = null } = app;
   const graphql = `${url}/graphql`;
-  if (asJson) return say(JSON.stringify({ version: VERSION, url, graphql, dataFolder, setupLink }));
+  if (asJson) return say(JSON.stringify({ version: VERSION, url, graphql, metrics, dataFolder, setupLink }));
   say(`Autograph ${VERSION}`);
   say(`GraphQL      ${graphql}`);
+  if (metrics) say(`Metrics      ${metrics}`);
   say(`Data folder  ${dataFolder}`);
   if (setupLink) say(`Set up       ${setupLink}`);
   say(`ready at ${url}`);

@@ -63,6 +63,11 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "the oldest gives way",
   ),
   callerConnections: shown(CONNECTIONS, "an organization has what stays free beside it", SHARE),
+  metricsConnections: shown(
+    "test/metrics.test.ts",
+    "connections pass, a further one is closed",
+    "the connection is closed unread",
+  ),
   inputBytes: here("inputBytes"),
   outputBytes: here("outputBytes"),
   definitionBytes: here("definitionBytes"),

@@ -11,6 +11,7 @@ const JOURNAL = "fenced by the run's epoch, which only its executor has; many ru
 /** The engine's and the clock's statements, which serve all organizations at once: `path table` and why. */
 const FOR_ALL: Record<string, string> = {
   "server/src/engine/election.ts runs": EXECUTOR,
+  "server/src/engine/count-due.ts runs": "one number for the operator, of all organizations together",
   "server/src/engine/embedded.ts runs": EXECUTOR,
   "server/src/engine/claims.ts runs": EXECUTOR,
   "server/src/execution/read-journal.ts steps": EXECUTOR,

@@ -6,15 +6,20 @@
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Database, Row } from "../storage/database.ts";
 
-export type Due = { id: RunId; organizationId: OrganizationId };
+/** `at`: since when, ms. */
+export type Due = { id: RunId; organizationId: OrganizationId; at?: number | undefined };
 
-export const dueFromRow = (row: Row): Due => ({ id: row["id"], organizationId: row["organization_id"] });
+export const dueFromRow = (row: Row): Due => ({
+  id: row["id"],
+  organizationId: row["organization_id"],
+  at: (row["wake_at"] as Date | undefined)?.getTime(),
+});
 
 /** The first `most` of all organizations by due time, then by turns. */
 export async function firstDue(database: Database, now: number, most: number): Promise<Due[]> {
   const rows = await database.hot(
     "due_first",
-    `select id, organization_id
+    `select id, organization_id, wake_at
        from (select id, organization_id, wake_at from runs
               where wake_at <= to_timestamp($1::float8 / 1000.0) and owner is null order by wake_at limit $2) due
       order by row_number() over (partition by organization_id order by wake_at, id), wake_at, id`,
@@ -52,10 +57,10 @@ export type Turn = { organizationId: OrganizationId; most: number };
 export async function dueByTurns(database: Database, now: number, turns: Turn[]): Promise<Due[]> {
   const rows = await database.hot(
     "due_turns",
-    `select due.id, t.organization_id
+    `select due.id, due.wake_at, t.organization_id
        from unnest($2::uuid[], $3::int[]) with ordinality as t (organization_id, most, place)
       cross join lateral (
-        select r.id, row_number() over (order by r.wake_at, r.id) as turn from runs r
+        select r.id, r.wake_at, row_number() over (order by r.wake_at, r.id) as turn from runs r
          where r.organization_id = t.organization_id
            and r.wake_at <= to_timestamp($1::float8 / 1000.0) and r.owner is null
          order by r.wake_at, r.id limit t.most) due

@@ -6,6 +6,7 @@
 import { until } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { Row } from "../storage/database.ts";
 import { dueByTurns, dueFromRow, firstDue, organizationsWithDue, type Due } from "./due-runs.ts";
 import { createClaims, type Claims } from "./claims.ts";
 import { Drives } from "./drives.ts";
@@ -66,7 +67,7 @@ export class EmbeddedEngine implements Engine {
     this.#drives = new Drives({
       ...options,
       advance: (call) => this.#advance!(call),
-      claim: (run) => this.#claims!.add(run),
+      claim: (run) => this.#claim(run),
       mayAdvance: () => this.#executing,
       waitsUntil: (time) => this.#arm(time),
       leftInTable: (organizationId) => this.#leaveInTable(organizationId),
@@ -116,6 +117,15 @@ export class EmbeddedEngine implements Engine {
     this.#timer?.timer[Symbol.dispose]();
     this.#timer = undefined;
     this.#drives.interruptAll("another process executes now");
+  }
+
+  async #claim(run: Due): Promise<Row | undefined> {
+    const row = await this.#claims!.add(run);
+    const { clock, delaySeconds } = this.#options;
+    if (row && run.at !== undefined) delaySeconds?.observe((clock.now() - run.at) / 1_000);
+    // It may yield and be claimed again.
+    run.at = undefined;
+    return row;
   }
 
   /** Begins at once if there is a place, else when its organization's turn comes. */

@@ -9,6 +9,7 @@
  * the next claim. Whoever makes a run due raises `wake_seq` in the same statement.
  */
 import { Refusal } from "../lib/errors.ts";
+import type { Histogram } from "../lib/figures.ts";
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -63,6 +64,8 @@ export type EngineOptions = {
   instanceId: InstanceId;
   /** In memory, for runs. */
   places: Places;
+  /** How late due runs are claimed. */
+  delaySeconds?: Histogram;
 };
 
 export interface Engine extends AsyncDisposable {

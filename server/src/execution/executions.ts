@@ -8,7 +8,7 @@ import { createMemory, createNeededBytes } from "./memory.ts";
 import { createJournalReader, type JournalReader } from "./read-journal.ts";
 import type { Shared } from "./shared.ts";
 import { createSignals } from "./signals.ts";
-import { createWriter, type Writer } from "./write.ts";
+import { createWriter } from "./write.ts";
 
 export type ExecutionsOptions = {
   engine: Engine;
@@ -18,7 +18,7 @@ export type ExecutionsOptions = {
 
 export type Executions = Shared &
   ExecutionsOptions & {
-    writer: Writer;
+    writer: ReturnType<typeof createWriter>;
     journals: JournalReader;
     /** Runs in the memory of this process. */
     loaded: Map<RunId, Execution>;

@@ -51,7 +51,7 @@ export type Written =
 
 export type Writer = { add(write: Write): Promise<Written> };
 
-export const createWriter = (database: Database): Writer =>
+export const createWriter = (database: Database): Batch<Write, Written> =>
   new Batch<Write, Written>({
     id: (write) => write.runId,
     organizationId: (write) => write.organizationId,

@@ -15,7 +15,8 @@ import { AnswerSize } from "./answer-size.ts";
 import type { Context, Origin, WatchCredential } from "./context.ts";
 import { createDocuments, type Operation } from "./documents.ts";
 import { ignoreDroppedErrors } from "./dropped-errors.ts";
-import { createErrorMask, type ShownError } from "./errors.ts";
+import { createErrorMask, type ErrorMask, type ShownError } from "./errors.ts";
+import { countAnswer, createGraphqlFigures, type GraphqlFigures } from "./graphql-figures.ts";
 import { Loaders } from "./loaders.ts";
 import { createSchema } from "./schema.ts";
 import { SentAnswers } from "./sent-answers.ts";
@@ -46,8 +47,8 @@ export type GraphqlRequest = Asking & {
 
 export type Result = { data?: unknown; errors?: ShownError[] };
 export type Answer =
-  /** `size` is disposed of when the reader has the answer. */
-  | { kind: "result"; operation: Operation; size: AnswerSize; result: Result }
+  /** `size` is disposed of when the reader has the answer. `waited`: for the end of a run. */
+  | { kind: "result"; operation: Operation; size: AnswerSize; result: Result; waited?: boolean }
   /** Nothing was executed. */
   | { kind: "refused"; code: Code; result: Result; cause?: unknown }
   /** An event holds `size` until the next one is asked for. */
@@ -63,6 +64,7 @@ export type Refused = Answer & { kind: "refused" };
 
 export type Graphql = {
   schema: GraphQLSchema;
+  figures: GraphqlFigures & { readonly answersBudget: ByteBudget };
   /** Never throws. */
   answer(request: GraphqlRequest): Promise<Answer>;
   /** A transport's refusal of a request. It counts like any other, so it may become RATE_LIMITED. Never throws. */
@@ -83,8 +85,8 @@ const LOOK_EVERY_MS = 1_000;
 export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graphql {
   const schema = createSchema();
   const documents = createDocuments(schema);
-  const mask = createErrorMask(handles.log, isUnavailable);
-
+  const figures = createGraphqlFigures();
+  const mask = counted(createErrorMask(handles.log, isUnavailable), figures);
   const budget = new ByteBudget(LIMITS.answersBytes);
   const underWay = new Roll<Ending>();
   const dropped = ignoreDroppedErrors();
@@ -176,7 +178,15 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     try {
       const result = await execute(request, operation, context);
       if (isIterable(result)) throw new Error("an operation other than a subscription answered a stream");
-      return { kind: "result", operation, size, result: shown(withRefusal(result, operation, size), origin.requestId) };
+      const { requestId } = origin;
+      const { waits } = context;
+      return {
+        kind: "result",
+        operation,
+        size,
+        result: shown(withRefusal(result, operation, size), requestId),
+        waited: waits > 0,
+      };
     } catch (error) {
       size[Symbol.dispose]();
       throw error;
@@ -218,6 +228,8 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     const { requestId } = request.origin;
     const sent = new SentAnswers();
     if (!isIterable(results)) return { kind: "result", operation, size, result: shown(results, requestId) };
+    figures.subscriptions++;
+    request.ending.onEnd(() => figures.subscriptions--);
     return {
       kind: "stream",
       operation,
@@ -238,18 +250,26 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
 
   return {
     schema,
-    refuse: async (error, asking, requestId) => refused(await countInvalid(error, asking), requestId),
+    figures: Object.assign(figures, { answersBudget: budget }),
+    refuse: async (error, asking, requestId) => {
+      const begunAt = performance.now();
+      return countAnswer(figures, refused(await countInvalid(error, asking), requestId), begunAt);
+    },
     answer: async (request) => {
+      const begunAt = performance.now();
       const { query, operationName, origin } = request;
       const what = running.getStore();
       try {
-        if (!what) return await running.run({ requestId: origin.requestId, query, operationName }, runInTime, request);
+        if (!what) {
+          const own = { requestId: origin.requestId, query, operationName };
+          return countAnswer(figures, await running.run(own, runInTime, request), begunAt);
+        }
         // The edge has opened a frame for this request; a second one would copy it.
         what.query = query;
         what.operationName = operationName;
-        return await runInTime(request);
+        return countAnswer(figures, await runInTime(request), begunAt);
       } catch (error) {
-        return refused(error, origin.requestId);
+        return countAnswer(figures, refused(error, origin.requestId), begunAt);
       }
     },
     [Symbol.dispose]: () => {
@@ -258,6 +278,14 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     },
   };
 }
+
+const counted = ({ show }: ErrorMask, { refusals }: GraphqlFigures): ErrorMask => ({
+  show: (error, requestId) => {
+    const errors = show(error, requestId);
+    for (const { extensions } of errors) refusals[extensions.code]++;
+    return errors;
+  },
+});
 
 const isOverRate = (error: unknown): boolean => error instanceof Refusal && error.code === "RATE_LIMITED";
 

@@ -1,6 +1,7 @@
 /** Writing answers: JSON, and the end of a connection whose request was not read to its end. */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Code } from "../lib/errors.ts";
+import type { CountedResponse } from "./count-answers.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
 /** For how long, and up to how many bytes, an unread body is thrown away so that its sender can read the answer. */
@@ -67,6 +68,7 @@ export function sendError(
   message: string,
   headers?: OutgoingHttpHeaders,
 ): void {
+  (exchange.response as CountedResponse).refusedWith = code;
   sendJson(exchange, status, { errors: [{ message, extensions: { code } }] }, headers);
 }
 

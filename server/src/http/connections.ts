@@ -12,6 +12,8 @@ import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 export type Connections = {
+  /** How many are open. */
+  readonly open: { readonly strangers: number; readonly callers: number };
   /** A request of it is under way until it is answered. False when it has too many. */
   begin(request: IncomingMessage, response: ServerResponse): boolean;
   /** What is known of an open one. */
@@ -44,6 +46,7 @@ export function limitConnections(
   const strangers = new Set<Duplex>();
   const opened = new WeakMap<Duplex, Connection>();
   const budget = new ByteBudget(most.callers);
+  let callers = 0;
 
   server.on("connection", (socket) => {
     strangers.add(socket);
@@ -61,6 +64,9 @@ export function limitConnections(
   }
 
   return {
+    get open() {
+      return { strangers: strangers.size, callers };
+    },
     begin: ({ socket }, response) => {
       const connection = opened.get(socket)!;
       if (connection.underWay >= LIMITS.requestsPerConnection) return false;
@@ -77,7 +83,11 @@ export function limitConnections(
       if (!budget.tryTake(organizationId, 1)) throw tooMany();
       strangers.delete(socket);
       opened.get(socket)!.organizationId = organizationId;
-      socket.once("close", () => budget.give(organizationId, 1));
+      callers++;
+      socket.once("close", () => {
+        callers--;
+        budget.give(organizationId, 1);
+      });
     },
   };
 }

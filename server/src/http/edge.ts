@@ -15,13 +15,14 @@ import type { Connections } from "./connections.ts";
 import { createDelivery } from "./delivery.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
 import type { Edge } from "./listen.ts";
+import { createMetricsPage, type MetricsPageOptions } from "./metrics-page.ts";
 import { createPages } from "./pages.ts";
 import { refuseUpgrade } from "./raw-answer.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { createEventStreams } from "./sse.ts";
 import { createWebSockets } from "./websocket.ts";
 
-export type EdgeOptions = {
+export type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> & {
   graphql: Graphql;
   auth: Auth;
   clock: Clock;
@@ -42,7 +43,10 @@ const SHARE_OF_HEAP = 1 / 8;
 
 const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);
 
-export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
+/** `arrivals`: what they hold. */
+type Counted = { readonly webSockets: number; readonly arrivals: ByteBudget };
+
+export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposable {
   const { graphql, auth, log, isReady, isDraining } = options;
   const stack = new AsyncDisposableStack();
   const clientAddress = clientAddresses(options.trustedProxies);
@@ -51,11 +55,13 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
   const admission = stack.use(createAdmission(auth, connections));
   const delivery = createDelivery(options.clock);
   const streams = stack.use(createEventStreams(admission, delivery));
-  const arrivals = stack.use(createArrivals(new ByteBudget(arrivingBytes()), auth.clock));
+  const arriving = new ByteBudget(arrivingBytes());
+  const arrivals = stack.use(createArrivals(arriving, auth.clock));
   const webSockets = stack.use(
     createWebSockets({ graphql, admission, delivery, log, arrivals, secure: securityHeaders(options.publicUrl) }),
   );
   const pages = createPages({ webFolder: options.webFolder, log });
+  const metricsPage = createMetricsPage({ ...options, admission, clientAddress });
   const graphqlEdge: GraphqlEdge = {
     graphql,
     admission,
@@ -69,7 +75,12 @@ export function createEdge(options: EdgeOptions): Edge & AsyncDisposable {
 
   return {
     isReady,
+    get webSockets() {
+      return webSockets.open;
+    },
+    arrivals: arriving,
     handle: (exchange) => {
+      if (exchange.path === "/metrics") return void metricsPage(exchange);
       if (exchange.path !== "/graphql") return pages(exchange);
       if (isDraining()) {
         return sendError(exchange, 503, "UNAVAILABLE", "the server is stopping", {

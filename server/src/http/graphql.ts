@@ -8,7 +8,7 @@ import { Ending } from "../lib/ending.ts";
 import { type Code } from "../lib/errors.ts";
 import { stringify } from "../lib/json-text.ts";
 import type { Admission } from "./admission.ts";
-import { sendError, sendHead, sendText, writeHead, type Exchange } from "./answer.ts";
+import { sendHead, sendJson, sendText, writeHead, type Exchange } from "./answer.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { readBody } from "./body.ts";
 import type { Connections } from "./connections.ts";
@@ -55,8 +55,8 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Prom
     ? await edge.graphql.refuse(misfit, asking, exchange.requestId)
     : await answerOf(edge, exchange, asking, mediaType);
   if (answer.kind === "refused" && answer.cause instanceof Misfit) {
-    const { status, code, message, headers: own } = answer.cause;
-    return sendError(exchange, status, code, message, { ...own, ...headers });
+    const { status, headers: own } = answer.cause;
+    return sendJson(exchange, status, answer.result, { ...own, ...headers });
   }
   if (answer.kind === "stream") return edge.streams.send(exchange, answer, headers);
   if (mediaType === "text/event-stream" && answer.kind === "result")

@@ -12,6 +12,7 @@ import { ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
 import { isTooLong } from "./body.ts";
 import { limitConnections, type Connections } from "./connections.ts";
+import { countAnswers, createHttpFigures, type HttpFigures } from "./count-answers.ts";
 import { ignoreRest } from "./parser.ts";
 import { limitPieces } from "./pieces.ts";
 import { mayBegin } from "./pipelined.ts";
@@ -37,6 +38,7 @@ export type Listener = {
   /** Where it listens, whatever the public URL. */
   localUrl: string;
   connections: Connections;
+  figures: HttpFigures;
   serve(edge: Edge): void;
 } & AsyncDisposable;
 
@@ -54,6 +56,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const isOwnHost = ownHosts(options.publicUrl);
   const secure = securityHeaders(options.publicUrl);
   const nextId = requestIds();
+  const figures = createHttpFigures();
+  const count = countAnswers(figures, prefix);
   /**
    * When requests are begun, by turns of organizations and, of strangers, of addresses. libuv reads on within a turn of the
    * event loop, up to 48 times 1,024 connections, as long as clients that were answered there ask again: 2,000 strangers
@@ -63,6 +67,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   let edge: Edge | undefined;
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    count(response);
     const path = pathOf(request.url ?? "/", prefix);
     const exchange = { request, response, requestId: nextId(request), path, secure };
     if (hasTooManyHeaders(request)) return refuseHeaders(exchange);
@@ -118,11 +123,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket, secure));
 
-  const localUrl = await open(server, options);
+  const localUrl = await open(server, options, "PORT");
   return {
     url: options.publicUrl ?? localUrl,
     localUrl,
     connections,
+    figures,
     serve: (served) => (edge = served),
     [Symbol.asyncDispose]: () => close(server),
   };
@@ -153,9 +159,14 @@ async function answerHealth(exchange: Exchange, edge: Edge | undefined): Promise
   sendJson(exchange, isOk ? 200 : 503, { status: isOk ? "ok" : "unavailable" });
 }
 
-function open(server: Server, { host, port }: ListenOptions): Promise<string> {
+/** `setting`: what says the port. Throws OperatorError. */
+export function open(
+  server: Server,
+  { host, port }: { host: string; port: number },
+  setting: "PORT" | "METRICS_PORT",
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(reasonOf(error, host, port)));
+    server.once("error", (error: NodeJS.ErrnoException) => reject(reasonOf(error, { host, port, setting })));
     server.listen(port, host, () => {
       const { port: taken } = server.address() as AddressInfo;
       resolve(`http://${host.includes(":") ? `[${host}]` : host}:${taken}`);
@@ -166,14 +177,16 @@ function open(server: Server, { host, port }: ListenOptions): Promise<string> {
 /** Perhaps a server on the same data folder uses it; then there is a better message. */
 export class PortInUse extends OperatorError {}
 
-function reasonOf(error: NodeJS.ErrnoException, host: string, port: number): Error {
+type Where = { host: string; port: number; setting: string };
+
+function reasonOf(error: NodeJS.ErrnoException, { host, port, setting }: Where): Error {
   if (error.code === "EADDRINUSE") {
     return new PortInUse(
-      `port ${port} of ${host} is in use: stop what listens there, or set PORT to another (0 takes a free one)`,
+      `port ${port} of ${host} is in use: stop what listens there, or set ${setting} to another (0 takes a free one)`,
     );
   }
   if (error.code === "EACCES")
-    return new OperatorError(`port ${port} may not be opened by this user: set PORT to 1024 or above`);
+    return new OperatorError(`port ${port} may not be opened by this user: set ${setting} to 1024 or above`);
   return new OperatorError(`cannot listen on ${host}:${port}: ${error.message}`);
 }
 

@@ -24,6 +24,8 @@ import { Unanswered, type Held } from "./unanswered.ts";
 import { holdUnfinished } from "./unfinished.ts";
 
 export type WebSockets = {
+  /** How many are open. */
+  readonly open: number;
   accept(upgrade: Upgrade, socket: Duplex, head: Buffer, address: string): void;
 } & AsyncDisposable;
 
@@ -207,6 +209,9 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
 
   const pings = setInterval(() => pingAll(sockets.clients), PING_EVERY_MS).unref();
   return {
+    get open() {
+      return sockets.clients.size;
+    },
     accept: ({ request, requestId }, duplex, head, address) => {
       const stream = duplex as Socket;
       const { authorization } = request.headers;

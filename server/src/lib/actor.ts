@@ -1,7 +1,8 @@
 /** Who or what did something. */
 import { encodeId, type Id } from "./ids.ts";
 
-export type ActorKind = "user" | "key" | "trigger" | "run" | "link" | "system";
+export const ACTOR_KINDS = ["user", "key", "trigger", "run", "link", "system"] as const;
+export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 /** As rows keep it: the UUID of a user, key, run, …; null for the system. */
 export type Actor = { kind: ActorKind; id: string | null };

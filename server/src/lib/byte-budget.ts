@@ -9,11 +9,18 @@ import type { OrganizationId } from "./ids.ts";
 type Organization = OrganizationId | undefined;
 
 export class ByteBudget {
+  readonly bytes: number;
   #free: number;
   readonly #taken = new Map<Organization, number>();
 
   constructor(bytes: number) {
+    this.bytes = bytes;
     this.#free = bytes;
+  }
+
+  /** Bytes taken by all together. */
+  get taken(): number {
+    return this.bytes - this.#free;
   }
 
   /** Bytes taken by one organization. */

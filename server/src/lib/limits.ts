@@ -18,6 +18,7 @@ export const LIMITS = {
   requestsPerConnection: 100,
   strangerConnections: 10_000,
   callerConnections: 30_000,
+  metricsConnections: 20,
   inputBytes: 640 * 1000,
   outputBytes: 1024 * 1024,
   definitionBytes: 256 * 1024,

@@ -15,6 +15,7 @@ export class Places {
   /** Called when a waiting organization may have a place again. */
   freed: (() => void) | undefined;
   readonly #own: number;
+  #all = 0;
   /** Free shared places; below zero if more are taken than exist. */
   #free: number;
   readonly #taken = new Map<OrganizationId, number>();
@@ -55,10 +56,12 @@ export class Places {
     const taken = this.#taken.get(organizationId) ?? 0;
     if (taken >= this.#own) this.#free--;
     this.#taken.set(organizationId, taken + 1);
+    this.#all++;
   }
 
   release(organizationId: OrganizationId): void {
     const taken = this.#taken.get(organizationId)!;
+    this.#all--;
     if (taken > this.#own) this.#free++;
     if (taken === 1) this.#taken.delete(organizationId);
     else this.#taken.set(organizationId, taken - 1);
@@ -73,6 +76,16 @@ export class Places {
   /** It no longer has any. */
   leave(organizationId: OrganizationId): void {
     this.#waiting.delete(organizationId);
+  }
+
+  /** How many are taken. */
+  get taken(): number {
+    return this.#all;
+  }
+
+  /** How many organizations wait for one. */
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   get someWait(): boolean {

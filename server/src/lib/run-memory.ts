@@ -37,6 +37,14 @@ export class RunMemory {
     return Math.max(this.#options.aloneBytes, this.#options.ownBytes);
   }
 
+  /** What all runs hold together, and what they may. */
+  get heldBytes(): number {
+    return this.#shared.taken + (this.#alone?.bytes ?? 0);
+  }
+  get limitBytes(): number {
+    return this.#shared.bytes + this.#options.aloneBytes;
+  }
+
   /** Whether some run waits for memory. */
   get isWanted(): boolean {
     return this.#queues.size > 0;

@@ -8,7 +8,8 @@ import { LIMITS } from "../lib/limits.ts";
  * `refused`: by the guard, before anything was sent. `bad_request`: can't be sent as it is written. `timeout`: no
  * connection or no whole answer in time. `too_large`: the answer is over the limit. `network`: all else on the way.
  */
-export type OutboundErrorKind = "refused" | "timeout" | "network" | "too_large" | "bad_request";
+export const ERROR_KINDS = ["refused", "timeout", "network", "too_large", "bad_request"] as const;
+export type OutboundErrorKind = (typeof ERROR_KINDS)[number];
 
 export class OutboundError extends Error {
   readonly kind: OutboundErrorKind;

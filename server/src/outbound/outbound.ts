@@ -1,5 +1,6 @@
 /** Outgoing HTTP for what users write: every socket passes the guard, everything has a limit (docs/outbound-http.md). */
 import type { Agent } from "undici";
+import { countsOf, Histogram, type Counts } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
@@ -8,7 +9,7 @@ import { RunMemory, type Charge } from "../lib/run-memory.ts";
 import type { Answer } from "./answer.ts";
 import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
-import { OutboundError, tooLarge } from "./errors.ts";
+import { ERROR_KINDS, OutboundError, tooLarge } from "./errors.ts";
 import { exchange, FREE_BYTES } from "./exchange.ts";
 import { createGuard } from "./guard.ts";
 import { Interruption } from "./interruption.ts";
@@ -21,6 +22,17 @@ export interface Outbound {
   /** Any status is an answer. Rejects with OutboundError, or with the reason of the caller's signal. */
   request(request: OutboundRequest): Promise<OutboundResponse>;
 }
+
+/** By the status of the answer, or why there was none; `interrupted`: by its caller. */
+const OUTCOMES = ["2xx", "3xx", "4xx", "5xx", ...ERROR_KINDS, "interrupted"] as const;
+type Outcome = (typeof OUTCOMES)[number];
+export type OutboundFigures = { calls: Counts<Outcome>; seconds: Histogram };
+
+const outcomeOf = (status: number): Outcome => {
+  if (status < 300) return "2xx";
+  if (status < 400) return "3xx";
+  return status < 500 ? "4xx" : "5xx";
+};
 
 export type OutboundOptions = {
   /** CIDRs of OUTBOUND_ALLOW. */
@@ -38,7 +50,23 @@ const SHARE_OF_FILES = 1 / 4;
 const mostCallsHere = (): number => Math.min(LIMITS.outboundCalls, Math.floor(openFilesMost() * SHARE_OF_FILES));
 
 /** Throws OperatorError for an entry of `allow` that is not an address range. */
-export function createOutbound(options: OutboundOptions): Outbound & AsyncDisposable {
+export function createOutbound(options: OutboundOptions): Outbound & { figures: OutboundFigures } & AsyncDisposable {
+  const figures: OutboundFigures = { calls: countsOf(OUTCOMES), seconds: Histogram.ofSeconds() };
+  const count = async (call: () => Promise<OutboundResponse>): Promise<OutboundResponse> => {
+    const begunAt = performance.now();
+    let outcome: Outcome = "interrupted";
+    try {
+      const response = await call();
+      outcome = outcomeOf(response.status);
+      return response;
+    } catch (error) {
+      if (error instanceof OutboundError) outcome = error.kind;
+      throw error;
+    } finally {
+      figures.calls[outcome]++;
+      figures.seconds.since(begunAt);
+    }
+  };
   const open = opener(options);
   let opening: Promise<Sockets> | undefined;
   let sockets: Sockets | undefined;
@@ -56,14 +84,18 @@ export function createOutbound(options: OutboundOptions): Outbound & AsyncDispos
     ownBytes: LIMITS.outboundCallsOwn,
   });
   return {
+    figures,
     async request(request) {
-      const checked = checkRequest(request);
-      if (disposed) throw new OutboundError("network", `${checked.url.origin} was given up: the server is stopping`);
-      sockets ??= await (opening ??= open());
       using charge = bodies.open(request.organizationId);
       let response: OutboundResponse;
       try {
-        response = await call(sockets, checked, request, { calls, charge });
+        response = await count(async () => {
+          const checked = checkRequest(request);
+          if (disposed)
+            throw new OutboundError("network", `${checked.url.origin} was given up: the server is stopping`);
+          sockets ??= await (opening ??= open());
+          return call(sockets, checked, request, { calls, charge });
+        });
       } finally {
         const turn = request.turn?.();
         if (turn) await turn;

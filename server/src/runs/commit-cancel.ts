@@ -1,6 +1,7 @@
 import { commitEnd, type EndedRun } from "../execution/commit-end.ts";
 import { conflict } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
+import { countEndedRun } from "./run-figures.ts";
 import { tellApproval, tellChanged, type Runs } from "./runs.ts";
 
 /**
@@ -16,8 +17,10 @@ export async function commitCancel(runs: Runs, organizationId: OrganizationId, i
   return end;
 }
 
-/** After a commit that ended a run without its journal: tells everybody concerned except its relatives. */
-export function tellEnd(runs: Runs, { run: { id, organizationId }, withdrawn }: EndedRun): void {
+/** After a commit that ended a run without its journal: counts it, and tells everybody concerned except its relatives. */
+export function tellEnd(runs: Runs, { run, withdrawn }: EndedRun): void {
+  const { id, organizationId } = run;
+  countEndedRun(runs.figures, run);
   runs.engine.interrupt(id);
   tellChanged(runs, organizationId, id);
   runs.notices.send({ kind: "cancelled", organizationId, id });

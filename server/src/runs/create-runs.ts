@@ -14,6 +14,7 @@ import { lookAgain } from "./look-again.ts";
 import { afterEnd, cancelLeft } from "./families.ts";
 import { readPayloads } from "./read-payloads.ts";
 import { readRun } from "./read.ts";
+import { countChange, createRunFigures } from "./run-figures.ts";
 import { publish, tellChanged, type Runs, type RunsOptions } from "./runs.ts";
 
 export function createRuns(options: RunsOptions): Runs {
@@ -33,6 +34,7 @@ export function createRuns(options: RunsOptions): Runs {
     approvals: new Hub(),
     changedRows: createChangedRows(database),
     badgeCounts: createBadgeCounts(database),
+    figures: createRunFigures(),
     estimates: createEstimates(database, clock),
     mended: false,
   };
@@ -81,6 +83,7 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
   committed(change, left) {
     publish(room(), change);
     countSteps(room(), change);
+    countChange(room().figures, change);
     if (left.length > 0) void cancelLeft(room(), change.head.organizationId, left);
   },
   mayHaveChanged(organizationId, id) {

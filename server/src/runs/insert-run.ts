@@ -39,7 +39,7 @@ export async function insertRun(runs: Runs, head: Head, insertion: Insertion): P
   if (isDue && !head.parent && !kept) {
     const begun = await beginRun(executions, { head, plan: version.plan, start, withEnd: waits });
     if (begun) {
-      runs.usage.run(head.organizationId);
+      countStart(runs, head);
       return begun;
     }
   }
@@ -55,9 +55,14 @@ export async function insertRun(runs: Runs, head: Head, insertion: Insertion): P
   // Writing 10,000 steps takes 50 ms of the thread, and the work before it as much again.
   if (kept) await othersFirst();
   await journal.commit(runs.clock.now());
-  runs.usage.run(head.organizationId);
+  countStart(runs, head);
   await hintNew(runs, head);
   return journal.committed;
+}
+
+function countStart({ usage, figures }: Runs, { organizationId, startedBy }: Head): void {
+  usage.run(organizationId);
+  figures.started[startedBy.kind]++;
 }
 
 /** A run of an agent with a limit is parked until it is admitted; any other is due at its time. */

@@ -15,6 +15,7 @@ import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { BadgeCounts } from "./badge-counts.ts";
 import type { ChangedRows } from "./changed-rows.ts";
+import type { RunFigures } from "./run-figures.ts";
 
 export type RunsOptions = {
   database: Database;
@@ -55,6 +56,7 @@ export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "place
   approvals: Hub<ApprovalId>;
   changedRows: ChangedRows;
   badgeCounts: BadgeCounts;
+  figures: RunFigures;
   /** How many runs match a filter, by what was asked (count-runs.ts). */
   estimates: FreshCache<string, number>;
   /** Whether each run's end has been told to its relatives, as far as this process knows (families.ts). */

@@ -3,6 +3,7 @@
  * commit's fsync. At most two writes are in flight; meanwhile items gather for the next one, in which organizations take
  * turns: a single item gets into the next write even behind another's thousand.
  */
+import { Histogram } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isDeadlock, isUnavailable } from "./pg-errors.ts";
@@ -33,6 +34,8 @@ const WORTH_A_WRITE = 4;
 const DEADLOCK_REPEATS = 3;
 
 export class Batch<Item, Result> {
+  /** How many items a write has, and how long it takes. */
+  readonly figures = { rows: Histogram.ofRows(), seconds: Histogram.ofSeconds() };
   readonly #options: BatchOptions<Item, Result>;
   readonly #most: number;
   /** In the order of their turns. */
@@ -44,6 +47,11 @@ export class Batch<Item, Result> {
   constructor(options: BatchOptions<Item, Result>) {
     this.#options = options;
     this.#most = options.inFlight ?? IN_FLIGHT;
+  }
+
+  /** How many items wait for a write. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
   /** Resolves when the write that has the item is committed; rejects with the item's own error. */
@@ -90,8 +98,11 @@ export class Batch<Item, Result> {
 
   async #flush(entries: Entry<Item, Result>[]): Promise<void> {
     this.#inFlight++;
+    const begunAt = performance.now();
     try {
       const results = await this.#options.write(entries.map((entry) => entry.item));
+      this.figures.rows.observe(entries.length);
+      this.figures.seconds.since(begunAt);
       entries.forEach((entry, index) => entry.resolve(results[index]!));
     } catch (error) {
       await this.#oneByOne(entries, error);

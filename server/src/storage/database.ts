@@ -7,6 +7,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
 import { codeOf } from "./pg-errors.ts";
+import { MeasuredPool } from "./measured-pool.ts";
 import { createPoolTurns, type Whose } from "./pool-turns.ts";
 import { endWhenSilent } from "./silence.ts";
 
@@ -39,6 +40,8 @@ export type Database = {
   isEmbedded: boolean;
   /** Months whose partitions are known to exist, as `2026_11`; kept by `partitions.ts`. */
   months: Set<string>;
+  /** For `metrics/`. */
+  pools: { readonly hot: MeasuredPool; readonly list: MeasuredPool };
 } & AsyncDisposable;
 
 export type DatabaseOptions = {
@@ -83,7 +86,7 @@ const types: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 };
 
-function createPool(options: DatabaseOptions, max: number, session: string): pg.Pool {
+function createPool(options: DatabaseOptions, max: number, session: string): MeasuredPool {
   const pool = new pg.Pool({
     ...options.connection,
     types,
@@ -102,29 +105,39 @@ function createPool(options: DatabaseOptions, max: number, session: string): pg.
   pool.on("error", (error) => {
     if (!pool.ending) options.log.warn({ reason: messageOf(error) }, "a database connection was lost");
   });
-  return pool;
+  return new MeasuredPool(pool);
 }
 
 /** The schema changed under a prepared statement, or a pooler dropped it: the statement did not run. */
 const isStalePlan = (error: unknown): boolean => ["0A000", "26000"].includes(codeOf(error) ?? "");
 
+/** Without a name: it is planned with its values. */
+type Statement = { name?: string; text: string; values: unknown[] };
+
 /**
  * With a callback: with node-postgres' own promise a quarter of what a statement allocates outlives two young-generation
  * collections, and is left to the costly major one.
  */
-async function runNamed(pool: pg.Pool, name: string, text: string, values: unknown[]): Promise<Row[]> {
-  const client = await pool.connect();
+async function run(pool: MeasuredPool, askedAt: number, statement: Statement): Promise<Row[]> {
+  const client = await pool.connect(askedAt);
+  const begunAt = performance.now();
   const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
-  client.query<Row>({ name, text, values }, (error: Error | null, result: pg.QueryResult<Row>) => {
-    client.release(error !== null && isStalePlan(error));
+  client.query<Row>(statement, (error: Error | null, result: pg.QueryResult<Row>) => {
+    pool.querySeconds.since(begunAt);
+    client.release(error !== null && (statement.name === undefined || isStalePlan(error)));
     if (error) reject(error);
     else resolve(result.rows);
   });
   return promise;
 }
 
-async function inTransaction<Result>(pool: pg.Pool, work: (query: Query) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect();
+async function inTransaction<Result>(
+  pool: MeasuredPool,
+  askedAt: number,
+  work: (query: Query) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect(askedAt);
+  const begunAt = performance.now();
   try {
     await client.query("begin");
     const result = await work(async (text, values) => (await client.query<Row>(text, values ?? [])).rows);
@@ -138,6 +151,8 @@ async function inTransaction<Result>(pool: pg.Pool, work: (query: Query) => Prom
     );
     client.release(!rolledBack);
     throw error;
+  } finally {
+    pool.querySeconds.since(begunAt);
   }
 }
 
@@ -160,23 +175,37 @@ export function openDatabase(options: DatabaseOptions): Database {
     return client;
   };
 
-  const hot = (name: string, text: string, values: unknown[]): Promise<Row[]> =>
-    runNamed(hotPool, name, text, values).catch((error: unknown) => {
+  const hot = (askedAt: number, statement: Statement): Promise<Row[]> =>
+    run(hotPool, askedAt, statement).catch((error: unknown) => {
       if (!isStalePlan(error)) throw error;
-      return runNamed(hotPool, name, text, values);
+      return run(hotPool, hotPool.ask(), statement);
     });
 
   return {
-    hot: (name, text, values, whose) =>
-      whose === undefined ? hot(name, text, values) : hotTurns(whose, () => hot(name, text, values)),
-    query: (text, values, whose) => listTurns(whose, async () => (await listPool.query<Row>(text, values ?? [])).rows),
-    transaction: (work, whose) => listTurns(whose, () => inTransaction(listPool, work)),
+    hot: (name, text, values, whose) => {
+      const askedAt = hotPool.ask();
+      const statement = { name, text, values };
+      return whose === undefined ? hot(askedAt, statement) : hotTurns(whose, () => hot(askedAt, statement));
+    },
+    query: (text, values, whose) => {
+      const askedAt = listPool.ask();
+      return listTurns(whose, () => run(listPool, askedAt, { text, values: values ?? [] }));
+    },
+    transaction: (work, whose) => {
+      const askedAt = listPool.ask();
+      return listTurns(whose, () => inTransaction(listPool, askedAt, work));
+    },
     dedicated,
     connection: options.connection,
     isEmbedded: options.isEmbedded,
     months: new Set(),
+    pools: { hot: hotPool, list: listPool },
     async [Symbol.asyncDispose]() {
-      const closing = Promise.all([hotPool.end(), listPool.end(), ...[...clients].map((client) => client.end())]);
+      const closing = Promise.all([
+        hotPool.pool.end(),
+        listPool.pool.end(),
+        ...[...clients].map((client) => client.end()),
+      ]);
       await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
     },
   };

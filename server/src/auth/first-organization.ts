@@ -1,0 +1,16 @@
+/** The organization that setup made: the operator's own, which alone sees figures of the whole installation. */
+import type { OrganizationId } from "../lib/ids.ts";
+import type { Database } from "../storage/database.ts";
+
+export type FirstOrganization = { has(organizationId: OrganizationId): Promise<boolean> };
+
+/** Asks the database once: there is no way to make an earlier one, nor to remove it. */
+export function createFirstOrganization(database: Database): FirstOrganization {
+  let first: OrganizationId | undefined;
+  return {
+    has: async (organizationId) => {
+      first ??= (await database.query("select id from organizations order by created_at, id limit 1"))[0]?.["id"];
+      return first === organizationId;
+    },
+  };
+}

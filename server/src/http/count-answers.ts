@@ -1,0 +1,48 @@
+/** Counts what is answered, by route and status and by the code of a refusal. */
+import type { ServerResponse } from "node:http";
+import { CODES, type Code } from "../lib/errors.ts";
+import { countsOf, eachOf, type Counts } from "../lib/figures.ts";
+import { pathOf } from "./request.ts";
+
+const ROUTES = ["graphql", "metrics", "health", "other"] as const;
+type Route = (typeof ROUTES)[number];
+/** `aborted`: the client went away before there was an answer. */
+const STATUSES = ["2xx", "3xx", "4xx", "5xx", "aborted"] as const;
+type Status = (typeof STATUSES)[number];
+
+export type HttpFigures = {
+  requests: Record<Route, Counts<Status>>;
+  /** Of requests as a whole, before GraphQL looked at them. */
+  refusals: Counts<Code>;
+};
+
+/** `refusedWith`: set by `sendError`. */
+export type CountedResponse = ServerResponse & { refusedWith?: Code };
+
+export const createHttpFigures = (): HttpFigures => ({
+  requests: eachOf(ROUTES, () => countsOf(STATUSES)),
+  refusals: countsOf(CODES),
+});
+
+/** `prefix`: the public URL's path. Returns what each request's response is given to. */
+export function countAnswers({ requests, refusals }: HttpFigures, prefix: string): (response: ServerResponse) => void {
+  // One function for all: see connections.ts.
+  function answered(this: CountedResponse): void {
+    const path = pathOf(this.req.url ?? "/", prefix);
+    requests[routeOf(path)][this.headersSent ? statusOf(this.statusCode) : "aborted"]++;
+    if (this.refusedWith !== undefined) refusals[this.refusedWith]++;
+  }
+  return (response) => void response.on("close", answered);
+}
+
+function routeOf(path: string): Route {
+  if (path === "/graphql") return "graphql";
+  if (path === "/metrics") return "metrics";
+  return path === "/healthz" || path === "/readyz" ? "health" : "other";
+}
+
+function statusOf(status: number): Status {
+  if (status < 300) return "2xx";
+  if (status < 400) return "3xx";
+  return status < 500 ? "4xx" : "5xx";
+}

@@ -1,0 +1,39 @@
+/** A pool that counts how long who asks waits for a connection, their turn included, and how long statements take. */
+import type pg from "pg";
+import { Histogram } from "../lib/figures.ts";
+
+export class MeasuredPool {
+  readonly pool: pg.Pool;
+  readonly waitSeconds = Histogram.ofSeconds();
+  /** Of a statement, or of a transaction as a whole. */
+  readonly querySeconds = Histogram.ofSeconds();
+  #waiting = 0;
+
+  constructor(pool: pg.Pool) {
+    this.pool = pool;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  get connections(): { in_use: number; idle: number } {
+    const { totalCount, idleCount } = this.pool;
+    return { in_use: totalCount - idleCount, idle: idleCount };
+  }
+
+  /** Somebody waits from now on: returns what `connect` is given, which must be called for each. */
+  ask(): number {
+    this.#waiting++;
+    return performance.now();
+  }
+
+  async connect(askedAt: number): Promise<pg.PoolClient> {
+    try {
+      return await this.pool.connect();
+    } finally {
+      this.#waiting--;
+      this.waitSeconds.since(askedAt);
+    }
+  }
+}
