@@ -1,10 +1,11 @@
 /**
  * Twenty organizations with 2,000 runs each that hang in a call, and a twenty-first that runs, waits and decides: how long
  * it waits for a run's end, beyond the end of a wait, and from a decision to the run's end. Then all calls are answered at
- * once, and the same while the 40,000 runs go on.
+ * once, and the same while the 40,000 runs go on. Last, 10,000 runs of one organization whose waits end at one instant, and how
+ * late another one's runs come back from theirs, at that instant and while the 10,000 go on.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { multiplyRuns, startDoor } from "../test/flood.ts";
+import { multiplyRuns, multiplyWaits, startDoor } from "../test/flood.ts";
 import type { Figure } from "./figures.ts";
 import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
@@ -23,6 +24,12 @@ const POLL_MS = 5;
 const LATE_MS = 1_000;
 /** Most of what a server can hold in memory hangs by then. */
 const LEAST_HANGING = 900;
+/** Waits that end together, when, and how many of another organization end then and every 100 ms from then on. */
+const WAITS = 10_000;
+const TOGETHER_AFTER_MS = 12_000;
+const BACK = 30;
+const BACK_EVERY_MS = 100;
+const LOOK_MS = 500;
 /** After the calls are answered: less than the flood needs. */
 const ANSWERED_MS = 15_000;
 
@@ -47,7 +54,48 @@ export async function measureNeighbours(_generator: Generator, _sinkUrl: string,
     ...figuresOf(answered, `beside ${all} whose calls are answered`),
     { figure: "runs that were left of them in the end", unit: "", ours: left!["count"] as number },
   ];
-  return { figures, details: { neighbours: { hanging, answered } } };
+  const back = await measureBack(isQuick ? 1 : 5);
+  return {
+    figures: [...figures, ...figuresOf({ wait: back }, BESIDE_WAITS)],
+    details: { neighbours: { hanging, answered, back } },
+  };
+}
+
+const BESIDE_WAITS = `that ends with ${WAITS.toLocaleString("en")} of another organization`;
+
+/** How late, ms, by the server's clock: from the end of a wait to the end of its run. A server of its own for each round. */
+async function measureBack(rounds: number): Promise<number[]> {
+  const late: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await using door = await startDoor();
+    using folder = temporaryFolder();
+    await using server = await startServer({ folder: folder.path });
+    await using postgres = await connectTo(server);
+    const flood = await makeCanary(server, await makeWorld(server, door.url));
+    const other = await makeCanary(server, await makeWorld(server, door.url));
+    const end = performance.now() + TOGETHER_AFTER_MS;
+    await flood.startPause(end);
+    const unloaded = async (): Promise<number> =>
+      (await postgres.query("select count(*)::int as count from runs where owner is null and wake_at is not null"))[0]!
+        .count;
+    while ((await unloaded()) < 1) await sleep(POLL_MS);
+    await multiplyWaits(postgres, WAITS - 1);
+    for (let index = 0; index < BACK; index++) await other.startPause(end + index * BACK_EVERY_MS);
+    while ((await unloaded()) < WAITS + BACK) await sleep(POLL_MS);
+    const asked = (await postgres.query("select id, wake_at from runs order by created_at desc limit $1", [BACK])).map(
+      ({ id, wake_at }) => [id, wake_at] as const,
+    );
+    if (performance.now() > end) throw new Error("the waits ended before all of them were there");
+    const open = async (): Promise<boolean> =>
+      (await postgres.query("select 1 from runs where finished_at is null limit 1")).length > 0;
+    while (await open()) await sleep(LOOK_MS);
+    const ended = await postgres.query("select id, finished_at from runs where id = any ($1)", [
+      asked.map(([id]) => id),
+    ]);
+    const finishedAt = new Map(ended.map((row) => [row["id"], row["finished_at"]]));
+    late.push(...asked.map(([id, wakeAt]) => finishedAt.get(id) - wakeAt));
+  }
+  return late;
 }
 
 type Times = { run: number[]; wait: number[]; decision: number[] };
@@ -60,7 +108,7 @@ async function measureRound(canary: Awaited<ReturnType<typeof makeCanary>>, time
   );
 }
 
-const figuresOf = (times: Times, beside: string): Figure[] =>
+const figuresOf = (times: Partial<Times>, beside: string): Figure[] =>
   Object.entries(times).flatMap(([what, unsorted]) => {
     const sorted = unsorted.toSorted((a, b) => a - b);
     const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1]!;
@@ -83,6 +131,11 @@ const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $in
 const START = `mutation ($input: RunAgentInput!) {
   runAgent(input: $input) { id status approvals { nodes { id } } }
 }`;
+const START_ALONE = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+const pauseUntil = (agentId: string, end: number) => ({
+  agentId,
+  input: { pause: { milliseconds: Math.round(end - performance.now()) } },
+});
 const DECIDE = "mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }";
 type Started = { runAgent: { id: string; status: string; approvals: { nodes: { id: string }[] } } };
 
@@ -106,6 +159,7 @@ async function makeCanary(server: Server, world: World) {
   const agents = {
     run: await publish("canary-run", { set: { a: 0 } }),
     wait: await publish("canary-wait", { wait: { milliseconds: WAIT_MS } }),
+    pause: await publish("canary-pause", { wait: "${ .pause }" }),
     ask: await publish("canary-ask", { call: "approval:1.0.0@default", with: { question: "Now?" } }),
   };
   const start = async (agentId: string, status: string): Promise<Started["runAgent"]> => {
@@ -120,6 +174,7 @@ async function makeCanary(server: Server, world: World) {
   };
   return {
     run: () => timed(() => start(agents.run, "completed")),
+    startPause: (end: number) => graphql(server, world, START_ALONE, { input: pauseUntil(agents.pause, end) }),
     wait: async () => (await timed(() => start(agents.wait, "completed"))) - WAIT_MS,
     async decision() {
       const { id, approvals } = await start(agents.ask, "paused");

@@ -35,11 +35,10 @@ export async function startDoor(): Promise<Door> {
   };
 }
 
+type Client = { query(text: string, values?: unknown[]): Promise<unknown> };
+
 /** So many copies of each run, as their starts would have left them when no place was free. */
-export const multiplyRuns = (
-  client: { query(text: string, values: unknown[]): Promise<unknown> },
-  copies: number,
-): Promise<unknown> =>
+export const multiplyRuns = (client: Client, copies: number): Promise<unknown> =>
   client.query(
     `with copies as (select r.*, row_number() over (order by r.id, copy) as nth from runs r, generate_series(1, $1) copy)
      insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
@@ -47,5 +46,18 @@ export const multiplyRuns = (
      select overlay(id::text placing lpad(to_hex(nth), 12, '0') from 25)::uuid, organization_id, project_id, agent_id,
        version, 'pending', started_by_kind, started_by_id, input, created_at, 1, 0, 0, 'epoch', 0
        from copies`,
+    [copies],
+  );
+
+/** So many copies of each run that is unloaded and waits for a time, with its steps: their waits end together. */
+export const multiplyWaits = (client: Client, copies: number): Promise<unknown> =>
+  client.query(
+    `with copies as materialized (
+       select r as run, overlay(r.id::text placing lpad(to_hex(row_number() over (order by r.id, copy)), 12, '0') from 25)::uuid as id
+         from runs r, generate_series(1, $1) copy where r.owner is null and r.wake_at is not null),
+     runs_made as (
+       insert into runs select (jsonb_populate_record(run, jsonb_build_object('id', id))).* from copies)
+     insert into steps select (jsonb_populate_record(s, jsonb_build_object('run_id', copies.id))).*
+       from steps s join copies on s.run_id = (copies.run).id`,
     [copies],
   );

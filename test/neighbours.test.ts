@@ -1,13 +1,15 @@
 /**
  * Twenty organizations with 2,000 runs each that hang in calls, more than a process advances at once, and a twenty-first
- * with single runs, waits and approvals: it does not notice them. The figures are printed by `npm run bench -- --only neighbours`.
+ * with single runs, waits and approvals: it does not notice them, nor 10,000 waits that end together. The figures are
+ * printed by `npm run bench -- --only neighbours`.
  */
 import { expect, test } from "vitest";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
-import { multiplyRuns, startDoor } from "./flood.ts";
+import { multiplyRuns, multiplyWaits, startDoor } from "./flood.ts";
 import { connectTo } from "./faults/audit.ts";
+import { agentOf } from "./runs.ts";
 import type { World } from "./server.ts";
 
 const FLOODING = 20;
@@ -126,6 +128,61 @@ test("of 8,000 runs whose calls are answered at once a quarter end before anothe
   for (let count = 0; count < 10; count++) await run();
   expect(performance.now() - since).toBeLessThan(11 * DEADLINE_MS);
   expect(await ended()).toBeLessThan(4_000);
+  await client.end();
+}, 120_000);
+
+test("beside 10,000 runs whose waits end with it, and while they go on, a run comes back from its wait within 10 s", async () => {
+  await using server = await startTestServer();
+  const waits = (body: string): string => `do: [{pause: {wait: ${body}}}, {after: {set: {a: 1}}}]`;
+  const flood = await agentOf(server, waits("P1D"));
+  await server.data(START, { input: { agentId: flood } });
+  const client = await connectTo(server);
+  const unloaded = async (organization: string): Promise<boolean> =>
+    (
+      await client.query(
+        "select bool_and(owner is null and wake_at is not null) as all from runs where organization_id = $1",
+        [decodeId("organization", organization)],
+      )
+    ).rows[0].all;
+  await eventually(() => unloaded(server.world.organizationId));
+  await multiplyWaits(client, 9_999);
+  const neighbour = await server.organization("neighbour");
+  const theirs = { data: (query: string, variables = {}) => server.data(query, variables, neighbour.apiKey) };
+  for (const body of ["P1D", "P1DT1S", "P1DT2S"]) {
+    const agentId = await agentOf({ ...server, ...theirs, world: neighbour }, waits(body));
+    await theirs.data(START, { input: { agentId } });
+  }
+  await eventually(() => unloaded(neighbour.organizationId));
+  const { rows: due } = await client.query("select id, wake_at from runs where organization_id = $1 order by wake_at", [
+    decodeId("organization", neighbour.organizationId),
+  ]);
+  // The neighbour's first is the last of all that are due then.
+  const jump = due[0].wake_at.getTime() - (await server.clock.now());
+  await server.clock.advance(jump);
+  const end = "select finished_at from runs where id = $1 and finished_at is not null";
+  const late: number[] = [];
+  for (const { id, wake_at } of due) {
+    const [run] = await eventually(async () => {
+      const { rows } = await client.query(end, [id]);
+      return rows.length > 0 ? rows : undefined;
+    }, 60_000);
+    late.push(run.finished_at - wake_at);
+  }
+  const left = "select count(*)::int as left from runs where agent_id = $1 and finished_at is null";
+  const agent = [decodeId("agent", flood)];
+  await eventually(async () => (await client.query(left, agent)).rows[0].left === 0, 60_000);
+  const { rows: before } = await client.query(
+    `select (select count(*)::int from runs where agent_id = $1 and finished_at < theirs.finished_at and status = 'completed') as ended
+       from runs theirs where organization_id = $2 order by finished_at`,
+    [...agent, decodeId("organization", neighbour.organizationId)],
+  );
+  const ended = before.map((row) => row.ended);
+  process.stderr.write(
+    `back from a wait: ${late.join(", ")} ms late, after ${ended.join(", ")} of 10,000 others had ended\n`,
+  );
+  // In the order of their times it would be the last.
+  expect(ended[0]).toBeLessThan(2_500);
+  expect(Math.max(...late)).toBeLessThan(DEADLINE_MS);
   await client.end();
 }, 120_000);
 
