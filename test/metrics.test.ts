@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import net, { type AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parser } from "@prometheus-io/lezer-promql";
 import { parse } from "yaml";
 import { ALL_SCOPES } from "../server/src/auth/scopes.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
@@ -321,19 +322,47 @@ test("nobody makes a new series, and no label has what somebody chose", async ()
 
 describe("what is made from it", () => {
   const fileOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+  /** Prometheus adds these itself. */
+  const ADDED = ["instance", "job", "le"];
   const METRIC = /\b(?:autograph|process|nodejs)_[a-z0-9_]+\b/g;
   let scraped: Set<string>;
+  let labels: Set<string>;
   beforeAll(async () => {
     const series = await eventually(async () => {
       const now = await scrape();
       const names = [...now.keys()];
       return names.some((name) => name.startsWith("nodejs_gc_")) && now.has("autograph_due_runs") ? names : undefined;
     }, 60_000);
+    labels = new Set([
+      ...ADDED,
+      ...series.flatMap((name) => Array.from(name.matchAll(/(\w+)="/g), ([, label]) => label!)),
+    ]);
     scraped = new Set(series.map((name) => name.replace(/\{.*/, "")));
   });
-  /** Each also has a selector or a function around it, so it is an expression and no text. */
-  const unknownIn = (expressions: string[]): string[] =>
-    expressions.flatMap((expression) => (expression.match(METRIC) ?? []).filter((name) => !scraped.has(name)));
+  /** What is no PromQL, and metrics and labels that no server shows. */
+  const mistakesIn = (expressions: string[]): string[] =>
+    expressions.flatMap((written) => {
+      const text = written.replaceAll("$__rate_interval", "5m");
+      const mistakes: string[] = [];
+      parser.parse(text).iterate({
+        enter: ({ type, from, to }) => {
+          const found = text.slice(from, to);
+          if (type.isError) mistakes.push(`${text} at ${from}`);
+          if (type.name === "LabelName" && !labels.has(found)) mistakes.push(found);
+          if (type.name === "Identifier" && found !== "up" && !scraped.has(found)) mistakes.push(found);
+        },
+      });
+      return mistakes;
+    });
+
+  test("a mistake in an expression is found", () => {
+    expect(mistakesIn(["sum(up) by (job)", 'rate(autograph_steps_total{kind="set"}[$__rate_interval])'])).toEqual([]);
+    expect(mistakesIn(["autograph_gone_total + up{nobody='x'}", "sum(up"])).toEqual([
+      "autograph_gone_total",
+      "nobody",
+      expect.stringContaining("sum(up at"),
+    ]);
+  });
 
   test("the dashboard: each panel asks for what a server shows, and every row has panels", () => {
     const { panels, templating, schemaVersion } = JSON.parse(fileOf("deploy/grafana/autograph.json"));
@@ -343,11 +372,12 @@ describe("what is made from it", () => {
       targets.map(({ expr }) => expr),
     );
     expect(shown.length).toBeGreaterThan(20);
-    expect(expressions.filter((expression) => !/autograph_|process_|nodejs_|^sum\(up/.test(expression))).toEqual([]);
-    const queries: string[] = templating.list.map(({ definition = "" }: { definition?: string }) => definition);
-    expect(unknownIn([...expressions, ...queries])).toEqual([]);
+    expect(mistakesIn(expressions)).toEqual([]);
+    const queries: string[] = templating.list.flatMap(({ definition }: { definition?: string }) => definition ?? []);
+    expect(
+      queries.map((query) => /^label_values\((.+), (\w+)\)$/.exec(query)![1]!).flatMap((one) => mistakesIn([one])),
+    ).toEqual([]);
     expect(new Set(panels.map(({ id }: { id: number }) => id)).size).toBe(panels.length);
-    expect(unknownIn(["rate(autograph_gone_total[5m])"])).toEqual(["autograph_gone_total"]);
   });
 
   test("the alerts, and the sample configuration that has them", () => {
@@ -358,7 +388,7 @@ describe("what is made from it", () => {
     const expressions: string[] = groups[0].rules.map(({ expr }: { expr: string }) => expr);
     expect(expressions.length).toBeGreaterThan(8);
     expect(expressions.filter((expression) => !/[<>=]=? [\d.]+$/.test(expression))).toEqual([]);
-    expect(unknownIn(expressions)).toEqual([]);
+    expect(mistakesIn(expressions)).toEqual([]);
   });
 
   test("docs/operations.md names every figure that a server shows", () => {
