@@ -102,7 +102,7 @@ const startRun = async (): Promise<string> => {
 };
 
 test("the WebSocket client of docs/api.md runs on Node 20", async () => {
-  const program = blockOf(/^```js\n(import .*?)^```/ms);
+  const program = blockOf(/^```js\n(import \{ createClient .*?)^```/ms);
   for (const [node, ...flags] of oldNodes()) {
     const child = spawn(node!, [...flags, "--input-type=module", "-", await startRun()], {
       cwd: ROOT,

@@ -133,6 +133,7 @@ export async function joinRooms(
     ...config,
     graphql,
     auth,
+    members,
     clock,
     log,
     connections,

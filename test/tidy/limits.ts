@@ -196,6 +196,17 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "it has expired",
   ),
   refreshTokenDays: shown(SIGN_IN, "lasts 30 days from the last one", "it has expired"),
+  uiRefreshGraceSeconds: shown(
+    SIGN_IN,
+    "a token is kept for 10 s and then replaced",
+    "using it again ends the session",
+  ),
+  signingKeyGraceSeconds: shown(
+    "server/src/auth/access-token.test.ts",
+    "a new key signs from its time in every process",
+    "the new one signs; tokens of the former one are refused",
+  ),
+  signingKeysInUse: refused(SIGN_IN, "eight at most are in use; those whose tokens have ended are removed"),
   setupLinkMinutes: shown(
     "server/src/auth/setup.db.test.ts",
     "only the token of the link that was printed last fits, for half an hour",

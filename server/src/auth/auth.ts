@@ -15,6 +15,7 @@ import type { Turns } from "../lib/turns.ts";
 import type { SecretKeys } from "./secret-key.ts";
 import { createSessionStates, type SessionStates } from "./session-states.ts";
 import { createSetupLink, type SetupLink } from "./setup-link.ts";
+import { createSigningKeys, type SigningKeys } from "./signing-keys.ts";
 import { createWrongCredentials, type WrongCredentials } from "./wrong-credentials.ts";
 
 export type Auth = {
@@ -27,6 +28,7 @@ export type Auth = {
   throttle: LoginThrottle;
   knownAddresses: KnownAddresses;
   wrongCredentials: WrongCredentials;
+  signingKeys: SigningKeys;
   accessTokens: AccessTokens;
   /** HMAC key of refresh tokens. */
   refreshKey: Buffer;
@@ -51,7 +53,9 @@ export type AuthOptions = {
 
 export function createAuth(options: AuthOptions): Auth {
   const { database, clock, log, secretKeys, defaultPlan, notices = noNotices } = options;
+  const { derive } = secretKeys;
   const keys = createKeyStates(database, clock, log, notices);
+  const signingKeys = createSigningKeys({ database, clock, log, derive });
   return {
     database,
     clock,
@@ -60,9 +64,10 @@ export function createAuth(options: AuthOptions): Auth {
     passwords: createPasswords(),
     throttle: createLoginThrottle(clock),
     wrongCredentials: createWrongCredentials(clock),
-    knownAddresses: createKnownAddresses(database, clock, log, secretKeys.derive("known addresses v1")),
-    accessTokens: createAccessTokens(clock, secretKeys.signing),
-    refreshKey: secretKeys.derive("refresh tokens v1"),
+    knownAddresses: createKnownAddresses(database, clock, log, derive("known addresses v1")),
+    signingKeys,
+    accessTokens: createAccessTokens(clock, signingKeys, issuerOf(derive)),
+    refreshKey: derive("refresh tokens v1"),
     refreshTurns: createRefreshTurns(),
     sessions: createSessionStates(database, clock, notices),
     keys,
@@ -71,3 +76,8 @@ export function createAuth(options: AuthOptions): Auth {
     [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
   };
 }
+
+/** A name that no other installation has, the same for all its processes. */
+const issuerOf = (derive: SecretKeys["derive"]): string =>
+  `urn:autograph:${derive("issuer v1").toString("hex", 0, ISSUER_BYTES)}`;
+const ISSUER_BYTES = 16;

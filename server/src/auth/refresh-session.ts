@@ -2,7 +2,7 @@ import { notFound, Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Auth } from "./auth.ts";
 import { badRefreshToken } from "./bad-credential.ts";
-import { hashToken, makeRefreshToken, readRefreshToken, type RefreshToken } from "./refresh-token.ts";
+import { hashToken, nextRefreshToken, readRefreshToken, type RefreshToken } from "./refresh-token.ts";
 import { readSession, revokeSession, rotateSession } from "./session-store.ts";
 import { issueTokens, type SignedIn } from "./session.ts";
 
@@ -17,8 +17,9 @@ const refused = (text: string): Refusal => new Refusal("UNAUTHENTICATED", badRef
 
 /**
  * Exchanges a refresh token, which is void from then on; `organizationId` moves the session there. Using a token
- * a second time ends the whole session: one of the two users is a thief (RFC 9700, 4.14.2). Throws UNAUTHENTICATED, or
- * NOT_FOUND for an organization the user is no member of (the token then stays good).
+ * a second time ends the whole session: one of the two users is a thief (RFC 9700, 4.14.2). The tabs of a browser share one
+ * token, so a session of the web UI keeps it for a moment, and takes the one before as well (decision 0023). Throws
+ * UNAUTHENTICATED, or NOT_FOUND for an organization the user is no member of (the token then stays good).
  */
 export async function refreshSession(auth: Auth, request: RefreshRequest): Promise<SignedIn> {
   const token = readRefreshToken(auth.refreshKey, request.refreshToken);
@@ -27,7 +28,7 @@ export async function refreshSession(auth: Auth, request: RefreshRequest): Promi
 }
 
 async function refresh(auth: Auth, token: RefreshToken, request: RefreshRequest): Promise<SignedIn> {
-  const next = makeRefreshToken(auth.refreshKey, { ...token, generation: token.generation + 1 });
+  const next = nextRefreshToken(auth.refreshKey, request.refreshToken, token);
   const rotated = await rotateSession(auth.database, {
     ...token,
     secretHash: hashToken(request.refreshToken),
@@ -41,17 +42,20 @@ async function refresh(auth: Auth, token: RefreshToken, request: RefreshRequest)
   if (request.address !== undefined) {
     await auth.knownAddresses.note({ id: rotated.userId, email: rotated.email }, request.address);
   }
-  return issueTokens(auth, { id: token.sessionId, ...rotated }, next);
+  const isKept = rotated.generation === token.generation;
+  return issueTokens(auth, { id: token.sessionId, ...rotated }, isKept ? request.refreshToken : next);
 }
 
 async function reasonOf(auth: Auth, token: RefreshToken, request: RefreshRequest): Promise<Refusal> {
   const now = auth.clock.now();
   const session = await readSession(auth.database, token.sessionId, now);
   if (!session?.isLive) return refused(request.refreshToken);
-  if (session.generation === token.generation)
-    return request.organizationId === undefined ? refused(request.refreshToken) : notFound("Organization");
+  const isGood =
+    session.generation === token.generation || (session.isHeld && session.generation === token.generation + 1);
+  if (isGood) return request.organizationId === undefined ? refused(request.refreshToken) : notFound("Organization");
   await revokeSession(auth.database, session.organizationId, token.sessionId, now);
   auth.sessions.invalidate(session.organizationId, token.sessionId);
-  auth.log.warn({ session: token.sessionId }, "a refresh token was used twice: its session was ended");
+  const { userId: user } = session;
+  auth.log.warn({ session: token.sessionId, user }, "a refresh token was used twice: its session was ended");
   return new Refusal("UNAUTHENTICATED", "this refresh token was used before: the session is ended, sign in again");
 }

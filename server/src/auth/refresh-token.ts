@@ -10,19 +10,35 @@ export type RefreshToken = { sessionId: SessionId; generation: number };
 
 export const REFRESH_TOKEN_PREFIX = "rt_";
 const SESSION = 16;
-const BODY = SESSION + 4 + 32;
+const RANDOM = 32;
+const BODY = SESSION + 4 + RANDOM;
 const MARK = 16;
 
 const mark = (key: Buffer, body: Buffer): Buffer => createHmac("sha256", key).update(body).digest().subarray(0, MARK);
 
 export const hashToken = (token: string): Buffer => createHash("sha256").update(token).digest();
 
-export function makeRefreshToken(key: Buffer, { sessionId, generation }: RefreshToken): string {
-  const body = randomBytes(BODY);
+export function makeRefreshToken(
+  key: Buffer,
+  { sessionId, generation }: RefreshToken,
+  random = randomBytes(RANDOM),
+): string {
+  const body = Buffer.concat([Buffer.alloc(BODY - RANDOM), random]);
   body.write(sessionId.replaceAll("-", ""), 0, "hex");
   body.writeUInt32BE(generation, SESSION);
   return REFRESH_TOKEN_PREFIX + Buffer.concat([body, mark(key, body)]).toString("base64url");
 }
+
+/**
+ * The one that replaces `token`: always the same, so that the answer to a refresh can be given again although only its hash is
+ * kept. Who has the former one cannot work it out without the key.
+ */
+export const nextRefreshToken = (key: Buffer, token: string, { sessionId, generation }: RefreshToken): string =>
+  makeRefreshToken(
+    key,
+    { sessionId, generation: generation + 1 },
+    createHmac("sha256", key).update(`next ${token}`).digest(),
+  );
 
 /** Whose token it is. Undefined if this installation did not issue it. */
 export function readRefreshToken(key: Buffer, token: string): RefreshToken | undefined {

@@ -1,4 +1,3 @@
-import { sign, verify } from "node:crypto";
 import { expect, test } from "vitest";
 import { secretKeys } from "./secret-key.ts";
 
@@ -12,7 +11,5 @@ test("the same master key gives the same keys after every restart, another gives
   );
   expect(one.derive("a")).not.toEqual(one.derive("b"));
   expect(one.derive("a")).not.toEqual(other.derive("a"));
-  const signature = sign(null, Buffer.from("text"), one.signing.private);
-  expect(verify(null, Buffer.from("text"), again.signing.public, signature)).toBe(true);
-  expect(verify(null, Buffer.from("text"), other.signing.public, signature)).toBe(false);
+  expect(one.derive("a")).toEqual(again.derive("a"));
 });

@@ -2,7 +2,7 @@
  * The one secret of an installation: 32 bytes from `SECRET_KEY` or from `<data folder>/secret.key` (0600, made at the
  * first start). All other keys are derived from it, so a backup needs the database and this file, nothing else.
  */
-import { createPrivateKey, createPublicKey, hkdfSync, randomBytes, type KeyObject } from "node:crypto";
+import { hkdfSync, randomBytes } from "node:crypto";
 import { link, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, OperatorError } from "../lib/errors.ts";
@@ -12,21 +12,12 @@ import type { Database } from "../storage/database.ts";
 export type SecretKeys = {
   /** 32 bytes for one purpose; the same for the same purpose, unrelated for others (RFC 5869). */
   derive(purpose: string): Buffer;
-  /** Ed25519, for access tokens. */
-  signing: { private: KeyObject; public: KeyObject };
 };
 
 const FILE = "secret.key";
-/** RFC 8410: a PKCS #8 wrapping of a 32-byte Ed25519 seed. */
-const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
-
-export function secretKeys(master: Buffer): SecretKeys {
-  const derive = (purpose: string): Buffer =>
-    Buffer.from(hkdfSync("sha256", master, "", `autograph ${purpose}`, SECRET_KEY_BYTES));
-  const seed = derive("access tokens ed25519 v1");
-  const signing = createPrivateKey({ key: Buffer.concat([PKCS8_ED25519, seed]), format: "der", type: "pkcs8" });
-  return { derive, signing: { private: signing, public: createPublicKey(signing) } };
-}
+export const secretKeys = (master: Buffer): SecretKeys => ({
+  derive: (purpose) => Buffer.from(hkdfSync("sha256", master, "", `autograph ${purpose}`, SECRET_KEY_BYTES)),
+});
 
 /**
  * Reads or makes the key and holds it against the database's fingerprint. Throws OperatorError when the

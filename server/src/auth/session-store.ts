@@ -1,5 +1,6 @@
 /** The SQL of sessions. A session is in one organization at a time; `generation` counts its refresh tokens. */
 import type { OrganizationId, SessionId, UserId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import type { Client } from "./caller.ts";
 import { REFRESH_LIFE_MS } from "./session.ts";
@@ -32,6 +33,7 @@ export const insertSession = (database: Database, session: NewSession): Promise<
     session.organizationId,
   );
 
+/** A refresh token that was sent, and the one that replaces it. */
 export type Rotation = {
   sessionId: SessionId;
   generation: number;
@@ -47,20 +49,34 @@ export type Rotated = {
   userId: UserId;
   email: string;
   client: Client;
+  /** Of the token that is good from now on: the next one, or the one that was sent. */
+  generation: number;
 };
 
-/** Compare-and-set on the token in use: of two refreshes at the same time one gets nothing. The user must be a member. */
+/** A session of the web UI that was refreshed a moment ago keeps its token: another tab may have had the same one. */
+const isHeld = (since: string): string => `(s.client = 'ui' and s.refreshed_at > ${since})`;
+const heldSince = (now: number): Date => new Date(now - LIMITS.uiRefreshGraceSeconds * 1_000);
+
+/**
+ * Compare-and-set on the token in use: of two refreshes at the same time one gets nothing. The user must be a member. A session
+ * that is held takes the token before as well, and stays at the one that it has.
+ */
 export async function rotateSession(database: Database, rotation: Rotation): Promise<Rotated | undefined> {
   const [row] = await database.query(
     `with former as (select organization_id, user_id from sessions where id = $1),
           rotated as (
             update sessions s
-               set organization_id = m.organization_id, generation = s.generation + 1, secret_hash = $4,
-                   refreshed_at = $6, expires_at = $7
+               set organization_id = m.organization_id,
+                   generation = case when ${isHeld("$8")} then s.generation else $2 + 1 end,
+                   secret_hash = case when ${isHeld("$8")} then s.secret_hash else $4 end,
+                   refreshed_at = case when ${isHeld("$8")} then s.refreshed_at else $6 end,
+                   expires_at = case when ${isHeld("$8")} then s.expires_at else $7 end
               from members m
-             where s.id = $1 and s.generation = $2 and s.secret_hash = $3 and s.revoked_at is null and s.expires_at > $6
+             where s.id = $1 and s.revoked_at is null and s.expires_at > $6
+               and (s.generation = $2 and s.secret_hash = $3
+                 or s.generation = $2 + 1 and s.secret_hash = $4 and ${isHeld("$8")})
                and m.user_id = s.user_id and m.organization_id = coalesce($5::uuid, s.organization_id)
-            returning s.organization_id, s.user_id, s.client),
+            returning s.organization_id, s.user_id, s.client, s.generation),
           used as (
             update users u set last_organization_id = rotated.organization_id from rotated
              where u.id = rotated.user_id and u.last_organization_id is distinct from rotated.organization_id)
@@ -74,6 +90,7 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
       rotation.organizationId ?? null,
       new Date(rotation.now),
       new Date(rotation.now + REFRESH_LIFE_MS),
+      heldSince(rotation.now),
     ],
   );
   if (!row) return undefined;
@@ -83,17 +100,33 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
     userId: row.user_id,
     email: row.email,
     client: row.client,
+    generation: row.generation,
   };
 }
 
-export type SessionRow = { organizationId: OrganizationId; generation: number; isLive: boolean };
+export type SessionRow = {
+  organizationId: OrganizationId;
+  userId: UserId;
+  generation: number;
+  isLive: boolean;
+  isHeld: boolean;
+};
 
 export async function readSession(database: Database, id: SessionId, now: number): Promise<SessionRow | undefined> {
   const [row] = await database.query(
-    "select organization_id, generation, revoked_at is null and expires_at > $2 as is_live from sessions where id = $1",
-    [id, new Date(now)],
+    `select organization_id, user_id, generation, revoked_at is null and expires_at > $2 as is_live, ${isHeld("$3")} as is_held
+       from sessions s where id = $1`,
+    [id, new Date(now), heldSince(now)],
   );
-  return row && { organizationId: row.organization_id, generation: row.generation, isLive: row.is_live };
+  return (
+    row && {
+      organizationId: row.organization_id,
+      userId: row.user_id,
+      generation: row.generation,
+      isLive: row.is_live,
+      isHeld: row.is_held,
+    }
+  );
 }
 
 export const revokeSession = (

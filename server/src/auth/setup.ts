@@ -3,8 +3,10 @@ import { conflict, messageOf, OperatorError, Refusal } from "../lib/errors.ts";
 import type { Auth } from "./auth.ts";
 import { ownerCaller, type Caller } from "./caller.ts";
 import { insertWithOwner } from "./create-organization.ts";
+import { openSession, type LoginFrom } from "./login.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems } from "./names.ts";
 import type { Organization, User } from "./organization.ts";
+import type { SignedIn } from "./session.ts";
 import { isDuplicate } from "../storage/pg-errors.ts";
 import { isEmpty, nameOfEmail } from "./users.ts";
 
@@ -12,6 +14,17 @@ export type FirstOwner = { organization: string; name: string; email: string; pa
 export type SetUp = { organization: Organization; user: User; caller: Caller };
 
 const alreadySetUp = (): Refusal => conflict("wrong_state", "Autograph is already set up: sign in instead");
+
+/** By the setup link's token, and signs the owner in. Throws as `setup` does. */
+export async function setUpAndSignIn(
+  auth: Auth,
+  input: FirstOwner & { token: string },
+  { address, client }: LoginFrom,
+): Promise<SignedIn> {
+  const { user, organization } = await setup(auth, input);
+  await auth.knownAddresses.note(user, address);
+  return openSession(auth, { userId: user.id, organizationId: organization.id, client });
+}
 
 /** By the setup link's token. Throws CONFLICT when it is set up already, UNAUTHENTICATED for a bad token, or BAD_USER_INPUT. */
 export async function setup(auth: Auth, input: FirstOwner & { token: string }): Promise<SetUp> {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OperatorError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import { isStillValid } from "./admission.ts";
 import { authenticate } from "./authenticate.ts";
@@ -8,6 +10,7 @@ import { createOrganization } from "./create-organization.ts";
 import { login, type LoginFrom } from "./login.ts";
 import { logout } from "./logout.ts";
 import { refreshSession } from "./refresh-session.ts";
+import { rotateSigningKey } from "./rotate-signing-key.ts";
 import { createUser, resetPassword } from "./users.ts";
 
 const from: LoginFrom = { address: "192.0.2.1", client: "api" };
@@ -222,6 +225,68 @@ describe("refreshing", () => {
     expect(reasons).toEqual(Array(9).fill("UNAUTHENTICATED"));
   });
 
+  describe("in the web UI", () => {
+    const page: LoginFrom = { ...from, client: "ui" };
+    const signIn = async () => {
+      const { email } = await makeOwner(auth);
+      const { sessionId, refreshToken } = await login(auth, { email, password: PASSWORD }, page);
+      return { sessionId, refreshToken };
+    };
+    const endOf = async (id: string): Promise<number> => {
+      const text = "select expires_at from sessions where organization_id is not null and id = $1";
+      return (await database.query(text, [id]))[0]!["expires_at"].getTime();
+    };
+
+    test("a token is kept for 10 s and then replaced; the one before is good for 10 s more", async () => {
+      const { sessionId, refreshToken } = await signIn();
+      const began = await endOf(sessionId);
+      auth.clock.pass(9_999);
+      expect((await refreshSession(auth, { refreshToken })).refreshToken).toBe(refreshToken);
+      expect(await endOf(sessionId)).toBe(began);
+      auth.clock.pass(1);
+      const { refreshToken: next } = await refreshSession(auth, { refreshToken });
+      expect(next).not.toBe(refreshToken);
+      expect(await endOf(sessionId)).toBe(auth.clock.now() + 30 * 86_400_000);
+      auth.clock.pass(9_999);
+      for (const token of [refreshToken, next])
+        expect((await refreshSession(auth, { refreshToken: token })).refreshToken).toBe(next);
+      auth.clock.pass(1);
+      await expect(refreshSession(auth, { refreshToken })).rejects.toThrow("used before");
+      await expect(refreshSession(auth, { refreshToken: next })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    });
+
+    test("of many at once, at two processes, all get the same; an older token still ends the session", async () => {
+      const { refreshToken } = await signIn();
+      await using other = openAuth(database);
+      auth.clock.pass(10_000);
+      other.clock.pass(auth.clock.now() - other.clock.now());
+      const one = async (index: number): Promise<string> =>
+        (await refreshSession(index % 2 === 0 ? auth : other, { refreshToken })).refreshToken;
+      const second = new Set(await Promise.all(Array.from({ length: 20 }, (_, index) => one(index))));
+      expect(second.size).toBe(1);
+      expect(second.has(refreshToken)).toBe(false);
+      for (const each of [auth, other]) each.clock.pass(10_000);
+      const [token] = second;
+      const third = await refreshSession(other, { refreshToken: token! });
+      await refreshSession(auth, { refreshToken: token! });
+      await expect(refreshSession(auth, { refreshToken })).rejects.toThrow("used before");
+      await expect(refreshSession(auth, third)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    });
+  });
+
+  test("a token of a program has no such grace: two processes at once, and its session has ended", async () => {
+    const { email } = await makeOwner(auth);
+    const { refreshToken } = await login(auth, { email, password: PASSWORD }, from);
+    await using other = openAuth(database);
+    other.clock.pass(auth.clock.now() - other.clock.now());
+    const both = await Promise.allSettled([auth, other].map((each) => refreshSession(each, { refreshToken })));
+    const done = both.find((outcome) => outcome.status === "fulfilled");
+    expect(both.filter(({ status }) => status === "rejected")).toHaveLength(1);
+    await expect(refreshSession(auth, { refreshToken: done!.value.refreshToken })).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+    });
+  });
+
   test("lasts 30 days from the last one", async () => {
     const { email } = await makeOwner(auth);
     const first = await login(auth, { email, password: PASSWORD }, from);
@@ -273,6 +338,32 @@ describe("refreshing", () => {
     for (const refreshToken of ["", "rt_", "x".repeat(1_000_000), `rt_${"A".repeat(91)}`, "\u0000"]) {
       await expect(refreshSession(auth, { refreshToken })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     }
+  });
+});
+
+describe("signing keys", () => {
+  test("eight at most are in use; those whose tokens have ended are removed", async () => {
+    const kids = async (): Promise<string[]> =>
+      (await database.query("select id from signing_keys order by signs_from, id")).map(({ id }) => id as string);
+    const [first] = await kids();
+    const life = 660_000;
+    const made = [];
+    for (let count = 1; count < LIMITS.signingKeysInUse; count++) {
+      made.push(await rotateSigningKey(database, auth.clock, true));
+      auth.clock.pass(1_000);
+    }
+    expect(await kids()).toEqual([first, ...made.map(({ id }) => id)]);
+    expect(await auth.signingKeys.inUse()).toHaveLength(LIMITS.signingKeysInUse);
+    await expect(rotateSigningKey(database, auth.clock, true)).rejects.toThrow(
+      "8 signing keys are in use already: try again when the tokens of one have ended, in 11 minutes at most",
+    );
+    auth.clock.pass(made[0]!.signsFrom + life - auth.clock.now() - 1);
+    await expect(rotateSigningKey(database, auth.clock, true)).rejects.toThrow(OperatorError);
+    expect((await kids())[0]).toBe(first);
+    auth.clock.pass(1);
+    const last = await rotateSigningKey(database, auth.clock, false);
+    expect(last).toMatchObject({ signsFrom: auth.clock.now() + 60_000, formerUntil: auth.clock.now() + 60_000 + life });
+    expect(await kids()).toEqual([...made, last].map(({ id }) => id));
   });
 });
 

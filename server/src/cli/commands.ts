@@ -17,6 +17,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   agents: async () => (await import("./agents.ts")).addAgents,
   keys: async () => (await import("./keys.ts")).addKeys,
   secrets: async () => (await import("./secrets.ts")).addSecrets,
+  tokens: async () => (await import("./tokens.ts")).addTokens,
   members: async () => (await import("./members.ts")).addMembers,
   user: async () => (await import("./users.ts")).addUsers,
   org: async () => (await import("./organizations.ts")).addOrganizations,

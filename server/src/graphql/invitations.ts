@@ -153,7 +153,7 @@ function addAccept(builder: Builder): void {
           members,
           caller,
           { token, name: name ?? undefined, email: email ?? undefined, password: password ?? undefined },
-          { address: origin.address, client: "api" },
+          { address: origin.address, client: caller?.credential.kind === "user" ? caller.credential.client : "api" },
         ),
     }),
   );

@@ -1,8 +1,8 @@
 /** Signing in and out, and setting up the first owner. */
-import { login, openSession } from "../auth/login.ts";
+import { login } from "../auth/login.ts";
 import { logout } from "../auth/logout.ts";
 import { refreshSession } from "../auth/refresh-session.ts";
-import { setup } from "../auth/setup.ts";
+import { setUpAndSignIn } from "../auth/setup.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
@@ -108,11 +108,8 @@ function addSetup(builder: Builder): void {
       type: "LoginResult",
       description: "Creates the first organization and its owner in an empty database, and signs the owner in.",
       args: { input: t.arg({ type: input, description: "Input of `setup`." }) },
-      resolve: async (_, { input: request }, { auth, origin }) => {
-        const { user, organization } = await setup(auth, request);
-        await auth.knownAddresses.note(user, origin.address);
-        return openSession(auth, { userId: user.id, organizationId: organization.id, client: "api" });
-      },
+      resolve: (_, { input: request }, { auth, origin }) =>
+        setUpAndSignIn(auth, request, { address: origin.address, client: "api" }),
     }),
   );
 }

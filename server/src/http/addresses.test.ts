@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { clientAddresses, ownHosts, ownOrigins } from "./addresses.ts";
+import { clientAddresses, ownHosts, ownOrigins, ownPages } from "./addresses.ts";
 
 const from = (remoteAddress: string, forwarded?: string): IncomingMessage =>
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded } }) as never;
@@ -68,4 +68,30 @@ test.for([
   ["http://localhost:4400", undefined, false],
 ] as const)("a page of %s on %s is our own or listed: %s", ([origin, host, expected]) => {
   expect(OWN({ headers: { origin, host } } as never)).toBe(expected);
+});
+
+const PAGES = ownPages("https://agents.example.org/x");
+test.for([
+  ["https://agents.example.org", "agents.example.org", "https:"],
+  ["https://agents.example.org", "127.0.0.1:4400", "https:"],
+  ["http://localhost:4400", "localhost:4400", "http:"],
+  ["https://localhost", "localhost:443", "https:"],
+  ["http://[::1]:4400", "[::1]:4400", "http:"],
+  ["http://agents.example.org", "agents.example.org", undefined],
+  ["https://agents.example.org:8443", "agents.example.org:8443", undefined],
+  ["https://app.example.org", "localhost:4400", undefined],
+  ["http://localhost:3000", "localhost:4400", undefined],
+  ["http://127.0.0.1:4400", "localhost:4400", undefined],
+  ["https://evil.example", "evil.example", undefined],
+  ["null", "localhost:4400", undefined],
+  ["", "localhost:4400", undefined],
+  [undefined, "localhost:4400", undefined],
+] as const)("a page of %s on %s may sign in: %s", ([origin, host, expected]) => {
+  expect(PAGES({ headers: { origin, host } } as never)).toBe(expected);
+});
+
+test("without a public URL only pages of loopback names may sign in", () => {
+  const pages = ownPages(undefined);
+  const from = (origin: string) => pages({ headers: { origin, host: new URL(origin).host } } as never);
+  expect([from("http://127.0.0.1:4400"), from("http://agents.example.org")]).toEqual(["http:", undefined]);
 });

@@ -53,12 +53,28 @@ export function ownOrigins(
 ): (request: IncomingMessage) => boolean {
   const listed = new Set(corsOrigins);
   if (publicUrl !== undefined) listed.add(new URL(publicUrl).origin);
-  return ({ headers: { origin, host } }) => {
-    if (origin === undefined || listed.has(origin)) return true;
-    if (!/^https?:\/\/[^/\s]+$/.test(origin) || !URL.canParse(origin)) return false;
-    // The page came from the host that the request is for. Schemes may differ behind a proxy, so each side has its own default port.
-    const page = new URL(origin);
-    const asked = `${page.protocol}//${host}`;
-    return URL.canParse(asked) && new URL(asked).host === page.host;
+  return ({ headers: { origin, host } }) =>
+    origin === undefined || listed.has(origin) || pageOfHost(origin, host) !== undefined;
+}
+
+/** An origin as a URL, if the page came from the host that the request is for. */
+function pageOfHost(origin: string, host: string | undefined): URL | undefined {
+  if (!/^https?:\/\/[^/\s]+$/.test(origin) || !URL.canParse(origin)) return undefined;
+  // Schemes may differ behind a proxy, so each side has its own default port.
+  const page = new URL(origin);
+  const asked = `${page.protocol}//${host}`;
+  return URL.canParse(asked) && new URL(asked).host === page.host ? page : undefined;
+}
+
+/**
+ * The scheme of the page that a request comes from, if it is one of this server's own: at the public URL, or at a loopback name
+ * with the port that was asked. Undefined for any other page, listed for CORS or not, and without an Origin.
+ */
+export function ownPages(publicUrl: string | undefined): (request: IncomingMessage) => "http:" | "https:" | undefined {
+  const own = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
+  return ({ headers: { origin = "", host } }) => {
+    const page = origin === own ? new URL(origin) : pageOfHost(origin, host);
+    if (page === undefined || (origin !== own && !LOOPBACK_NAMES.includes(page.hostname))) return undefined;
+    return page.protocol === "https:" ? "https:" : "http:";
   };
 }

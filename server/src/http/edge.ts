@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import { running } from "../lib/running.ts";
+import type { Members } from "../members/members.ts";
 import { createAdmission } from "./admission.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError } from "./answer.ts";
@@ -20,11 +21,13 @@ import { createPages } from "./pages.ts";
 import { refuseUpgrade } from "./raw-answer.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { createEventStreams } from "./sse.ts";
+import { createWebSessions } from "./web-session.ts";
 import { createWebSockets } from "./websocket.ts";
 
 export type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> & {
   graphql: Graphql;
   auth: Auth;
+  members: Members;
   clock: Clock;
   log: Log;
   publicUrl: string | undefined;
@@ -60,8 +63,9 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
   const webSockets = stack.use(
     createWebSockets({ graphql, admission, delivery, log, arrivals, secure: securityHeaders(options.publicUrl) }),
   );
-  const pages = createPages({ webFolder: options.webFolder, log });
+  const pages = createPages({ webFolder: options.webFolder, auth, graphql, log });
   const metricsPage = createMetricsPage({ ...options, admission, clientAddress });
+  const webSessions = createWebSessions({ ...options, admission, arrivals, clientAddress });
   const graphqlEdge: GraphqlEdge = {
     graphql,
     admission,
@@ -81,16 +85,21 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
     arrivals: arriving,
     handle: (exchange) => {
       if (exchange.path === "/metrics") return void metricsPage(exchange);
-      if (exchange.path !== "/graphql") return pages(exchange);
+      const isGraphql = exchange.path === "/graphql";
+      if (!isGraphql && !webSessions.isFor(exchange.path)) return pages(exchange);
       if (isDraining()) {
         return sendError(exchange, 503, "UNAVAILABLE", "the server is stopping", {
           "retry-after": "1",
           connection: "close",
         });
       }
-      running.run({ requestId: exchange.requestId }, handleGraphql, graphqlEdge, exchange).catch((error: unknown) => {
+      const { requestId } = exchange;
+      const handled = isGraphql
+        ? running.run({ requestId }, handleGraphql, graphqlEdge, exchange)
+        : running.run({ requestId }, webSessions.handle, exchange);
+      handled.catch((error: unknown) => {
         // The answer could not be written; a client that went away is the usual reason.
-        log.debug({ requestId: exchange.requestId, err: error }, "an answer could not be written");
+        log.debug({ requestId, err: error }, "an answer could not be written");
         exchange.response.destroy();
       });
     },

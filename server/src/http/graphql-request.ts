@@ -18,14 +18,15 @@ export function graphqlBody(value: Json): GraphqlBody {
   return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
 }
 
-export function parseBody(text: string): GraphqlBody {
-  let value: Json;
+export const parseBody = (text: string): GraphqlBody => graphqlBody(parseJsonBody(text));
+
+/** Throws BAD_REQUEST. */
+export function parseJsonBody(text: string): Json {
   try {
-    value = parseJson(text, "the request body");
+    return parseJson(text, "the request body");
   } catch (error) {
     throw error instanceof Refusal ? badRequest(error.message) : error;
   }
-  return graphqlBody(value);
 }
 
 /** UTF-8 JSON, not compressed. */

@@ -41,8 +41,8 @@ export async function acceptInvitation(
     : await asStranger(members, acceptance, invitation, from);
   await join(members, secretHash, joining);
   await joining.joined?.();
-  const client = caller?.credential.kind === "user" ? caller.credential.client : from.client;
-  return openSession(members.auth, { userId: joining.id, organizationId: invitation.organizationId, client });
+  const { organizationId } = invitation;
+  return openSession(members.auth, { userId: joining.id, organizationId, client: from.client });
 }
 
 /** Whoever is signed in has proven who they are. */
