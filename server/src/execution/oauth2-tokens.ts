@@ -3,7 +3,6 @@
  * shared by all runs of the organization that ask with the same client for the same; so is a request for one.
  */
 import { hash } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId } from "../lib/ids.ts";
@@ -26,6 +25,7 @@ export type Tokens = {
 
 type Kept = { token: string; until: number };
 
+/** Of all organizations. */
 const KEPT = 1_000;
 const TIMEOUT_MS = 30_000;
 /** Of a token whose answer does not say how long it is good. */
@@ -34,15 +34,51 @@ const UNSAID_SECONDS = 60;
 const MARGIN_SECONDS = 30;
 const MARGIN_SHARE = 0.1;
 
+/**
+ * An organization with many clients displaces its own tokens first: who loses one asks its authority again, which may count
+ * that.
+ */
+class KeptTokens {
+  /** Of each organization, the least recently used first. */
+  readonly #own = new Map<OrganizationId, Map<string, Kept>>();
+  #count = 0;
+
+  get(organizationId: OrganizationId, key: string): Kept | undefined {
+    const kept = this.#own.get(organizationId)?.get(key);
+    if (kept) this.set(organizationId, key, kept);
+    return kept;
+  }
+
+  set(organizationId: OrganizationId, key: string, kept: Kept): void {
+    this.delete(organizationId, key);
+    const own = this.#own.get(organizationId) ?? new Map<string, Kept>();
+    this.#own.set(organizationId, own.set(key, kept));
+    this.#count++;
+    if (this.#count > KEPT) this.#dropOne();
+  }
+
+  delete(organizationId: OrganizationId, key: string): void {
+    const own = this.#own.get(organizationId);
+    if (!own?.delete(key)) return;
+    this.#count--;
+    if (own.size === 0) this.#own.delete(organizationId);
+  }
+
+  #dropOne(): void {
+    const [organizationId, own] = [...this.#own].reduce((most, one) => (one[1].size > most[1].size ? one : most));
+    this.delete(organizationId, own.keys().next().value!);
+  }
+}
+
 export function createTokens(outbound: Outbound, clock: Clock): Tokens {
-  const kept = new LRUCache<string, Kept>({ max: KEPT });
+  const kept = new KeptTokens();
   const asking = new Map<string, Promise<string>>();
 
   const ask = (organizationId: OrganizationId, request: TokenRequest, key: string): Promise<string> => {
     const since = clock.now();
     const promise = requestToken(outbound, organizationId, request)
       .then(({ token, seconds }) => {
-        if (seconds > 0) kept.set(key, { token, until: since + seconds * 1_000 });
+        if (seconds > 0) kept.set(organizationId, key, { token, until: since + seconds * 1_000 });
         return token;
       })
       .finally(() => asking.delete(key));
@@ -55,14 +91,14 @@ export function createTokens(outbound: Outbound, clock: Clock): Tokens {
   return {
     async get(organizationId, request, signal) {
       const key = keyOf(organizationId, request);
-      const known = kept.get(key);
+      const known = kept.get(organizationId, key);
       if (known && known.until > clock.now()) return { token: known.token, isNew: false };
       const token = await unlessAborted(asking.get(key) ?? ask(organizationId, request, key), signal);
       return { token, isNew: true };
     },
     forget(organizationId, request, token) {
       const key = keyOf(organizationId, request);
-      if (kept.get(key)?.token === token) kept.delete(key);
+      if (kept.get(organizationId, key)?.token === token) kept.delete(organizationId, key);
     },
   };
 }

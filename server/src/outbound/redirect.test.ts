@@ -49,6 +49,11 @@ describe("a redirect", () => {
     (location) => expect(() => follow(302, location)).toThrow(OutboundRefused),
   );
 
+  it("says nothing of what it led to, which may be a credential", () =>
+    expect(() => follow(302, "s3cret-token:x")).toThrow(
+      /^the redirect that https:\/\/a\.example answered is refused: only http and https can be called$/,
+    ));
+
   it("may lead from http to http and to https", () => {
     const plain = { ...post, url: new URL("http://a.example/") };
     expect(follow(302, "http://b.example/", plain)?.url.href).toBe("http://b.example/");

@@ -59,9 +59,9 @@ export function checkUrl(text: string, what = "the address of the call", base?: 
   const url = URL.parse(text, base?.href);
   if (!url) throw bad(`${what} is not a valid URL`);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new OutboundRefused(
-      `${what} is refused: only http and https can be called, not ${url.protocol.slice(0, 20)}`,
-    );
+    // What a redirect names is the other side's text, and may be a credential.
+    const found = base ? "" : `, not ${url.protocol.slice(0, 20)}`;
+    throw new OutboundRefused(`${what} is refused: only http and https can be called${found}`);
   }
   if (url.username !== "" || url.password !== "") {
     throw new OutboundRefused(`${what} is refused: it holds a user name or password; send an Authorization header`);

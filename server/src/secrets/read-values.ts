@@ -4,7 +4,7 @@ import type { OrganizationId, ProjectId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "../storage/database.ts";
 import type { Sealer } from "./seal.ts";
-import type { SecretValues } from "./secret.ts";
+import type { Secret, SecretValues } from "./secret.ts";
 import { readSealed } from "./store.ts";
 
 /** Only of this project. */
@@ -17,6 +17,12 @@ export async function readValues(
   if (names.length === 0) return NONE;
   return (await secrets.values.get([organizationId, projectId, ...names].join(" "))) ?? NONE;
 }
+
+/** Of the secret's project: others' calls go on without the database. */
+export const forgetValues = (
+  { values }: { values: FreshCache<string, SecretValues> },
+  { organizationId, projectId }: Pick<Secret, "organizationId" | "projectId">,
+): void => values.forgetEach((key) => key.startsWith(`${organizationId} ${projectId} `));
 
 const NONE: SecretValues = new Map();
 

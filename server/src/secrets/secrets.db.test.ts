@@ -76,6 +76,20 @@ test("a new value keeps the secret's id and maker; this process has it at once, 
   await expect(deleteSecret(secrets, caller, made.id)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
+test("a change is read again by its own project alone", async () => {
+  const others = await projectOf(caller, "beside");
+  for (const project of [projectId, others]) await set("shared", "one", project);
+  const here = open();
+  const both = async () => [await read("shared", here), await read("shared", here, others)];
+  expect(await both()).toEqual(["one", "one"]);
+  await database.query("update secrets set sealed = 'changed behind it' where name = 'shared'");
+  const secret = await setSecret(here, caller, { projectId, name: "shared", value: "two" });
+  expect(await both()).toEqual(["two", "one"]);
+  await deleteSecret(here, caller, secret.id);
+  expect(await both()).toEqual([undefined, "one"]);
+  await database.query("delete from secrets where name = 'shared'");
+});
+
 test("a value that was copied to another row, or changed, does not open", async () => {
   const [own, copy] = [await set("own", "mine"), await set("copy", "theirs")];
   await database.query(

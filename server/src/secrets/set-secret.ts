@@ -7,6 +7,7 @@ import { isSecretName } from "../lib/secret-name.ts";
 import type { Query } from "../storage/database.ts";
 import { newKeyId } from "./seal.ts";
 import type { Secret } from "./secret.ts";
+import { forgetValues } from "./read-values.ts";
 import type { Secrets } from "./secrets.ts";
 import { countOthers, insertKeyId, lockProject, readKeyId, upsertSecret } from "./store.ts";
 
@@ -37,7 +38,7 @@ export async function setSecret(secrets: Secrets, caller: Caller, request: SetSe
       now: secrets.clock.now(),
     });
   }, organizationId);
-  secrets.values.clear();
+  forgetValues(secrets, secret);
   return secret;
 }
 
