@@ -53,9 +53,12 @@ export type Rotated = {
   generation: number;
 };
 
-/** A session of the web UI that was refreshed a moment ago keeps its token: another tab may have had the same one. */
-const isHeld = (since: string): string => `(s.client = 'ui' and s.refreshed_at > ${since})`;
-const heldSince = (now: number): Date => new Date(now - LIMITS.uiRefreshGraceSeconds * 1_000);
+/**
+ * A session of the web UI that was refreshed a moment ago keeps its token: another tab may have had the same one. Clocks of
+ * two processes differ, and one may be set back.
+ */
+const isHeld = (now: string): string =>
+  `(s.client = 'ui' and abs(extract(epoch from s.refreshed_at - ${now}::timestamptz)) < ${LIMITS.uiRefreshGraceSeconds})`;
 
 /**
  * Compare-and-set on the token in use: of two refreshes at the same time one gets nothing. The user must be a member. A session
@@ -67,14 +70,14 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
           rotated as (
             update sessions s
                set organization_id = m.organization_id,
-                   generation = case when ${isHeld("$8")} then s.generation else $2 + 1 end,
-                   secret_hash = case when ${isHeld("$8")} then s.secret_hash else $4 end,
-                   refreshed_at = case when ${isHeld("$8")} then s.refreshed_at else $6 end,
-                   expires_at = case when ${isHeld("$8")} then s.expires_at else $7 end
+                   generation = case when ${isHeld("$6")} then s.generation else $2 + 1 end,
+                   secret_hash = case when ${isHeld("$6")} then s.secret_hash else $4 end,
+                   refreshed_at = case when ${isHeld("$6")} then s.refreshed_at else $6 end,
+                   expires_at = case when ${isHeld("$6")} then s.expires_at else $7 end
               from members m
              where s.id = $1 and s.revoked_at is null and s.expires_at > $6
                and (s.generation = $2 and s.secret_hash = $3
-                 or s.generation = $2 + 1 and s.secret_hash = $4 and ${isHeld("$8")})
+                 or s.generation = $2 + 1 and s.secret_hash = $4 and ${isHeld("$6")})
                and m.user_id = s.user_id and m.organization_id = coalesce($5::uuid, s.organization_id)
             returning s.organization_id, s.user_id, s.client, s.generation),
           used as (
@@ -90,7 +93,6 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
       rotation.organizationId ?? null,
       new Date(rotation.now),
       new Date(rotation.now + REFRESH_LIFE_MS),
-      heldSince(rotation.now),
     ],
   );
   if (!row) return undefined;
@@ -114,9 +116,9 @@ export type SessionRow = {
 
 export async function readSession(database: Database, id: SessionId, now: number): Promise<SessionRow | undefined> {
   const [row] = await database.query(
-    `select organization_id, user_id, generation, revoked_at is null and expires_at > $2 as is_live, ${isHeld("$3")} as is_held
+    `select organization_id, user_id, generation, revoked_at is null and expires_at > $2 as is_live, ${isHeld("$2")} as is_held
        from sessions s where id = $1`,
-    [id, new Date(now), heldSince(now)],
+    [id, new Date(now)],
   );
   return (
     row && {

@@ -255,6 +255,17 @@ describe("refreshing", () => {
       await expect(refreshSession(auth, { refreshToken: next })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     });
 
+    test("a clock that is behind by a moment ends nothing, and one that is set back by hours keeps nothing", async () => {
+      const { refreshToken } = await signIn();
+      auth.clock.pass(10_000);
+      const { refreshToken: next } = await refreshSession(auth, { refreshToken });
+      auth.clock.pass(-9_999);
+      expect((await refreshSession(auth, { refreshToken })).refreshToken).toBe(next);
+      auth.clock.pass(-3_600_000);
+      expect((await refreshSession(auth, { refreshToken: next })).refreshToken).not.toBe(next);
+      auth.clock.pass(3_609_999);
+    });
+
     test("of many at once, at two processes, all get the same; an older token still ends the session", async () => {
       const { refreshToken } = await signIn();
       await using other = openAuth(database);
