@@ -80,6 +80,8 @@ const KINDS: [name: string, status: number, bytes: () => string][] = [
   ["the public URL without its slash", 308, () => get("/autograph")],
   ["health", 200, () => get("/healthz")],
   ["readiness", 200, () => get("/readyz")],
+  ["a session's end", 200, () => lines("DELETE /auth/session HTTP/1.1", "host: localhost", "origin: http://localhost")],
+  ["a session's end for another page", 403, () => lines("DELETE /auth/session HTTP/1.1", "host: localhost")],
   ["a WebSocket", 101, () => get("/graphql", ...UPGRADE)],
   ["an upgrade elsewhere", 404, () => get("/", ...UPGRADE)],
   ["an upgrade from another page", 403, () => get("/graphql", ...UPGRADE, "origin: https://evil.example")],
@@ -105,6 +107,14 @@ test("a body that does not come: 408", async () => {
   });
   expect(raw.got()).toMatch(/^HTTP\/1\.1 408 /);
   for (const [name, value] of Object.entries(API)) expect(raw.got()).toContain(`${name}: ${value}\r\n`);
+});
+
+test("the public keys of access tokens may be kept", async () => {
+  const { status, headers } = await answerTo(get("/autograph/.well-known/jwks.json"));
+  expect({ status, headers }).toMatchObject({
+    status: 200,
+    headers: { ...API, "cache-control": "public, max-age=30" },
+  });
 });
 
 test("the page and its files have a policy of their own, and scripts of its own server alone", async () => {

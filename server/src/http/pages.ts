@@ -25,7 +25,10 @@ const fileHeaders = ({ type, isHashed }: WebFile, { page }: SecurityHeaders): Re
 });
 
 export function createPages({ webFolder, auth, graphql, log }: PagesOptions): Pages {
-  const app = new Hono<{ Bindings: { exchange: Exchange } }>();
+  const app = new Hono<{ Bindings: { exchange: Exchange } }>({
+    // Below the public URL's path, which a proxy may leave in.
+    getPath: (_request, options) => options!.env!.exchange.path,
+  });
   const files = readFiles(webFolder);
 
   app.use(async (context, next) => {
