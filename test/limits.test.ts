@@ -194,6 +194,35 @@ describe("an argument", () => {
         }),
       code: "BAD_USER_INPUT",
     },
+    handleCharacters: {
+      ask: (count) =>
+        asked('mutation($handle: String!) { createProject(input: {handle: $handle, name: "P"}) { id } }', {
+          handle: "h".repeat(count),
+        }),
+      code: "BAD_USER_INPUT",
+    },
+    emailCharacters: {
+      ask: (count) =>
+        asked("mutation($email: String!) { inviteMember(input: {role: viewer, email: $email}) { id } }", {
+          email: `ada@${"e".repeat(count - 4)}`,
+        }),
+      code: "BAD_USER_INPUT",
+    },
+    identifierCharacters: {
+      ask: (count) =>
+        asked("mutation($input: SetSecretInput!) { setSecret(input: $input) { id } }", {
+          input: { projectId: server.world.projectId, name: "s".repeat(count), value: "v" },
+        }),
+      code: "BAD_USER_INPUT",
+    },
+    credentialCharacters: {
+      ask: async (count) => {
+        const refusal = await asked("{ __typename }", {}, "x".repeat(count - "Bearer ".length));
+        // It is read, and is none.
+        return refusal?.message.startsWith("this is neither an API key") ? undefined : refusal;
+      },
+      code: "UNAUTHENTICATED",
+    },
     passwordCharactersMost: { ask: (count) => accept("p".repeat(count)), code: "BAD_USER_INPUT" },
     secretBytes: {
       ask: (bytes) =>
@@ -219,8 +248,9 @@ describe("a definition", () => {
   const ONE = "do: [{one: {set: {a: 1}}}]";
   const VALIDATE =
     "query($definition: String!) { validateDefinition(definition: $definition) { problems { message severity } } }";
-  const said = async (text: string): Promise<Refused | undefined> => {
-    const { problems } = (await server.data(VALIDATE, { definition: HEAD + text })).validateDefinition;
+  const said = async (text: string, version = "1.0.0"): Promise<Refused | undefined> => {
+    const definition = HEAD.replace("1.0.0", version) + text;
+    const { problems } = (await server.data(VALIDATE, { definition })).validateDefinition;
     // Secrets that are not set are warned of.
     const error = problems.find(({ severity }: Data) => severity === "error");
     return error && { code: "a problem", message: error.message };
@@ -251,6 +281,11 @@ describe("a definition", () => {
     expressionOperators: of((count) => expression(`1${"+1".repeat(count)}`)),
     taskNameCharacters: of((count) => `do: [{${"t".repeat(count)}: {set: {a: 1}}}]`),
     descriptionCharacters: of((count) => form(`a: {type: string, description: ${"d".repeat(count)}}`)),
+    fieldNameCharacters: of((count) => form(`${"f".repeat(count)}: {type: string}`)),
+    versionCharacters: {
+      ask: (count) => said(ONE, `1.0.0-${"v".repeat(count - 6)}`),
+      code: "a problem",
+    },
     formFields: of((count) => form(repeat(count, (at) => `f${at}: {type: string}`, ", "))),
     formChoices: of((count) => form(`a: {type: string, enum: [${repeat(count, (at) => `c${at}`, ", ")}]}`)),
     forkBranches: of(

@@ -28,6 +28,7 @@ const THROTTLE = "server/src/auth/login-throttle.test.ts";
 const SIGN_IN = "server/src/auth/sign-in.db.test.ts";
 const NATIVE = "server/src/definition/expressions/native-limits.test.ts";
 const HOSTILE = "server/src/definition/expressions/hostile-expressions.test.ts";
+const DIFF = "server/src/agents/diff-versions.test.ts";
 const REST = "server/src/runs/rest.db.test.ts";
 const LOG = "server/src/lib/log.test.ts";
 const OUTBOUND = "server/src/outbound/outbound.test.ts";
@@ -52,6 +53,11 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   unansweredBytes: shown(
     "server/src/http/unanswered.test.ts",
     "a stranger's may be 1 MiB together, a caller's have the organization's share",
+    "the WebSocket is closed",
+  ),
+  messagesWaiting: shown(
+    "server/src/http/outgoing.test.ts",
+    "a thousand messages wait for a client that does not read",
     "the WebSocket is closed",
   ),
   headersPerRequest: here("headersPerRequest"),
@@ -139,6 +145,8 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "counts exactly up to 1,000, estimates above, and follows every filter",
     "the count is estimated",
   ),
+  diffLines: shown(DIFF, "more than 20,000 lines", "all that differs is one change"),
+  diffChanges: shown(DIFF, "a thousand changes and one", "all that differs is one change"),
   answersRemembered: shown(
     "server/src/graphql/sent-answers.test.ts",
     "an answer is a repeat until another is sent, or a thousand other objects were",
@@ -213,6 +221,11 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "it has expired",
   ),
   nameCharacters: here("nameCharacters"),
+  handleCharacters: here("handleCharacters"),
+  identifierCharacters: here("identifierCharacters"),
+  fieldNameCharacters: here("fieldNameCharacters"),
+  versionCharacters: here("versionCharacters"),
+  emailCharacters: here("emailCharacters"),
   passwordCharactersLeast: here('"passwordCharactersLeast"'),
   passwordCharactersMost: here("passwordCharactersMost"),
   passwordsAtOnce: shown(PASSWORDS, "a flood of strangers has two threads and 128 places", "the others wait"),
@@ -263,6 +276,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   secretsPerDefinition: here("secretsPerDefinition"),
   secretBytes: here("secretBytes"),
   uiRequestsPerMinute: refused("test/rates.test.ts", "the web UI's session has its own limit"),
+  credentialCharacters: here("credentialCharacters"),
   wrongCredentialsPerAddress: refused("test/rates.test.ts", "wrong credentials from one address are limited"),
   usageDays: refused("test/rates.test.ts", "usage by day: requests, refused, runs and steps"),
   keyReachIds: refused("test/reach.test.ts", "to at most 100 projects and agents"),

@@ -2,10 +2,10 @@
  * What changed between two definitions, as `diff -u` writes it: line by line, with three lines around each change.
  * Removes and adds the fewest lines, by the greedy half of E. Myers, "An O(ND) Difference Algorithm" (1986).
  */
+import { LIMITS } from "../lib/limits.ts";
 
-/** Beyond these, all differing lines become one change: correct, but not the shortest. 1,000 cost 4 MB and 25 ms. */
-const MOST_LINES = 20_000;
-const MOST_CHANGES = 1_000;
+// Beyond `diffLines` and `diffChanges`, all differing lines become one change: correct, but not the shortest. 1,000 changes cost
+// 4 MB and 25 ms.
 const AROUND = 3;
 const NO_END = "\\ No newline at end of file";
 
@@ -45,13 +45,13 @@ function changesOf(old: number[], now: number[]): Change[] {
     nowEnd--;
   }
   const whole = { from: start, fromEnd: oldEnd, to: start, toEnd: nowEnd };
-  if (old.length > MOST_LINES || now.length > MOST_LINES) return [whole];
+  if (old.length > LIMITS.diffLines || now.length > LIMITS.diffLines) return [whole];
   return shortest(old.slice(start, oldEnd), now.slice(start, nowEnd), start) ?? [whole];
 }
 
-/** Undefined if more than MOST_CHANGES lines would have to change. */
+/** Undefined if more than `diffChanges` lines would have to change. */
 function shortest(old: number[], now: number[], offset: number): Change[] | undefined {
-  const most = Math.min(MOST_CHANGES, old.length + now.length);
+  const most = Math.min(LIMITS.diffChanges, old.length + now.length);
   /** For each diagonal (position in old minus position in now) the farthest position reached in old; one row per change. */
   const rows: Int32Array[] = [];
   let before = new Int32Array(3);

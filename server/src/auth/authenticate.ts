@@ -1,14 +1,12 @@
 /** From an Authorization header to a caller. */
 import { Refusal } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { API_KEY_PREFIX, isApiKey } from "./api-key.ts";
 import type { Auth } from "./auth.ts";
 import { badBearer } from "./bad-credential.ts";
 import type { Caller } from "./caller.ts";
 import { ROLE_SCOPES } from "./scopes.ts";
 import { WrongCredential } from "./wrong-credentials.ts";
-
-/** Tokens have about 500 characters; a longer header is not read. */
-const HEADER_CHARACTERS_MOST = 4_096;
 
 const refused = (message: string): Refusal => new Refusal("UNAUTHENTICATED", message);
 
@@ -19,7 +17,7 @@ const KEY_HEADER = `Bearer ${API_KEY_PREFIX}`;
  * no promise. Undefined does not mean that the credential is bad: ask `authenticate`.
  */
 export function recallCaller({ keys }: Auth, authorizationHeader: string | undefined): Caller | undefined {
-  if (!authorizationHeader?.startsWith(KEY_HEADER) || authorizationHeader.length > HEADER_CHARACTERS_MOST)
+  if (!authorizationHeader?.startsWith(KEY_HEADER) || authorizationHeader.length > LIMITS.credentialCharacters)
     return undefined;
   const caller = keys.recall(authorizationHeader.slice(KEY_HEADER.length - API_KEY_PREFIX.length));
   if (caller?.credential.kind === "key") keys.noteUse(caller.organizationId, caller.credential.keyId);
@@ -34,13 +32,15 @@ export async function authenticate(auth: Auth, authorizationHeader: string | und
   if (authorizationHeader === undefined) return undefined;
   const token = bearerOf(authorizationHeader);
   if (token === undefined)
-    throw new WrongCredential("the Authorization header must be: Bearer <API key or access token>");
+    throw new WrongCredential(
+      `the Authorization header must be: Bearer <API key or access token>, of at most ${LIMITS.credentialCharacters} characters`,
+    );
   if (token.startsWith(API_KEY_PREFIX)) return keyCaller(auth, token);
   return sessionCaller(auth, token);
 }
 
 function bearerOf(header: string): string | undefined {
-  if (header.length > HEADER_CHARACTERS_MOST) return undefined;
+  if (header.length > LIMITS.credentialCharacters) return undefined;
   return /^Bearer +([\w.~+/-]+=*) *$/i.exec(header)?.[1];
 }
 

@@ -90,7 +90,7 @@ test("all problems are told together", () => {
   expect(() => refuseProblems(found)).toThrow(
     expect.objectContaining({
       code: "BAD_USER_INPUT",
-      message: "name must not be empty; email must be an e-mail address",
+      message: "name must not be empty; email must be an e-mail address of at most 254 characters",
       details: {
         reason: "invalid_input",
         fields: [expect.objectContaining({ path: "input.name" }), expect.objectContaining({ path: "input.email" })],

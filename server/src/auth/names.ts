@@ -3,10 +3,9 @@ import { badInput, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 /** RFC 1123 label: a project's handle is a definition's namespace. */
-const HANDLE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** RFC 5321: 254 characters at most. The mail server checks what is before and after the @. */
+const HANDLE = new RegExp(`^[a-z0-9](?:[a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?$`);
+/** The mail server checks what is before and after the @. */
 const EMAIL = /^[^\s@<>()[\],;:"\\]{1,64}@[^\s@<>()[\],;:"\\.]+(?:\.[^\s@<>()[\],;:"\\.]+)*$/u;
-const EMAIL_CHARACTERS_MOST = 254;
 /** Control characters: PostgreSQL refuses NUL in text, and the others break terminals and logs. */
 const CONTROL = /\p{Cc}|[\u2028\u2029]/u;
 
@@ -34,11 +33,11 @@ export const handleProblem = (text: string, path: string): FieldProblem | undefi
     : problem(
         path,
         "invalid",
-        "must be 1 to 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit",
+        `must be 1 to ${LIMITS.handleCharacters} characters of a-z, 0-9 and -, and begin and end with a letter or digit`,
       );
 
 export const isEmail = (text: string): boolean =>
-  text.length <= EMAIL_CHARACTERS_MOST && EMAIL.test(text) && isPlainText(text);
+  text.length <= LIMITS.emailCharacters && EMAIL.test(text) && isPlainText(text);
 
 /**
  * One for all ways to write an e-mail that PostgreSQL may find the same account by: with most locales its `lower` makes İ
@@ -47,7 +46,9 @@ export const isEmail = (text: string): boolean =>
 export const accountName = (email: string): string => email.toLowerCase().replaceAll("\u0307", "");
 
 export const emailProblem = (text: string, path: string): FieldProblem | undefined =>
-  isEmail(tidyName(text)) ? undefined : problem(path, "invalid", "must be an e-mail address");
+  isEmail(tidyName(text))
+    ? undefined
+    : problem(path, "invalid", `must be an e-mail address of at most ${LIMITS.emailCharacters} characters`);
 
 export function passwordProblem(text: string, path: string): FieldProblem | undefined {
   if (text.length < LIMITS.passwordCharactersLeast) {

@@ -192,7 +192,7 @@ describe("call: each", () => {
     [
       `in: .x, item: a-b, do: [{a: {wait: PT1S}}]`,
       "/item",
-      '"item" does not fit; write a name of letters, digits and underscores',
+      '"item" does not fit; write a name of 1 to 63 letters, digits and underscores',
     ],
     ["in: .x, do: []", "/do", '"do" is empty; write a list of tasks, each as `- name:` with its keys below'],
     [

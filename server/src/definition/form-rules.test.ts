@@ -92,12 +92,12 @@ describe("forms", () => {
     [
       "properties: {a-b: {type: string}}",
       "/properties/a-b",
-      'the name "a-b" does not fit; write letters, digits and underscores, not a word such as constructor',
+      'the name "a-b" does not fit; write 1 to 64 letters, digits and underscores, not a word such as constructor',
     ],
     [
       "properties: {constructor: {type: string}}",
       "/properties/constructor",
-      'the name "constructor" does not fit; write letters, digits and underscores, not a word such as constructor',
+      'the name "constructor" does not fit; write 1 to 64 letters, digits and underscores, not a word such as constructor',
     ],
     [
       "properties: {a: {type: string}}, required: [b]",

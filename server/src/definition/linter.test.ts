@@ -63,7 +63,7 @@ describe("tasks", () => {
     [
       "{for: {each: a-b, in: .a}, do: [{a: {wait: PT1S}}]}",
       "/for/each",
-      '"each" does not fit; write a name of letters, digits and underscores',
+      '"each" does not fit; write a name of 1 to 63 letters, digits and underscores',
     ],
     ["{try: [{a: {wait: PT1S}}]}", "/catch", '"catch" is missing in a try task'],
     ["{raise: {error: late}}", "/raise/error", 'there is no error "late" under use.errors'],

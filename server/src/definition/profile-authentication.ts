@@ -1,4 +1,5 @@
 /** How a call authenticates (DSL reference "Authentication"), and the names of secrets. */
+import { LIMITS } from "../lib/limits.ts";
 import { SECRET_NAME } from "../lib/secret-name.ts";
 import { fixed, list, object, ref, refused, refusedKey, text, type Properties } from "./profile-words.ts";
 import { REFUSED } from "./refusals.ts";
@@ -60,7 +61,7 @@ export const AUTHENTICATION_SCHEMAS: Record<string, SchemaObject> = {
   secretName: {
     type: "string",
     pattern: SECRET_NAME,
-    "x-say": "write the name of a secret: letters, digits, dots, hyphens and underscores",
+    "x-say": `write the name of a secret: 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores`,
   },
   authentication: {
     type: "object",

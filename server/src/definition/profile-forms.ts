@@ -72,9 +72,8 @@ export const FORM_SCHEMAS: Record<string, SchemaObject> = {
   },
   fieldName: {
     type: "string",
-    pattern:
-      "^(?!(constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf|__\\w+__)$)[A-Za-z_]\\w{0,63}$",
-    "x-say": "write letters, digits and underscores, not a word such as constructor",
+    pattern: `^(?!(constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf|__\\w+__)$)[A-Za-z_]\\w{0,${LIMITS.fieldNameCharacters - 1}}$`,
+    "x-say": `write 1 to ${LIMITS.fieldNameCharacters} letters, digits and underscores, not a word such as constructor`,
   },
   field: {
     type: "object",

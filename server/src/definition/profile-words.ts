@@ -1,4 +1,5 @@
 /** The few building blocks of the profile's schema. */
+import { LIMITS } from "../lib/limits.ts";
 import type { Schema, SchemaObject } from "./schema-walk.ts";
 
 export type Properties = Record<string, Schema>;
@@ -53,27 +54,30 @@ export function taskList(more: SchemaObject): SchemaObject {
 }
 
 export const variable = text({
-  pattern: "^[A-Za-z_]\\w{0,62}$",
+  pattern: `^[A-Za-z_]\\w{0,${LIMITS.identifierCharacters - 1}}$`,
   "x-value": "variable",
-  "x-say": "write a name of letters, digits and underscores",
+  "x-say": `write a name of 1 to ${LIMITS.identifierCharacters} letters, digits and underscores`,
 });
 
 const SEMVER =
   "(0|[1-9]\\d{0,8})\\.(0|[1-9]\\d{0,8})\\.(0|[1-9]\\d{0,8})(-(0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(\\.(0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\\+[0-9a-zA-Z-]+(\\.[0-9a-zA-Z-]+)*)?";
-const LABEL = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
+const LABEL = `^[a-z0-9]([a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?$`;
 
 /** The handle of a project or an agent. */
 export const label = (example: string): SchemaObject =>
-  text({ pattern: LABEL, "x-say": `write 1 to 63 lower-case letters, digits and hyphens, such as ${example}` });
+  text({
+    pattern: LABEL,
+    "x-say": `write 1 to ${LIMITS.handleCharacters} lower-case letters, digits and hyphens, such as ${example}`,
+  });
 
 /** The version of a definition: semver. */
 export const version = text({
   pattern: `^${SEMVER}$`,
-  maxLength: 64,
+  maxLength: LIMITS.versionCharacters,
   "x-say": 'write three numbers with dots, such as "1.0.0"',
 });
 export const versionOrLatest = text({
   pattern: `^(latest|${SEMVER})$`,
-  maxLength: 64,
+  maxLength: LIMITS.versionCharacters,
   "x-say": 'write latest, or three numbers with dots, such as "1.0.0"',
 });

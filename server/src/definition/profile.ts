@@ -93,8 +93,8 @@ export const PROFILE: SchemaObject = {
     },
     name: {
       type: "string",
-      pattern: "^[A-Za-z_][\\w.-]{0,62}$",
-      "x-say": "write letters, digits, dots, hyphens and underscores",
+      pattern: `^[A-Za-z_][\\w.-]{0,${LIMITS.identifierCharacters - 1}}$`,
+      "x-say": `write 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores`,
     },
     timeout: { ...object("timeout", { after: ref("duration") }, ["after"]), "x-value": "timeout" },
     timeoutOrName: {

@@ -4,6 +4,7 @@ import type { Organization } from "../auth/organization.ts";
 import { readOrganization, renameOrganization } from "../auth/organizations.ts";
 import type { Project } from "../projects/project.ts";
 import { encodeId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { requireFound, idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
@@ -118,7 +119,9 @@ function addCreateProject(builder: Builder): void {
   const input = builder.inputType("CreateProjectInput", {
     description: "Input of `createProject`.",
     fields: (t) => ({
-      handle: t.string({ description: "The project's handle: 1 to 63 characters of a-z, 0-9 and -." }),
+      handle: t.string({
+        description: `The project's handle: 1 to ${LIMITS.handleCharacters} characters of a-z, 0-9 and -.`,
+      }),
       name: t.string({ description: "The project's name." }),
     }),
   });

@@ -75,8 +75,7 @@ function addMutations(builder: Builder): void {
     fields: (t) => ({
       projectId: t.id({ description: "The project whose agents may use the secret." }),
       name: t.string({
-        description:
-          "The secret's name: 1 to 63 letters, digits, dots, hyphens and underscores, beginning with a letter or underscore.",
+        description: `The secret's name: 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores, beginning with a letter or underscore.`,
       }),
       value: t.string({
         description: `The value: text of at most ${LIMITS.secretBytes} bytes. Send it as a variable.`,

@@ -13,12 +13,13 @@ import { Unanswered } from "./unanswered.ts";
 
 const MESSAGE = "x".repeat(60_000);
 
-/** Sends until the connection is closed; answers what then waited at most. */
-async function flood(budget: ByteBudget): Promise<{ waitedBytes: number; takenBytes: number }> {
-  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+async function open(budget: ByteBudget) {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.adopt(new WebSocketServer({ port: 0, host: "127.0.0.1" }), (one) => one.close());
   await once(server, "listening");
-  using arrivals = createArrivals(budget, realClock);
-  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const arrivals = stack.use(createArrivals(budget, realClock));
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = stack.adopt(new WebSocket(url), (one) => one.terminate());
   const [socket] = (await once(server, "connection")) as [WebSocket];
   client.on("error", () => {});
   await once(client, "open");
@@ -26,6 +27,14 @@ async function flood(budget: ByteBudget): Promise<{ waitedBytes: number; takenBy
   const stream = (socket as unknown as { _socket: Socket })._socket;
   const unanswered = new Unanswered(arrivals, () => undefined);
   const outgoing = new Outgoing(socket, stream, createDelivery(realClock), unanswered);
+  const owned = stack.move();
+  return { socket, stream, outgoing, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Sends until the connection is closed; answers what then waited at most. */
+async function flood(budget: ByteBudget): Promise<{ waitedBytes: number; takenBytes: number }> {
+  await using opened = await open(budget);
+  const { socket, stream, outgoing } = opened;
   const sent: Promise<void>[] = [];
   let [waitedBytes, takenBytes] = [0, 0];
   for (let count = 0; socket.readyState === WebSocket.OPEN && count < 900; count++) {
@@ -37,8 +46,6 @@ async function flood(budget: ByteBudget): Promise<{ waitedBytes: number; takenBy
   expect(socket.readyState).not.toBe(WebSocket.OPEN);
   await Promise.all(sent);
   expect(budget.takenBy(undefined)).toBe(0);
-  client.terminate();
-  server.close();
   return { waitedBytes, takenBytes };
 }
 
@@ -51,4 +58,22 @@ test("1 MiB of messages waits for a client that does not read, charged to the bu
 test("less where the budget has less", async () => {
   const { waitedBytes } = await flood(new ByteBudget(800_000));
   expect(waitedBytes).toBeLessThan(600_000);
+});
+
+test("a thousand messages wait for a client that does not read; at one more it is closed", async () => {
+  await using opened = await open(new ByteBudget(LIMITS.arrivingBytes));
+  const { socket, outgoing } = opened;
+  const waiting = new Set<Promise<void>>();
+  const send = async (text: string): Promise<void> => {
+    const sent = outgoing.send(text);
+    waiting.add(sent);
+    void sent.finally(() => waiting.delete(sent));
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  // The kernel takes the first ones.
+  while (waiting.size < 10) await send(MESSAGE);
+  while (waiting.size < LIMITS.messagesWaiting) await send("x");
+  expect(socket.readyState).toBe(WebSocket.OPEN);
+  await send("x");
+  expect(socket.readyState).not.toBe(WebSocket.OPEN);
 });

@@ -9,8 +9,6 @@ import { LIMITS } from "../lib/limits.ts";
 import { PIECE_BYTES, type Delivery } from "./delivery.ts";
 import type { Unanswered } from "./unanswered.ts";
 
-/** Messages that wait for a client that does not read. More than its operations and pings need is a flood. */
-const MOST_WAITING = 1_000;
 /** How a message of graphql-ws ends whose payload is held. */
 const HELD = /\{"([\da-f-]{36})":0\}\}$/;
 
@@ -54,7 +52,8 @@ export class Outgoing {
   /** `uncounted`: its bytes, but those of a result, which are counted until they are taken (graphql/answer-size.ts). */
   async #queue(text: string, uncounted: number): Promise<void> {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
-    if (this.#waiting === MOST_WAITING) return this.#webSocket.terminate();
+    // More than its operations and pings need is a flood.
+    if (this.#waiting === LIMITS.messagesWaiting) return this.#webSocket.terminate();
     if (this.#last === undefined && text.length <= PIECE_BYTES && this.#socket.writableLength === 0) {
       this.#webSocket.send(text);
       if (this.#socket.writableLength === 0) return;

@@ -52,8 +52,7 @@ async function presentKeyId(query: Query): Promise<string> {
 
 function nameProblem(name: string): FieldProblem | undefined {
   if (isSecretName(name)) return undefined;
-  const message =
-    "must be 1 to 63 letters, digits, dots, hyphens and underscores, and begin with a letter or underscore";
+  const message = `must be 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores, and begin with a letter or underscore`;
   return { path: "input.name", code: "invalid", message };
 }
 
