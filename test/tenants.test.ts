@@ -57,6 +57,7 @@ const KINDS: Record<string, Kind[]> = {
     "apiKey",
     "secret",
     "member",
+    "session",
   ],
   "query secrets(projectId)": ["project"],
   "mutation setSecret(input.projectId)": ["project"],
@@ -68,6 +69,7 @@ const KINDS: Record<string, Kind[]> = {
   "mutation createApiKey(input.projectIds)": ["project"],
   "mutation createApiKey(input.agentIds)": ["agent"],
   "mutation revokeApiKey(input.apiKeyId)": ["apiKey"],
+  "mutation revokeSession(input.sessionId)": ["session"],
   "mutation saveAgentDraft(input.projectId)": ["project"],
   "mutation saveAgentDraft(input.agentId)": ["agent"],
   "mutation publishAgent(input.projectId)": ["project"],
@@ -157,6 +159,7 @@ let other: World;
 let own: string;
 let foreign: Record<Kind, string>;
 let others: string[];
+let ownSession: SignedIn;
 beforeAll(async () => {
   server = await startTestServer();
   other = await server.organization("other");
@@ -190,8 +193,10 @@ beforeAll(async () => {
     secret: setSecret.id,
     member: me.id.replace("user", "member"),
     invitation: inviteMember.id,
+    session: (await signIn(other)).sessionId,
   } as Record<Kind, string>;
   others = Object.values(foreign);
+  ownSession = await signIn(server.world);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -210,22 +215,26 @@ const restOf = (): Record<string, object> => ({
   decideApproval: { decision: "approve", answer: { costCentre: "office" } },
 });
 
-async function refreshToken(): Promise<string> {
-  const { email, password } = server.world;
+type SignedIn = { refreshToken: string; accessToken: string; sessionId: string };
+
+async function signIn({ email, password }: World): Promise<SignedIn> {
   const { login } = await server.data(
-    "mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }",
+    "mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken accessToken } }",
     { email, password },
     null,
   );
-  return login.refreshToken;
+  const { sessions } = await server.data("{ sessions(first: 1) { nodes { id } } }", {}, login.accessToken);
+  return { ...login, sessionId: sessions.nodes[0].id };
 }
 
 async function ask(
   { operation, field, path, way }: Place,
   id: string,
+  token?: string,
 ): Promise<{ data: unknown; errors: ShownError[] | undefined }> {
   const [first, ...within] = path as [string, ...string[]];
-  const rest = field.name === "refreshToken" ? { refreshToken: await refreshToken() } : restOf()[field.name];
+  const rest =
+    field.name === "refreshToken" ? { refreshToken: (await signIn(server.world)).refreshToken } : restOf()[field.name];
   let value: unknown = id;
   for (const name of within.toReversed()) value = { [name]: value };
   if (rest && within.length > 0) value = { ...rest, ...(value as object) };
@@ -237,10 +246,10 @@ async function ask(
   const asked = `${field.name}(${values}) ${selection}`;
   const query = `${operation}(${variables}) { ${way ? `${way()} { ${asked} }` : asked} }`;
   if (operation !== "subscription") {
-    const { data, errors } = await server.graphql(query, given);
+    const { data, errors } = await server.graphql(query, given, token);
     return { data, errors };
   }
-  for await (const { data } of server.events(query, given)) return { data: data.data, errors: data.errors };
+  for await (const { data } of server.events(query, given, token)) return { data: data.data, errors: data.errors };
   throw new Error("no answer");
 }
 
@@ -255,12 +264,14 @@ const cases = places.flatMap((place) =>
 
 test.for(cases)("$title", async ({ place, kind }) => {
   const unknown = encodeId(kind, newId());
-  const expected = await ask(place, unknown);
+  // A key has no sessions.
+  const token = kind === "session" ? ownSession.accessToken : undefined;
+  const expected = await ask(place, unknown, token);
   if (!EMPTY.has(place.name)) {
     expect(expected.errors).toEqual([expect.objectContaining({ extensions: { code: "NOT_FOUND" } })]);
     expect(expected.errors![0]!.message).not.toContain(unknown);
   }
-  expect(await ask(place, foreign[kind])).toEqual(expected);
+  expect(await ask(place, foreign[kind], token)).toEqual(expected);
   const otherKind =
     place.name === "query node(id)" ? foreign[kind].replace("_", "") : foreign[kind === "run" ? "agent" : "run"];
   for (const malformed of [
@@ -272,7 +283,7 @@ test.for(cases)("$title", async ({ place, kind }) => {
     "\u0000",
     newId(),
   ]) {
-    const answer = await ask(place, malformed);
+    const answer = await ask(place, malformed, token);
     if (place.name === "query node(id)") expect(answer.errors![0]!.extensions.code, malformed).toBe("NOT_FOUND");
     else expect(answer, malformed).toEqual(expected);
   }

@@ -38,7 +38,7 @@ test("an API key", async () => {
   }
 });
 
-test("a session that is signed out, or whose refresh token was used twice", async () => {
+test("a session that is signed out or ended from another one, or whose refresh token was used twice", async () => {
   const { email, password } = pair.a.world;
   const signIn = async (server: Pair["a"]): Promise<Data> => {
     const login = `mutation($email: String!, $password: String!) {
@@ -51,6 +51,23 @@ test("a session that is signed out, or whose refresh token was used twice", asyn
     await here.data("mutation { logout { name } }", {}, accessToken);
     await eventually(() => refusedBy(there, accessToken), SOON_MS);
 
+    const mine = await signIn(there);
+    for (const [end, others] of [
+      ["revokeOtherSessions { revokedCount }", 2],
+      ["revokeSession(input: {sessionId: $id}) { id }", 1],
+    ] as const) {
+      const theirs: string[] = [];
+      for (let count = 0; count < others; count++) theirs.push((await signIn(there)).accessToken);
+      for (const token of theirs) expect(await refusedBy(there, token)).toBe(false);
+      const { sessions } = await here.data("{ sessions(first: 1) { nodes { id } } }", {}, mine.accessToken);
+      const withId = end.includes("$id") ? "($id: ID!)" : "";
+      await here.data(`mutation ${withId} { ${end} }`, { id: sessions.nodes[0].id }, mine.accessToken);
+      await eventually(
+        async () => (await Promise.all(theirs.map((token) => refusedBy(there, token)))).every(Boolean),
+        SOON_MS,
+      );
+    }
+
     const stolen = await signIn(here);
     const refresh = () =>
       here.graphql(
@@ -62,6 +79,21 @@ test("a session that is signed out, or whose refresh token was used twice", asyn
     expect(await refusedBy(there, second)).toBe(false);
     expect((await refresh()).errors![0]!.extensions.code).toBe("UNAUTHENTICATED");
     await eventually(() => refusedBy(there, second), SOON_MS);
+  }
+});
+
+test("a password that is changed: the user's other sessions", async () => {
+  const login = `mutation($email: String!, $password: String!) {
+    login(email: $email, password: $password) { accessToken } }`;
+  const change = `mutation($input: ChangePasswordInput!) { changePassword(input: $input) { id } }`;
+  for (const [index, [here, there]] of bothWays().entries()) {
+    const who = await pair.a.member(`changing${index}@example.org`, "viewer");
+    const [mine, theirs] = [await here.data(login, who, null), await there.data(login, who, null)];
+    for (const one of [mine, theirs]) expect(await refusedBy(there, one.login.accessToken)).toBe(false);
+    const input = { currentPassword: who.password, newPassword: "another password" };
+    await here.data(change, { input }, mine.login.accessToken);
+    await eventually(() => refusedBy(there, theirs.login.accessToken), SOON_MS);
+    expect(await refusedBy(there, mine.login.accessToken)).toBe(false);
   }
 });
 

@@ -93,6 +93,29 @@ test("of 100 requests at once on Free, at either, exactly 10 pass, and it is the
   expect(await ask(b)).toBe(200);
 });
 
+test("of 40 wrong passwords at either, ten are tried in all; then both refuse, and nobody else", async () => {
+  const { a, b } = pair;
+  const [world, other] = [await a.organization("guessed-at-both"), await a.organization("guessed-at-neither")];
+  const login =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { expiresAt } }";
+  const signIn = async (server: TestServer, email: string, password: string): Promise<unknown> =>
+    (await server.graphql(login, { email, password }, null)).errors?.[0]!.extensions ?? "in";
+  const outcomes = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => signIn([a, b][index % 2]!, world.email, `wrong password ${index}`)),
+  );
+  expect(outcomes.filter((one) => (one as Data).code === "UNAUTHENTICATED")).toHaveLength(10);
+  expect(outcomes.filter((one) => (one as Data).code === "RATE_LIMITED")).toHaveLength(30);
+  for (const server of [a, b]) {
+    expect(await signIn(server, world.email, world.password)).toEqual({
+      code: "RATE_LIMITED",
+      retryAfter: expect.any(Number),
+    });
+    expect(await signIn(server, other.email, other.password)).toBe("in");
+  }
+  for (const server of [a, b]) await server.clock.advance(60_000);
+  for (const server of [a, b]) expect(await signIn(server, world.email, world.password)).toBe("in");
+});
+
 test("idempotency keys sent twice at once, to either: one run each", async () => {
   const KEYS = 10_000;
   const AT_ONCE = 25;

@@ -26,6 +26,7 @@ const SIZE = "server/src/graphql/size.test.ts";
 const PASSWORDS = "server/src/auth/passwords.test.ts";
 const THROTTLE = "server/src/auth/login-throttle.test.ts";
 const SIGN_IN = "server/src/auth/sign-in.db.test.ts";
+const SESSIONS = "server/src/auth/sessions.db.test.ts";
 const NATIVE = "server/src/definition/expressions/native-limits.test.ts";
 const HOSTILE = "server/src/definition/expressions/hostile-expressions.test.ts";
 const DIFF = "server/src/agents/diff-versions.test.ts";
@@ -231,17 +232,14 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   passwordsAtOnce: shown(PASSWORDS, "a flood of strangers has two threads and 128 places", "the others wait"),
   passwordsWaiting: refused(PASSWORDS, "a flood of strangers has two threads and 128 places"),
   passwordsWaitingPerAddress: refused(PASSWORDS, "of one address 64 may wait, and one more is refused"),
-  failedLoginsPerAddress: shown(THROTTLE, "an address may fail fifty times, then once every 5 s", PAUSES),
-  failedLoginsPerAccount: shown(
-    THROTTLE,
-    "from many addresses an e-mail may fail fifty times, then once every 30 s",
-    PAUSES,
-  ),
-  failedLoginsPerAccountAndAddress: shown(
-    THROTTLE,
-    "an e-mail may fail ten times from one address, then once every 30 s",
-    PAUSES,
-  ),
+  failedLoginsPerAddress: shown(THROTTLE, "an address may fail fifty times, with whatever e-mail", PAUSES),
+  failedLoginsPerAccount: shown(THROTTLE, "from many addresses an e-mail may fail fifty times", PAUSES),
+  failedLoginsPerAccountAndAddress: shown(THROTTLE, "an e-mail may fail ten times from one address", PAUSES),
+  failedLoginPauseSeconds: shown(THROTTLE, "then after pauses that grow to 5 minutes", PAUSES),
+  failedLoginPauseSecondsPerAddress: shown(THROTTLE, "then after pauses of 5 s to 1 minute", PAUSES),
+  sessionsPerUser: shown(SESSIONS, "${LIMITS.sessionsPerUser} sessions: one more ends", "the oldest one ends"),
+  addressCharacters: shown(SESSIONS, "are kept short and plain", "it is cut"),
+  userAgentCharacters: shown(SESSIONS, "are kept short and plain", "it is cut"),
   knownAddressesPerUser: shown(SIGN_IN, "an address is known for 90 days", "the oldest is forgotten"),
   knownAddressDays: shown(SIGN_IN, "an address is known for 90 days", "it is forgotten"),
   keysLookedUpAtOnce: shown(

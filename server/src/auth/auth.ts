@@ -7,8 +7,10 @@ import type { Plan } from "../storage/schema.ts";
 import { createAccessTokens, type AccessTokens } from "./access-token.ts";
 import { createKeyStates, type KeyStates } from "./api-key-states.ts";
 import type { Caller } from "./caller.ts";
+import { createDatabasePauses } from "./database-pauses.ts";
 import { createKnownAddresses, type KnownAddresses } from "./known-addresses.ts";
 import { createLoginThrottle, type LoginThrottle } from "./login-throttle.ts";
+import { createMemoryPauses } from "./pauses.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
 import { createRefreshTurns } from "./refresh-turns.ts";
 import type { Turns } from "../lib/turns.ts";
@@ -56,13 +58,14 @@ export function createAuth(options: AuthOptions): Auth {
   const { derive } = secretKeys;
   const keys = createKeyStates(database, clock, log, notices);
   const signingKeys = createSigningKeys({ database, clock, log, derive });
+  const pauses = database.isEmbedded ? createMemoryPauses(clock) : createDatabasePauses(database, clock, log);
   return {
     database,
     clock,
     log,
     defaultPlan,
     passwords: createPasswords(),
-    throttle: createLoginThrottle(clock),
+    throttle: createLoginThrottle(pauses, derive("failed sign-ins v1")),
     wrongCredentials: createWrongCredentials(clock),
     knownAddresses: createKnownAddresses(database, clock, log, derive("known addresses v1")),
     signingKeys,

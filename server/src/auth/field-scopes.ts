@@ -47,6 +47,8 @@ export const ROOT_FIELDS = {
   "Query.secrets": "secrets:write",
   "Query.usage": "admin",
   "Query.apiKeyPresets": null,
+  /** Of a session's own user: keys are refused. */
+  "Query.sessions": null,
 
   "Mutation.login": "public",
   "Mutation.refreshToken": "public",
@@ -54,6 +56,9 @@ export const ROOT_FIELDS = {
   /** By an access token, or by e-mail and password. */
   "Mutation.acceptInvitation": "public",
   "Mutation.logout": null,
+  "Mutation.changePassword": null,
+  "Mutation.revokeSession": null,
+  "Mutation.revokeOtherSessions": null,
   "Mutation.createProject": "agents:write",
   "Mutation.createApiKey": "admin",
   "Mutation.revokeApiKey": "admin",
@@ -91,7 +96,11 @@ export type RootField = keyof typeof ROOT_FIELDS;
 export const OWN_CREDENTIAL: readonly RootField[] = ["Mutation.login", "Mutation.refreshToken", "Mutation.setup"];
 
 /** An operation may have one of these: each tries a password. */
-export const TRIES_PASSWORD: readonly RootField[] = ["Mutation.login", "Mutation.acceptInvitation"];
+export const TRIES_PASSWORD: readonly RootField[] = [
+  "Mutation.login",
+  "Mutation.acceptInvitation",
+  "Mutation.changePassword",
+];
 
 /**
  * What a narrowed API key may ask for: fields that read, list, count, watch and change no more than it reaches. All others
@@ -163,6 +172,20 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
   InvitationPreview: { plain: ["organizationName", "email", "role", "expiresAt"] },
   RateLimit: { plain: ["plan", "limit", "remaining", "resetAt"] },
   UsageDay: { plain: ["date", "requests", "refused", "runs", "steps"] },
+  Session: {
+    plain: [
+      "id",
+      "organization",
+      "client",
+      "address",
+      "userAgent",
+      "createdAt",
+      "refreshedAt",
+      "expiresAt",
+      "isCurrent",
+    ],
+  },
+  RevokeOtherSessionsResult: { plain: ["revokedCount"] },
   LoginResult: { plain: ["accessToken", "refreshToken", "expiresAt"] },
   ApiKey: {
     plain: ["id", "name", "projects", "agents"],
@@ -305,6 +328,7 @@ export const NODE_SCOPES = {
   secret: "secrets:write",
   member: "agents:read",
   invitation: "admin",
+  session: null,
 } as const satisfies Record<string, Scope | null>;
 
 /** What a narrowed API key may ask `node(id)` for, as `REACHING_FIELDS`. */

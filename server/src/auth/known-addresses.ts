@@ -9,7 +9,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Query } from "../storage/database.ts";
 import { network } from "./login-throttle.ts";
 import { accountName } from "./names.ts";
 
@@ -17,6 +17,8 @@ export type KnownAddresses = {
   has(email: string, address: string): Promise<boolean>;
   /** After a sign-in or a refresh that succeeded. Never throws. */
   note(user: { id: UserId; email: string }, address: string): Promise<void>;
+  /** After addresses were forgotten (`forgetAddresses`): at once here, within a minute in other processes. */
+  readAgain(): void;
 };
 
 const MARK_BYTES = 16;
@@ -71,6 +73,10 @@ export function createKnownAddresses(database: Database, clock: Clock, log: Log,
         log.warn({ reason: messageOf(error) }, "the address of a sign-in was not kept"),
       );
     },
+    readAgain: () => {
+      seenAt = new Map();
+      nextReadAt = Number.NEGATIVE_INFINITY;
+    },
   };
 }
 
@@ -98,5 +104,5 @@ const writeMark = (database: Database, userId: UserId, mark: Buffer, now: number
   );
 
 /** After a password change: an address where a thief signed in with the old one is no longer known. */
-export const forgetAddresses = (database: Database, userId: UserId): Promise<unknown> =>
-  database.query("delete from known_addresses where user_id = $1", [userId]);
+export const forgetAddresses = (query: Query, userId: UserId): Promise<unknown> =>
+  query("delete from known_addresses where user_id = $1", [userId]);

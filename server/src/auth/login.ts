@@ -3,15 +3,15 @@ import { newId, type OrganizationId, type SessionId, type UserId } from "../lib/
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import type { Auth } from "./auth.ts";
-import type { Client } from "./caller.ts";
-import { accountName, isEmail, tidyName } from "./names.ts";
+import { notSignedIn, type Client } from "./caller.ts";
+import { accountName, isEmail, shownText, tidyName } from "./names.ts";
 import { hashToken, makeRefreshToken } from "./refresh-token.ts";
-import { insertSession } from "./session-store.ts";
+import { holdUser, insertSession, isLive, type NewSession, type SessionPlace } from "./session-store.ts";
 import { issueTokens, type SignedIn } from "./session.ts";
 import { network, type Attempt } from "./login-throttle.ts";
 
-/** `address` is the client's own, also behind trusted proxies. */
-export type LoginFrom = { address: string; client: Client };
+/** `address` is the client's own, also behind trusted proxies. `userAgent`: what it says that it is. */
+export type LoginFrom = { address: string; client: Client; userAgent?: string | undefined };
 
 export const wrongLogin = (): Refusal => new Refusal("UNAUTHENTICATED", "the e-mail or the password is wrong");
 
@@ -27,51 +27,81 @@ export async function login(
 ): Promise<SignedIn> {
   const email = tidyName(input.email);
   if (!isEmail(email)) throw wrongLogin();
-  const { user, giveBack } = await proveUser(auth, { ...input, email }, from);
-  if (!user) throw wrongLogin();
-  giveBack();
-  if (!user.organizationId) throw new Refusal("FORBIDDEN", "this user is not a member of any organization");
-  await auth.knownAddresses.note({ id: user.id, email }, from.address);
-  return openSession(auth, { userId: user.id, organizationId: user.organizationId, client: from.client });
+  const { user, isRight, giveBack } = await tryPassword(auth, { ...input, email }, from);
+  if (!user || !isRight) throw wrongLogin();
+  await giveBack();
+  const { id: userId, organizationId, passwordHash } = user;
+  if (!organizationId) throw new Refusal("FORBIDDEN", "this user is not a member of any organization");
+  const signedIn = await openSession(auth, { userId, organizationId, proof: { passwordHash } }, from);
+  await auth.knownAddresses.note({ id: userId, email }, from.address);
+  return signedIn;
 }
 
-type Proof = { user: Login; giveBack: () => void };
+export type Tried = {
+  /** Who has the e-mail. */
+  user: Login | undefined;
+  isRight: boolean;
+  /** An attempt is counted as a failure when its turn comes. Call this when it led to something. */
+  giveBack: () => Promise<void>;
+};
 
 /**
- * Who has this e-mail (tidy) and password; no `user` when nobody has the e-mail. Throws UNAUTHENTICATED for a wrong password,
- * after the same time. Many may wait here for their turn. An attempt is counted when its turn comes: give it back when it
- * led to something.
+ * Whether this is the password of who has this e-mail (tidy): answered after the same time when nobody has it. Many may wait
+ * here for their turn. Throws RATE_LIMITED.
  */
-export async function proveUser(
+export async function tryPassword(
   auth: Auth,
   { email, password }: { email: string; password: string },
   { address }: Pick<LoginFrom, "address">,
-): Promise<Partial<Proof> & Pick<Proof, "giveBack">> {
-  if (password.length > LIMITS.passwordCharactersMost) throw wrongLogin();
+): Promise<Tried> {
+  let giveBack = async (): Promise<void> => {};
+  let user: Login | undefined;
+  if (password.length > LIMITS.passwordCharactersMost) return { user, isRight: false, giveBack };
   const attempt: Attempt = { email, address, isKnown: await auth.knownAddresses.has(email, address) };
   auth.throttle.check(attempt);
-  let giveBack = (): void => {};
-  let user: Login | undefined;
   const find = async (): Promise<string | undefined> => {
-    giveBack = auth.throttle.attempt(attempt);
+    giveBack = await auth.throttle.attempt(attempt);
     user = await readLogin(auth.database, email);
     return user?.passwordHash;
   };
   const group = attempt.isKnown ? accountName(email) : network(address);
-  const matches = await auth.passwords.verify({ group, isKnown: attempt.isKnown }, find, password);
-  if (!matches && user) throw wrongLogin();
-  return user ? { user, giveBack } : { giveBack };
+  const isRight = await auth.passwords.verify({ group, isKnown: attempt.isKnown }, find, password);
+  return { user, isRight, giveBack };
 }
 
-/** Opens a session for a user whose identity is proven. */
+export type Opening = {
+  userId: UserId;
+  organizationId: OrganizationId;
+  /** What says who it is. When that is no longer so, nothing is opened. */
+  proof?: { passwordHash: string } | { session: SessionPlace } | undefined;
+};
+
+/** Opens a session for a user whose identity is proven. Throws UNAUTHENTICATED when the proof was made void meanwhile. */
 export async function openSession(
   auth: Auth,
-  who: { userId: UserId; organizationId: OrganizationId; client: Client },
+  { userId, organizationId, proof }: Opening,
+  { address, client, userAgent }: LoginFrom,
 ): Promise<SignedIn> {
   const id: SessionId = newId();
   const refreshToken = makeRefreshToken(auth.refreshKey, { sessionId: id, generation: 1 });
-  await insertSession(auth.database, { id, ...who, secretHash: hashToken(refreshToken), now: auth.clock.now() });
-  return issueTokens(auth, { id, ...who }, refreshToken);
+  const session: NewSession = {
+    id,
+    organizationId,
+    userId,
+    client,
+    secretHash: hashToken(refreshToken),
+    address: shownText(address, LIMITS.addressCharacters),
+    userAgent: userAgent === undefined ? null : shownText(userAgent, LIMITS.userAgentCharacters),
+    now: auth.clock.now(),
+  };
+  const ended = await auth.database.transaction(async (query) => {
+    const passwordHash = await holdUser(query, userId);
+    if (proof && "passwordHash" in proof && proof.passwordHash !== passwordHash) throw wrongLogin();
+    if (proof && "session" in proof && !(await isLive(query, proof.session))) throw notSignedIn();
+    return insertSession(query, session);
+  }, organizationId);
+  for (const one of ended) auth.sessions.invalidate(one.organizationId, one.id);
+  return issueTokens(auth, { id, userId, organizationId, client }, refreshToken);
 }
 
 type Login = { id: UserId; passwordHash: string; organizationId: OrganizationId | null };

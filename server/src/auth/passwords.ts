@@ -27,6 +27,11 @@ export type Passwords = {
 /** By then, half of those that may wait have had their turn. */
 const RETRY_AFTER_SECONDS = 2;
 
+/** The same letters typed on two keyboards may arrive composed or decomposed. */
+const normal = (password: string): string => password.normalize("NFKC");
+
+export const samePassword = (one: string, other: string): boolean => normal(one) === normal(other);
+
 export function createPasswords(): Passwords {
   const turns = createTurns({
     atOnce: LIMITS.passwordsAtOnce,
@@ -41,14 +46,12 @@ export function createPasswords(): Passwords {
         },
       ),
   });
-  // The same letters typed on two keyboards may arrive composed or decomposed.
-  const same = (password: string): string => password.normalize("NFKC");
   return {
-    hash: (password) => turns({ group: "", isKnown: true }, () => hash(same(password), COST)),
+    hash: (password) => turns({ group: "", isKnown: true }, () => hash(normal(password), COST)),
     verify: (who, find, password) =>
       turns(who, async () => {
         const stored = await find();
-        const matches = await verify(stored ?? NOBODY, same(password));
+        const matches = await verify(stored ?? NOBODY, normal(password));
         return matches && stored !== undefined;
       }),
   };

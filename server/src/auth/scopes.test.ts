@@ -69,6 +69,9 @@ test("each role may do what the one above it may, less something", () => {
     "Mutation.setup",
     "Mutation.acceptInvitation",
     "Mutation.logout",
+    "Mutation.changePassword",
+    "Mutation.revokeSession",
+    "Mutation.revokeOtherSessions",
     "Mutation.leaveOrganization",
   ]);
 });

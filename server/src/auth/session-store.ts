@@ -1,9 +1,21 @@
-/** The SQL of sessions. A session is in one organization at a time; `generation` counts its refresh tokens. */
+/**
+ * The SQL of sessions. A session is in one organization at a time; `generation` counts its refresh tokens. Whoever opens or ends
+ * sessions of a user, or sets the password, holds the user's row first, so that none is opened with what was just made void.
+ */
 import type { OrganizationId, SessionId, UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Database } from "../storage/database.ts";
+import { pageOf, type Page, type PageRequest } from "../lib/page.ts";
+import type { Database, Query, Row } from "../storage/database.ts";
 import type { Client } from "./caller.ts";
+import type { Organization } from "./organization.ts";
+import { COLUMNS as ORGANIZATION, organizationOf } from "./organizations.ts";
 import { REFRESH_LIFE_MS } from "./session.ts";
+
+/** Until the transaction ends, no other one opens or ends sessions of the user. Answers the password's hash. */
+export async function holdUser(query: Query, userId: UserId): Promise<string | undefined> {
+  const [row] = await query("select password_hash from users where id = $1 for no key update", [userId]);
+  return row?.password_hash;
+}
 
 export type NewSession = {
   id: SessionId;
@@ -11,16 +23,29 @@ export type NewSession = {
   userId: UserId;
   client: Client;
   secretHash: Buffer;
+  address: string | null;
+  userAgent: string | null;
   now: number;
 };
 
-/** Also notes the organization last used, and clears the user's sessions that ended long ago. */
-export const insertSession = (database: Database, session: NewSession): Promise<unknown> =>
-  database.query(
+/** Where a session is, and which one. */
+export type SessionPlace = { organizationId: OrganizationId; id: SessionId };
+
+/**
+ * Also notes the organization last used, and clears the user's sessions that have ended. Answers those that end because the
+ * user has too many: the ones used least recently.
+ */
+export async function insertSession(query: Query, session: NewSession): Promise<SessionPlace[]> {
+  const rows = await query(
     `with used as (update users set last_organization_id = $1 where id = $3 and last_organization_id is distinct from $1),
-          ended as (delete from sessions where user_id = $3 and expires_at < $6)
-     insert into sessions (organization_id, id, user_id, client, generation, secret_hash, created_at, refreshed_at, expires_at)
-     values ($1, $2, $3, $4, 1, $5, $6, $6, $7)`,
+          ended as (delete from sessions where user_id = $3 and (revoked_at is not null or expires_at <= $6)),
+          opened as (
+            insert into sessions (organization_id, id, user_id, client, generation, secret_hash, created_at, refreshed_at, expires_at, address, user_agent)
+            values ($1, $2, $3, $4, 1, $5, $6, $6, $7, $8, $9))
+     delete from sessions where user_id = $3 and id in (
+       select id from sessions where user_id = $3 and revoked_at is null and expires_at > $6
+        order by refreshed_at desc, id desc offset $10::int - 1)
+     returning organization_id, id`,
     [
       session.organizationId,
       session.id,
@@ -29,9 +54,15 @@ export const insertSession = (database: Database, session: NewSession): Promise<
       session.secretHash,
       new Date(session.now),
       new Date(session.now + REFRESH_LIFE_MS),
+      session.address,
+      session.userAgent,
+      LIMITS.sessionsPerUser,
     ],
-    session.organizationId,
   );
+  return rows.map(placeOf);
+}
+
+const placeOf = (row: Row): SessionPlace => ({ organizationId: row["organization_id"], id: row["id"] });
 
 /** A refresh token that was sent, and the one that replaces it. */
 export type Rotation = {
@@ -67,6 +98,7 @@ const isHeld = (now: string): string =>
 export async function rotateSession(database: Database, rotation: Rotation): Promise<Rotated | undefined> {
   const [row] = await database.query(
     `with former as (select organization_id, user_id from sessions where id = $1),
+          held as (select u.id from users u join former on former.user_id = u.id for no key update of u),
           rotated as (
             update sessions s
                set organization_id = m.organization_id,
@@ -74,8 +106,8 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
                    secret_hash = case when ${isHeld("$6")} then s.secret_hash else $4 end,
                    refreshed_at = case when ${isHeld("$6")} then s.refreshed_at else $6 end,
                    expires_at = case when ${isHeld("$6")} then s.expires_at else $7 end
-              from members m
-             where s.id = $1 and s.revoked_at is null and s.expires_at > $6
+              from members m, held
+             where s.id = $1 and s.user_id = held.id and s.revoked_at is null and s.expires_at > $6
                and (s.generation = $2 and s.secret_hash = $3
                  or s.generation = $2 + 1 and s.secret_hash = $4 and ${isHeld("$6")})
                and m.user_id = s.user_id and m.organization_id = coalesce($5::uuid, s.organization_id)
@@ -142,3 +174,107 @@ export const revokeSession = (
     [organizationId, id, new Date(now)],
     organizationId,
   );
+
+/** A session that has not ended, as its user sees it. `organization`: null when the user is no member of it any longer. */
+export type LiveSession = {
+  id: SessionId;
+  organization: Organization | null;
+  client: Client;
+  address: string | null;
+  userAgent: string | null;
+  createdAt: Date;
+  refreshedAt: Date;
+  expiresAt: Date;
+};
+
+const COLUMNS = `s.id as session_id, s.client, s.address, s.user_agent, s.created_at as opened_at, s.refreshed_at, s.expires_at,
+  ${ORGANIZATION}`;
+
+const liveSessionOf = (row: Row): LiveSession => ({
+  id: row["session_id"],
+  organization: row["id"] === null ? null : organizationOf(row),
+  client: row["client"],
+  address: row["address"],
+  userAgent: row["user_agent"],
+  createdAt: row["opened_at"],
+  refreshedAt: row["refreshed_at"],
+  expiresAt: row["expires_at"],
+});
+
+/** Whose sessions, in which organization they ask, and when. */
+export type Asked = { userId: UserId; organizationId: OrganizationId; now: number };
+
+/** In all organizations, newest first. */
+export async function pageOfSessions(
+  database: Database,
+  { userId, organizationId, now }: Asked,
+  { first, after }: PageRequest,
+): Promise<Page<LiveSession>> {
+  const rows = await database.query(
+    `select ${COLUMNS} from sessions s
+      left join (members m join organizations o on o.id = m.organization_id)
+        on m.organization_id = s.organization_id and m.user_id = s.user_id
+      where s.user_id = $1 and s.revoked_at is null and s.expires_at > $2 and ($3::uuid is null or s.id < $3)
+      order by s.id desc limit $4`,
+    [userId, new Date(now), after ?? null, first + 1],
+    organizationId,
+  );
+  return pageOf(rows.map(liveSessionOf), first);
+}
+
+export async function readLiveSession(
+  database: Database,
+  { userId, organizationId, now }: Asked,
+  id: SessionId,
+): Promise<LiveSession | undefined> {
+  const [row] = await database.query(
+    `select ${COLUMNS} from sessions s
+      left join (members m join organizations o on o.id = m.organization_id)
+        on m.organization_id = s.organization_id and m.user_id = s.user_id
+      where s.user_id = $1 and s.id = $3 and s.revoked_at is null and s.expires_at > $2`,
+    [userId, new Date(now), id],
+    organizationId,
+  );
+  return row && liveSessionOf(row);
+}
+
+/** Undefined when the user has no such session. */
+export async function revokeLiveSession(
+  database: Database,
+  { userId, organizationId, now }: Asked,
+  id: SessionId,
+): Promise<{ session: LiveSession; place: SessionPlace } | undefined> {
+  const [row] = await database.query(
+    `with s as (
+       update sessions set revoked_at = $2 where user_id = $1 and id = $3 and revoked_at is null and expires_at > $2 returning *)
+     select ${COLUMNS}, s.organization_id from s
+       left join (members m join organizations o on o.id = m.organization_id)
+         on m.organization_id = s.organization_id and m.user_id = s.user_id`,
+    [userId, new Date(now), id],
+    organizationId,
+  );
+  return row && { session: liveSessionOf(row), place: { id, organizationId: row["organization_id"] } };
+}
+
+/** All of the user's, but for `except`. The user's row is held. */
+export async function revokeSessions(
+  query: Query,
+  { userId, except, now }: { userId: UserId; except?: SessionId | undefined; now: number },
+): Promise<SessionPlace[]> {
+  const rows = await query(
+    `update sessions set revoked_at = $3
+      where user_id = $1 and ($2::uuid is null or id <> $2) and revoked_at is null and expires_at > $3
+     returning organization_id, id`,
+    [userId, except ?? null, new Date(now)],
+  );
+  return rows.map(placeOf);
+}
+
+/** The user's row is held. */
+export async function isLive(query: Query, { organizationId, id }: SessionPlace): Promise<boolean> {
+  const [row] = await query(
+    "select 1 as live from sessions where organization_id = $1 and id = $2 and revoked_at is null",
+    [organizationId, id],
+  );
+  return row !== undefined;
+}

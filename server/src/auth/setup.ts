@@ -19,11 +19,11 @@ const alreadySetUp = (): Refusal => conflict("wrong_state", "Autograph is alread
 export async function setUpAndSignIn(
   auth: Auth,
   input: FirstOwner & { token: string },
-  { address, client }: LoginFrom,
+  from: LoginFrom,
 ): Promise<SignedIn> {
   const { user, organization } = await setup(auth, input);
-  await auth.knownAddresses.note(user, address);
-  return openSession(auth, { userId: user.id, organizationId: organization.id, client });
+  await auth.knownAddresses.note(user, from.address);
+  return openSession(auth, { userId: user.id, organizationId: organization.id }, from);
 }
 
 /** By the setup link's token. Throws CONFLICT when it is set up already, UNAUTHENTICATED for a bad token, or BAD_USER_INPUT. */

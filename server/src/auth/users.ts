@@ -4,9 +4,9 @@ import { newId, type OrganizationId, type UserId } from "../lib/ids.ts";
 import type { Row } from "../storage/database.ts";
 import type { Role } from "../storage/schema.ts";
 import type { Auth } from "./auth.ts";
-import { forgetAddresses } from "./known-addresses.ts";
 import { emailProblem, isEmail, nameProblem, passwordProblem, refuseProblems, tidyName } from "./names.ts";
 import type { User } from "./organization.ts";
+import { storePassword } from "./store-password.ts";
 
 const COLUMNS = "u.id, u.name, u.email, u.created_at";
 
@@ -113,20 +113,14 @@ export async function createUser(auth: Auth, organizationId: OrganizationId, use
   return userOf(row);
 }
 
-/** Sets a password and ends all the user's sessions: at once in this process, within 5 s in others. Throws NOT_FOUND. */
+/**
+ * For the operator. Sets a password and ends all the user's sessions: at once in this process, within 5 s in others. Throws
+ * BAD_USER_INPUT, NOT_FOUND.
+ */
 export async function resetPassword(auth: Auth, request: { email: string; password: string }): Promise<User> {
   refuseProblems([passwordProblem(request.password, "password")]);
   const user = await findUser(auth, request.email);
   if (!user) throw notFound("User");
-  const passwordHash = await auth.passwords.hash(request.password);
-  await auth.database.query(
-    `with u as (update users set password_hash = $2 where id = $1)
-     update sessions set revoked_at = $3
-      where user_id = $1 and revoked_at is null
-     returning organization_id`,
-    [user.id, passwordHash, new Date(auth.clock.now())],
-  );
-  await forgetAddresses(auth.database, user.id);
-  auth.sessions.clear();
+  await storePassword(auth, { userId: user.id, passwordHash: await auth.passwords.hash(request.password) });
   return user;
 }

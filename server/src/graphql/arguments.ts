@@ -21,6 +21,7 @@ const NAMES = {
   secret: "Secret",
   member: "Member",
   invitation: "Invitation",
+  session: "Session",
 } as const satisfies Partial<Record<Kind, string>>;
 export type NamedKind = keyof typeof NAMES;
 

@@ -1,5 +1,6 @@
 /** What every resolver gets. */
 import { requireCaller, type Caller } from "../auth/caller.ts";
+import type { LoginFrom } from "../auth/login.ts";
 import type { Ending } from "../lib/ending.ts";
 import type { AnswerSize } from "./answer-size.ts";
 import type { Loaders } from "./loaders.ts";
@@ -10,6 +11,8 @@ export type Origin = {
   requestId: string;
   /** The client's own address, also behind trusted proxies. */
   address: string;
+  /** The `User-Agent` header, of a WebSocket that of its upgrade; cut. */
+  userAgent?: string | undefined;
   /** The `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;
 };
@@ -35,3 +38,10 @@ export type Context = Handles & {
 
 /** The operation's needs are checked before any resolver runs. */
 export const callerOf = ({ caller }: Context): Caller => requireCaller(caller);
+
+/** Where a session is opened from, or a password tried. */
+export const loginFrom = ({ origin: { address, userAgent } }: Context): LoginFrom => ({
+  address,
+  userAgent,
+  client: "api",
+});

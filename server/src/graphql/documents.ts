@@ -164,7 +164,10 @@ function operationOf(
 ): Operation {
   const names = rootFields(document, node);
   if (names.filter((name) => isOneOf(TRIES_PASSWORD, name)).length > 1) {
-    throw new Refusal("GRAPHQL_VALIDATION_FAILED", "an operation may have one login or acceptInvitation");
+    throw new Refusal(
+      "GRAPHQL_VALIDATION_FAILED",
+      "an operation may have one login, acceptInvitation or changePassword",
+    );
   }
   return {
     prepared,

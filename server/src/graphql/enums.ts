@@ -82,6 +82,11 @@ const PLAN = {
   enterprise: { description: "As agreed, or unlimited." },
 } as const;
 
+const SESSION_CLIENT = {
+  api: { description: "A program, by `login`, `setup` or `acceptInvitation`." },
+  ui: { description: "The web UI." },
+} as const;
+
 /** Stands in the description of each enumeration that a release may add values to (schema-changes.test.ts). */
 export const MAY_GROW = "New values may be added: a client must accept values that it does not know.";
 
@@ -118,6 +123,10 @@ export const addEnums = (builder: Builder) => ({
   ProblemSeverity: builder.enumType("ProblemSeverity", {
     description: "Whether a problem keeps a definition from being published.",
     values: PROBLEM_SEVERITY,
+  }),
+  SessionClient: builder.enumType("SessionClient", {
+    description: `What opened a session. ${MAY_GROW}`,
+    values: SESSION_CLIENT,
   }),
   Plan: builder.enumType("Plan", { description: `The plan of an organization. ${MAY_GROW}`, values: PLAN }),
 });

@@ -8,7 +8,7 @@ import { inviteMember } from "../members/invite-member.ts";
 import { idOf, requireFound } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
-import { callerOf, type Context } from "./context.ts";
+import { callerOf, loginFrom, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 
 export function addInvitations(builder: Builder, enums: Enums): void {
@@ -148,13 +148,15 @@ function addAccept(builder: Builder): void {
       description:
         "Uses an invitation up and signs in to its organization. Who sends an access token joins as its user. Without a credential: a user by e-mail and password, or, with a `name`, a new one. NOT_FOUND as in `invitation`; refused passwords as in `login`.",
       args: { input: t.arg({ type: input, description: "Input of `acceptInvitation`." }) },
-      resolve: (_, { input: { token, name, email, password } }, { members, caller, origin }) =>
-        acceptInvitation(
+      resolve: (_, { input: { token, name, email, password } }, context) => {
+        const { members, caller } = context;
+        return acceptInvitation(
           members,
           caller,
           { token, name: name ?? undefined, email: email ?? undefined, password: password ?? undefined },
-          { address: origin.address, client: caller?.credential.kind === "user" ? caller.credential.client : "api" },
-        ),
+          { ...loginFrom(context), client: caller?.credential.kind === "user" ? caller.credential.client : "api" },
+        );
+      },
     }),
   );
 }

@@ -16,6 +16,7 @@ import { findMember } from "./members.ts";
 import { findOrganization, findProject } from "./organizations.ts";
 import { findRun } from "./runs.ts";
 import { findSecret } from "./secrets.ts";
+import { findSession } from "./sessions.ts";
 import { findStep } from "./steps.ts";
 
 type NodeKind = keyof typeof NODE_SCOPES;
@@ -42,6 +43,7 @@ const READERS: Record<NodeKind, { type: string; read: Reader }> = {
   },
   member: { type: "Member", read: findMember },
   invitation: { type: "Invitation", read: findInvitation },
+  session: { type: "Session", read: findSession },
 };
 
 const isNodeKind = (kind: ReturnType<typeof kindOfId>): kind is NodeKind =>

@@ -7,6 +7,7 @@ import type { ApiKeyPreset } from "../auth/api-key-presets.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Membership } from "../auth/memberships.ts";
 import type { Organization } from "../auth/organization.ts";
+import type { OwnSession } from "../auth/own-sessions.ts";
 import type { Project } from "../projects/project.ts";
 import type { SignedIn } from "../auth/session.ts";
 import type { FormField } from "../definition/form.ts";
@@ -51,6 +52,8 @@ export type Objects = {
   InvitationPreview: OpenInvitation;
   ApiKeyPreset: ApiKeyPreset;
   LoginResult: SignedIn;
+  Session: OwnSession;
+  RevokeOtherSessionsResult: { revokedCount: number };
   Agent: Agent;
   AgentVersion: AgentVersion;
   AgentDraft: Draft;
@@ -81,6 +84,7 @@ export type Objects = {
   SecretConnection: Connection<Secret>;
   MemberConnection: Connection<Member>;
   InvitationConnection: Connection<Invitation>;
+  SessionConnection: Connection<OwnSession>;
   AgentConnection: Connection<Agent>;
   AgentVersionConnection: Connection<AgentVersion>;
   RunConnection: Connection<Run>;

@@ -84,8 +84,9 @@ ${table(
 
 ${(["Query", "Mutation", "Subscription"] as const).map(operations).join("\n\n")}
 
-What needs a credential is open to every role and key; what needs nothing is open to strangers. \`leaveOrganization\` and \`logout\` are
-for sessions: an API key is refused. \`node(id)\` needs what the kind of the id needs:
+What needs a credential is open to every role and key; what needs nothing is open to strangers. \`leaveOrganization\`, \`logout\`,
+\`sessions\` with \`revokeSession\` and \`revokeOtherSessions\`, and \`changePassword\` are for sessions: an API key is refused.
+\`node(id)\` needs what the kind of the id needs:
 
 ${table(
   ["kind", "needs", ...ROLES],

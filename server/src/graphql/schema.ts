@@ -31,6 +31,7 @@ import { addRunWaits } from "./run-waits.ts";
 import { addRuns } from "./runs.ts";
 import { addScalars } from "./scalars.ts";
 import { addSecrets } from "./secrets.ts";
+import { addSessions } from "./sessions.ts";
 import { addSignIn } from "./sign-in.ts";
 import { addStartAndCancel } from "./start-and-cancel.ts";
 import { addStepCounts } from "./step-counts.ts";
@@ -67,6 +68,7 @@ export function createSchema(): GraphQLSchema {
   addMembers(builder, enums);
   addInvitations(builder, enums);
   addSignIn(builder);
+  addSessions(builder, enums);
   addApiKeys(builder);
   addSecrets(builder);
   addActor(builder, enums);

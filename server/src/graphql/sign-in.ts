@@ -6,7 +6,7 @@ import { setUpAndSignIn } from "../auth/setup.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { callerOf } from "./context.ts";
+import { callerOf, loginFrom } from "./context.ts";
 
 export function addSignIn(builder: Builder): void {
   addLoginResult(builder);
@@ -44,8 +44,7 @@ function addLogin(builder: Builder): void {
         email: t.arg.string({ description: "The user's e-mail." }),
         password: t.arg.string({ description: "The user's password." }),
       },
-      resolve: (_, credentials, { auth, origin }) =>
-        login(auth, credentials, { address: origin.address, client: "api" }),
+      resolve: (_, credentials, context) => login(context.auth, credentials, loginFrom(context)),
     }),
   );
 }
@@ -108,8 +107,7 @@ function addSetup(builder: Builder): void {
       type: "LoginResult",
       description: "Creates the first organization and its owner in an empty database, and signs the owner in.",
       args: { input: t.arg({ type: input, description: "Input of `setup`." }) },
-      resolve: (_, { input: request }, { auth, origin }) =>
-        setUpAndSignIn(auth, request, { address: origin.address, client: "api" }),
+      resolve: (_, { input: request }, context) => setUpAndSignIn(context.auth, request, loginFrom(context)),
     }),
   );
 }

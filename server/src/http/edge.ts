@@ -19,6 +19,7 @@ import type { Edge } from "./listen.ts";
 import { createMetricsPage, type MetricsPageOptions } from "./metrics-page.ts";
 import { createPages } from "./pages.ts";
 import { refuseUpgrade } from "./raw-answer.ts";
+import { userAgentOf } from "./request.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { createEventStreams } from "./sse.ts";
 import { createWebSessions } from "./web-session.ts";
@@ -108,7 +109,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       if (path !== "/graphql") return refuseUpgrade(socket, 404, secure);
       if (!isOwnOrigin(request)) return refuseUpgrade(socket, 403, secure);
       if (isDraining()) return refuseUpgrade(socket, 503, secure);
-      webSockets.accept(upgrade, socket, head, clientAddress(request));
+      webSockets.accept(upgrade, socket, head, { address: clientAddress(request), userAgent: userAgentOf(request) });
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

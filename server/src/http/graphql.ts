@@ -17,7 +17,7 @@ import { PIECE_BYTES, type Delivery } from "./delivery.ts";
 import { mediaTypeOf, parseBody, type MediaType } from "./graphql-request.ts";
 import { Misfit, misfitOf } from "./misfit.ts";
 import { setRateHeaders } from "./rate-headers.ts";
-
+import { userAgentOf } from "./request.ts";
 import type { EventStreams } from "./sse.ts";
 
 export type GraphqlEdge = {
@@ -95,6 +95,9 @@ async function answerOf(
         requestId,
         get address() {
           return clientAddress(request);
+        },
+        get userAgent() {
+          return userAgentOf(request);
         },
         idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
       },

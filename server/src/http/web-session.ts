@@ -24,6 +24,7 @@ import { readBody } from "./body.ts";
 import { isJson, parseJsonBody } from "./graphql-request.ts";
 import { STATUS } from "./graphql.ts";
 import { Misfit } from "./misfit.ts";
+import { userAgentOf } from "./request.ts";
 
 export type WebSessions = { isFor(path: string): boolean; handle(exchange: Exchange): Promise<void> };
 
@@ -74,7 +75,9 @@ export function createWebSessions(options: WebSessionsOptions): WebSessions {
 
   const signIn = async ({ exchange, cookie, refreshToken }: Asked): Promise<Done> => {
     const fields = await readFields(exchange);
-    const opened = await openFor(fields, exchange, { address: clientAddress(exchange.request), client: "ui" });
+    const { request } = exchange;
+    const from: LoginFrom = { address: clientAddress(request), userAgent: userAgentOf(request), client: "ui" };
+    const opened = await openFor(fields, exchange, from);
     // The browser forgets its cookie now, so nobody else would end that session.
     if (refreshToken !== undefined)
       await endSession(auth, refreshToken).catch((error: unknown) =>

@@ -5,6 +5,7 @@ import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql"
 import { CloseCode, handleProtocols, makeServer, type Context } from "graphql-ws";
 import { WebSocketServer, type WebSocket } from "ws";
 import type { Caller } from "../auth/caller.ts";
+import type { Origin } from "../graphql/context.ts";
 import type { Answer, Graphql, Result } from "../graphql/graphql.ts";
 import { Ending } from "../lib/ending.ts";
 import { messageOf, Refusal } from "../lib/errors.ts";
@@ -26,7 +27,7 @@ import { holdUnfinished } from "./unfinished.ts";
 export type WebSockets = {
   /** How many are open. */
   readonly open: number;
-  accept(upgrade: Upgrade, socket: Duplex, head: Buffer, address: string): void;
+  accept(upgrade: Upgrade, socket: Duplex, head: Buffer, from: Pick<Origin, "address" | "userAgent">): void;
 } & AsyncDisposable;
 
 export type WebSocketsOptions = {
@@ -46,6 +47,7 @@ type Extra = {
   authorization?: string | undefined;
   requestId: string;
   address: string;
+  userAgent?: string | undefined;
   outgoing: Outgoing;
   unanswered: Unanswered;
   /** Of the message that graphql-ws is being given; undefined when there is no room for it. */
@@ -126,11 +128,11 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
       const { held } = extra;
       if (!held) throw noRoom();
       const body = graphqlBody(payload as Json);
-      const origin = { requestId: extra.requestId, address: extra.address };
+      const { requestId, address, userAgent } = extra;
       held.share();
       return await graphql.answer({
         ...body,
-        origin,
+        origin: { requestId, address, userAgent },
         canStream: true,
         ending,
         release: () => held.release(),
@@ -212,14 +214,14 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     get open() {
       return sockets.clients.size;
     },
-    accept: ({ request, requestId }, duplex, head, address) => {
+    accept: ({ request, requestId }, duplex, head, from) => {
       const stream = duplex as Socket;
       const { authorization } = request.headers;
       sockets.handleUpgrade(request, stream, head, (socket) => {
         const unanswered: Unanswered = new Unanswered(arrivals, () => extra.caller);
         const outgoing = new Outgoing(socket, stream, delivery, unanswered);
         const own = { socket, stream, authorization, outgoing, unanswered, held: undefined };
-        const extra: Extra = { ...own, operations: new Map(), requestId, address };
+        const extra: Extra = { ...own, operations: new Map(), requestId, ...from };
         open(socket, extra);
       });
     },

@@ -1,6 +1,6 @@
 /** Becoming a member by a link: as who one is signed in as, as a user who proves a password, or as a new user. */
 import { notSignedIn, type Caller } from "../auth/caller.ts";
-import { openSession, proveUser, wrongLogin, type LoginFrom } from "../auth/login.ts";
+import { openSession, tryPassword, wrongLogin, type LoginFrom, type Opening } from "../auth/login.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "../auth/names.ts";
 import type { SignedIn } from "../auth/session.ts";
 import { memberEmails } from "../auth/users.ts";
@@ -20,7 +20,7 @@ export type Acceptance = {
 };
 
 /** `joined` is called when they are a member. */
-type Joining = { id: UserId; made?: NewUser; joined?: () => Promise<void> };
+type Joining = { id: UserId; made?: NewUser; proof: Opening["proof"]; joined?: () => Promise<void> };
 
 /**
  * Answers a session in the organization. Throws NOT_FOUND for a link that is not good (any longer), BAD_USER_INPUT for an API
@@ -40,15 +40,17 @@ export async function acceptInvitation(
     ? await asCaller(members, caller, acceptance, invitation)
     : await asStranger(members, acceptance, invitation, from);
   await join(members, secretHash, joining);
-  await joining.joined?.();
+  const { id: userId, proof } = joining;
   const { organizationId } = invitation;
-  return openSession(members.auth, { userId: joining.id, organizationId, client: from.client });
+  const signedIn = await openSession(members.auth, { userId, organizationId, proof }, from);
+  await joining.joined?.();
+  return signedIn;
 }
 
 /** Whoever is signed in has proven who they are. */
 async function asCaller(
   { auth }: Members,
-  { organizationId, user }: Caller,
+  { organizationId, user, credential }: Caller,
   acceptance: Acceptance,
   invitation: OpenInvitation,
 ): Promise<Joining> {
@@ -59,7 +61,8 @@ async function asCaller(
   const email = (await memberEmails(auth, organizationId, [user.id])).get(user.id);
   if (email === undefined) throw notSignedIn();
   checkFits(invitation, email, "input.token");
-  return { id: user.id };
+  const proof = credential.kind === "user" ? { session: { organizationId, id: credential.sessionId } } : undefined;
+  return { id: user.id, proof };
 }
 
 /**
@@ -87,16 +90,22 @@ async function asStranger(
   checkFits(invitation, email!, "input.email");
   const { auth } = members;
   const account = tidyName(email!);
-  const { user, giveBack } = await proveUser(auth, { email: account, password: password! }, from);
+  const { user, isRight, giveBack } = await tryPassword(auth, { email: account, password: password! }, from);
+  if (user && !isRight) throw wrongLogin();
   const joined = async (id: UserId): Promise<void> => {
-    giveBack();
+    await giveBack();
     await auth.knownAddresses.note({ id, email: account }, from.address);
   };
-  if (user) return { id: user.id, joined: () => joined(user.id) };
+  if (user) return { id: user.id, proof: { passwordHash: user.passwordHash }, joined: () => joined(user.id) };
   if (name === undefined) throw wrongLogin();
   const id = newId<"user">();
   const passwordHash = await auth.passwords.hash(password!);
-  return { id, made: { email: account, name: tidyName(name), passwordHash }, joined: () => joined(id) };
+  return {
+    id,
+    made: { email: account, name: tidyName(name), passwordHash },
+    proof: { passwordHash },
+    joined: () => joined(id),
+  };
 }
 
 function checkFits({ email: wanted, members }: OpenInvitation, email: string, path: string): void {

@@ -19,6 +19,7 @@ import * as rates from "./migrations/0013-rates.ts";
 import * as members from "./migrations/0014-members.ts";
 import * as secrets from "./migrations/0015-secrets.ts";
 import * as narrowedKeys from "./migrations/0016-narrowed-keys.ts";
+import * as sessions from "./migrations/0017-sessions.ts";
 import * as signingKeys from "./migrations/0019-signing-keys.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
@@ -39,6 +40,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0014-members": members,
   "0015-secrets": secrets,
   "0016-narrowed-keys": narrowedKeys,
+  "0017-sessions": sessions,
   "0019-signing-keys": signingKeys,
 };
 
