@@ -7,6 +7,12 @@ import { addressesIn } from "../lib/address-ranges.ts";
 /** `::ffff:192.0.2.1` is 192.0.2.1. */
 const plain = (address: string): string => (/^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address);
 
+/** Whether a connection's address is one of these, or in one of these ranges. */
+export function addressesOf(ranges: readonly string[]): (address: string) => boolean {
+  const isIn = addressesIn(ranges);
+  return (address) => ranges.length > 0 && isIn(plain(address));
+}
+
 /** The nearest address that is not a trusted proxy's. Without trusted proxies, `X-Forwarded-For` is ignored. */
 export function clientAddresses(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = addressesIn(trustedProxies);

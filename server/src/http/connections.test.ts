@@ -14,7 +14,11 @@ afterEach(() => opened.disposeAsync());
 async function start(most: { strangers: number; callers: number }) {
   opened = new AsyncDisposableStack();
   const server = http.createServer();
-  const connections: Connections = limitConnections(server, most);
+  const connections: Connections = limitConnections(server, {
+    strangers: { all: most.strangers, perAddress: 100 },
+    callers: most.callers,
+    isProxy: () => false,
+  });
   await once(server.listen(0, "127.0.0.1"), "listening");
   opened.defer(() => (server.closeAllConnections(), void server.close()));
   const { port } = server.address() as AddressInfo;

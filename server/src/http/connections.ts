@@ -1,15 +1,17 @@
 /**
- * How many connections may be open. A connection whose caller nobody has seen is a stranger's: of those, the one open longest
- * gives way to the next. Of callers' connections each organization has a share, as in ByteBudget.
+ * How many connections may be open. A connection whose caller nobody has seen is a stranger's: of those, one gives way to
+ * the next (strangers.ts). Of callers' connections each organization has a share, as in ByteBudget.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { network } from "../auth/login-throttle.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Ending } from "../lib/ending.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { Strangers, type MostStrangers } from "./strangers.ts";
 
 export type Connections = {
   /** How many are open. */
@@ -24,13 +26,20 @@ export type Connections = {
   belongsTo(socket: Duplex, organizationId: OrganizationId): void;
 };
 
-/** `endings`: of the requests that wait for an answer. */
-export type Connection = { underWay: number; readonly endings: Ending[]; organizationId?: OrganizationId };
+/** `address`: whom it comes from, an IPv6 /64 as one. `endings`: of the requests that wait for an answer. */
+export type Connection = {
+  underWay: number;
+  readonly address: string;
+  readonly endings: Ending[];
+  organizationId?: OrganizationId;
+};
 
 /** Nobody sees it. */
 export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client has gone away");
 
-type Most = { strangers: number; callers: number };
+type Options = { strangers?: MostStrangers; callers?: number; isProxy: (address: string) => boolean };
+
+const STRANGERS = { all: LIMITS.strangerConnections, perAddress: LIMITS.strangerConnectionsPerAddress };
 
 const tooMany = (): Refusal =>
   new Refusal(
@@ -39,24 +48,22 @@ const tooMany = (): Refusal =>
     { retryAfter: 1 },
   );
 
-export function limitConnections(
-  server: Server,
-  most: Most = { strangers: LIMITS.strangerConnections, callers: LIMITS.callerConnections },
-): Connections {
-  const strangers = new Set<Duplex>();
+/** `isProxy`: whether an address is a trusted proxy's, which speaks for many. */
+export function limitConnections(server: Server, { isProxy, ...most }: Options): Connections {
+  const strangers = new Strangers(most.strangers ?? STRANGERS);
   const opened = new WeakMap<Duplex, Connection>();
-  const budget = new ByteBudget(most.callers);
+  const budget = new ByteBudget(most.callers ?? LIMITS.callerConnections);
   let callers = 0;
 
   server.on("connection", (socket) => {
-    strangers.add(socket);
-    const connection: Connection = { underWay: 0, endings: [] };
+    const { remoteAddress = "" } = socket;
+    const connection: Connection = { underWay: 0, endings: [], address: network(remoteAddress) };
     opened.set(socket, connection);
     socket.once("close", () => {
-      strangers.delete(socket);
+      strangers.delete(connection.address, socket);
       for (const ending of connection.endings) ending.end(clientGone());
     });
-    if (strangers.size > most.strangers) strangers.values().next().value!.destroy();
+    strangers.add(connection.address, socket, isProxy(remoteAddress));
   });
 
   function answered(this: ServerResponse): void {
@@ -76,13 +83,17 @@ export function limitConnections(
       return true;
     },
     of: (socket) => opened.get(socket)!,
-    whose: (socket) => opened.get(socket)!.organizationId ?? socket.remoteAddress ?? "",
+    whose: (socket) => {
+      const { organizationId, address } = opened.get(socket)!;
+      return organizationId ?? address;
+    },
     belongsTo: (socket, organizationId) => {
+      const connection = opened.get(socket)!;
       // Only once for each connection: it stays the first caller's.
-      if (!strangers.has(socket)) return;
+      if (!strangers.has(connection.address, socket)) return;
       if (!budget.tryTake(organizationId, 1)) throw tooMany();
-      strangers.delete(socket);
-      opened.get(socket)!.organizationId = organizationId;
+      strangers.delete(connection.address, socket);
+      connection.organizationId = organizationId;
       callers++;
       socket.once("close", () => {
         callers--;

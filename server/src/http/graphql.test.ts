@@ -27,7 +27,10 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     },
   };
   const server = http.createServer();
-  const connections = limitConnections(server, { strangers: 1, callers: 10 });
+  const connections = limitConnections(server, {
+    strangers: { all: 1, perAddress: 1 },
+    isProxy: () => false,
+  });
   using admission = createAdmission({ keys, clock: testClock() } as unknown as Auth, connections);
   const edge = {
     graphql,

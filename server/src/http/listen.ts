@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import { OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Rounds } from "../lib/rounds.ts";
-import { ownHosts } from "./addresses.ts";
+import { addressesOf, ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
 import { isTooLong } from "./body.ts";
 import { limitConnections, type Connections } from "./connections.ts";
@@ -30,7 +30,12 @@ export type Edge = {
 
 export type Upgrade = Omit<Exchange, "response">;
 
-export type ListenOptions = { host: string; port: number; publicUrl: string | undefined };
+export type ListenOptions = {
+  host: string;
+  port: number;
+  publicUrl: string | undefined;
+  trustedProxies: readonly string[];
+};
 
 export type Listener = {
   /** How clients reach the server; without a slash at the end. */
@@ -105,7 +110,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   // Node drops further ones silently: 900 in 10 kB took 100 kB as long as their request was under way.
   server.maxHeadersCount = LIMITS.headersPerRequest;
-  const connections = limitConnections(server);
+  const connections = limitConnections(server, { isProxy: addressesOf(options.trustedProxies) });
   server.on("request", onRequest);
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     if (!isTooLong(request)) response.writeContinue();

@@ -18,6 +18,7 @@ export const LIMITS = {
   headerBytes: 16 * 1024,
   requestsPerConnection: 100,
   strangerConnections: 10_000,
+  strangerConnectionsPerAddress: 2_500,
   callerConnections: 30_000,
   metricsConnections: 20,
   inputBytes: 640 * 1000,
