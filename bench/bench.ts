@@ -2,7 +2,7 @@
  * `npm run bench`: the figures of README.md, measured and printed. Starts everything itself on loopback, in temporary
  * folders and on free ports; ends within a quarter of an hour.
  *
- *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,growth   some of it
+ *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,overload,websockets,growth   some of it
  *     --case 'cancel|retry'   of growth only what this matches
  *     --quick     one short round: to see that it works, not for figures
  *     --profile   where the server's CPU goes during `three`, 16 at once; with `--only call` during that
@@ -20,9 +20,11 @@ import { profile } from "./profile.ts";
 import { aboutLine, machine, today, writeReadme, writeResult } from "./report.ts";
 import { measureResume } from "./resume.ts";
 import { measureNeighbours } from "./neighbours.ts";
+import { measureOverload } from "./overload.ts";
 import { measureScale } from "./scale.ts";
 import { measureCall, measureStarts, measureThree, type Effort, type Measured, type Setting } from "./speed.ts";
 import { measureSubscribers } from "./subscribers.ts";
+import { measureWebSockets } from "./websockets.ts";
 import { makeWorld } from "./world.ts";
 
 const FULL: Effort = { rounds: 3, togetherMs: 5_000, aloneMs: 3_000, warmUpMs: 6_000 };
@@ -41,6 +43,8 @@ const ONCE = {
   subscribers: measureSubscribers,
   resume: measureResume,
   neighbours: measureNeighbours,
+  overload: measureOverload,
+  websockets: measureWebSockets,
 };
 type Part = keyof typeof SPEED | keyof typeof ONCE | "growth";
 const USUAL = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];

@@ -75,7 +75,7 @@ class Connection {
   }
 }
 
-function requestText({ headers, body }: Load, url: URL): string {
+export function requestText({ headers, body }: Pick<Load, "headers" | "body">, url: URL): string {
   const all = {
     host: url.host,
     "content-type": "application/json",

@@ -47,7 +47,7 @@ export async function measureSubscribers(generator: Generator, sinkUrl: string, 
 }
 
 /** Node lifts its own soft limit to the hard one. */
-function checkOpenFiles(sockets: number): void {
+export function checkOpenFiles(sockets: number): void {
   const most = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(fs.readFileSync("/proc/self/limits", "utf8"))?.[1]);
   if (most < sockets + 500) throw new Error(`${sockets} sockets need more open files than ${most}: raise ulimit -Hn`);
 }

@@ -109,13 +109,14 @@ export async function joinRooms(
   const answers = createProbe(database);
   const isAccepting = (): boolean => !runs.executions.draining && hasSpace();
   const isReady = async (): Promise<boolean> => isAccepting() && (await answers());
-  const { connections } = listener;
+  const { connections, entrance } = listener;
   const { memory, loaded, writer: commits } = runs.executions;
   const metrics = createMetrics({
     build: { version: VERSION, node: process.versions.node },
     isAccepting,
     http: listener.figures,
     connections,
+    entrance,
     edge: () => edge,
     graphql: graphql.figures,
     runs: runs.figures,
@@ -141,6 +142,8 @@ export async function joinRooms(
     rates,
     firstOrganization: createFirstOrganization(database),
     isUnavailable,
+    entrance,
+    backlog: database.backlog,
     webFolder: WEB_FOLDER,
     isReady,
     isDraining: () => runs.executions.draining,

@@ -64,10 +64,25 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   headersPerRequest: here("headersPerRequest"),
   headerBytes: here('"headerBytes"'),
   requestsPerConnection: refused(INBOUND, "of requests that one connection sends without waiting 100 are begun"),
+  waitToBeginMs: shown(
+    "server/src/http/entrance.test.ts",
+    "after the first second those that are begun waited hardly longer than they may",
+    "503: it is a time, which nobody can ask less of",
+  ),
+  requestsWaiting: shown(
+    "server/src/http/entrance.test.ts",
+    "a line of a few is not refused, however slow it is; of many that are as slow some are",
+    "so many are never refused, more may be",
+  ),
   strangerConnections: shown(
     CONNECTIONS,
     "of strangers' connections the one that is open longest gives way",
     "the oldest gives way",
+  ),
+  strangerConnectionsPerAddress: shown(
+    "test/connections.test.ts",
+    "an address closes its own connections for more than its share",
+    "its own oldest gives way",
   ),
   callerConnections: shown(CONNECTIONS, "an organization has what stays free beside it", SHARE),
   metricsConnections: shown(

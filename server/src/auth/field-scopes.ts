@@ -95,6 +95,9 @@ export type RootField = keyof typeof ROOT_FIELDS;
 /** An operation of these alone is answered whatever its Authorization header says: they bring their own credential. */
 export const OWN_CREDENTIAL: readonly RootField[] = ["Mutation.login", "Mutation.refreshToken", "Mutation.setup"];
 
+/** An operation of these alone is begun also when the server is overloaded: it ends work, or lets it go on. */
+export const URGENT: readonly RootField[] = ["Mutation.cancelRun", "Mutation.cancelRuns", "Mutation.decideApproval"];
+
 /** An operation may have one of these: each tries a password. */
 export const TRIES_PASSWORD: readonly RootField[] = [
   "Mutation.login",

@@ -17,7 +17,7 @@ import {
   type ValidationRule,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { OWN_CREDENTIAL, TRIES_PASSWORD, type Needs, type RootField } from "../auth/field-scopes.ts";
+import { OWN_CREDENTIAL, TRIES_PASSWORD, URGENT, type Needs, type RootField } from "../auth/field-scopes.ts";
 import { Refusal, shortened } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { costOf, type Cost } from "./cost.ts";
@@ -35,6 +35,8 @@ export type Operation = {
   ignoresCredential: boolean;
   /** Counts against the limits of requests: all but a query that asks for nothing else than `rateLimit`. */
   counts: boolean;
+  /** Begins also when the server is overloaded: it ends work or lets it go on, or asks for `rateLimit` alone. */
+  isUrgent: boolean;
   /** Asks for `__schema` or `__type`. */
   introspects: boolean;
   /** Asked of the caller before anything is executed. */
@@ -74,6 +76,8 @@ const isOneOf = (fields: readonly RootField[], mutation: string): boolean =>
 
 const asksForRateLimitAlone = (names: string[]): boolean =>
   names.includes("rateLimit") && names.every((name) => name === "rateLimit" || name === "__typename");
+
+const isUrgent = (names: string[]): boolean => names.every((name) => isOneOf(URGENT, name) || name === "__typename");
 
 export function createDocuments(schema: GraphQLSchema): Documents {
   const preparing: Preparing = { schema, fieldNeeds: readFieldNeeds(schema), checksOf: createVariableChecks(schema) };
@@ -169,13 +173,15 @@ function operationOf(
       "an operation may have one login, acceptInvitation or changePassword",
     );
   }
+  const counts = node.operation !== "query" || !asksForRateLimitAlone(names);
   return {
     prepared,
     document,
     name: node.name?.value,
     type: node.operation,
     ignoresCredential: node.operation === "mutation" && names.every((name) => isOneOf(OWN_CREDENTIAL, name)),
-    counts: node.operation !== "query" || !asksForRateLimitAlone(names),
+    counts,
+    isUrgent: !counts || (node.operation === "mutation" && isUrgent(names)),
     introspects: names.some((name) => name === "__schema" || name === "__type"),
     needs: needsOf(schema, fieldNeeds, document, node),
     cost: costOf(schema, document, node),

@@ -3,7 +3,7 @@ import { normalizedExecutor } from "@graphql-tools/executor";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { findRefusal } from "../auth/admission.ts";
 import type { Caller } from "../auth/caller.ts";
-import { Refusal, type Code } from "../lib/errors.ts";
+import { overloaded, Refusal, type Code } from "../lib/errors.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { every } from "../lib/clock.ts";
 import type { Ending } from "../lib/ending.ts";
@@ -39,6 +39,8 @@ export type GraphqlRequest = Asking & {
   canStream: boolean;
   /** The transport ends it when nobody waits for the answer any longer, and this file when it takes too long. */
   ending: Ending;
+  /** The server is overloaded: only what is urgent may begin. */
+  urgentOnly?: boolean;
   /** Called when nothing of the request is held or running any longer: after the answer if nobody waited for it. */
   release?: (() => void) | undefined;
   /** Left out where the connection ends with the credential anyway. */
@@ -153,15 +155,18 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
 
   const run = async (request: GraphqlRequest): Promise<Answer> => {
     request.ending.throwIfOver();
-    const { query, operationName, variables, origin } = request;
-    if (query.length > LIMITS.strangerQueryCharacters && !documents.has(query) && !(await request.caller()))
-      throw tooLongForStranger();
+    const { query, operationName, variables, origin, urgentOnly } = request;
+    if (query.length > LIMITS.strangerQueryCharacters && !documents.has(query)) {
+      if (urgentOnly) throw overloaded();
+      if (!(await request.caller())) throw tooLongForStranger();
+    }
     let operation: Operation;
     try {
       operation = documents.operation(query, operationName, variables);
     } catch (error) {
       throw await countInvalid(error, request);
     }
+    if (urgentOnly && !operation.isUrgent) throw overloaded();
     const caller = operation.ignoresCredential ? undefined : await request.caller();
     const counting = caller && operation.counts ? count(request, caller) : undefined;
     if (counting) await counting;

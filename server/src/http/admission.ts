@@ -20,14 +20,21 @@ export type Admission = {
 
 export function createAdmission(auth: Auth, connections: Connections): Admission {
   const { watch, [Symbol.dispose]: dispose } = createCredentialWatch(auth);
-  const seat = (socket: Duplex, caller: Caller | undefined): Caller | undefined => {
-    if (caller) connections.belongsTo(socket, caller.organizationId);
+  const seat = (socket: Duplex, authorization: string | undefined, caller: Caller | undefined): Caller | undefined => {
+    if (!caller) return caller;
+    const { organizationId } = caller;
+    connections.belongsTo(socket, organizationId);
+    const connection = connections.of(socket);
+    if (authorization !== undefined && connection.known?.authorization !== authorization)
+      connection.known = { authorization, organizationId };
     return caller;
   };
   return {
     identify: (socket, authorization, address) => {
       const caller = identify(auth, authorization, address);
-      return caller instanceof Promise ? caller.then((known) => seat(socket, known)) : seat(socket, caller);
+      return caller instanceof Promise
+        ? caller.then((known) => seat(socket, authorization, known))
+        : seat(socket, authorization, caller);
     },
     watch,
     [Symbol.dispose]: dispose,

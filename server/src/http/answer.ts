@@ -1,6 +1,6 @@
 /** Writing answers: JSON, and the end of a connection whose request was not read to its end. */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Code } from "../lib/errors.ts";
+import { overloaded, type Code } from "../lib/errors.ts";
 import type { CountedResponse } from "./count-answers.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
@@ -16,6 +16,9 @@ export type Exchange = {
   path: string;
   secure: SecurityHeaders;
 };
+
+const errorText = (code: Code, message: string, details?: { retryAfter: number }): string =>
+  JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] });
 
 /** `headers` replace the usual ones of the same name. */
 export const sendJson = (exchange: Exchange, status: number, value: unknown, headers?: OutgoingHttpHeaders): void =>
@@ -60,6 +63,16 @@ export function writeHead(
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
+const OVERLOADED = overloaded();
+const OVERLOADED_TEXT = errorText("UNAVAILABLE", OVERLOADED.message, { retryAfter: 1 });
+const TRY_AGAIN = { "retry-after": "1" };
+
+/** As little as possible: what it costs, those who are answered lack. */
+export function sendOverloaded(exchange: Exchange, headers?: OutgoingHttpHeaders): void {
+  (exchange.response as CountedResponse).refusedWith = "UNAVAILABLE";
+  sendText(exchange, 503, OVERLOADED_TEXT, headers ? { ...TRY_AGAIN, ...headers } : TRY_AGAIN);
+}
+
 /** In the shape of GraphQL errors on every path, so that clients need to read only one. */
 export function sendError(
   exchange: Exchange,
@@ -69,7 +82,7 @@ export function sendError(
   headers?: OutgoingHttpHeaders,
 ): void {
   (exchange.response as CountedResponse).refusedWith = code;
-  sendJson(exchange, status, { errors: [{ message, extensions: { code } }] }, headers);
+  sendText(exchange, status, errorText(code, message), headers);
 }
 
 /** Closing at once would reset the connection and lose the answer. */

@@ -3,7 +3,7 @@
  * the next (strangers.ts). Of callers' connections each organization has a share, as in ByteBudget.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Server, Socket } from "node:net";
+import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { network } from "../auth/login-throttle.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -20,8 +20,6 @@ export type Connections = {
   begin(request: IncomingMessage, response: ServerResponse): boolean;
   /** What is known of an open one. */
   of(socket: Duplex): Connection;
-  /** The organization of its caller; a stranger's address. */
-  whose(socket: Socket): string;
   /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
   belongsTo(socket: Duplex, organizationId: OrganizationId): void;
 };
@@ -30,8 +28,13 @@ export type Connections = {
 export type Connection = {
   underWay: number;
   readonly address: string;
+  /** It is a trusted proxy's, and brings requests of many. */
+  readonly isProxy: boolean;
   readonly endings: Ending[];
+  /** Of its first caller. */
   organizationId?: OrganizationId;
+  /** The last credential that was found good, and whose it is: a connection may bring requests of many. */
+  known?: { authorization: string; organizationId: OrganizationId };
 };
 
 /** Nobody sees it. */
@@ -49,21 +52,22 @@ const tooMany = (): Refusal =>
   );
 
 /** `isProxy`: whether an address is a trusted proxy's, which speaks for many. */
-export function limitConnections(server: Server, { isProxy, ...most }: Options): Connections {
-  const strangers = new Strangers(most.strangers ?? STRANGERS);
+export function limitConnections(server: Server, options: Options): Connections {
+  const strangers = new Strangers(options.strangers ?? STRANGERS);
   const opened = new WeakMap<Duplex, Connection>();
-  const budget = new ByteBudget(most.callers ?? LIMITS.callerConnections);
+  const budget = new ByteBudget(options.callers ?? LIMITS.callerConnections);
   let callers = 0;
 
   server.on("connection", (socket) => {
     const { remoteAddress = "" } = socket;
-    const connection: Connection = { underWay: 0, endings: [], address: network(remoteAddress) };
+    const [address, isProxy] = [network(remoteAddress), options.isProxy(remoteAddress)];
+    const connection: Connection = { underWay: 0, endings: [], address, isProxy };
     opened.set(socket, connection);
     socket.once("close", () => {
-      strangers.delete(connection.address, socket);
+      strangers.delete(address, socket);
       for (const ending of connection.endings) ending.end(clientGone());
     });
-    strangers.add(connection.address, socket, isProxy(remoteAddress));
+    strangers.add(address, socket, isProxy);
   });
 
   function answered(this: ServerResponse): void {
@@ -83,10 +87,6 @@ export function limitConnections(server: Server, { isProxy, ...most }: Options):
       return true;
     },
     of: (socket) => opened.get(socket)!,
-    whose: (socket) => {
-      const { organizationId, address } = opened.get(socket)!;
-      return organizationId ?? address;
-    },
     belongsTo: (socket, organizationId) => {
       const connection = opened.get(socket)!;
       // Only once for each connection: it stays the first caller's.

@@ -1,6 +1,8 @@
 /** Which part of the HTTP room a request belongs to. */
 import { getHeapStatistics } from "node:v8";
+import { recallCaller } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
+import { network } from "../auth/login-throttle.ts";
 import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -10,10 +12,12 @@ import { running } from "../lib/running.ts";
 import type { Members } from "../members/members.ts";
 import { createAdmission } from "./admission.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
-import { sendError } from "./answer.ts";
+import { sendError, sendOverloaded } from "./answer.ts";
 import { createArrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
+import { corsHeaders } from "./cors.ts";
 import { createDelivery } from "./delivery.ts";
+import type { Backlog, Entrance } from "./entrance.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
 import type { Edge } from "./listen.ts";
 import { createMetricsPage, type MetricsPageOptions } from "./metrics-page.ts";
@@ -22,6 +26,7 @@ import { refuseUpgrade } from "./raw-answer.ts";
 import { userAgentOf } from "./request.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { createEventStreams } from "./sse.ts";
+import { mayBeUrgent } from "./urgent.ts";
 import { createWebSessions } from "./web-session.ts";
 import { createWebSockets } from "./websocket.ts";
 
@@ -36,6 +41,9 @@ export type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstO
   trustedProxies: readonly string[];
   webFolder: string;
   connections: Connections;
+  entrance: Entrance;
+  /** Of the database. */
+  backlog: Backlog;
   /** Whether runs are accepted. */
   isReady: () => Promise<boolean>;
   /** The process is about to end: no new work. */
@@ -55,14 +63,24 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
   const stack = new AsyncDisposableStack();
   const clientAddress = clientAddresses(options.trustedProxies);
   const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
-  const { connections } = options;
+  const { connections, entrance, backlog } = options;
   const admission = stack.use(createAdmission(auth, connections));
   const delivery = createDelivery(options.clock);
-  const streams = stack.use(createEventStreams(admission, delivery));
+  const streams = stack.use(createEventStreams(admission, delivery, options.clock));
   const arriving = new ByteBudget(arrivingBytes());
   const arrivals = stack.use(createArrivals(arriving, auth.clock));
   const webSockets = stack.use(
-    createWebSockets({ graphql, admission, delivery, log, arrivals, secure: securityHeaders(options.publicUrl) }),
+    createWebSockets({
+      graphql,
+      admission,
+      delivery,
+      log,
+      clock: options.clock,
+      arrivals,
+      secure: securityHeaders(options.publicUrl),
+      entrance,
+      connections,
+    }),
   );
   const pages = createPages({ webFolder: options.webFolder, auth, graphql, log });
   const metricsPage = createMetricsPage({ ...options, admission, clientAddress });
@@ -84,9 +102,23 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       return webSockets.open;
     },
     arrivals: arriving,
-    handle: (exchange) => {
+    backlog,
+    whose: (request) => {
+      const { known, organizationId, address, isProxy } = connections.of(request.socket);
+      const { authorization } = request.headers;
+      if (authorization !== undefined) {
+        if (known?.authorization === authorization) return { line: known.organizationId, isStranger: false };
+        const caller = recallCaller(auth, authorization);
+        if (caller) return { line: caller.organizationId, isStranger: false };
+      } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
+      return { line: isProxy ? network(clientAddress(request)) : address, isStranger: true };
+    },
+    handle: (exchange, isRefused) => {
+      // Whoever looks at an overloaded server needs it most.
       if (exchange.path === "/metrics") return void metricsPage(exchange);
       const isGraphql = exchange.path === "/graphql";
+      if (isRefused && !(isGraphql && mayBeUrgent(exchange.request)))
+        return sendOverloaded(exchange, corsHeaders(graphqlEdge.cors, exchange.request));
       if (!isGraphql && !webSessions.isFor(exchange.path)) return pages(exchange);
       if (isDraining()) {
         return sendError(exchange, 503, "UNAVAILABLE", "the server is stopping", {
@@ -96,7 +128,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       }
       const { requestId } = exchange;
       const handled = isGraphql
-        ? running.run({ requestId }, handleGraphql, graphqlEdge, exchange)
+        ? running.run({ requestId }, handleGraphql, graphqlEdge, exchange, isRefused)
         : running.run({ requestId }, webSessions.handle, exchange);
       handled.catch((error: unknown) => {
         // The answer could not be written; a client that went away is the usual reason.

@@ -41,13 +41,17 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     delivery: { taken: async () => {} },
   } as unknown as GraphqlEdge;
   server.on("request", (request, response) => {
-    void handleGraphql(edge, {
-      request,
-      response,
-      requestId: "1",
-      path: "/graphql",
-      secure: securityHeaders(undefined),
-    });
+    void handleGraphql(
+      edge,
+      {
+        request,
+        response,
+        requestId: "1",
+        path: "/graphql",
+        secure: securityHeaders(undefined),
+      },
+      false,
+    );
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;

@@ -41,7 +41,8 @@ export const STATUS: Partial<Record<Code, number>> = {
   UNAVAILABLE: 503,
 };
 
-export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Promise<void> {
+/** `urgentOnly`: the server is overloaded. */
+export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange, urgentOnly: boolean): Promise<void> {
   const { request, response } = exchange;
   const headers = corsHeaders(edge.cors, request);
   if (request.method === "OPTIONS" && headers) {
@@ -53,7 +54,7 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange): Prom
   const misfit = misfitOf(request);
   const answer = misfit
     ? await edge.graphql.refuse(misfit, asking, exchange.requestId)
-    : await answerOf(edge, exchange, asking, mediaType);
+    : await answerOf(edge, exchange, asking, { mediaType, urgentOnly });
   if (answer.kind === "refused" && answer.cause instanceof Misfit) {
     const { status, headers: own } = answer.cause;
     return sendJson(exchange, status, answer.result, { ...own, ...headers });
@@ -77,7 +78,7 @@ async function answerOf(
   edge: GraphqlEdge,
   { request, requestId }: Exchange,
   asking: Asking,
-  mediaType: MediaType,
+  { mediaType, urgentOnly }: { mediaType: MediaType; urgentOnly: boolean },
 ): Promise<Answer> {
   const { graphql, admission, arrivals, connections, clientAddress } = edge;
   const { "idempotency-key": idempotencyKey } = request.headers;
@@ -102,6 +103,7 @@ async function answerOf(
         idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
       },
       canStream: mediaType === "text/event-stream",
+      urgentOnly,
       ending,
       ...asking,
       watch: admission.watch,

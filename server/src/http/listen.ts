@@ -7,23 +7,27 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { Rounds } from "../lib/rounds.ts";
 import { addressesOf, ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
 import { isTooLong } from "./body.ts";
 import { limitConnections, type Connections } from "./connections.ts";
 import { countAnswers, createHttpFigures, type HttpFigures } from "./count-answers.ts";
+import { Entrance, type Backlog, type Whose } from "./entrance.ts";
 import { ignoreRest } from "./parser.ts";
 import { limitPieces } from "./pieces.ts";
 import { mayBegin } from "./pipelined.ts";
 import { refuseUnreadable, refuseUpgrade } from "./raw-answer.ts";
 import { pathOf, requestIds } from "./request.ts";
+import { mayBeUrgent } from "./urgent.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 export type Edge = {
-  /** Never throws. */
-  handle(exchange: Exchange): void;
+  /** Never throws. `isRefused`: the server is overloaded, and only what is urgent may begin. */
+  handle(exchange: Exchange, isRefused: boolean): void;
   upgrade(upgrade: Upgrade, socket: Duplex, head: Buffer): void;
+  /** In whose line a request waits: its organization's, or its address's. */
+  whose(request: IncomingMessage): Whose;
+  backlog: Backlog;
   /** Whether runs are accepted. */
   isReady(): Promise<boolean>;
 };
@@ -44,6 +48,7 @@ export type Listener = {
   localUrl: string;
   connections: Connections;
   figures: HttpFigures;
+  entrance: Entrance;
   serve(edge: Edge): void;
 } & AsyncDisposable;
 
@@ -54,6 +59,7 @@ const TIMEOUTS_CHECKED_EVERY_MS = 5_000;
 /** More than the 60 s for which proxies keep a connection, so that they close it and not the server. */
 const KEEP_ALIVE_MS = 65_000;
 const CLOSE_TIMEOUT_MS = 1_000;
+const NOTHING = { waiting: 0, ms: 0 };
 
 /** Throws OperatorError when it cannot listen there. */
 export async function listen(options: ListenOptions): Promise<Listener> {
@@ -63,13 +69,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const nextId = requestIds();
   const figures = createHttpFigures();
   const count = countAnswers(figures, prefix);
-  /**
-   * When requests are begun, by turns of organizations and, of strangers, of addresses. libuv reads on within a turn of the
-   * event loop, up to 48 times 1,024 connections, as long as clients that were answered there ask again: 2,000 strangers
-   * held the thread for 3.8 s.
-   */
-  const rounds = new Rounds<string>(() => performance.now());
   let edge: Edge | undefined;
+  const backlog: Backlog = {
+    isContended: () => edge?.backlog.isContended() ?? false,
+    of: (organizationId) => edge?.backlog.of(organizationId) ?? NOTHING,
+  };
+  const entrance = new Entrance({ now: () => performance.now(), backlog });
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     count(response);
@@ -82,19 +87,22 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return refusePipelined(exchange);
     }
     if (!connections.begin(request, response)) return refusePipelined(exchange);
-    if (rounds.isOpen()) return begin(exchange);
-    rounds.wait(connections.whose(request.socket), () => {
-      if (!request.socket.destroyed) begin(exchange);
+    entrance.enter({
+      whose: () => edge?.whose(request) ?? { line: connections.of(request.socket).address, isStranger: true },
+      mayBeUrgent: () => isHealth(exchange) || path === "/metrics" || mayBeUrgent(request),
+      go: (isRefused) => {
+        if (!request.socket.destroyed) begin(exchange, isRefused);
+      },
     });
   };
 
-  const begin = (exchange: Exchange): void => {
+  const begin = (exchange: Exchange, isRefused: boolean): void => {
     if (isHealth(exchange)) return void answerHealth(exchange, edge);
     const { host } = exchange.request.headers;
     if (host === undefined)
       return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
     if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
-    if (edge) return edge.handle(exchange);
+    if (edge) return edge.handle(exchange, isRefused);
     sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
   };
 
@@ -134,6 +142,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     localUrl,
     connections,
     figures,
+    entrance,
     serve: (served) => (edge = served),
     [Symbol.asyncDispose]: () => close(server),
   };

@@ -3,27 +3,26 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { notSignedIn } from "../auth/caller.ts";
 import type { AnswerSize } from "../graphql/answer-size.ts";
 import type { Answer, Result } from "../graphql/graphql.ts";
+import type { Clock } from "../lib/clock.ts";
 import { stringify } from "../lib/json-text.ts";
 import { writeHead, type Exchange } from "./answer.ts";
 import type { Admission } from "./admission.ts";
 import type { Delivery } from "./delivery.ts";
+import { Pings } from "./pings.ts";
 
 export type EventStreams = {
   send(exchange: Exchange, answer: Answer & { kind: "stream" }, headers?: OutgoingHttpHeaders): Promise<void>;
   sendOne(exchange: Exchange, answer: Answer & { kind: "result" }, headers?: OutgoingHttpHeaders): Promise<void>;
 } & Disposable;
 
-/** Proxies close connections that are silent for a minute. */
-const PING_EVERY_MS = 15_000;
-
 const eventOf = (result: Result): string => `event: next\ndata: ${stringify(result)}\n\n`;
 const COMPLETE = "event: complete\ndata:\n\n";
 
-export function createEventStreams(admission: Admission, delivery: Delivery): EventStreams {
+export function createEventStreams(admission: Admission, delivery: Delivery, clock: Clock): EventStreams {
   const open = new Set<ServerResponse>();
-  const pings = setInterval(() => {
-    for (const response of open) if (!response.writableNeedDrain) response.write(":\n\n");
-  }, PING_EVERY_MS).unref();
+  const pings = new Pings<ServerResponse>(clock, (response) => {
+    if (!response.writableNeedDrain) response.write(":\n\n");
+  });
 
   /** False when the reader has gone away or was cut. */
   const deliver = ({ request, response }: Exchange, text: string): Promise<boolean> =>
@@ -40,6 +39,7 @@ export function createEventStreams(admission: Admission, delivery: Delivery): Ev
       const { response } = exchange;
       begin(exchange, headers);
       open.add(response);
+      const stopPings = pings.add(response);
       const stop = (): void => void results.return();
       response.once("close", stop);
       let isExpired = false;
@@ -51,6 +51,7 @@ export function createEventStreams(admission: Admission, delivery: Delivery): Ev
         }
       } finally {
         open.delete(response);
+        stopPings();
       }
       if (isExpired) response.write(eventOf({ errors: [expired()] }));
       response.end(COMPLETE);
@@ -62,7 +63,7 @@ export function createEventStreams(admission: Admission, delivery: Delivery): Ev
       exchange.response.end(COMPLETE);
     },
     [Symbol.dispose]: () => {
-      clearInterval(pings);
+      pings[Symbol.dispose]();
       for (const response of open) response.destroy();
     },
   };

@@ -7,6 +7,7 @@ import { WebSocketServer, type WebSocket } from "ws";
 import type { Caller } from "../auth/caller.ts";
 import type { Origin } from "../graphql/context.ts";
 import type { Answer, Graphql, Result } from "../graphql/graphql.ts";
+import type { Clock } from "../lib/clock.ts";
 import { Ending } from "../lib/ending.ts";
 import { messageOf, Refusal } from "../lib/errors.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
@@ -14,12 +15,15 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import type { Admission } from "./admission.ts";
 import { noRoom, type Arrivals } from "./arrivals.ts";
-import { clientGone } from "./connections.ts";
+import { clientGone, type Connections } from "./connections.ts";
 import type { Delivery } from "./delivery.ts";
+import type { Entrance, Whose } from "./entrance.ts";
 import { graphqlBody } from "./graphql-request.ts";
 import type { Upgrade } from "./listen.ts";
 import { Outgoing } from "./outgoing.ts";
+import { Pings } from "./pings.ts";
 import { refuseHandshake } from "./raw-answer.ts";
+import { hasUrgentWord } from "./urgent.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 import { Unanswered, type Held } from "./unanswered.ts";
 import { holdUnfinished } from "./unfinished.ts";
@@ -35,8 +39,11 @@ export type WebSocketsOptions = {
   admission: Admission;
   delivery: Delivery;
   log: Log;
+  clock: Clock;
   arrivals: Arrivals;
   secure: SecurityHeaders;
+  entrance: Entrance;
+  connections: Connections;
 };
 
 type Extra = {
@@ -64,7 +71,6 @@ type Answered = ExecutionArgs & { answer: Exclude<Answer, { kind: "refused" }> }
 /** Its errors have their final form already, and `onNext` sends them as they are. */
 type Formatted = Result & ExecutionResult;
 
-const PING_EVERY_MS = 15_000;
 const INIT_TIMEOUT_MS = 10_000;
 /**
  * Unread pieces of a message; each costs about 200 bytes in addition to its own. With the library's 16,384 pieces
@@ -77,7 +83,7 @@ const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
 
 export function createWebSockets(options: WebSocketsOptions): WebSockets {
-  const { graphql, admission, delivery, log, arrivals, secure } = options;
+  const { graphql, admission, delivery, log, clock, arrivals, secure, entrance, connections } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LIMITS.bodyBytes,
@@ -120,6 +126,15 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     }
   };
 
+  /** Whether it may begin only if it is urgent, when it is its turn. */
+  const turnOf = ({ caller, stream }: Extra, query: string): Promise<boolean> => {
+    const whose = (): Whose =>
+      caller
+        ? { line: caller.organizationId, isStranger: false }
+        : { line: connections.of(stream).address, isStranger: true };
+    return new Promise((resolve) => entrance.enter({ whose, mayBeUrgent: () => hasUrgentWord(query), go: resolve }));
+  };
+
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
     const ending = new Ending();
     extra.operations.set(id, ending);
@@ -135,6 +150,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         origin: { requestId, address, userAgent },
         canStream: true,
         ending,
+        urgentOnly: await turnOf(extra, body.query),
         release: () => held.release(),
         caller: () => extra.caller,
       });
@@ -206,10 +222,14 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     socket.on("error", (error) =>
       log.debug({ requestId: extra.requestId, reason: error.message }, "a WebSocket broke"),
     );
-    socket.once("close", (code, reason) => void closed(code, String(reason)));
+    const stopPings = pings.add(socket);
+    socket.once("close", (code, reason) => {
+      stopPings();
+      void closed(code, String(reason));
+    });
   };
 
-  const pings = setInterval(() => pingAll(sockets.clients), PING_EVERY_MS).unref();
+  const pings = new Pings(clock, ping);
   return {
     get open() {
       return sockets.clients.size;
@@ -226,7 +246,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
       });
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(pings);
+      pings[Symbol.dispose]();
       await closeAll(sockets);
     },
   };
@@ -279,16 +299,11 @@ function tooLong({ type, id }: JsonObject, text: string): string | undefined {
 const pinged = new WeakSet<WebSocket>();
 
 /** A client that did not answer the last ping is gone. */
-function pingAll(clients: Iterable<WebSocket>): void {
-  for (const socket of clients) {
-    if (pinged.has(socket)) {
-      socket.terminate();
-      continue;
-    }
-    pinged.add(socket);
-    socket.once("pong", () => pinged.delete(socket));
-    socket.ping();
-  }
+function ping(socket: WebSocket): void {
+  if (pinged.has(socket)) return socket.terminate();
+  pinged.add(socket);
+  socket.once("pong", () => pinged.delete(socket));
+  socket.ping();
 }
 
 /** A close frame has room for 123 bytes. */

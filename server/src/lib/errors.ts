@@ -108,6 +108,16 @@ export const badInput = (reason: Reason<"BAD_USER_INPUT">, message: string, fiel
 export const conflict = (reason: Reason<"CONFLICT">, message: string): Refusal =>
   new Refusal("CONFLICT", message, { reason });
 
+/** Too much waits to begin. Nothing was done, so anything may be sent again. */
+export const overloaded = (): Refusal =>
+  new Refusal(
+    "UNAVAILABLE",
+    "the server has more to do than it can: nothing of this was begun, try again in a moment",
+    {
+      retryAfter: 1,
+    },
+  );
+
 /** The operator's mistake: printed as one line, exit code 1, no stack. */
 export class OperatorError extends Error {
   constructor(message: string) {

@@ -17,6 +17,8 @@ export const LIMITS = {
   headersPerRequest: 100,
   headerBytes: 16 * 1024,
   requestsPerConnection: 100,
+  waitToBeginMs: 250,
+  requestsWaiting: 256,
   strangerConnections: 10_000,
   strangerConnectionsPerAddress: 2_500,
   callerConnections: 30_000,

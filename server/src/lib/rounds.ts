@@ -9,6 +9,8 @@ type Waiting = { go: () => void; next?: Waiting };
 type Line = { first: Waiting; last: Waiting };
 
 export class Rounds<Group> {
+  /** How long the last one took, with all that the event loop did besides, ms. */
+  lastMs = 0;
   readonly #now: () => number;
   readonly #lines = new Map<Group, Line>();
   /** When the first of this round began. */
@@ -53,6 +55,7 @@ export class Rounds<Group> {
   }
 
   readonly #round = (): void => {
+    this.lastMs = this.#now() - this.#since!;
     this.#since = undefined;
     if (this.#lines.size === 0) return;
     this.#begin();

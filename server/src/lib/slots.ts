@@ -8,6 +8,7 @@ type Organization = OrganizationId | undefined;
 
 export class Slots {
   #free: number;
+  readonly #all: number;
   readonly #most: number;
   readonly #taken = new Map<Organization, number>();
   /** In the order of the organizations' turns. */
@@ -16,12 +17,23 @@ export class Slots {
   /** `mostShare`: one organization's maximum share. */
   constructor(slots: number, mostShare = 1) {
     this.#free = slots;
+    this.#all = slots;
     this.#most = Math.ceil(slots * mostShare);
   }
 
   /** Whether somebody waits for a slot. */
   get contended(): boolean {
     return this.#queues.size > 0;
+  }
+
+  /** How many of an organization wait. */
+  waitingOf(organizationId: Organization): number {
+    return this.#queues.get(organizationId)?.length ?? 0;
+  }
+
+  /** About how many slots each organization that waits has at a time. */
+  get shareOfEach(): number {
+    return Math.min(this.#most, this.#all / Math.max(1, this.#queues.size));
   }
 
   /** A slot at once, or none. */

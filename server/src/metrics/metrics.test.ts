@@ -42,6 +42,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   isAccepting,
   http: { requests: {}, refusals: {} },
   connections: { open: { strangers: 0, callers: 0 } },
+  entrance: { refused: 0, waiting: 0 },
   edge: () => ({ webSockets: 0, arrivals: budget }),
   graphql: { seconds: {}, withErrors: {}, refusals: {}, subscriptions: 0, answersBudget: budget },
   runs: { started: {}, ended: {}, seconds: {}, failures: {}, steps: {} },

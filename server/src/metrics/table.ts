@@ -23,6 +23,7 @@ export type Sources = {
   isAccepting: () => boolean;
   http: { requests: Record<string, Counts>; refusals: Counts };
   connections: { readonly open: { readonly strangers: number; readonly callers: number } };
+  entrance: { readonly refused: number; readonly waiting: number };
   edge: () => { readonly webSockets: number; readonly arrivals: Budget };
   graphql: {
     seconds: Histograms;
@@ -110,6 +111,12 @@ export const METRICS: readonly Metric[] = [
     "at",
     "code",
   ),
+  counter(
+    "overload_refusals_total",
+    "Requests and operations refused because too much waits to begin.",
+    ({ entrance }) => entrance.refused,
+  ),
+  gauge("requests_waiting", "Requests and operations that wait to begin.", ({ entrance }) => entrance.waiting),
   gauge(
     "connections",
     "Open connections; strangers have shown no credential yet.",

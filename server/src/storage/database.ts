@@ -4,6 +4,7 @@
  */
 import pg from "pg";
 import { messageOf } from "../lib/errors.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
 import { codeOf } from "./pg-errors.ts";
@@ -22,6 +23,12 @@ export type Row = Record<string, any>;
 /** `whose`: whose turn it takes (`pool-turns.ts`); left out, the product's own. A transaction already has its turn. */
 export type Query = (text: string, values?: unknown[], whose?: Whose) => Promise<Row[]>;
 
+export type Backlog = {
+  isContended(): boolean;
+  /** How many statements of an organization do, and for about how long the next one would. */
+  of(organizationId: OrganizationId): { waiting: number; ms: number };
+};
+
 export type Database = {
   /** A named statement, prepared once per hot-pool connection, run with its generic plan. The name stands for the text. */
   hot(name: string, text: string, values: unknown[], whose?: Whose): Promise<Row[]>;
@@ -36,6 +43,8 @@ export type Database = {
   dedicated(silentMs?: number): Promise<pg.Client>;
   /** Where it is, for a thread that needs its own connection. */
   connection: Connection;
+  /** What waits for a turn at the connections. */
+  backlog: Backlog;
   /** True on the PostgreSQL that this process started for itself. */
   isEmbedded: boolean;
   /** Months whose partitions are known to exist, as `2026_11`; kept by `partitions.ts`. */
@@ -160,8 +169,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { hotConnections = CONNECTIONS, listConnections = CONNECTIONS } = options;
   const hotPool = createPool(options, hotConnections, HOT_SESSION);
   const listPool = createPool(options, listConnections, LIST_SESSION);
-  const hotTurns = createPoolTurns(hotConnections);
-  const listTurns = createPoolTurns(listConnections);
+  const now = (): number => performance.now();
+  const hotTurns = createPoolTurns(hotConnections, now);
+  const listTurns = createPoolTurns(listConnections, now);
   const clients = new Set<pg.Client>();
 
   const dedicated = async (silentMs?: number): Promise<pg.Client> => {
@@ -185,17 +195,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     hot: (name, text, values, whose) => {
       const askedAt = hotPool.ask();
       const statement = { name, text, values };
-      return whose === undefined ? hot(askedAt, statement) : hotTurns(whose, () => hot(askedAt, statement));
+      return whose === undefined ? hot(askedAt, statement) : hotTurns.inTurn(whose, () => hot(askedAt, statement));
     },
     query: (text, values, whose) => {
       const askedAt = listPool.ask();
-      return listTurns(whose, () => run(listPool, askedAt, { text, values: values ?? [] }));
+      return listTurns.inTurn(whose, () => run(listPool, askedAt, { text, values: values ?? [] }));
     },
     transaction: (work, whose) => {
       const askedAt = listPool.ask();
-      return listTurns(whose, () => inTransaction(listPool, askedAt, work));
+      return listTurns.inTurn(whose, () => inTransaction(listPool, askedAt, work));
     },
     dedicated,
+    backlog: {
+      isContended: () => hotTurns.isContended() || listTurns.isContended(),
+      of: (organizationId) => {
+        const [hot, list] = [hotTurns.backlogOf(organizationId), listTurns.backlogOf(organizationId)];
+        return { waiting: hot.waiting + list.waiting, ms: Math.max(hot.ms, list.ms) };
+      },
+    },
     connection: options.connection,
     isEmbedded: options.isEmbedded,
     months: new Set(),

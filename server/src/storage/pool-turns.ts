@@ -10,22 +10,41 @@ import { Slots } from "../lib/slots.ts";
 /** Callers who are not signed in share their turns. */
 export type Whose = OrganizationId | "strangers";
 
-/** At once without `whose`. */
-export type InTurn = <Result>(whose: Whose | undefined, work: () => Promise<Result>) => Promise<Result>;
+export type PoolTurns = {
+  /** At once without `whose`. */
+  inTurn<Result>(whose: Whose | undefined, work: () => Promise<Result>): Promise<Result>;
+  /** Whether anybody waits for a turn. */
+  isContended(): boolean;
+  /** How many statements of an organization wait, and for about how long the next one would. */
+  backlogOf(organizationId: OrganizationId): { waiting: number; ms: number };
+};
 
 /** One organization's share of the connections: two of three. */
 const MOST_SHARE = 0.5;
+/** How much the last turn counts in the time that a turn takes. */
+const SMOOTHING = 1 / 16;
 
-export function createPoolTurns(connections: number): InTurn {
+/** `now`: ms from any beginning. */
+export function createPoolTurns(connections: number, now: () => number): PoolTurns {
   const slots = new Slots(Math.max(1, connections - 1), MOST_SHARE);
-  return async (whose, work) => {
-    if (whose === undefined) return work();
-    const organizationId = whose === "strangers" ? undefined : whose;
-    if (!slots.tryTake(organizationId)) await slots.take(organizationId);
-    try {
-      return await work();
-    } finally {
-      slots.release(organizationId);
-    }
+  let turnMs = 0;
+  return {
+    inTurn: async (whose, work) => {
+      if (whose === undefined) return work();
+      const organizationId = whose === "strangers" ? undefined : whose;
+      if (!slots.tryTake(organizationId)) await slots.take(organizationId);
+      const since = now();
+      try {
+        return await work();
+      } finally {
+        turnMs += (now() - since - turnMs) * SMOOTHING;
+        slots.release(organizationId);
+      }
+    },
+    isContended: () => slots.contended,
+    backlogOf: (organizationId) => {
+      const waiting = slots.waitingOf(organizationId);
+      return { waiting, ms: (waiting * turnMs) / slots.shareOfEach };
+    },
   };
 }

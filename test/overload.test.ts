@@ -1,0 +1,166 @@
+/**
+ * One organization sends more than the server can answer, from 600 connections that ask again when they are answered. The flood lasts
+ * until the test has seen what it waits for.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { publish } from "./agents.ts";
+import { eventually, post, startTestServer, type Data, type TestServer } from "./client.ts";
+import { connect, head, type Raw } from "./raw.ts";
+import type { World } from "./server.ts";
+
+const CONNECTIONS = 600;
+/** Of what takes 250 ms at most: this machine may be anybody's, and the order of turns has tests of its own. */
+const DEADLINE_MS = 10_000;
+/** So that the flood leaves the machine something. */
+const AFTER_REFUSAL_MS = 50;
+/** A millisecond or two of the thread, and a short answer. */
+const HEAVY = JSON.stringify({ query: "{ __schema { types { fields { args { defaultValue } } } } }" });
+
+let server: TestServer;
+let flooding: World;
+let neighbour: World;
+beforeAll(async () => {
+  server = await startTestServer();
+  flooding = await server.organization("flooding");
+  neighbour = await server.organization("neighbour");
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+type Flood = {
+  counts: Map<number, number>;
+  /** The heads of what was refused, and the last of it. */
+  refusal(): string;
+  refused(): number;
+  stop(): Promise<void>;
+} & AsyncDisposable;
+
+async function flood({ apiKey }: World): Promise<Flood> {
+  const counts = new Map<number, number>();
+  const all: Raw[] = [];
+  let isOver = false;
+  let refusal = "";
+  let open = 0;
+  const request = head(HEAVY.length, apiKey) + HEAVY;
+  const answered = (text: string): void => {
+    const status = Number(text.split(" ", 2)[1]);
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+    if (status === 503) refusal = text;
+  };
+  const drive = (raw: Raw): void => {
+    let taken = 0;
+    raw.onData(() => {
+      const text = raw.got().slice(taken);
+      const end = text.indexOf("\r\n\r\n");
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1]);
+      if (end < 0 || text.length < end + 4 + length) return;
+      taken += text.length;
+      answered(text);
+      const again = (): void => {
+        if (isOver) open--;
+        else raw.write(request);
+      };
+      if (text.startsWith("HTTP/1.1 503")) setTimeout(again, AFTER_REFUSAL_MS);
+      else again();
+    });
+    open++;
+    raw.write(request);
+  };
+  while (all.length < CONNECTIONS) all.push(...(await Promise.all(Array.from({ length: 50 }, () => connect(server)))));
+  all.forEach(drive);
+  const refused = (): number => counts.get(503) ?? 0;
+  const stop = async (): Promise<void> => {
+    isOver = true;
+    await eventually(() => open === 0, 60_000);
+  };
+  return {
+    counts,
+    refusal: () => refusal,
+    refused,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      for (const raw of all) raw[Symbol.dispose]();
+    },
+  };
+}
+
+const timed = async <Result>(work: Promise<Result>): Promise<Result> => {
+  const since = performance.now();
+  const result = await work;
+  expect(performance.now() - since).toBeLessThan(DEADLINE_MS);
+  return result;
+};
+
+const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id approvals { nodes { id } } } }";
+
+test("a flood is refused in part with 503 and Retry-After; what is urgent, health and a neighbour's requests are answered", async () => {
+  const input = { agentId: await publish(server, "approve", flooding), wait: 30 };
+  const start = async () => (await server.data(START, { input }, flooding.apiKey)).runAgent;
+  const [decided, cancelled] = [await start(), await start()];
+  await using all = await flood(flooding);
+  await eventually(() => all.refused() > 100, 60_000);
+
+  // Its own, from new connections, while it is refused.
+  const url = `${server.url}/graphql`;
+  const urgent = async (query: string, variables: object) => {
+    const { status, data, errors } = await post(url, query, variables as Record<string, unknown>, flooding.apiKey);
+    expect({ status, errors }).toEqual({ status: 200 });
+    return data;
+  };
+  const decision = { approvalId: decided.approvals.nodes[0].id, decision: "approve", answer: { costCentre: "office" } };
+  await urgent("mutation($input: DecideApprovalInput!) { decideApproval(input: $input) { status } }", {
+    input: decision,
+  });
+  const cancelOne = "mutation($id: ID!) { cancelRun(runId: $id) { status } }";
+  expect((await urgent(cancelOne, { id: cancelled.id })).cancelRun.status).toBe("cancelled");
+  expect(
+    (await urgent("mutation { cancelRuns(input: {runs: {all: true}}) { cancelledCount } }", {})).cancelRuns,
+  ).toBeDefined();
+  expect((await urgent("{ rateLimit { plan } }", {})).rateLimit).toBeDefined();
+
+  // Another's, each asked alone.
+  for (let count = 0; count < 20; count++) {
+    const health = await timed(fetch(`${server.url}/healthz`));
+    expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
+    const { status, data } = await timed(post(url, "{ me { name } }", {}, neighbour.apiKey));
+    expect([status, data.me.name]).toEqual([200, "neighbour"]);
+  }
+
+  // A word of what is urgent in something else opens nothing.
+  const before = all.refused();
+  await eventually(async () => {
+    const { status, errors } = await post(url, "{ me { cancelRun: name } }", {}, flooding.apiKey);
+    return status === 503 && errors![0]!.extensions.code === "UNAVAILABLE";
+  }, 60_000);
+
+  // Over a WebSocket, where there is no status.
+  const socket = server.webSocket(flooding.apiKey);
+  const asked = async (query: string): Promise<Data> => {
+    try {
+      for await (const result of socket.iterate({ query })) return result;
+    } catch (errors) {
+      return { errors };
+    }
+  };
+  await eventually(async () => {
+    const { errors } = await asked("{ me { name } }");
+    if (errors) expect(errors[0].extensions).toEqual({ code: "UNAVAILABLE", retryAfter: 1 });
+    return errors;
+  }, 60_000);
+  expect(await asked("{ rateLimit { plan } }")).toEqual({ data: { rateLimit: { plan: "enterprise" } } });
+  await socket.dispose();
+
+  await eventually(() => all.refused() > before, 60_000);
+  expect(all.counts.get(200)).toBeGreaterThan(100);
+  expect(all.refusal()).toMatch(/^HTTP\/1\.1 503 [^]*\r\nretry-after: 1\r\n/i);
+  expect(all.refusal()).toMatch(/\r\nconnection: keep-alive\r\n/i);
+  expect(JSON.parse(all.refusal().split("\r\n\r\n")[1]!).errors[0].extensions).toEqual({
+    code: "UNAVAILABLE",
+    retryAfter: 1,
+  });
+  expect(new Set(all.counts.keys())).toEqual(new Set([200, 503]));
+
+  await all.stop();
+  // At once: what waited has been answered or refused.
+  expect(await server.data("{ me { name } }", {}, flooding.apiKey)).toEqual({ me: { name: "flooding" } });
+}, 120_000);
