@@ -288,6 +288,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   secretUsersListed: { ...here('"secretUsersListed"'), instead: "the rest is left out" },
   secretsPerDefinition: here("secretsPerDefinition"),
   secretBytes: here("secretBytes"),
+  secretTexts: refused("server/src/secrets/secrets.db.test.ts", "names and values: what fits passes"),
   uiRequestsPerMinute: refused("test/rates.test.ts", "the web UI's session has its own limit"),
   credentialCharacters: here("credentialCharacters"),
   wrongCredentialsPerAddress: refused("test/rates.test.ts", "wrong credentials from one address are limited"),

@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonObject } from "../lib/json.ts";
 import type { SecretValues } from "../secrets/secret.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Frame } from "./frame.ts";
-import { objectIn } from "./secret-fields.ts";
+import { objectIn } from "../lib/secret-fields.ts";
 
 export type Authentication = {
   /** One scheme with its fields: `{basic: {username, password}}`. */

@@ -7,34 +7,27 @@ import { isUtf8 } from "node:buffer";
 import type { Json } from "../lib/json.ts";
 import type { Steps } from "../lib/slices.ts";
 import { misreadingsOf, rangesBefore, readEscapes, type Range } from "./read-escapes.ts";
+import { ENOUGH, Needles } from "./needles.ts";
+import { remainsOf } from "../lib/secret-fields.ts";
 
 export const HIDDEN = "[redacted]";
 
 /** A shorter one is not looked for in outputs: with a secret `on` each such word would be lost. */
 const LEAST_CHARACTERS = 6;
-/** Whoever has the beginning of a secret has recognised it: so many characters are hidden whatever follows. */
-const ENOUGH = 32;
 /** So many bytes of a text are enough to recognise what begins before them, encoded twice. */
 export const ENOUGH_BYTES = 32 * ENOUGH;
 /** JSON within JSON within a URL. */
 const READ_MOST = 3;
-/** A match takes microseconds. */
-const MATCHES_PER_STEP = 500;
 /** A text with more of them is no data any longer, and is hidden whole. */
 const MATCHES_MOST = 10_000;
 
-/** How a secret begins in some encoding, and all of it. */
-type Needle = { beginning: string; whole: string };
-
 export class Concealer {
-  readonly #needles: readonly Needle[];
-  readonly #shortest: number;
+  readonly #needles: Needles;
   readonly #numbers: readonly string[];
 
   constructor(secrets: Iterable<string>, leastCharacters = LEAST_CHARACTERS) {
     const known = [...new Set(secrets)].filter((secret) => secret.length >= leastCharacters);
-    this.#needles = [...new Set(known.flatMap(formsOf))].map((whole) => ({ beginning: whole.slice(0, ENOUGH), whole }));
-    this.#shortest = Math.min(...this.#needles.map(({ beginning }) => beginning.length));
+    this.#needles = new Needles(known.flatMap(formsOf));
     this.#numbers = known.filter((secret) => /^\d+$/.test(secret));
   }
 
@@ -77,7 +70,7 @@ export class Concealer {
 
   /** Up to a place in the text. What begins before it is hidden whole, even if it ends behind it. */
   *beginning(text: string, end: number): Steps<string> {
-    if (text.length < this.#shortest) return text.slice(0, end);
+    if (text.length < this.#needles.shortest) return text.slice(0, end);
     const found = yield* this.#find(text);
     if (!found) return HIDDEN;
     return without(
@@ -92,29 +85,13 @@ export class Concealer {
     const found: Range[] = [];
     const readings: string[] = [];
     for (let reading: string | undefined = text; reading !== undefined;) {
-      let ranges = yield* this.#findIn(reading);
+      let ranges = yield* this.#needles.findIn(reading, MATCHES_MOST);
       if (ranges.length === MATCHES_MOST) return undefined;
       for (const before of readings.toReversed()) if (ranges.length > 0) ranges = yield* rangesBefore(before, ranges);
       found.push(...ranges);
       readings.push(reading);
       reading = readings.length > READ_MOST ? undefined : yield* readEscapes(reading);
     }
-    return found;
-  }
-
-  /** At most `MATCHES_MOST`. */
-  *#findIn(text: string): Steps<Range[]> {
-    const found: Range[] = [];
-    for (const { beginning, whole } of this.#needles) {
-      for (let at = text.indexOf(beginning); at !== -1; at = text.indexOf(beginning, found.at(-1)![1])) {
-        found.push([at, endOf(whole, text, at)]);
-        if (found.length === MATCHES_MOST) return found;
-        if (found.length % MATCHES_PER_STEP === 0) yield;
-      }
-      // A search of so much takes milliseconds.
-      if (text.length > 100_000) yield;
-    }
-    yield;
     return found;
   }
 
@@ -137,21 +114,12 @@ function without(text: string, found: Range[], end: number): string {
   return parts.join("") + text.slice(from, Math.max(from, end));
 }
 
-const LOW_SURROGATE = /^[\udc00-\udfff]/;
-
-/** Where the text stops being the same, and no character is cut. */
-function endOf(whole: string, text: string, at: number): number {
-  let length = 0;
-  while (length < whole.length && text[at + length] === whole[length]) length++;
-  const end = at + length;
-  return LOW_SURROGATE.test(text.charAt(end)) ? end + 1 : end;
-}
-
 function formsOf(secret: string): string[] {
   // In a form a space is a plus.
   const asText = [secret, secret.replaceAll(" ", "+"), ...misreadingsOf(secret)];
   const base64 = base64Of(secret).filter((text) => text.length >= LEAST_CHARACTERS);
-  return secret.length < LEAST_CHARACTERS ? [...asText, ...base64] : [...asText, ...base64, ...hexOf(secret)];
+  const hex = secret.length < LEAST_CHARACTERS ? [] : hexOf(secret);
+  return [...asText, ...base64, ...hex, ...remainsOf(secret)];
 }
 
 function hexOf(secret: string): string[] {

@@ -8,7 +8,7 @@ import type { SecretValues } from "../secrets/secret.ts";
 import { atOnce } from "../lib/slices.ts";
 import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
 import type { HttpResponse } from "./run.ts";
-import { partsOf } from "./secret-fields.ts";
+import { partsOf } from "../lib/secret-fields.ts";
 
 /** Media types whose bodies are text, whatever bytes they contain. */
 const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b|application\/x-www-form-urlencoded\b)/i;

@@ -139,6 +139,7 @@ export const LIMITS = {
   secretUsersListed: 100,
   secretsPerDefinition: 20,
   secretBytes: 8 * 1024,
+  secretTexts: 30,
   uiRequestsPerMinute: 600,
   credentialCharacters: 4_096,
   wrongCredentialsPerAddress: 60,

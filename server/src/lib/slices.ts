@@ -23,3 +23,18 @@ export async function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
     await nextTurn();
   }
 }
+
+/** As much as one has of a round (`rounds.ts`). */
+const TURN_MS = 5;
+
+/** The same in turns with others: `turn` is undefined while the thread is free. */
+export async function inTurns<Result>(steps: Steps<Result>, turn: () => Promise<void> | undefined): Promise<Result> {
+  for (;;) {
+    const end = performance.now() + TURN_MS;
+    while (performance.now() < end) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+    await turn();
+  }
+}

@@ -5,7 +5,7 @@
 import { OperatorError } from "../lib/errors.ts";
 import type { Database, Query } from "../storage/database.ts";
 import { newKeyId, type Sealer } from "./seal.ts";
-import { insertKeyId, lockSealedRows, readKeyId, updateKeyId, updateSealed, type SealedRow } from "./store.ts";
+import { insertKeyId, lockSealedRows, updateKeyId, updateSealed, type SealedRow } from "./store.ts";
 
 /** 11 kB each at most. */
 const ROWS_AT_ONCE = 500;
@@ -28,8 +28,7 @@ export const rotateKey = (database: Database, sealer: Sealer): Promise<number> =
 
 /** Whoever sets a secret from now on waits until this is committed. */
 async function takeKey(query: Query, keyId: string): Promise<void> {
-  if ((await readKeyId(query, "update")) === undefined) await insertKeyId(query, keyId);
-  await readKeyId(query, "update");
+  await insertKeyId(query, keyId);
   await updateKeyId(query, keyId);
 }
 

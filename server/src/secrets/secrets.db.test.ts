@@ -109,6 +109,7 @@ test("a value that was copied to another row, or changed, does not open", async 
 test("names and values: what fits passes, one more is refused with a sentence that has no value", async () => {
   const most = "é".repeat(LIMITS.secretBytes / 2);
   await set("a".repeat(63), most);
+  await set("object", JSON.stringify({ basic: Array.from({ length: LIMITS.secretTexts }, () => "text"), n: 1 }));
   expect(await read("a".repeat(63))).toBe(most);
   for (const name of ["", "a".repeat(64), "1a", "a b", "a/b", "ä", "__proto__", "a\n"])
     await expect(set(name, "value")).rejects.toMatchObject({
@@ -118,6 +119,7 @@ test("names and values: what fits passes, one more is refused with a sentence th
   for (const [value, code] of [
     ["", "required"],
     [`${most}x`, "too_large"],
+    [JSON.stringify({ basic: Array.from({ length: LIMITS.secretTexts + 1 }, () => "planted") }), "too_many"],
     ["planted\0", "invalid"],
     ["planted\ud800", "invalid"],
   ] as const) {

@@ -1,5 +1,6 @@
 import { refuseProblems } from "../auth/names.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
+import { fieldsIn } from "../lib/secret-fields.ts";
 import { conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { newId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -44,10 +45,10 @@ export async function setSecret(secrets: Secrets, caller: Caller, request: SetSe
 
 /** A rotation waits until what is sealed here is committed, and finds it. */
 async function presentKeyId(query: Query): Promise<string> {
-  const known = await readKeyId(query, "share");
+  const known = await readKeyId(query);
   if (known !== undefined) return known;
   await insertKeyId(query, newKeyId());
-  return (await readKeyId(query, "share"))!;
+  return (await readKeyId(query))!;
 }
 
 function nameProblem(name: string): FieldProblem | undefined {
@@ -62,6 +63,8 @@ function valueProblem(value: string): FieldProblem | undefined {
   if (value === "") return { path, code: "required", message: "must not be empty" };
   if (Buffer.byteLength(value) > LIMITS.secretBytes)
     return { path, code: "too_large", message: `must have at most ${LIMITS.secretBytes} bytes as UTF-8` };
+  if (fieldsIn(value).length > LIMITS.secretTexts)
+    return { path, code: "too_many", message: `must have at most ${LIMITS.secretTexts} texts, if it is a JSON object` };
   if (!value.isWellFormed() || value.includes("\0"))
     return { path, code: "invalid", message: "must be text: a NUL or half of a surrogate pair can't be sent anywhere" };
   return undefined;

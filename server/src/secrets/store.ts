@@ -155,8 +155,8 @@ export async function readSealed(
 const KEY_SETTING = "secrets_key";
 
 /** The id of the key that values are sealed with now, unchanged until the transaction ends. Undefined: none was sealed yet. */
-export async function readKeyId(query: Query, lock: "share" | "update"): Promise<string | undefined> {
-  const [row] = await query(`select value from settings where name = '${KEY_SETTING}' for ${lock}`);
+export async function readKeyId(query: Query): Promise<string | undefined> {
+  const [row] = await query(`select value from settings where name = '${KEY_SETTING}' for share`);
   return (row?.["value"] as { id: string } | undefined)?.id;
 }
 

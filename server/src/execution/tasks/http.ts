@@ -2,7 +2,7 @@
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json.ts";
-import { inSlices } from "../../lib/slices.ts";
+import { inTurns } from "../../lib/slices.ts";
 import { isRedirect } from "../../outbound/redirect.ts";
 import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
 import { authenticationOf, type Authentication, type ReadSecrets } from "../authentication.ts";
@@ -65,7 +65,7 @@ export const createHttpCall = ({ outbound, readSecrets, tokens }: HttpCallOption
       if (response.status < 200 || response.status > 299) {
         throw refusedBy(request, response, { shown, credentials });
       }
-      output = await outputOf(request, response, credentials);
+      output = await outputOf(request, response, credentials, context.turn);
       const saved = context.hold(output);
       if (saved) output = null;
       await saved;
@@ -165,10 +165,15 @@ function refusedBy(
 }
 
 /** Without the definition's secrets. */
-async function outputOf(request: JsonObject, response: OutboundResponse, { concealer }: Credentials): Promise<Json> {
+async function outputOf(
+  request: JsonObject,
+  response: OutboundResponse,
+  { concealer }: Credentials,
+  turn: EffectContext["turn"],
+): Promise<Json> {
   if (!concealer) return received(request, response);
-  if (request["output"] !== "raw") return inSlices(concealer.json(received(request, response)));
-  return received(request, { ...response, body: await inSlices(concealer.bytes(response.body)) });
+  if (request["output"] !== "raw") return inTurns(concealer.json(received(request, response)), turn);
+  return received(request, { ...response, body: await inTurns(concealer.bytes(response.body), turn) });
 }
 
 function received(request: JsonObject, response: OutboundResponse): Json {

@@ -1,5 +1,5 @@
 /** A secret that is a JSON object: the fields of a scheme (DSL, "Secret"). */
-import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "./json.ts";
 
 export function objectIn(text: string): JsonObject | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
@@ -15,14 +15,16 @@ export function objectIn(text: string): JsonObject | undefined {
 const PLAIN = new Set(["grant", "authentication", "encoding"]);
 
 /** What must not be shown of a secret: all of it, and each text in it. */
-export function partsOf(secret: string): string[] {
+export const partsOf = (secret: string): string[] => [secret, ...fieldsIn(secret)];
+
+/** The texts of a secret that is a JSON object. */
+export function fieldsIn(secret: string): string[] {
   const fields = objectIn(secret);
-  return [secret, ...(fields ? textsIn(fields) : [])].flatMap(whateverBecomesOfIt);
+  return fields ? textsIn(fields) : [];
 }
 
-/** Many a server reads Latin-1 as UTF-8 or the other way round, and repeats what it has read. */
-const whateverBecomesOfIt = (text: string): string[] =>
-  /[^ -~]/.test(text) ? [text, ...(text.match(/[ -~]{12,}/g) ?? [])] : [text];
+/** What is left of a text where Latin-1 is read as UTF-8 or the other way round, as many a server does. */
+export const remainsOf = (text: string): string[] => (/[^ -~]/.test(text) ? (text.match(/[ -~]{12,}/g) ?? []) : []);
 
 function textsIn(value: Json): string[] {
   if (typeof value === "string") return value === "" ? [] : [value];
