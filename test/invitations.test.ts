@@ -293,6 +293,17 @@ describe("who invites", () => {
     );
     expect(codeOf(await accept({ token, ...fresh() }))).toBe("NOT_FOUND");
 
+    const second = "second@invited.example.org";
+    await server.memberOf(world, second, "owner");
+    const [first, other] = [await signIn(world.email), await signIn(second)];
+    const owning = await invite({ role: "owner" }, other);
+    expect((await preview(owning.token)).errors).toBeUndefined();
+    const { me } = await server.data("{ me { id } }", {}, other);
+    const demote = `mutation { setMemberRole(input: {memberId: "${me.id.replace("user", "member")}", role: admin}) { id } }`;
+    await server.data(demote, {}, first);
+    expect(codeOf(await preview(owning.token))).toBe("NOT_FOUND");
+    expect(codeOf(await accept({ token: owning.token, ...fresh() }))).toBe("NOT_FOUND");
+
     const create = `mutation { createApiKey(input: {name: "short", scopes: ["admin", "agents:read", "runs:read"]}) { id secret } }`;
     const key = (await server.data(create, {}, world.apiKey)).createApiKey;
     const byKey = await invite({ role: "viewer" }, key.secret);

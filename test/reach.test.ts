@@ -128,6 +128,10 @@ describe("a key is narrowed", () => {
     const admin = { agentIds: [its.mine.agent], scopes: ["runs:read", "admin"] };
     expect(await refusalOf(admin)).toMatchObject(bad("input.scopes", "not_a_choice"));
     expect(await refusalOf({ agentIds: [projects.test] })).toMatchObject({ extensions: { code: "NOT_FOUND" } });
+    const others = await server.organization("others");
+    const theirs = await publish(server, "echo", others);
+    for (const input of [{ agentIds: [theirs] }, { projectIds: [others.projectId] }])
+      expect(await refusalOf(input)).toMatchObject({ extensions: { code: "NOT_FOUND" } });
   });
 
   test("to at most 100 projects and agents", async () => {

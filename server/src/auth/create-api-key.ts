@@ -53,8 +53,8 @@ export async function createApiKey(
     most: LIMITS.apiKeysPerOrganization,
   };
   const key = await auth.database.transaction(async (query) => {
-    const rights = await lockRights(query, caller);
-    for (const scope of ["admin", ...scopes] as const) requireScope({ ...caller, ...rights }, scope);
+    const { scopes: present } = await lockRights(query, caller);
+    requireScope({ ...caller, scopes: present }, "admin");
     return insertApiKey(query, newKey);
   }, caller.organizationId);
   if (!key)

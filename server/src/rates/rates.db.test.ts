@@ -105,6 +105,19 @@ test("clocks that differ by seconds do not add up, and one that was hours ahead 
   using hoursAhead = createDatabaseWindows(database, testClock(clock.now() + 7_200_000));
   expect((await hoursAhead.take(organizationId, 10)).isTaken).toBe(true);
   expect((await both[1].take(organizationId, 10)).isTaken).toBe(true);
+  const bucket = [organizationId, 6_000] as const;
+  for (let one = 0; one < 100; one++) await hoursAhead.take(...bucket);
+  expect((await hoursAhead.take(...bucket)).isTaken).toBe(false);
+  expect((await both[1].take(...bucket)).isTaken).toBe(true);
+});
+
+test("whoever was refused before the clock was set back by hours is not refused until it is there again", async () => {
+  let aheadMs = 7_200_000;
+  using windows = createDatabaseWindows(database, { now: () => clock.now() + aheadMs, at: clock.at });
+  for (let one = 0; one < 10; one++) await windows.take(organizationId, 10);
+  expect((await windows.take(organizationId, 10)).isTaken).toBe(false);
+  aheadMs = 0;
+  expect((await windows.take(organizationId, 10)).isTaken).toBe(true);
 });
 
 test("whoever was refused is refused from memory until there can be room, and a larger plan ends that at once", async () => {

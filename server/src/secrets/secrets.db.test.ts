@@ -97,6 +97,14 @@ test("a value that was copied to another row, or changed, does not open", async 
     [caller.organizationId, own.id, copy.id],
   );
   expect(await read("copy")).toBeUndefined();
+  const elsewhere = await projectOf(caller, "elsewhere");
+  const there = await set("own", "theirs", elsewhere);
+  await database.query(
+    "update secrets set sealed = (select sealed from secrets where organization_id = $1 and id = $2) where organization_id = $1 and id = $3",
+    [caller.organizationId, own.id, there.id],
+  );
+  expect(await read("own", open(), elsewhere)).toBeUndefined();
+  await deleteSecret(secrets, caller, there.id);
   expect(await read("own")).toBe("mine");
   await database.query("update secrets set name = 'renamed' where organization_id = $1 and id = $2", [
     caller.organizationId,
