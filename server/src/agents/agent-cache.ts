@@ -4,11 +4,11 @@
  * version never changes, so its compiled form stays until room is needed.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { LRUCache } from "lru-cache";
 import { parseInSlices } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
+import { FairCache } from "../lib/fair-cache.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -90,7 +90,7 @@ export function createAgentCache({
   return {
     agent: (organizationId, id) => rows.get(`${organizationId} ${id}`),
     compiled: (organizationId, id, version) =>
-      versions.get(`${organizationId} ${id} ${version}`, () => load(organizationId, id, version)),
+      versions.get(organizationId, `${id} ${version}`, () => load(organizationId, id, version)),
     forget,
     invalidate(organizationId, id) {
       changed(organizationId, id);
@@ -112,33 +112,32 @@ async function compileSource(
   return { version, source, workflow, inputSchema: workflow.input?.schema?.document, plan: compile(workflow) };
 }
 
-type Versions = { get(key: string, load: () => Promise<Compiled | undefined>): Promise<Compiled | undefined> };
+type Load = () => Promise<Compiled | undefined>;
+type Versions = { get(organizationId: OrganizationId, key: string, load: Load): Promise<Compiled | undefined> };
 
-/** The least recently used go when all texts together exceed the limit. Concurrent requests for a version share its load. */
+/** All texts together have a limit, beyond which an organization displaces its own. Concurrent requests for a version share its load. */
 function createVersions(): Versions {
-  const kept = new LRUCache<string, Compiled>({
-    maxSize: SOURCE_CHARACTERS_MOST,
-    sizeCalculation: ({ source }) => source.length || 1,
-  });
+  const kept = new FairCache<Compiled>(SOURCE_CHARACTERS_MOST, ({ source }) => source.length || 1);
   const loading = new Map<string, Promise<Compiled | undefined>>();
 
-  const keep = (key: string, compiled: Compiled | undefined): void => {
-    loading.delete(key);
-    if (compiled) kept.set(key, compiled);
-  };
-
   return {
-    get: (key, load) => {
-      const known = kept.get(key);
+    get: (organizationId, key, load) => {
+      const known = kept.get(organizationId, key);
       if (known) return Promise.resolve(known);
-      const underWay = loading.get(key);
+      const place = `${organizationId} ${key}`;
+      const underWay = loading.get(place);
       if (underWay) return underWay;
-      const promise = load();
-      loading.set(key, promise);
-      promise.then(
-        (compiled) => keep(key, compiled),
-        () => loading.delete(key),
-      );
+      const keep = async (): Promise<Compiled | undefined> => {
+        try {
+          const compiled = await load();
+          if (compiled) kept.set(organizationId, key, compiled);
+          return compiled;
+        } finally {
+          loading.delete(place);
+        }
+      };
+      const promise = keep();
+      loading.set(place, promise);
       return promise;
     },
   };

@@ -5,6 +5,7 @@
 import { hash } from "node:crypto";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Clock } from "../lib/clock.ts";
+import { FairCache } from "../lib/fair-cache.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { isObject, parseJson, type JsonObject } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -34,44 +35,9 @@ const UNSAID_SECONDS = 60;
 const MARGIN_SECONDS = 30;
 const MARGIN_SHARE = 0.1;
 
-/**
- * An organization with many clients displaces its own tokens first: who loses one asks its authority again, which may count
- * that.
- */
-class KeptTokens {
-  /** Of each organization, the least recently used first. */
-  readonly #own = new Map<OrganizationId, Map<string, Kept>>();
-  #count = 0;
-
-  get(organizationId: OrganizationId, key: string): Kept | undefined {
-    const kept = this.#own.get(organizationId)?.get(key);
-    if (kept) this.set(organizationId, key, kept);
-    return kept;
-  }
-
-  set(organizationId: OrganizationId, key: string, kept: Kept): void {
-    this.delete(organizationId, key);
-    const own = this.#own.get(organizationId) ?? new Map<string, Kept>();
-    this.#own.set(organizationId, own.set(key, kept));
-    this.#count++;
-    if (this.#count > KEPT) this.#dropOne();
-  }
-
-  delete(organizationId: OrganizationId, key: string): void {
-    const own = this.#own.get(organizationId);
-    if (!own?.delete(key)) return;
-    this.#count--;
-    if (own.size === 0) this.#own.delete(organizationId);
-  }
-
-  #dropOne(): void {
-    const [organizationId, own] = [...this.#own].reduce((most, one) => (one[1].size > most[1].size ? one : most));
-    this.delete(organizationId, own.keys().next().value!);
-  }
-}
-
 export function createTokens(outbound: Outbound, clock: Clock): Tokens {
-  const kept = new KeptTokens();
+  // Who loses one asks its authority again, which may count that.
+  const kept = new FairCache<Kept>(KEPT);
   const asking = new Map<string, Promise<string>>();
 
   const ask = (organizationId: OrganizationId, request: TokenRequest, key: string): Promise<string> => {

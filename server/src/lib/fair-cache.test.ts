@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { FairCache } from "./fair-cache.ts";
+import { newId } from "./ids.ts";
+
+const organization = () => newId<"organization">();
+
+test("who holds most displaces its own, the least recently used first, and nobody else's", () => {
+  const cache = new FairCache<number>(100);
+  const [quiet, busy] = [organization(), organization()];
+  cache.set(quiet, "a", 1);
+  cache.set(busy, "often", 2);
+  for (let count = 0; count < 1_000; count++) {
+    cache.set(busy, `${count}`, count);
+    expect(cache.get(busy, "often")).toBe(2);
+  }
+  expect(cache.get(quiet, "a")).toBe(1);
+  expect(cache.get(busy, "999")).toBe(999);
+  // 98 of them beside the other two.
+  expect([cache.get(busy, "901"), cache.get(busy, "902")]).toEqual([undefined, 902]);
+  for (let count = 0; count < 49; count++) cache.set(quiet, `q${count}`, count);
+  expect(cache.get(quiet, "a")).toBe(1);
+  expect(cache.get(quiet, "q0")).toBe(0);
+});
+
+test("sizes count, a value that takes another's place gives its size back, and one that is too large is not kept", () => {
+  const cache = new FairCache<string>(10, (text) => text.length);
+  const [one, other] = [organization(), organization()];
+  cache.set(one, "a", "xxxx");
+  for (let time = 0; time < 5; time++) cache.set(other, "b", "yyyyyy");
+  expect([cache.get(one, "a"), cache.get(other, "b")]).toEqual(["xxxx", "yyyyyy"]);
+  cache.set(other, "c", "z");
+  expect([cache.get(one, "a"), cache.get(other, "b"), cache.get(other, "c")]).toEqual(["xxxx", undefined, "z"]);
+  cache.set(other, "large", "z".repeat(11));
+  expect([cache.get(one, "a"), cache.get(other, "large")]).toEqual(["xxxx", undefined]);
+  cache.delete(one, "a");
+  cache.delete(one, "a");
+  cache.set(other, "d", "z".repeat(10));
+  expect(cache.get(other, "d")).toHaveLength(10);
+});

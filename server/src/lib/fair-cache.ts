@@ -1,0 +1,60 @@
+/**
+ * What is remembered of all organizations in a bounded memory. When it is full, who holds most loses what it has used longest
+ * ago: an organization displaces its own first, and never what another one holds less of.
+ */
+import type { OrganizationId } from "./ids.ts";
+
+/** Values in the order of their last use. */
+type Own<Value> = { values: Map<string, Value>; size: number };
+
+export class FairCache<Value> {
+  readonly #most: number;
+  readonly #sizeOf: (value: Value) => number;
+  readonly #own = new Map<OrganizationId, Own<Value>>();
+  #size = 0;
+
+  /** `most`: of all sizes together. */
+  constructor(most: number, sizeOf: (value: Value) => number = () => 1) {
+    this.#most = most;
+    this.#sizeOf = sizeOf;
+  }
+
+  get(organizationId: OrganizationId, key: string): Value | undefined {
+    const values = this.#own.get(organizationId)?.values;
+    const value = values?.get(key);
+    if (value === undefined) return undefined;
+    values!.delete(key);
+    values!.set(key, value);
+    return value;
+  }
+
+  set(organizationId: OrganizationId, key: string, value: Value): void {
+    this.delete(organizationId, key);
+    const own = this.#own.get(organizationId) ?? { values: new Map<string, Value>(), size: 0 };
+    this.#own.set(organizationId, own);
+    own.values.set(key, value);
+    this.#grow(own, this.#sizeOf(value));
+    while (this.#size > this.#most) this.#dropOne();
+  }
+
+  delete(organizationId: OrganizationId, key: string): void {
+    const own = this.#own.get(organizationId);
+    const value = own?.values.get(key);
+    if (!own || value === undefined) return;
+    own.values.delete(key);
+    this.#grow(own, -this.#sizeOf(value));
+    if (own.values.size === 0) this.#own.delete(organizationId);
+  }
+
+  #grow(own: Own<Value>, by: number): void {
+    own.size += by;
+    this.#size += by;
+  }
+
+  #dropOne(): void {
+    const [organizationId, { values }] = [...this.#own].reduce((most, one) =>
+      one[1].size > most[1].size ? one : most,
+    );
+    this.delete(organizationId, values.keys().next().value!);
+  }
+}
