@@ -196,6 +196,17 @@ describe("who accepts", () => {
     expect(codeOf(twice)).toBe("GRAPHQL_VALIDATION_FAILED");
   });
 
+  test("is not slowed by joining often: what led to something is no guess", async () => {
+    const email = "often@invited.example.org";
+    await server.memberOf(server.world, email, "viewer");
+    for (let time = 0; time < 12; time++) {
+      const { token } = await invite({ role: "viewer" });
+      const { data, errors } = await accept({ token, email, password: PASSWORD });
+      expect(errors, `time ${time}`).toBeUndefined();
+      await server.data("mutation { leaveOrganization { id } }", {}, data.acceptInvitation.accessToken);
+    }
+  });
+
   test("is told what is missing", async () => {
     const { token } = await invite({ role: "viewer" });
     const paths = async (given: Given): Promise<string[]> =>

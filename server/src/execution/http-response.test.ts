@@ -58,6 +58,12 @@ test.each([
   expect(bodyOf(`before ${body} after`, "text/plain")).toBe(`before ${body} after`);
 });
 
+test("of a secret that is an object each text is hidden, but no word of the language", () => {
+  const secret = JSON.stringify({ grant: "client_credentials", client: { id: "shop", secret: "pa55" } });
+  const credentials = new Credentials(undefined, new Map([["client", secret]]));
+  expect(credentials.hide("shop, pa55, client_credentials")).toBe("[redacted], [redacted], client_credentials");
+});
+
 test("of two that begin alike the longer one is hidden whole", () => {
   const authentication = { basic: { username: "robot", password: "robot-5" } };
   expect(bodyOf("robot-5, robot", "text/plain", authentication)).toBe("[redacted], [redacted]");
