@@ -58,14 +58,17 @@ test("the same decision again by the same caller answers the same, also when the
   expect((await readRun(server, id)).approvals.nodes).toMatchObject([{ status: "approved" }]);
 });
 
-test("a comment with half a character is kept as text can be, and the same one again is the same", async () => {
+test("a comment that text can't have is refused and not changed: the approval stays open", async () => {
   const { approvals } = await asking(`do: [${ask()}]`);
-  const comment = "go \ud83d";
-  const answers = [
-    await decide(approvals[0]!, "approve", { comment }),
-    await decide(approvals[0]!, "approve", { comment }),
-  ];
-  for (const { data } of answers) expect(data.decideApproval?.comment).toBe("go \ufffd");
+  for (const comment of ["go \ud83d", "go \0"]) {
+    const { errors } = await decide(approvals[0]!, "approve", { comment });
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: "BAD_USER_INPUT",
+      fields: [{ path: "input.comment", code: "invalid" }],
+    });
+  }
+  const { data } = await decide(approvals[0]!, "approve", { comment: "go \ud83d\udc4d" });
+  expect(data.decideApproval.comment).toBe("go \ud83d\udc4d");
 });
 
 test("at once, the same decision is answered alike, and another is CONFLICT", async () => {

@@ -1,13 +1,13 @@
 /** Subscriptions over WebSocket (graphql-transport-ws) and Server-Sent Events, with the same authentication and limits. */
 import { once } from "node:events";
 import net from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { makeApiKey } from "../server/src/auth/api-key.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { talk, type Talk } from "./web-socket.ts";
 
 const UPDATED = "subscription($id: ID!) { runUpdated(runId: $id) { id status currentStep progress } }";
 const EVENTS =
@@ -143,22 +143,9 @@ describe.for(Object.entries(TRANSPORTS))("over %s", ([, subscribe]) => {
   });
 });
 
-/** The protocol itself, message by message. */
-async function rawSocket(headers: Record<string, string> = {}, of: TestServer = server) {
-  const socket = new WebSocket(`${of.url.replace("http", "ws")}/graphql`, "graphql-transport-ws", { headers });
-  const messages: Data[] = [];
-  socket.on("message", (data) => messages.push(JSON.parse(String(data))));
-  socket.on("error", () => {});
-  const closed = new Promise<number>((resolve) => socket.once("close", resolve));
-  await once(socket, "open");
-  return {
-    socket,
-    messages,
-    closed,
-    send: (message: object) => socket.send(JSON.stringify(message)),
-    next: (type: string) => eventually(() => messages.find((message) => message.type === type)),
-  };
-}
+/** The protocol itself, message by message (its close codes: close-codes.test.ts). */
+const rawSocket = (headers: Record<string, string> = {}, of: TestServer = server): Promise<Talk> =>
+  talk(of, { headers });
 
 describe("the WebSocket", () => {
   test("the credential comes in connection_init or in the upgrade header", async () => {
@@ -185,10 +172,8 @@ describe("the WebSocket", () => {
       [`Basic ${"ü".repeat(500)}`, /Bearer/],
     ] as const) {
       const bad = await rawSocket();
-      const reason = new Promise((resolve) => bad.socket.once("close", (_, text) => resolve(String(text))));
       bad.send({ type: "connection_init", payload: { Authorization: credential } });
-      expect(await bad.closed).toBe(4401);
-      expect(await reason).toMatch(why);
+      expect(await bad.closed).toEqual({ code: 4401, reason: expect.stringMatching(why) });
     }
     const none = await rawSocket();
     none.send({ type: "connection_init" });
@@ -196,30 +181,6 @@ describe("the WebSocket", () => {
     none.send({ type: "subscribe", id: "1", payload: { query: "{ me { name } }" } });
     expect((await none.next("next")).payload.errors[0].extensions.code).toBe("UNAUTHENTICATED");
     none.socket.close();
-  });
-
-  test("ping is answered by pong; subscribing before the acknowledgement, twice the same id, or no JSON closes", async () => {
-    const early = await rawSocket();
-    early.send({ type: "subscribe", id: "1", payload: { query: "{ me { name } }" } });
-    expect(await early.closed).toBe(4401);
-    const polite = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
-    polite.send({ type: "connection_init" });
-    await polite.next("connection_ack");
-    polite.send({ type: "ping", payload: { at: 1 } });
-    expect(await polite.next("pong")).toEqual({ type: "pong" });
-    const id = await start(server, agents.patient);
-    polite.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
-    polite.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
-    expect(await polite.closed).toBe(4409);
-    for (const text of [
-      "{",
-      '{"type":"connection_init","payload":{"__proto__":{}}}',
-      `{"type":"ping","payload":${"[".repeat(100)}${"]".repeat(100)}}`,
-    ]) {
-      const rude = await rawSocket();
-      rude.socket.send(text);
-      expect(await rude.closed, text).toBe(4400);
-    }
   });
 
   test("the limits of a query hold, and errors have their codes", async () => {
@@ -238,39 +199,6 @@ describe("the WebSocket", () => {
       expect(error.payload[0]).toMatchObject({ message: expect.any(String), extensions: { code } });
     }
     socket.close();
-  });
-
-  test(`a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time`, async () => {
-    const id = await start(server, agents.patient);
-    const { send, messages, socket, next } = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
-    send({ type: "connection_init" });
-    await next("connection_ack");
-    const subscribe = (count: number): void =>
-      send({ type: "subscribe", id: `s${count}`, payload: { query: UPDATED, variables: { id } } });
-    for (let count = 1; count <= LIMITS.subscriptionsPerConnection; count++) subscribe(count);
-    await eventually(() => messages.filter(({ type }) => type === "next").length === LIMITS.subscriptionsPerConnection);
-    subscribe(101);
-    expect((await next("error")).payload).toEqual([
-      { message: "a connection has at most 100 operations at a time", extensions: { code: "BAD_REQUEST" } },
-    ]);
-    send({ type: "complete", id: "s1" });
-    messages.length = 0;
-    await sleep(50);
-    subscribe(102);
-    expect((await next("next")).id).toBe("s102");
-    socket.close();
-  });
-
-  test("a message over 1 MiB closes the connection", async () => {
-    const { send, closed } = await rawSocket();
-    send({ type: "ping", payload: { text: "x".repeat(LIMITS.bodyBytes) } });
-    expect(await closed).toBe(1009);
-  });
-
-  test("a message in more than 64 pieces closes the connection: each piece costs more than it holds", async () => {
-    const { socket, closed } = await rawSocket();
-    for (let piece = 0; piece <= 64; piece++) socket.send("x", { fin: false });
-    expect(await closed).toBe(1008);
   });
 
   test("another path is refused, another Host too", async () => {
@@ -305,7 +233,7 @@ describe("the end of a credential", () => {
     await server.data("mutation($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { id } }", {
       input: { apiKeyId: key.id },
     });
-    expect(await webSocket.closed).toBe(4403);
+    expect((await webSocket.closed).code).toBe(4403);
     expect(performance.now() - started).toBeLessThan(10_000);
     expect((await events.next()).value).toMatchObject({
       event: "next",
@@ -327,7 +255,7 @@ describe("the end of a credential", () => {
     send({ type: "connection_init" });
     await next("connection_ack");
     await server.clock.advance(LIMITS.accessTokenMinutes * 60_000 + 5_000);
-    expect(await closed).toBe(4403);
+    expect((await closed).code).toBe(4403);
   });
 });
 
@@ -373,7 +301,7 @@ test("stopping the server closes WebSockets with 1001 and ends event streams", a
   const events = own.events(UPDATED, { id });
   await events.next();
   const stopped = own.stop();
-  expect(await closed).toBe(1001);
+  expect((await closed).code).toBe(1001);
   await expect(async () => {
     for await (const _event of events);
   }).rejects.toThrow();

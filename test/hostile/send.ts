@@ -30,7 +30,10 @@ export function send(
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const sentBytes = Object.entries(headers).join("\r\n").length + Buffer.byteLength(body);
-    const request = http.request({ hostname, port, path, method, headers, agent });
+    // With GET and HEAD Node would send it without saying so.
+    const length = Buffer.byteLength(body);
+    const all = length > 0 ? { "content-length": `${length}`, ...headers } : headers;
+    const request = http.request({ hostname, port, path, method, headers: all, agent });
     const timer = setTimeout(() => request.destroy(new Unanswered(`no answer within ${timeoutMs} ms`)), timeoutMs);
     request.on("error", (error) => {
       clearTimeout(timer);
@@ -45,6 +48,7 @@ export function send(
       let bytes = 0;
       const done = (isWhole: boolean): void => {
         clearTimeout(timer);
+        clearTimeout(cut);
         const text = Buffer.concat(chunks).toString();
         resolve({ status: response.statusCode!, type: response.headers["content-type"] ?? "", text, bytes, isWhole });
       };
@@ -54,9 +58,8 @@ export function send(
       });
       response.on("end", () => done(true));
       response.on("error", () => done(false));
-      if (response.headers["content-type"]?.startsWith("text/event-stream")) {
-        setTimeout(() => (done(false), request.destroy()), streamMs);
-      }
+      const isStream = response.headers["content-type"]?.startsWith("text/event-stream");
+      const cut = isStream ? setTimeout(() => (done(false), request.destroy()), streamMs) : undefined;
     });
     request.end(body);
   });

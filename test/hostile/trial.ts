@@ -2,6 +2,7 @@
 import { outsideTheLists } from "../closed-lists.ts";
 import type { Data } from "../client.ts";
 import type { Figures } from "../meter.ts";
+import { startCanary, type Canary } from "./canary.ts";
 import { Unanswered, type Received } from "./send.ts";
 import type { HostileWorld } from "./world.ts";
 
@@ -30,12 +31,8 @@ export type Spent = {
 
 /** Of the main thread: beyond it another organization would notice. */
 export const MAIN_THREAD_MS = 100;
-/** Ten times what is promised: 250 ms for a query, a second for a run. */
-const QUERY_DEADLINE_MS = 2_500;
-const RUN_DEADLINE_MS = 10_000;
 /** What connections that take nothing, or give nothing whole, may make the server hold in all. */
 const HELD_BYTES = 160 * 1024 * 1024;
-const CANARY_EVERY_MS = 200;
 const TRIED_AGAIN = 3;
 const REFERENCE_EVERY = 20;
 const FINDINGS_MOST = 30;
@@ -43,14 +40,12 @@ const FINDINGS_OF_A_SORT = 5;
 const ABOUT_CHARACTERS = 600;
 const LOG_CHARACTERS = 400;
 
-const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
-
 export type Trial = {
   findings: Finding[];
   spent(): Spent[];
   try(kind: Kind, seed: number): Promise<void>;
   isOver(): boolean;
-  canary: { count: number; mostMs: number };
+  canary: Canary;
 };
 
 /** `answersAgain` brings a server back that no longer answers. */
@@ -67,7 +62,7 @@ export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
     if (count <= FINDINGS_OF_A_SORT) findings.push({ case: now, what, about });
   };
   let isDown = false;
-  const canary = startCanary(world, (what) => isDown || found(what));
+  const canary = startCanary(world.server, world.neighbour, (what) => isDown || found(what));
 
   const measured = async (
     one: Case,
@@ -206,45 +201,4 @@ function codesOf(text: string): string[] {
     extensions?.code === "INTERNAL_SERVER_ERROR" ? ["the code INTERNAL_SERVER_ERROR"] : outsideTheLists(extensions),
   );
   return found.map((what: string) => `an answer with ${what}`);
-}
-
-/** Another organization that goes on with its work. */
-function startCanary(
-  { server, neighbour }: HostileWorld,
-  found: (what: string) => unknown,
-): { count: number; mostMs: number; stop(): Promise<void> } {
-  const result = { count: 0, mostMs: 0, stop };
-  const over = new AbortController();
-  const timed = async (what: string, deadlineMs: number, work: () => Promise<void>): Promise<void> => {
-    const since = performance.now();
-    try {
-      await work();
-    } catch (error) {
-      if (!over.signal.aborted) found(`the neighbour's ${what}: ${String(error).slice(0, 200)}`);
-    }
-    const ms = performance.now() - since;
-    result.mostMs = Math.max(result.mostMs, ms);
-    if (ms > deadlineMs) found(`the neighbour's ${what} took ${Math.round(ms)} ms`);
-  };
-  const query = async (): Promise<void> => {
-    await server.data("{ me { id } }", {}, neighbour.apiKey);
-  };
-  const run = async (): Promise<void> => {
-    const input = { agentId: neighbour.agentId, input: { n: 1 }, wait: 30 };
-    const { runAgent } = await server.data(RUN, { input }, neighbour.apiKey);
-    if (runAgent.status !== "completed") throw new Error(`it is ${runAgent.status}`);
-  };
-  const loop = (async () => {
-    while (!over.signal.aborted) {
-      await timed("query", QUERY_DEADLINE_MS, query);
-      await timed("run", RUN_DEADLINE_MS, run);
-      result.count++;
-      await new Promise((resolve) => setTimeout(resolve, CANARY_EVERY_MS));
-    }
-  })();
-  async function stop(): Promise<void> {
-    over.abort();
-    await loop;
-  }
-  return result;
 }

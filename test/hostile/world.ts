@@ -34,6 +34,9 @@ export async function startHostileWorld(size: Size, env: Record<string, string> 
   const agents = await fill(server, size);
   let viewer = "";
   const signInAgain = async (): Promise<void> => {
+    const { errors } = await server.graphql(LOGIN, member, null);
+    // A case may be that the viewer leaves.
+    if (errors?.[0]?.extensions.code === "FORBIDDEN") await server.member(member.email, "viewer");
     viewer = (await server.data(LOGIN, member, null)).login.accessToken;
   };
   await signInAgain();

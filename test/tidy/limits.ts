@@ -143,7 +143,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   stepsListed: refused("test/graphql-runs.test.ts", "a page of steps has 1 to 1,000"),
   waitsListed: here("waitsListed"),
   subscriptionsPerConnection: refused(
-    "test/subscriptions.test.ts",
+    "test/close-codes.test.ts",
     "a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time",
   ),
   changesWaiting: refused(

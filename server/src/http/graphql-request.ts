@@ -11,10 +11,12 @@ const badRequest = (message: string): Refusal => new Refusal("BAD_REQUEST", mess
 export function graphqlBody(value: Json): GraphqlBody {
   if (Array.isArray(value)) throw badRequest("one operation a request: a list of them is not taken");
   if (!isObject(value)) throw badRequest("the request body must be a JSON object");
-  const { query, operationName, variables } = value;
+  const { query, operationName, variables, extensions } = value;
   if (typeof query !== "string") throw badRequest("query must be a string");
   if (operationName != null && typeof operationName !== "string") throw badRequest("operationName must be a string");
   if (variables != null && !isObject(variables)) throw badRequest("variables must be an object");
+  // None are known; they are not read.
+  if (extensions != null && !isObject(extensions)) throw badRequest("extensions must be an object");
   return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
 }
 

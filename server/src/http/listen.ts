@@ -13,6 +13,7 @@ import { isTooLong } from "./body.ts";
 import { limitConnections, type Connections } from "./connections.ts";
 import { countAnswers, createHttpFigures, type HttpFigures } from "./count-answers.ts";
 import { Entrance, type Backlog, type Whose } from "./entrance.ts";
+import { headProblem, type HeadProblem } from "./head.ts";
 import { ignoreRest } from "./parser.ts";
 import { limitPieces } from "./pieces.ts";
 import { mayBegin } from "./pipelined.ts";
@@ -80,7 +81,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     count(response);
     const path = pathOf(request.url ?? "/", prefix);
     const exchange = { request, response, requestId: nextId(request), path, secure };
-    if (hasTooManyHeaders(request)) return refuseHeaders(exchange);
+    const problem = headProblem(request);
+    if (problem) return refuseHead(exchange, problem);
     if (request.headers["transfer-encoding"] !== undefined) limitPieces(exchange);
     if (!mayBegin(request.socket)) {
       ignoreRest(request.socket);
@@ -115,6 +117,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     // Node would answer without a Host itself, and past what bounds requests that come together: 20 connections with
     // 50,000 each held the thread for 2 s.
     requireHostHeader: false,
+    // What asks for HTTP/2 beside its request (Java's client, `curl --http2`) is answered in HTTP/1.1 (RFC 9110, 7.8).
+    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
   });
   // Node drops further ones silently: 900 in 10 kB took 100 kB as long as their request was under way.
   server.maxHeadersCount = LIMITS.headersPerRequest;
@@ -128,7 +132,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.on("checkExpectation", onRequest);
   server.on("upgrade", (request, socket, head) => {
     socket.on("error", () => socket.destroy());
-    if (hasTooManyHeaders(request)) return refuseUpgrade(socket, 431, secure);
+    const problem = headProblem(request);
+    if (problem) return refuseUpgrade(socket, problem.status, secure);
     if (!isOwnHost(request.headers.host)) return refuseUpgrade(socket, 421, secure);
     if (!edge) return refuseUpgrade(socket, 503, secure);
     const path = pathOf(request.url ?? "/", prefix);
@@ -148,14 +153,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
-const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
-  rawHeaders.length > 2 * LIMITS.headersPerRequest;
-
 /** The header that says how the body is sent may be among those left out. */
-function refuseHeaders(exchange: Exchange): void {
+function refuseHead(exchange: Exchange, { status, message }: HeadProblem): void {
   ignoreRest(exchange.request.socket);
-  const message = `the request has more than ${LIMITS.headersPerRequest} header fields`;
-  sendError(exchange, 431, "BAD_REQUEST", message, { connection: "close" });
+  sendError(exchange, status, "BAD_REQUEST", message, { connection: "close" });
 }
 
 const TOO_MANY_AT_ONCE = `too many requests of this connection are under way (${LIMITS.requestsPerConnection} at most, a tenth of them while others send as many): wait for answers`;

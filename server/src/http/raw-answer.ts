@@ -3,9 +3,10 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import type { Code } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { HeadProblem } from "./head.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
-type RefusedUpgrade = 400 | 403 | 404 | 405 | 421 | 431 | 503;
+type RefusedUpgrade = HeadProblem["status"] | 403 | 404 | 405 | 421 | 503;
 
 /** `more`: lines of header fields. */
 export function refuseUpgrade(socket: Duplex, status: RefusedUpgrade, { lines }: SecurityHeaders, more = ""): void {
@@ -36,16 +37,20 @@ const UNREADABLE = new Map<string | undefined, [status: number, code: Code, mess
 const NOT_HTTP: [number, Code, string] = [400, "BAD_REQUEST", "this is not a request of HTTP/1.1"];
 
 type Answering = { _httpMessage?: ServerResponse | null };
+/** `rawPacket`: what was read last. */
+type Unreadable = NodeJS.ErrnoException & { rawPacket?: Buffer };
 
 /** As Node would, with our headers and a body: nothing when an answer has begun, which it would corrupt. */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, { lines }: SecurityHeaders): void {
+export function refuseUnreadable(error: Unreadable, socket: Duplex, { lines }: SecurityHeaders): void {
   const { _httpMessage: answering } = socket as Answering;
   if (socket.writable && !answering?.headersSent) {
     const [status, code, message] = UNREADABLE.get(error.code) ?? NOT_HTTP;
     const body = JSON.stringify({ errors: [{ message, extensions: { code } }] });
     const type = "content-type: application/json; charset=utf-8\r\n";
     const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\n${type}content-length: ${body.length}\r\n`;
-    socket.write(`${head}${lines}\r\n${body}`);
+    // An answer to HEAD has no body.
+    const isHead = error.rawPacket?.toString("latin1", 0, 5) === "HEAD ";
+    socket.write(`${head}${lines}\r\n${isHead ? "" : body}`);
   }
   socket.destroy();
 }

@@ -202,14 +202,15 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
       {
         protocol: socket.protocol,
         send: (data) => extra.outgoing.send(data),
-        close: (code, reason) => socket.close(code, reason),
+        close: (code, reason) => socket.close(code, closeReason(reason ?? "")),
         // Its payload is not sent back.
         onPing: () => extra.outgoing.send(PONG),
         onMessage: (handle) => {
-          socket.on("message", (data) => {
+          socket.on("message", (data, isBinary) => {
             // A message that arrived with others before the connection was closed.
             if (socket.readyState !== socket.OPEN) return;
-            receive(extra, String(data), handle).catch((error: unknown) => {
+            // Messages are text: what is not UTF-8 would be changed.
+            receive(extra, isBinary ? INVALID : String(data), handle).catch((error: unknown) => {
               log.error({ requestId: extra.requestId, err: error }, "a WebSocket message failed");
               socket.close(CloseCode.InternalServerError, "Internal server error");
             });
@@ -257,6 +258,8 @@ const tooMany = (): Refusal =>
 
 const PONG = '{"type":"pong"}';
 const INVALID = "";
+/** graphql-ws takes those that only servers send for its own mistake. */
+const FROM_CLIENTS: readonly unknown[] = ["connection_init", "ping", "pong", "subscribe", "complete"];
 
 type Handle = (text: string) => Promise<void>;
 
@@ -271,7 +274,7 @@ function receive(extra: Extra, text: string, handle: Handle): Promise<void> {
   } catch {
     return handle(INVALID);
   }
-  if (!isObject(message)) return handle(INVALID);
+  if (!isObject(message) || !FROM_CLIENTS.includes(message["type"])) return handle(INVALID);
   const reason = tooLong(message, text);
   if (reason !== undefined) {
     extra.socket.close(CloseCode.BadRequest, reason);

@@ -85,15 +85,15 @@ function checkComment(comment: string | undefined): void {
   const message =
     comment.length > LIMITS.descriptionCharacters
       ? `has at most ${LIMITS.descriptionCharacters} characters`
-      : comment.includes("\0")
-        ? "has no NUL"
+      : comment.includes("\0") || !comment.isWellFormed()
+        ? "has no NUL and no half of a surrogate pair"
         : undefined;
   if (message)
     throw badInput("invalid_input", `the comment ${message}`, [{ path: "input.comment", code: "invalid", message }]);
 }
 
 /** As the database can keep it. */
-const commentOf = ({ comment }: Decision): string | null => comment?.toWellFormed() ?? null;
+const commentOf = ({ comment }: Decision): string | null => comment ?? null;
 
 const STATUS = { approve: "approved", reject: "rejected" } as const;
 

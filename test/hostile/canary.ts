@@ -1,0 +1,80 @@
+/** Another organization that goes on with its work while one attacks. */
+import { publish } from "../agents.ts";
+import type { TestServer } from "../client.ts";
+
+/** Ten times what is promised: 250 ms for a query, a second for a run. */
+const QUERY_DEADLINE_MS = 2_500;
+const RUN_DEADLINE_MS = 10_000;
+const EVERY_MS = 200;
+
+const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
+
+/** `count`: how often it asked and ran. `queryMs`, `runMs`: the longest that it waited. */
+export type Canary = { count: number; queryMs: number; runMs: number; stop(): Promise<void> };
+
+/** `agentId`: of a run that ends at once. */
+export type Neighbour = { apiKey: string; agentId: string };
+
+/** `found` is told what it did not get, or not in time. */
+export function startCanary(
+  server: Pick<TestServer, "data">,
+  { apiKey, agentId }: Neighbour,
+  found: (what: string) => unknown,
+): Canary {
+  const over = new AbortController();
+  const timed = async (what: string, deadlineMs: number, work: () => Promise<void>): Promise<number> => {
+    const since = performance.now();
+    try {
+      await work();
+    } catch (error) {
+      if (!over.signal.aborted) found(`the neighbour's ${what}: ${String(error).slice(0, 200)}`);
+    }
+    const ms = performance.now() - since;
+    if (ms > deadlineMs) found(`the neighbour's ${what} took ${Math.round(ms)} ms`);
+    return ms;
+  };
+  const query = async (): Promise<void> => {
+    await server.data("{ me { id } }", {}, apiKey);
+  };
+  const run = async (): Promise<void> => {
+    const { runAgent } = await server.data(RUN, { input: { agentId, input: { n: 1 }, wait: 30 } }, apiKey);
+    if (runAgent.status !== "completed") throw new Error(`it is ${runAgent.status}`);
+  };
+  const canary: Canary = {
+    count: 0,
+    queryMs: 0,
+    runMs: 0,
+    stop: async () => {
+      over.abort();
+      await loop;
+    },
+  };
+  const loop = (async () => {
+    while (!over.signal.aborted) {
+      canary.queryMs = Math.max(canary.queryMs, await timed("query", QUERY_DEADLINE_MS, query));
+      canary.runMs = Math.max(canary.runMs, await timed("run", RUN_DEADLINE_MS, run));
+      canary.count++;
+      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    }
+  })();
+  return canary;
+}
+
+/** One for a table of attacks. `troubles`: what it did not get. */
+export async function startNeighbour(server: TestServer): Promise<Canary & { troubles: string[] }> {
+  const { projectId, apiKey } = await server.organization("other");
+  const agentId = await publish(server, "three", { projectId, apiKey });
+  const troubles: string[] = [];
+  return Object.assign(
+    startCanary(server, { apiKey, agentId }, (what) => troubles.push(what)),
+    { troubles },
+  );
+}
+
+/** Prints how long it waited. `what`: the table. */
+export function sayHowLong(what: string, { count, queryMs, runMs }: Canary): void {
+  const [query, run] = [queryMs, runMs].map(Math.round);
+  process.stderr.write(
+    `${what}: the neighbour asked and ran ${count} times, and waited ${query} and ${run} ms at most\n`,
+  );
+}
