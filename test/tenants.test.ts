@@ -58,7 +58,9 @@ const KINDS: Record<string, Kind[]> = {
     "secret",
     "member",
     "session",
+    "auditEvent",
   ],
+  "query auditEvents(filter.actorId)": ["user", "apiKey"],
   "query secrets(projectId)": ["project"],
   "mutation setSecret(input.projectId)": ["project"],
   "mutation deleteSecret(input.secretId)": ["secret"],
@@ -97,6 +99,7 @@ const KINDS: Record<string, Kind[]> = {
 };
 /** Nothing is looked up by these: what started nothing here gives an empty list, whatever it is. */
 const EMPTY = new Set([
+  "query auditEvents(filter.actorId)",
   "query runs(filter.startedBy.id)",
   "query runCount(filter.startedBy.id)",
   "Agent.runs(filter.startedBy.id)",
@@ -176,8 +179,8 @@ beforeAll(async () => {
     asOther,
   );
   const { inviteMember } = await server.data("mutation { inviteMember(input: {role: viewer}) { id } }", {}, asOther);
-  const { me, apiKeys, approvals } = await server.data(
-    "{ me { id } apiKeys { nodes { id } } approvals { nodes { id agent { agentVersion { id } } } } }",
+  const { me, apiKeys, approvals, auditEvents } = await server.data(
+    "{ me { id } auditEvents { nodes { id } } apiKeys { nodes { id } } approvals { nodes { id agent { agentVersion { id } } } } }",
     {},
     asOther,
   );
@@ -194,6 +197,7 @@ beforeAll(async () => {
     member: me.id.replace("user", "member"),
     invitation: inviteMember.id,
     session: (await signIn(other)).sessionId,
+    auditEvent: auditEvents.nodes[0].id,
   } as Record<Kind, string>;
   others = Object.values(foreign);
   ownSession = await signIn(server.world);

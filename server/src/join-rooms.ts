@@ -3,8 +3,8 @@ import path from "node:path";
 import { createAgents } from "./agents/agents.ts";
 import { publishDemo } from "./agents/publish-demo.ts";
 import { createAuth, type Auth } from "./auth/auth.ts";
+import type { Acting } from "./auth/caller.ts";
 import { createFirstOrganization } from "./auth/first-organization.ts";
-import type { Caller } from "./auth/caller.ts";
 import { openSecretKeys } from "./auth/secret-key.ts";
 import { createAdmin } from "./auth/setup.ts";
 import { isEmpty } from "./auth/users.ts";
@@ -77,7 +77,7 @@ export async function joinRooms(
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
   const agents = createAgents({ ...base, check: expressions.check, compile: compileWorkflow, notices });
-  const afterSetup = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
+  const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   const auth: Auth = stack.use(
     createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, notices }),
   );

@@ -18,6 +18,7 @@ const shown = (file: string, title: string, instead: string): Edge => ({ file, t
 /** In `test/limits.test.ts`, under its name. */
 const here = (title: string): Edge => refused("test/limits.test.ts", title);
 
+const AUDIT = "server/src/audit/audit.db.test.ts";
 const INBOUND = "test/inbound.test.ts";
 const CONNECTIONS = "server/src/http/connections.test.ts";
 const DATA = "test/language-data.test.ts";
@@ -287,6 +288,16 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   secretsPerProject: refused("server/src/secrets/secrets.db.test.ts", "a project has its 200 secrets and not one more"),
   secretUsersListed: { ...here('"secretUsersListed"'), instead: "the rest is left out" },
   secretsPerDefinition: here("secretsPerDefinition"),
+  auditEventBytes: shown(
+    AUDIT,
+    "an event that can't be written takes its change with it",
+    "a bug: no operation makes one",
+  ),
+  auditFailedSignInsPerHour: shown(
+    AUDIT,
+    "of failed sign-ins so many an hour are kept, and the last one says so",
+    "further ones are not recorded",
+  ),
   secretBytes: here("secretBytes"),
   secretTexts: refused("server/src/secrets/secrets.db.test.ts", "names and values: what fits passes"),
   uiRequestsPerMinute: refused("test/rates.test.ts", "the web UI's session has its own limit"),

@@ -2,7 +2,7 @@
 import type { TestClock } from "../../../test/clock.ts";
 import type { Auth } from "../auth/auth.ts";
 import { makeOwner, quiet } from "../auth/auth.testsuite.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Acting } from "../auth/caller.ts";
 import type { Project } from "../projects/project.ts";
 import { createProject } from "../projects/projects.ts";
 import { compileWorkflow } from "../definition/plan.ts";
@@ -19,7 +19,7 @@ export const openAgents = (auth: Auth, options: Partial<AgentsOptions> = {}): Ag
     ...options,
   });
 
-export type World = { caller: Caller; project: Project };
+export type World = { caller: Acting; project: Project };
 
 export async function makeWorld(auth: Auth & { clock: TestClock }, handle = "shop"): Promise<World> {
   const { caller } = await makeOwner(auth);

@@ -1,4 +1,4 @@
-import type { Caller } from "../auth/caller.ts";
+import type { Acting } from "../auth/caller.ts";
 import { conflict, notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
 import type { Agent } from "./agent.ts";
@@ -10,7 +10,7 @@ import { readAgentRow } from "./store.ts";
 /** Publishes the agent's draft. Throws NOT_FOUND, CONFLICT without a draft, and what a publish throws. */
 export async function publishAgentDraft(
   agents: Agents,
-  caller: Caller,
+  caller: Acting,
   { agentId }: { agentId: AgentId },
 ): Promise<Agent> {
   const agent = await readAgentRow(agents.database, caller, agentId);

@@ -1,5 +1,5 @@
 import { isPlainText } from "../auth/names.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Acting } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
 import type { Agent } from "./agent.ts";
@@ -14,7 +14,7 @@ import { versionNotFound } from "./versions.ts";
  */
 export async function publishAgentVersion(
   agents: Agents,
-  caller: Caller,
+  caller: Acting,
   { agentId, version }: { agentId: AgentId; version: string },
 ): Promise<Agent> {
   const agent = await readAgentRow(agents.database, caller, agentId);

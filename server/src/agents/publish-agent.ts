@@ -1,4 +1,5 @@
-import { actorOf, type Caller } from "../auth/caller.ts";
+import { record } from "../audit/record.ts";
+import { actorOf, whoOf, type Acting } from "../auth/caller.ts";
 import type { Project } from "../projects/project.ts";
 import { findProject, readProject } from "../projects/projects.ts";
 import type { Problem } from "../definition/problem.ts";
@@ -32,7 +33,7 @@ export type CheckedDefinition = { projectId: ProjectId; definition: string; work
  */
 export async function publishAgent(
   agents: Agents,
-  caller: Caller,
+  caller: Acting,
   { projectId, definition }: PublishRequest,
 ): Promise<Agent> {
   const given = projectId && (await readProject(agents, caller, projectId));
@@ -69,7 +70,7 @@ export async function misfit(
 }
 
 /** The same for a definition that has been checked. */
-export async function publishWorkflow(agents: Agents, caller: Caller, request: CheckedDefinition): Promise<Agent> {
+export async function publishWorkflow(agents: Agents, caller: Acting, request: CheckedDefinition): Promise<Agent> {
   const agent = await agents.database.transaction(
     (query) => publish(agents, query, caller, request),
     caller.organizationId,
@@ -108,7 +109,7 @@ export const firstOf = ([first]: Problem[]): string =>
 async function publish(
   agents: Agents,
   query: Query,
-  caller: Caller,
+  caller: Acting,
   { projectId, definition, workflow }: CheckedDefinition,
 ): Promise<Agent> {
   const { organizationId } = caller;
@@ -148,5 +149,9 @@ async function publish(
   }
   // The first publish makes a draft active; a paused agent stays paused.
   const status = agent.status === "draft" ? "active" : agent.status;
-  return updatePublished(query, { ...agent, ...shown, status, publishedVersion: version }, now);
+  const published = await updatePublished(query, { ...agent, ...shown, status, publishedVersion: version }, now);
+  const subject = { kind: "agent", id: agent.id, name: published.name } as const;
+  const detail = { version, ...(agent.publishedVersion !== null && { from: agent.publishedVersion }) };
+  await record(query, whoOf(caller), now, { action: "agent_published", subject, detail });
+  return published;
 }

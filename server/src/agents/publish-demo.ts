@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { Auth } from "../auth/auth.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Acting } from "../auth/caller.ts";
 import { createProject } from "../projects/projects.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Agents } from "./agents.ts";
@@ -11,7 +11,7 @@ import { publishAgent } from "./publish-agent.ts";
 type DemoDefinition = { name: string; text: string };
 
 /** The project `demo` with the examples as its agents, for a new installation. */
-export async function publishDemo(auth: Auth, agents: Agents, caller: Caller, demo = examples()): Promise<void> {
+export async function publishDemo(auth: Auth, agents: Agents, caller: Acting, demo = examples()): Promise<void> {
   const { id: projectId } = await createProject(auth, caller, { handle: "demo", name: "Demo" });
   for (const { name, text } of demo) {
     await publishAgent(agents, caller, { projectId, definition: text }).catch((error: unknown) => {

@@ -178,16 +178,15 @@ export async function updatePublished(
 
 /** Only if the agent is still published, or still not, as when the change was allowed; otherwise undefined. */
 export async function updateStatus(
-  database: Database,
+  query: Query,
   agent: Agent,
   status: AgentStatus,
   now: number,
 ): Promise<Agent | undefined> {
-  const [row] = await database.query(
+  const [row] = await query(
     `update agents set status = $3, updated_at = $5
       where organization_id = $1 and id = $2 and (published_version is not null) = $4 returning ${COLUMNS}`,
     [agent.organizationId, agent.id, status, agent.publishedVersion !== null, new Date(now)],
-    agent.organizationId,
   );
   return row && agentOf(row);
 }

@@ -107,19 +107,21 @@ export async function readApiKeyNames(
   return new Map(rows.map((row) => [row.id as ApiKeyId, row.name as string]));
 }
 
-/** The key as it is then; the first revocation's time stays. Undefined when there is no such key. */
+/** The key as it is then; the first revocation's time stays. Undefined when there is no such key. `isFirst`: it was not revoked before. */
 export async function revokeApiKeyRow(
-  database: Database,
+  query: Query,
   organizationId: OrganizationId,
   id: ApiKeyId,
   now: number,
-): Promise<ApiKey | undefined> {
-  const [row] = await database.query(
-    `with k as (
-       update api_keys set revoked_at = coalesce(revoked_at, $3) where organization_id = $1 and id = $2 returning *)
-     select ${COLUMNS} from k`,
+): Promise<{ key: ApiKey; isFirst: boolean } | undefined> {
+  const [row] = await query(
+    `with before as (
+       select id, revoked_at is null as is_first from api_keys where organization_id = $1 and id = $2 for update),
+     k as (
+       update api_keys set revoked_at = coalesce(revoked_at, $3)
+        where organization_id = $1 and id = (select id from before) returning *)
+     select ${COLUMNS}, is_first from k cross join before`,
     [organizationId, id, new Date(now)],
-    organizationId,
   );
-  return row && keyOf(row);
+  return row && { key: keyOf(row), isFirst: row["is_first"] };
 }

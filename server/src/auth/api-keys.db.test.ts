@@ -5,7 +5,7 @@ import type { Database } from "../storage/database.ts";
 import { listApiKeys, readApiKey, revokeApiKey } from "./api-keys.ts";
 import { makeOwner, openAuth, startDatabases, type TestAuth } from "./auth.testsuite.ts";
 import { isStillValid } from "./admission.ts";
-import type { Caller } from "./caller.ts";
+import type { Acting } from "./caller.ts";
 import { authenticate, recallCaller } from "./authenticate.ts";
 import { API_KEY_PRESETS } from "./api-key-presets.ts";
 import { createApiKey } from "./create-api-key.ts";
@@ -206,7 +206,7 @@ describe("a key makes none that may more than itself", () => {
     });
     const key = (await authenticate(auth, `Bearer ${secret}`))!;
     const make = (scopes: readonly string[], expiresAt?: Date): Promise<unknown> =>
-      createApiKey(auth, key, { name: "another", scopes, expiresAt });
+      createApiKey(auth, { ...key, from: caller.from }, { name: "another", scopes, expiresAt });
     await expect(make(["runs:start"], at(9_000))).rejects.toMatchObject({
       code: "FORBIDDEN",
       details: { scope: "runs:start" },
@@ -245,8 +245,8 @@ test("whoever was demoted, removed or revoked a moment ago makes none, though th
   const { caller } = await makeOwner(auth);
   const { organizationId, user } = caller;
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ["admin", "runs:read"] });
-  const byKey = (await authenticate(auth, `Bearer ${secret}`))!;
-  const make = (by: Caller): Promise<unknown> => createApiKey(auth, by, { name: "another", scopes: ["runs:read"] });
+  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`))!, from: caller.from };
+  const make = (by: Acting): Promise<unknown> => createApiKey(auth, by, { name: "another", scopes: ["runs:read"] });
   await expect(make(byKey)).resolves.toBeDefined();
   await revokeApiKey(auth, caller, key.id);
   await expect(make(byKey)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
@@ -260,7 +260,7 @@ test("whoever was demoted, removed or revoked a moment ago makes none, though th
 test("a key that is being made is waited for by who revokes its maker", async () => {
   const { caller } = await makeOwner(auth);
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ["admin"] });
-  const byKey = (await authenticate(auth, `Bearer ${secret}`))!;
+  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`))!, from: caller.from };
   const [looked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const made = database.transaction(async (query) => {
     await lockRights(query, byKey);

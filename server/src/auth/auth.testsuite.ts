@@ -7,7 +7,7 @@ import { createLog } from "../lib/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { createAuth, type Auth, type AuthOptions } from "./auth.ts";
-import type { Caller } from "./caller.ts";
+import type { Acting } from "./caller.ts";
 import { ownerCaller } from "./caller.ts";
 import { createOrganization } from "./create-organization.ts";
 import { secretKeys } from "./secret-key.ts";
@@ -48,7 +48,7 @@ export function openAuth(database: Database, options: Partial<AuthOptions> = {})
   };
 }
 
-export type TestOwner = { caller: Caller; email: string };
+export type TestOwner = { caller: Acting; email: string };
 
 let made = 0;
 

@@ -6,8 +6,9 @@ import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
 import { createAccessTokens, type AccessTokens } from "./access-token.ts";
 import { createKeyStates, type KeyStates } from "./api-key-states.ts";
-import type { Caller } from "./caller.ts";
+import type { Acting } from "./caller.ts";
 import { createDatabasePauses } from "./database-pauses.ts";
+import { createFailedSignIns, type FailedSignIns } from "./failed-sign-ins.ts";
 import { createKnownAddresses, type KnownAddresses } from "./known-addresses.ts";
 import { createLoginThrottle, type LoginThrottle } from "./login-throttle.ts";
 import { createMemoryPauses } from "./pauses.ts";
@@ -29,6 +30,7 @@ export type Auth = {
   passwords: Passwords;
   throttle: LoginThrottle;
   knownAddresses: KnownAddresses;
+  failedSignIns: FailedSignIns;
   wrongCredentials: WrongCredentials;
   signingKeys: SigningKeys;
   accessTokens: AccessTokens;
@@ -39,7 +41,7 @@ export type Auth = {
   keys: KeyStates;
   setupLink: SetupLink;
   /** Called once, after the first owner is committed; errors are logged and do not undo the setup. */
-  afterSetup: (owner: Caller) => Promise<void>;
+  afterSetup: (owner: Acting) => Promise<void>;
 } & AsyncDisposable;
 
 export type AuthOptions = {
@@ -48,7 +50,7 @@ export type AuthOptions = {
   log: Log;
   secretKeys: SecretKeys;
   defaultPlan: Plan;
-  afterSetup?: (owner: Caller) => Promise<void>;
+  afterSetup?: (owner: Acting) => Promise<void>;
   /** If left out, no other process is told. */
   notices?: Pick<Notices, "send" | "on">;
 };
@@ -59,6 +61,7 @@ export function createAuth(options: AuthOptions): Auth {
   const keys = createKeyStates(database, clock, log, notices);
   const signingKeys = createSigningKeys({ database, clock, log, derive });
   const pauses = database.isEmbedded ? createMemoryPauses(clock) : createDatabasePauses(database, clock, log);
+  const failedSignIns = createFailedSignIns(database, clock, log);
   return {
     database,
     clock,
@@ -68,6 +71,7 @@ export function createAuth(options: AuthOptions): Auth {
     throttle: createLoginThrottle(pauses, derive("failed sign-ins v1")),
     wrongCredentials: createWrongCredentials(clock),
     knownAddresses: createKnownAddresses(database, clock, log, derive("known addresses v1")),
+    failedSignIns,
     signingKeys,
     accessTokens: createAccessTokens(clock, signingKeys, issuerOf(derive)),
     refreshKey: derive("refresh tokens v1"),
@@ -76,7 +80,10 @@ export function createAuth(options: AuthOptions): Auth {
     keys,
     setupLink: createSetupLink(clock),
     afterSetup: options.afterSetup ?? (async () => {}),
-    [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await failedSignIns[Symbol.asyncDispose]();
+      await keys[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 /** Who is asking: a user's session or an API key, in exactly one organization. */
+import { COMMAND_LINE, SYSTEM, type From, type Who } from "../audit/event.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { ApiKeyId, OrganizationId, SessionId, UserId } from "../lib/ids.ts";
 import type { Within } from "../lib/reach.ts";
@@ -23,6 +24,16 @@ export type Caller = Within & {
 /** Who did something, as rows keep it. */
 export const actorOf = ({ credential, user }: Caller): { kind: "user"; id: UserId } | { kind: "key"; id: ApiKeyId } =>
   credential.kind === "key" ? { kind: "key", id: credential.keyId } : { kind: "user", id: user.id };
+
+/** A caller who changes something that the audit tells of. */
+export type Acting = Caller & { from: From };
+
+/** What the operator and Autograph itself do is nobody's, whoever they do it for. */
+export const whoOf = (caller: Acting): Who => ({
+  organizationId: caller.organizationId,
+  actor: caller.from.note === undefined ? actorOf(caller) : SYSTEM,
+  from: caller.from,
+});
 
 export const notSignedIn = (): Refusal =>
   new Refusal("UNAUTHENTICATED", "sign in first: send Authorization: Bearer <API key or access token>");
@@ -53,10 +64,15 @@ export const needsWhole = (what: string): Refusal =>
   new Refusal("FORBIDDEN", `this needs the whole organization (${what}), and the API key is narrowed to a part of it`);
 
 /** An owner without a session: for setup and the command line, where access to the data folder is the credential. */
-export const ownerCaller = (organizationId: OrganizationId, user: { id: UserId; name: string }): Caller => ({
+export const ownerCaller = (
+  organizationId: OrganizationId,
+  user: { id: UserId; name: string },
+  from: From = COMMAND_LINE,
+): Acting => ({
   organizationId,
   user: { id: user.id, name: user.name },
   credential: { kind: "user", sessionId: newId(), client: "api", expiresAt: Number.POSITIVE_INFINITY },
   scopes: ROLE_SCOPES.owner,
   reach: undefined,
+  from,
 });

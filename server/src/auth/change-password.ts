@@ -1,6 +1,6 @@
 import { badInput, conflict, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import type { Auth } from "./auth.ts";
-import { notSignedIn, type Caller } from "./caller.ts";
+import { notSignedIn, whoOf, type Acting, type Caller } from "./caller.ts";
 import { tryPassword, type LoginFrom } from "./login.ts";
 import { passwordProblem, refuseProblems } from "./names.ts";
 import { requireSession } from "./own-sessions.ts";
@@ -23,7 +23,7 @@ const problem = (name: keyof PasswordChange, code: FieldCode, message: string): 
  */
 export async function changePassword(
   auth: Auth,
-  caller: Caller,
+  caller: Acting,
   { currentPassword, newPassword }: PasswordChange,
   from: LoginFrom,
 ): Promise<Caller["user"]> {
@@ -47,6 +47,8 @@ export async function changePassword(
     passwordHash: await auth.passwords.hash(newPassword),
     formerHash: user.passwordHash,
     session: { id: sessionId, organizationId: caller.organizationId },
+    action: "password_changed",
+    by: whoOf(caller),
   });
   if (!isStored) throw conflict("changed_meanwhile", "the password was changed at the same moment");
   await auth.knownAddresses.note({ id: user.id, email }, from.address);

@@ -1,11 +1,13 @@
+import type { What } from "../audit/event.ts";
+import { record } from "../audit/record.ts";
 import { badInput, conflict, shortened, type Refusal } from "../lib/errors.ts";
-import { newId, type AgentId, type ProjectId } from "../lib/ids.ts";
+import { encodeId, newId, type AgentId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ApiKey } from "./api-key.ts";
 import { hashApiKey, hashBytes, hintOf, makeApiKey } from "./api-key.ts";
 import { insertApiKey } from "./api-key-store.ts";
 import type { Auth } from "./auth.ts";
-import { requireScope, type Caller } from "./caller.ts";
+import { requireScope, whoOf, type Acting, type Caller } from "./caller.ts";
 import { checkReach } from "./check-reach.ts";
 import { lockRights } from "./present-rights.ts";
 import { nameProblem, refuseProblems, tidyName } from "./names.ts";
@@ -28,7 +30,7 @@ export type NewKeyRequest = {
  */
 export async function createApiKey(
   auth: Auth,
-  caller: Caller,
+  caller: Acting,
   request: NewKeyRequest,
 ): Promise<{ key: ApiKey; secret: string }> {
   const now = auth.clock.now();
@@ -38,9 +40,10 @@ export async function createApiKey(
   for (const scope of scopes) requireScope(caller, scope);
   await checkReach(auth.database, caller, request, scopes);
   const secret = makeApiKey();
+  const { organizationId } = caller;
   const newKey = {
     id: newId<"apiKey">(),
-    organizationId: caller.organizationId,
+    organizationId,
     userId: caller.user.id,
     name: tidyName(request.name),
     hint: hintOf(secret),
@@ -55,8 +58,10 @@ export async function createApiKey(
   const key = await auth.database.transaction(async (query) => {
     const { scopes: present } = await lockRights(query, caller);
     requireScope({ ...caller, scopes: present }, "admin");
-    return insertApiKey(query, newKey);
-  }, caller.organizationId);
+    const made = await insertApiKey(query, newKey);
+    if (made) await record(query, whoOf(caller), now, eventOf(made));
+    return made;
+  }, organizationId);
   if (!key)
     throw conflict(
       "limit_reached",
@@ -64,6 +69,17 @@ export async function createApiKey(
     );
   return { key, secret };
 }
+
+const eventOf = ({ id, name, scopes, projectIds, agentIds, expiresAt }: ApiKey): What => ({
+  action: "api_key_created",
+  subject: { kind: "api_key", id, name },
+  detail: {
+    scopes: [...scopes],
+    projectIds: projectIds?.map((one) => encodeId("project", one)),
+    agentIds: agentIds?.map((one) => encodeId("agent", one)),
+    expiresAt: expiresAt?.toISOString(),
+  },
+});
 
 /** Each once. Throws BAD_USER_INPUT for an unknown scope and for none. */
 function checkedScopes(scopes: readonly string[]): Scope[] {

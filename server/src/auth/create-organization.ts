@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { COMMAND_LINE, SYSTEM, type Who } from "../audit/event.ts";
+import { record } from "../audit/record.ts";
 import { conflict } from "../lib/errors.ts";
-import { newId } from "../lib/ids.ts";
+import { encodeId, newId } from "../lib/ids.ts";
 import type { OrganizationId, UserId } from "../lib/ids.ts";
+import type { Query } from "../storage/database.ts";
 import { isDuplicate } from "../storage/pg-errors.ts";
 import type { Plan } from "../storage/schema.ts";
 import type { Auth } from "./auth.ts";
@@ -44,6 +47,7 @@ export async function createOrganization(auth: Auth, request: NewOrganization): 
     email,
     passwordHash: await auth.passwords.hash(chosen),
     onlyIfEmpty: false,
+    by: BY_OPERATOR,
   }).catch((error: unknown) => {
     throw isDuplicate(error)
       ? conflict("email_taken", "a user with this e-mail was created at the same moment")
@@ -56,16 +60,36 @@ export async function createOrganization(auth: Auth, request: NewOrganization): 
 export const makePassword = (): string => randomBytes(15).toString("base64url");
 
 async function insertForUser(auth: Auth, request: NewOrganization, userId: UserId): Promise<Organization> {
-  const [row] = await auth.database.query(
-    `with o as (
+  const now = auth.clock.now();
+  return auth.database.transaction(async (query) => {
+    const [row] = await query(
+      `with o as (
        insert into organizations (id, name, plan, created_at) values ($1, $2, $3, $5) returning *),
      m as (
        insert into members (organization_id, user_id, role, created_at) select id, $4, 'owner', created_at from o)
      select o.* from o`,
-    [newId(), tidyName(request.name), request.plan ?? auth.defaultPlan, userId, new Date(auth.clock.now())],
-  );
-  return organizationOf(row!);
+      [newId(), tidyName(request.name), request.plan ?? auth.defaultPlan, userId, new Date(now)],
+    );
+    const organization = organizationOf(row!);
+    await recordMade(query, BY_OPERATOR, { organization, ownerId: userId, now });
+    return organization;
+  });
 }
+
+const BY_OPERATOR = { actor: SYSTEM, from: COMMAND_LINE };
+
+type Made = { organization: Organization; ownerId: UserId; now: number };
+
+const recordMade = (
+  query: Query,
+  by: Omit<Who, "organizationId">,
+  { organization, ownerId, now }: Made,
+): Promise<void> =>
+  record(query, { ...by, organizationId: organization.id }, now, {
+    action: "organization_created",
+    subject: { kind: "organization", id: organization.id, name: organization.name },
+    detail: { plan: organization.plan, ownerId: encodeId("user", ownerId) },
+  });
 
 export type FirstRows = {
   organization: string;
@@ -74,6 +98,7 @@ export type FirstRows = {
   email: string;
   passwordHash: string;
   onlyIfEmpty: boolean;
+  by: Omit<Who, "organizationId">;
 };
 
 /**
@@ -84,8 +109,10 @@ export async function insertWithOwner(
   auth: Auth,
   rows: FirstRows,
 ): Promise<{ organization: Organization; owner: User } | undefined> {
-  const [row] = await auth.database.query(
-    `with first as (
+  const now = auth.clock.now();
+  return auth.database.transaction(async (query) => {
+    const [row] = await query(
+      `with first as (
        insert into settings (name, value) select 'first_owner', json_build_object('userId', $2::uuid)
         where $8 and not exists (select from users) returning name),
      o as (
@@ -99,19 +126,23 @@ export async function insertWithOwner(
        select o.id, u.id, 'owner', o.created_at from o cross join u)
      select o.id, o.name, o.plan, o.requests_per_minute, o.created_at, u.id as user_id, u.name as user_name, u.email
        from o cross join u`,
-    [
-      newId<"organization">() satisfies OrganizationId,
-      newId<"user">() satisfies UserId,
-      tidyName(rows.organization),
-      rows.plan,
-      tidyName(rows.email),
-      tidyName(rows.name),
-      rows.passwordHash,
-      rows.onlyIfEmpty,
-      new Date(auth.clock.now()),
-    ],
-  );
-  if (!row) return undefined;
-  const owner = userOf({ id: row.user_id, name: row.user_name, email: row.email, created_at: row.created_at });
-  return { organization: organizationOf(row), owner };
+      [
+        newId<"organization">() satisfies OrganizationId,
+        newId<"user">() satisfies UserId,
+        tidyName(rows.organization),
+        rows.plan,
+        tidyName(rows.email),
+        tidyName(rows.name),
+        rows.passwordHash,
+        rows.onlyIfEmpty,
+        new Date(now),
+      ],
+    );
+    if (!row) return undefined;
+    const { user_id: id, user_name: name, email, created_at } = row;
+    const owner = userOf({ id, name, email, created_at });
+    const organization = organizationOf(row);
+    await recordMade(query, rows.by, { organization, ownerId: owner.id, now });
+    return { organization, owner };
+  });
 }

@@ -46,6 +46,7 @@ export const ROOT_FIELDS = {
   "Query.apiKeys": "admin",
   "Query.secrets": "secrets:write",
   "Query.usage": "admin",
+  "Query.auditEvents": "admin",
   "Query.apiKeyPresets": null,
   /** Of a session's own user: keys are refused. */
   "Query.sessions": null,
@@ -199,6 +200,11 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
     "secrets:write": ["createdBy", "createdAt", "updatedBy", "updatedAt", "usedBy"],
   },
 
+  AuditEvent: {
+    plain: ["id"],
+    admin: ["number", "at", "action", "actor", "subject", "address", "userAgent", "detail", "hash"],
+  },
+  AuditSubject: { plain: ["kind", "id", "name"] },
   ApiKeyPreset: { plain: ["id", "title", "description", "scopes", "needsAgent"] },
 
   Agent: {
@@ -332,6 +338,7 @@ export const NODE_SCOPES = {
   member: "agents:read",
   invitation: "admin",
   session: null,
+  auditEvent: "admin",
 } as const satisfies Record<string, Scope | null>;
 
 /** What a narrowed API key may ask `node(id)` for, as `REACHING_FIELDS`. */

@@ -1,6 +1,6 @@
 /** The organization that setup made: the operator's own, which alone sees figures of the whole installation. */
 import type { OrganizationId } from "../lib/ids.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Query } from "../storage/database.ts";
 
 export type FirstOrganization = { has(organizationId: OrganizationId): Promise<boolean> };
 
@@ -9,8 +9,14 @@ export function createFirstOrganization(database: Database): FirstOrganization {
   let first: OrganizationId | undefined;
   return {
     has: async (organizationId) => {
-      first ??= (await database.query("select id from organizations order by created_at, id limit 1"))[0]?.["id"];
+      first ??= await firstOrganization(database.query);
       return first === organizationId;
     },
   };
+}
+
+/** Undefined before the setup. */
+export async function firstOrganization(query: Query): Promise<OrganizationId | undefined> {
+  const [row] = await query("select id from organizations order by created_at, id limit 1");
+  return row?.["id"];
 }

@@ -1,3 +1,4 @@
+import { record } from "../audit/record.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId, type OrganizationId, type SessionId, type UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -52,8 +53,9 @@ export type Tried = {
 export async function tryPassword(
   auth: Auth,
   { email, password }: { email: string; password: string },
-  { address }: Pick<LoginFrom, "address">,
+  from: Pick<LoginFrom, "address" | "userAgent">,
 ): Promise<Tried> {
+  const { address } = from;
   let giveBack = async (): Promise<void> => {};
   let user: Login | undefined;
   if (password.length > LIMITS.passwordCharactersMost) return { user, isRight: false, giveBack };
@@ -66,6 +68,8 @@ export async function tryPassword(
   };
   const group = attempt.isKnown ? accountName(email) : network(address);
   const isRight = await auth.passwords.verify({ group, isKnown: attempt.isKnown }, find, password);
+  if (user?.organizationId && !isRight)
+    auth.failedSignIns.note({ userId: user.id, organizationId: user.organizationId }, from);
   return { user, isRight, giveBack };
 }
 
@@ -98,7 +102,11 @@ export async function openSession(
     const passwordHash = await holdUser(query, userId);
     if (proof && "passwordHash" in proof && proof.passwordHash !== passwordHash) throw wrongLogin();
     if (proof && "session" in proof && !(await isLive(query, proof.session))) throw notSignedIn();
-    return insertSession(query, session);
+    const others = await insertSession(query, session);
+    const who = { organizationId, actor: { kind: "user", id: userId } as const, from: { address, userAgent } };
+    const subject = { kind: "session", id } as const;
+    await record(query, who, session.now, { action: "signed_in", subject, detail: { client } });
+    return others;
   }, organizationId);
   for (const one of ended) auth.sessions.invalidate(one.organizationId, one.id);
   return issueTokens(auth, { id, userId, organizationId, client }, refreshToken);

@@ -1,9 +1,10 @@
 /** A user's sessions, as the user sees and ends them: those of all organizations, and nobody else's. */
+import { record } from "../audit/record.ts";
 import { notFound, Refusal } from "../lib/errors.ts";
 import type { SessionId } from "../lib/ids.ts";
 import { checkPage, type Page, type PageRequest } from "../lib/page.ts";
 import type { Auth } from "./auth.ts";
-import type { Caller, Credential } from "./caller.ts";
+import { whoOf, type Acting, type Caller, type Credential } from "./caller.ts";
 import {
   holdUser,
   pageOfSessions,
@@ -45,21 +46,38 @@ export async function readOwnSession(auth: Auth, caller: Caller, id: SessionId):
 }
 
 /** At once in this process, a moment later in others. Answers it as it was. Throws FORBIDDEN, NOT_FOUND. */
-export async function revokeOwnSession(auth: Auth, caller: Caller, id: SessionId): Promise<OwnSession> {
+export async function revokeOwnSession(auth: Auth, caller: Acting, id: SessionId): Promise<OwnSession> {
   const { sessionId } = requireSession(caller, "revokeSession");
-  const revoked = await revokeLiveSession(auth.database, asked(auth, caller), id);
-  if (!revoked) throw notFound("Session");
+  const now = auth.clock.now();
+  const revoked = await auth.database.transaction(async (query) => {
+    const found = await revokeLiveSession(query, { ...asked(auth, caller), now }, id);
+    if (!found) throw notFound("Session");
+    // Where the session is, which need not be where it was ended from.
+    const who = { ...whoOf(caller), organizationId: found.place.organizationId };
+    await record(query, who, now, { action: "session_revoked", subject: { kind: "session", id } });
+    return found;
+  }, caller.organizationId);
   auth.sessions.invalidate(revoked.place.organizationId, id);
   return { ...revoked.session, isCurrent: id === sessionId };
 }
 
 /** Answers how many there were. Throws FORBIDDEN. */
-export async function revokeOtherSessions(auth: Auth, caller: Caller): Promise<number> {
+export async function revokeOtherSessions(auth: Auth, caller: Acting): Promise<number> {
   const { sessionId } = requireSession(caller, "revokeOtherSessions");
   const userId = caller.user.id;
   const ended = await auth.database.transaction(async (query) => {
     await holdUser(query, userId);
-    return revokeSessions(query, { userId, except: sessionId, now: auth.clock.now() });
+    const now = auth.clock.now();
+    const others = await revokeSessions(query, { userId, except: sessionId, now });
+    const counts = Map.groupBy(others, ({ organizationId }) => organizationId);
+    // In the order in which the audit's locks are taken.
+    for (const [organizationId, { length }] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      await record(query, { ...whoOf(caller), organizationId }, now, {
+        action: "session_revoked",
+        subject: { kind: "user", id: userId },
+        detail: { sessions: length },
+      });
+    return others;
   }, caller.organizationId);
   for (const { organizationId, id } of ended) auth.sessions.invalidate(organizationId, id);
   return ended.length;

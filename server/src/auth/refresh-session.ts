@@ -1,9 +1,12 @@
+import { record } from "../audit/record.ts";
+import type { From } from "../audit/event.ts";
 import { notFound, Refusal } from "../lib/errors.ts";
-import type { OrganizationId } from "../lib/ids.ts";
+import type { OrganizationId, SessionId, UserId } from "../lib/ids.ts";
 import type { Auth } from "./auth.ts";
 import { badRefreshToken } from "./bad-credential.ts";
 import { hashToken, nextRefreshToken, readRefreshToken, type RefreshToken } from "./refresh-token.ts";
-import { readSession, revokeSession, rotateSession } from "./session-store.ts";
+import { readSession, revokeSession, rotateSession, type Rotated, type Rotation } from "./session-store.ts";
+import type { Query } from "../storage/database.ts";
 import { issueTokens, type SignedIn } from "./session.ts";
 
 export type RefreshRequest = {
@@ -11,6 +14,7 @@ export type RefreshRequest = {
   organizationId?: OrganizationId | undefined;
   /** The client's address, which is known from then on. */
   address?: string | undefined;
+  userAgent?: string | undefined;
 };
 
 const refused = (text: string): Refusal => new Refusal("UNAUTHENTICATED", badRefreshToken(text));
@@ -29,13 +33,18 @@ export async function refreshSession(auth: Auth, request: RefreshRequest): Promi
 
 async function refresh(auth: Auth, token: RefreshToken, request: RefreshRequest): Promise<SignedIn> {
   const next = nextRefreshToken(auth.refreshKey, request.refreshToken, token);
-  const rotated = await rotateSession(auth.database, {
+  const now = auth.clock.now();
+  const rotation = {
     ...token,
     secretHash: hashToken(request.refreshToken),
     nextSecretHash: hashToken(next),
     organizationId: request.organizationId,
-    now: auth.clock.now(),
-  });
+    now,
+  };
+  const rotated =
+    request.organizationId === undefined
+      ? await rotateSession(auth.database.query, rotation)
+      : await auth.database.transaction((query) => move(query, rotation, fromOf(request)));
   if (!rotated) throw await reasonOf(auth, token, request);
   auth.sessions.invalidate(rotated.formerOrganizationId, token.sessionId);
   auth.sessions.invalidate(rotated.organizationId, token.sessionId);
@@ -46,6 +55,19 @@ async function refresh(auth: Auth, token: RefreshToken, request: RefreshRequest)
   return issueTokens(auth, { id: token.sessionId, ...rotated }, isKept ? request.refreshToken : next);
 }
 
+const fromOf = ({ address, userAgent }: RefreshRequest): From => ({ address: address ?? null, userAgent });
+
+/** Another organization is signed in to. */
+async function move(query: Query, rotation: Rotation, from: From): Promise<Rotated | undefined> {
+  const rotated = await rotateSession(query, rotation);
+  if (!rotated || rotated.organizationId === rotated.formerOrganizationId) return rotated;
+  const { organizationId, userId, client } = rotated;
+  const who = { organizationId, actor: { kind: "user", id: userId } as const, from };
+  const subject = { kind: "session", id: rotation.sessionId } as const;
+  await record(query, who, rotation.now, { action: "signed_in", subject, detail: { client, switched: true } });
+  return rotated;
+}
+
 async function reasonOf(auth: Auth, token: RefreshToken, request: RefreshRequest): Promise<Refusal> {
   const now = auth.clock.now();
   const session = await readSession(auth.database, token.sessionId, now);
@@ -53,9 +75,18 @@ async function reasonOf(auth: Auth, token: RefreshToken, request: RefreshRequest
   const isGood =
     session.generation === token.generation || (session.isHeld && session.generation === token.generation + 1);
   if (isGood) return request.organizationId === undefined ? refused(request.refreshToken) : notFound("Organization");
-  await revokeSession(auth.database, session.organizationId, token.sessionId, now);
+  await revokeFamily(auth, { ...session, sessionId: token.sessionId, now }, fromOf(request));
   auth.sessions.invalidate(session.organizationId, token.sessionId);
   const { userId: user } = session;
   auth.log.warn({ session: token.sessionId, user }, "a refresh token was used twice: its session was ended");
   return new Refusal("UNAUTHENTICATED", "this refresh token was used before: the session is ended, sign in again");
 }
+
+type Family = { organizationId: OrganizationId; userId: UserId; sessionId: SessionId; now: number };
+
+const revokeFamily = (auth: Auth, { organizationId, userId, sessionId, now }: Family, from: From): Promise<void> =>
+  auth.database.transaction(async (query) => {
+    if (!(await revokeSession(query, organizationId, sessionId, now))) return;
+    const who = { organizationId, actor: { kind: "user", id: userId } as const, from };
+    await record(query, who, now, { action: "refresh_token_reused", subject: { kind: "session", id: sessionId } });
+  }, organizationId);

@@ -1,9 +1,12 @@
-/** A new key for access tokens. One statement: after a crash it is there or not, and either works. */
+/** A new key for access tokens. One transaction: after a crash it is there or not, and either works. */
 import { randomUUID } from "node:crypto";
+import { COMMAND_LINE, SYSTEM } from "../audit/event.ts";
+import { record } from "../audit/record.ts";
 import type { Clock } from "../lib/clock.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Query } from "../storage/database.ts";
+import { firstOrganization } from "./first-organization.ts";
 import { AFTERLIFE_MS } from "./signing-keys.ts";
 
 /** `signsFrom` and `formerUntil` (when the last token of the former key has ended) in ms since 1970. */
@@ -17,7 +20,15 @@ export async function rotateSigningKey(database: Database, clock: Clock, atOnce:
   const now = clock.now();
   const signsFrom = now + (atOnce ? 0 : LIMITS.signingKeyGraceSeconds * 1_000);
   const id = randomUUID();
-  if (!(await insertKey(database, { id, signsFrom, endedBefore: now - AFTERLIFE_MS })))
+  const isMade = await database.transaction(async (query) => {
+    if (!(await insertKey(query, { id, signsFrom, endedBefore: now - AFTERLIFE_MS }))) return false;
+    const organizationId = await firstOrganization(query);
+    const detail = { kid: id, atOnce };
+    const who = organizationId && { organizationId, actor: SYSTEM, from: COMMAND_LINE };
+    if (who) await record(query, who, now, { action: "signing_key_rotated", detail });
+    return true;
+  });
+  if (!isMade)
     throw new OperatorError(
       `${LIMITS.signingKeysInUse} signing keys are in use already: try again when the tokens of one have ended, in ${Math.ceil(AFTERLIFE_MS / 60_000)} minutes at most`,
     );
@@ -26,10 +37,10 @@ export async function rotateSigningKey(database: Database, clock: Clock, atOnce:
 
 /** Removes those whose tokens have all ended: a later one signs since before `endedBefore`. */
 async function insertKey(
-  database: Database,
+  query: Query,
   { id, signsFrom, endedBefore }: { id: string; signsFrom: number; endedBefore: number },
 ): Promise<boolean> {
-  const rows = await database.query(
+  const rows = await query(
     `with ended as (
        delete from signing_keys former where exists (
          select from signing_keys later where later.signs_from > former.signs_from and later.signs_from <= $3))

@@ -14,7 +14,7 @@ import { REFRESH_LIFE_MS } from "./session.ts";
 /** Until the transaction ends, no other one opens or ends sessions of the user. Answers the password's hash. */
 export async function holdUser(query: Query, userId: UserId): Promise<string | undefined> {
   const [row] = await query("select password_hash from users where id = $1 for no key update", [userId]);
-  return row?.password_hash;
+  return row?.["password_hash"];
 }
 
 export type NewSession = {
@@ -95,8 +95,8 @@ const isHeld = (now: string): string =>
  * Compare-and-set on the token in use: of two refreshes at the same time one gets nothing. The user must be a member. A session
  * that is held takes the token before as well, and stays at the one that it has.
  */
-export async function rotateSession(database: Database, rotation: Rotation): Promise<Rotated | undefined> {
-  const [row] = await database.query(
+export async function rotateSession(query: Query, rotation: Rotation): Promise<Rotated | undefined> {
+  const [row] = await query(
     `with former as (select organization_id, user_id from sessions where id = $1),
           held as (select u.id from users u join former on former.user_id = u.id for no key update of u),
           rotated as (
@@ -129,12 +129,12 @@ export async function rotateSession(database: Database, rotation: Rotation): Pro
   );
   if (!row) return undefined;
   return {
-    organizationId: row.organization_id,
-    formerOrganizationId: row.former_organization_id,
-    userId: row.user_id,
-    email: row.email,
-    client: row.client,
-    generation: row.generation,
+    organizationId: row["organization_id"],
+    formerOrganizationId: row["former_organization_id"],
+    userId: row["user_id"],
+    email: row["email"],
+    client: row["client"],
+    generation: row["generation"],
   };
 }
 
@@ -154,26 +154,28 @@ export async function readSession(database: Database, id: SessionId, now: number
   );
   return (
     row && {
-      organizationId: row.organization_id,
-      userId: row.user_id,
-      generation: row.generation,
+      organizationId: row["organization_id"],
+      userId: row["user_id"],
+      generation: row["generation"],
       isLive: row.is_live,
       isHeld: row.is_held,
     }
   );
 }
 
-export const revokeSession = (
-  database: Database,
+/** False when it was revoked before. */
+export async function revokeSession(
+  query: Query,
   organizationId: OrganizationId,
   id: SessionId,
   now: number,
-): Promise<unknown> =>
-  database.query(
-    "update sessions set revoked_at = $3 where organization_id = $1 and id = $2 and revoked_at is null",
+): Promise<boolean> {
+  const rows = await query(
+    "update sessions set revoked_at = $3 where organization_id = $1 and id = $2 and revoked_at is null returning id",
     [organizationId, id, new Date(now)],
-    organizationId,
   );
+  return rows.length > 0;
+}
 
 /** A session that has not ended, as its user sees it. `organization`: null when the user is no member of it any longer. */
 export type LiveSession = {
@@ -240,18 +242,17 @@ export async function readLiveSession(
 
 /** Undefined when the user has no such session. */
 export async function revokeLiveSession(
-  database: Database,
-  { userId, organizationId, now }: Asked,
+  query: Query,
+  { userId, now }: Pick<Asked, "userId" | "now">,
   id: SessionId,
 ): Promise<{ session: LiveSession; place: SessionPlace } | undefined> {
-  const [row] = await database.query(
+  const [row] = await query(
     `with s as (
        update sessions set revoked_at = $2 where user_id = $1 and id = $3 and revoked_at is null and expires_at > $2 returning *)
      select ${COLUMNS}, s.organization_id from s
        left join (members m join organizations o on o.id = m.organization_id)
          on m.organization_id = s.organization_id and m.user_id = s.user_id`,
     [userId, new Date(now), id],
-    organizationId,
   );
   return row && { session: liveSessionOf(row), place: { id, organizationId: row["organization_id"] } };
 }

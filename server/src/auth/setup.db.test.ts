@@ -40,10 +40,10 @@ describe("setup", () => {
     });
     expect(await isEmpty(auth)).toBe(true);
     const { token } = auth.setupLink.issue();
-    const { organization, user, caller } = await setup(auth, { ...owner, token });
+    const { organization, user, caller } = await setup(auth, { ...owner, token }, from);
     expect(organization).toMatchObject({ name: "Acme", plan: "pro", requestsPerMinute: null });
     expect(user).toMatchObject({ name: "Ada", email: "Ada@Example.com" });
-    expect(made).toEqual([caller]);
+    expect(made).toEqual([{ ...caller, from: { address: null, note: "demo" } }]);
     expect(await isEmpty(auth)).toBe(false);
     expect((await login(auth, { email: "ada@example.com", password: PASSWORD }, from)).organizationId).toBe(
       organization.id,
@@ -52,7 +52,7 @@ describe("setup", () => {
       kind: "user",
       id: user.id,
     });
-    await expect(setup(auth, { ...owner, token })).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(setup(auth, { ...owner, token }, from)).rejects.toMatchObject({ code: "CONFLICT" });
     expect(auth.setupLink.fits(token)).toBe(false);
   });
 
@@ -62,7 +62,7 @@ describe("setup", () => {
     const tokens = [one.setupLink.issue().token, two.setupLink.issue().token] as const;
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
-        setup([one, two][index % 2]!, { ...owner, email: `ada${index}@example.com`, token: tokens[index % 2]! }),
+        setup([one, two][index % 2]!, { ...owner, email: `ada${index}@example.com`, token: tokens[index % 2]! }, from),
       ),
     );
     const codes = outcomes.map((outcome) =>
@@ -97,7 +97,7 @@ describe("setup", () => {
       both = Promise.allSettled(
         [one, two].map((auth, index) => createFirstOwner(auth, { ...owner, email: emails[index]! })),
       );
-      await expect.poll(waiting).toBe(2);
+      await expect.poll(waiting, { timeout: 20_000 }).toBe(2);
       throw new Error("rolled back");
     });
     await expect(held).rejects.toThrow("rolled back");
@@ -113,10 +113,10 @@ describe("setup", () => {
     expect(token).toMatch(/^[\w-]{43}$/);
     expect(expiresAt).toBe(auth.clock.now() + 1_800_000);
     for (const wrong of ["", older.token, `${token}x`, token.slice(1), "x".repeat(1_000_000), "\u0000"]) {
-      await expect(setup(auth, { ...owner, token: wrong })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+      await expect(setup(auth, { ...owner, token: wrong }, from)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     }
     auth.clock.pass(1_800_000);
-    await expect(setup(auth, { ...owner, token })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(setup(auth, { ...owner, token }, from)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     expect(await isEmpty(auth)).toBe(true);
   });
 
@@ -124,11 +124,11 @@ describe("setup", () => {
     const [auth] = await emptyInstallation();
     const { token } = auth.setupLink.issue();
     const bad = { organization: "", name: "a\u0000", email: "nobody", password: "short", token };
-    await expect(setup(auth, bad)).rejects.toMatchObject({
+    await expect(setup(auth, bad, from)).rejects.toMatchObject({
       code: "BAD_USER_INPUT",
       details: { fields: ["organization", "name", "email", "password"].map((name) => ({ path: `input.${name}` })) },
     });
-    await setup(auth, { ...owner, token });
+    await setup(auth, { ...owner, token }, from);
   });
 
   test("stands when what follows it fails", async () => {

@@ -1,7 +1,8 @@
 /** Creating the first owner of an installation, once: by the setup link, ADMIN_EMAIL, or the command line. */
+import { COMMAND_LINE, SYSTEM, type From } from "../audit/event.ts";
 import { conflict, messageOf, OperatorError, Refusal } from "../lib/errors.ts";
 import type { Auth } from "./auth.ts";
-import { ownerCaller, type Caller } from "./caller.ts";
+import { ownerCaller, type Acting } from "./caller.ts";
 import { insertWithOwner } from "./create-organization.ts";
 import { openSession, type LoginFrom } from "./login.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems } from "./names.ts";
@@ -11,7 +12,11 @@ import { isDuplicate } from "../storage/pg-errors.ts";
 import { isEmpty, nameOfEmail } from "./users.ts";
 
 export type FirstOwner = { organization: string; name: string; email: string; password: string };
-export type SetUp = { organization: Organization; user: User; caller: Caller };
+export type SetUp = { organization: Organization; user: User; caller: Acting };
+
+/** Whoever has the setup link. */
+const LINK = { kind: "link", id: null } as const;
+const BY_SETTING: From = { address: null, note: "ADMIN_EMAIL" };
 
 const alreadySetUp = (): Refusal => conflict("wrong_state", "Autograph is already set up: sign in instead");
 
@@ -21,13 +26,13 @@ export async function setUpAndSignIn(
   input: FirstOwner & { token: string },
   from: LoginFrom,
 ): Promise<SignedIn> {
-  const { user, organization } = await setup(auth, input);
+  const { user, organization } = await setup(auth, input, from);
   await auth.knownAddresses.note(user, from.address);
   return openSession(auth, { userId: user.id, organizationId: organization.id }, from);
 }
 
 /** By the setup link's token. Throws CONFLICT when it is set up already, UNAUTHENTICATED for a bad token, or BAD_USER_INPUT. */
-export async function setup(auth: Auth, input: FirstOwner & { token: string }): Promise<SetUp> {
+export async function setup(auth: Auth, input: FirstOwner & { token: string }, from: From): Promise<SetUp> {
   // A guess costs no statement: the token is checked first, and if no link was given out there is an owner.
   if (!auth.setupLink.isOpen()) throw alreadySetUp();
   if (!auth.setupLink.fits(input.token)) {
@@ -37,13 +42,13 @@ export async function setup(auth: Auth, input: FirstOwner & { token: string }): 
     );
   }
   if (!(await isEmpty(auth))) throw alreadySetUp();
-  const made = await createFirstOwner(auth, input);
+  const made = await createFirstOwner(auth, input, from);
   auth.setupLink.close();
   return made;
 }
 
 /** Without a token, for whoever may read the data folder. Throws CONFLICT when there is a user, BAD_USER_INPUT. */
-export async function createFirstOwner(auth: Auth, owner: FirstOwner): Promise<SetUp> {
+export async function createFirstOwner(auth: Auth, owner: FirstOwner, from: From = COMMAND_LINE): Promise<SetUp> {
   refuseProblems([
     nameProblem(owner.organization, "input.organization"),
     nameProblem(owner.name, "input.name"),
@@ -52,14 +57,14 @@ export async function createFirstOwner(auth: Auth, owner: FirstOwner): Promise<S
   ]);
   const { password, ...rows } = owner;
   const passwordHash = await auth.passwords.hash(password);
-  const made = await insertWithOwner(auth, { ...rows, passwordHash, plan: auth.defaultPlan, onlyIfEmpty: true }).catch(
-    (error: unknown) => {
-      throw isDuplicate(error) ? alreadySetUp() : error;
-    },
-  );
+  const by = { actor: from.note === undefined ? LINK : SYSTEM, from };
+  const first = { ...rows, passwordHash, plan: auth.defaultPlan, onlyIfEmpty: true, by };
+  const made = await insertWithOwner(auth, first).catch((error: unknown) => {
+    throw isDuplicate(error) ? alreadySetUp() : error;
+  });
   if (!made) throw alreadySetUp();
   const caller = ownerCaller(made.organization.id, made.owner);
-  await auth.afterSetup(caller).catch((error: unknown) => {
+  await auth.afterSetup({ ...caller, from: { address: null, note: "demo" } }).catch((error: unknown) => {
     auth.log.error({ reason: messageOf(error) }, "the demo project could not be made");
   });
   return { organization: made.organization, user: made.owner, caller };
@@ -70,7 +75,7 @@ export async function createAdmin(auth: Auth, admin: { email: string; password: 
   if (!(await isEmpty(auth))) return undefined;
   const name = nameOfEmail(admin.email);
   try {
-    return await createFirstOwner(auth, { organization: "My organization", name, ...admin });
+    return await createFirstOwner(auth, { organization: "My organization", name, ...admin }, BY_SETTING);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (error.code === "CONFLICT") return undefined;

@@ -386,7 +386,7 @@ describe("the end of a session", () => {
     const { accessToken, refreshToken } = await login(auth, { email, password: PASSWORD }, from);
     const caller = (await authenticate(auth, bearer(accessToken)))!;
     const there = (await authenticate(other, bearer(accessToken)))!;
-    await logout(auth, caller);
+    await logout(auth, { ...caller, from });
     await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     expect(await isStillValid(auth, caller)).toBe(false);
     other.clock.pass(5_000);

@@ -1,4 +1,7 @@
+import type { AuditAction, Who } from "../audit/event.ts";
+import { record } from "../audit/record.ts";
 import type { OrganizationId, SessionId, UserId } from "../lib/ids.ts";
+import type { Query } from "../storage/database.ts";
 import type { Auth } from "./auth.ts";
 import { forgetAddresses } from "./known-addresses.ts";
 import { holdUser, revokeSessions } from "./session-store.ts";
@@ -10,6 +13,9 @@ export type NewPassword = {
   formerHash?: string;
   /** The one session that stays, and the organization that asks. */
   session?: { id: SessionId; organizationId: OrganizationId };
+  /** For the audit of each organization that the user is a member of. */
+  action: Extract<AuditAction, "password_changed" | "password_reset">;
+  by: Omit<Who, "organizationId">;
 };
 
 /**
@@ -18,7 +24,7 @@ export type NewPassword = {
  */
 export async function storePassword(
   auth: Auth,
-  { userId, passwordHash, formerHash, session }: NewPassword,
+  { userId, passwordHash, formerHash, session, action, by }: NewPassword,
 ): Promise<boolean> {
   const now = auth.clock.now();
   const ended = await auth.database.transaction(async (query) => {
@@ -26,10 +32,19 @@ export async function storePassword(
     if (formerHash !== undefined && formerHash !== hash) return undefined;
     await query("update users set password_hash = $2 where id = $1", [userId, passwordHash]);
     await forgetAddresses(query, userId);
-    return revokeSessions(query, { userId, except: session?.id, now });
+    const others = await revokeSessions(query, { userId, except: session?.id, now });
+    for (const organizationId of await organizationsOf(query, userId))
+      await record(query, { ...by, organizationId }, now, { action, subject: { kind: "user", id: userId } });
+    return others;
   }, session?.organizationId);
   if (!ended) return false;
   auth.knownAddresses.readAgain();
   for (const { organizationId, id } of ended) auth.sessions.invalidate(organizationId, id);
   return true;
+}
+
+/** In the order in which the audit's locks are taken. */
+async function organizationsOf(query: Query, userId: UserId): Promise<OrganizationId[]> {
+  const rows = await query("select organization_id from members where user_id = $1 order by organization_id", [userId]);
+  return rows.map((row) => row["organization_id"]);
 }

@@ -1,4 +1,5 @@
 /** Finding, reading and creating users, and setting passwords. A user may be a member of many organizations. */
+import { COMMAND_LINE, SYSTEM } from "../audit/event.ts";
 import { conflict, notFound } from "../lib/errors.ts";
 import { newId, type OrganizationId, type UserId } from "../lib/ids.ts";
 import type { Row } from "../storage/database.ts";
@@ -121,6 +122,8 @@ export async function resetPassword(auth: Auth, request: { email: string; passwo
   refuseProblems([passwordProblem(request.password, "password")]);
   const user = await findUser(auth, request.email);
   if (!user) throw notFound("User");
-  await storePassword(auth, { userId: user.id, passwordHash: await auth.passwords.hash(request.password) });
+  const passwordHash = await auth.passwords.hash(request.password);
+  const by = { actor: SYSTEM, from: COMMAND_LINE };
+  await storePassword(auth, { userId: user.id, passwordHash, by, action: "password_reset" });
   return user;
 }

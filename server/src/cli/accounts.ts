@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { createAgents, type Agents } from "../agents/agents.ts";
 import { publishDemo } from "../agents/publish-demo.ts";
 import { createAuth, type Auth } from "../auth/auth.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Acting } from "../auth/caller.ts";
 import { secretKeys } from "../auth/secret-key.ts";
 import type { Config } from "../config.ts";
 import { createExpressions } from "../definition/expressions/expressions.ts";
@@ -15,7 +15,7 @@ export type Accounts = {
   auth: Auth;
   agents: Agents;
   /** The project `demo` with the examples as its agents, in the caller's organization. */
-  publishDemo: (owner: Caller) => Promise<void>;
+  publishDemo: (owner: Acting) => Promise<void>;
 } & AsyncDisposable;
 
 export async function openAccounts(line: CommandLine, config: Config): Promise<Accounts> {
@@ -24,7 +24,7 @@ export async function openAccounts(line: CommandLine, config: Config): Promise<A
   const { database } = stack.use(await openBeside(line, config));
   const expressions = stack.use(createExpressions({ log }));
   const agents = createAgents({ database, clock, log, check: expressions.check, compile: compileWorkflow });
-  const demo = (owner: Caller): Promise<void> => publishDemo(auth, agents, owner);
+  const demo = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   // No tokens are made or read here, so this needs neither the installation's key nor the right to read it.
   const keys = secretKeys(randomBytes(32));
   const auth: Auth = stack.use(

@@ -21,6 +21,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   members: async () => (await import("./members.ts")).addMembers,
   user: async () => (await import("./users.ts")).addUsers,
   org: async () => (await import("./organizations.ts")).addOrganizations,
+  audit: async () => (await import("./audit.ts")).addAudit,
   migrate: async () => (await import("./migrate.ts")).addMigrate,
   sandbox: async () => (await import("./sandbox.ts")).addSandbox,
   demo: async () => (await import("./demo.ts")).addDemo,

@@ -1,14 +1,13 @@
 import { Option, type Command } from "commander";
 import { createOrganization } from "../auth/create-organization.ts";
 import { PLANS, type Organization } from "../auth/organization.ts";
-import { findOrganizations, listOrganizations, setPlan } from "../auth/organizations.ts";
-import type { Auth } from "../auth/auth.ts";
-import { OperatorError } from "../lib/errors.ts";
-import { decodeId, encodeId, type OrganizationId } from "../lib/ids.ts";
+import { listOrganizations, setPlan } from "../auth/organizations.ts";
+import { encodeId } from "../lib/ids.ts";
 import { limitOf } from "../rates/plans.ts";
 import type { Plan } from "../storage/schema.ts";
 import { openAccounts } from "./accounts.ts";
 import { addCommand, type CommandLine } from "./command-line.ts";
+import { findOrganization } from "./find-organization.ts";
 import { addFirst, minuteOf, printPage, type Table } from "./page.ts";
 import { plainText } from "./terminal.ts";
 
@@ -71,7 +70,10 @@ async function changePlan(line: CommandLine, name: string, plan: Plan, options: 
   // Another plan refuses it, whatever it is.
   const requestsPerMinute = options.perMinute === 0 && plan === "enterprise" ? undefined : options.perMinute;
   await using accounts = await openAccounts(line, line.config());
-  const organization = await setPlan(accounts.auth, await idOf(accounts.auth, name), { plan, requestsPerMinute });
+  const organization = await setPlan(accounts.auth, (await findOrganization(accounts.auth, name)).id, {
+    plan,
+    requestsPerMinute,
+  });
   if (options.json) return line.terminal.printJson(shown(organization));
   const limit = limitOf(organization.plan, organization.requestsPerMinute);
   const rate = limit === null ? "without limit" : `${limit} requests a minute`;
@@ -86,17 +88,3 @@ const shown = ({ id, name, plan, requestsPerMinute }: Organization) => ({
   plan,
   requestsPerMinute,
 });
-
-/** Names are not unique: if several match, lists their ids. */
-async function idOf(auth: Auth, text: string): Promise<OrganizationId> {
-  const id = decodeId("organization", text);
-  if (id !== undefined) return id;
-  const [first, ...others] = await findOrganizations(auth, text);
-  if (!first)
-    throw new OperatorError(`there is no organization ${JSON.stringify(text)}: give its exact name or its id (org_…)`);
-  if (others.length === 0) return first.id;
-  const ids = [first, ...others].map((one) => encodeId("organization", one.id));
-  throw new OperatorError(
-    `${ids.length} organizations are named ${JSON.stringify(text)}: give the id, one of ${ids.join(", ")}`,
-  );
-}

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { isIPv6 } from "node:net";
 import type { Command } from "commander";
 import { publishAgent } from "../agents/publish-agent.ts";
-import { ownerCaller, type Caller } from "../auth/caller.ts";
+import { ownerCaller, type Acting } from "../auth/caller.ts";
 import { createApiKey } from "../auth/create-api-key.ts";
 import { createOrganization, makePassword } from "../auth/create-organization.ts";
 import { ALL_SCOPES } from "../auth/scopes.ts";
@@ -109,7 +109,7 @@ const GUARD: Record<ServersConfig["from"], (setting: string, host: string) => st
     `this command's settings are without ${setting}, and the server's can't be seen: if it was started without, too, ${FAILS(host)}`,
 };
 
-type World = { caller: Caller; email: string; password: string; apiKey: string };
+type World = { caller: Acting; email: string; password: string; apiKey: string };
 
 async function makeWorld({ auth }: Accounts, name: string, plan: Plan): Promise<World> {
   const email = `${name}@example.com`;
@@ -124,7 +124,7 @@ type MadeAgents = { projectId: string; agents: Record<SandboxAgent, string> };
 
 async function makeAgents(
   { auth, agents }: Accounts,
-  caller: Caller,
+  caller: Acting,
   handle: string,
   sink: string,
 ): Promise<MadeAgents> {

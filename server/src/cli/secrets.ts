@@ -90,7 +90,7 @@ async function rotate(line: CommandLine, options: { json?: true }): Promise<void
   const { database } = beside;
   const dataFolder = findDataFolder(config.dataFolder).folder;
   const { derive } = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
-  const secrets = await rotateKey(database, createSealer(derive));
+  const secrets = await rotateKey(database, line.clock, createSealer(derive));
   if (options.json) line.terminal.printJson({ secrets });
   else line.terminal.print(secrets === 1 ? "1 secret is encrypted anew" : `${secrets} secrets are encrypted anew`);
 }

@@ -4,7 +4,7 @@ import { setAgentLimit } from "../runs/set-agent-limit.ts";
 import { findAgent } from "./agents.ts";
 import { idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { callerOf } from "./context.ts";
+import { actingOf, callerOf } from "./context.ts";
 import type { Enums } from "./enums.ts";
 
 export function addAgentSettings(builder: Builder, enums: Enums): void {
@@ -29,7 +29,7 @@ function addStatus(builder: Builder, enums: Enums): void {
       description: "Pauses, archives or reactivates an agent. Open runs continue.",
       args: { input: t.arg({ type: input, description: "Input of `setAgentStatus`." }) },
       resolve: (_, { input: { agentId, status } }, context) =>
-        setAgentStatus(context.agents, callerOf(context), { agentId: idOf("agent", agentId), status }),
+        setAgentStatus(context.agents, actingOf(context), { agentId: idOf("agent", agentId), status }),
     }),
   );
 }

@@ -7,7 +7,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { idOf, optionalIds } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
-import { callerOf } from "./context.ts";
+import { actingOf, callerOf } from "./context.ts";
 
 export function addApiKeys(builder: Builder): void {
   addApiKey(builder);
@@ -151,7 +151,7 @@ function addMutations(builder: Builder): void {
       description: "Creates an API key. Only this answer has the key's `secret`.",
       args: { input: t.arg({ type: create, description: "Input of `createApiKey`." }) },
       resolve: async (_, { input: { name, scopes, projectIds, agentIds, expiresAt } }, context) => {
-        const made = await createApiKey(context.auth, callerOf(context), {
+        const made = await createApiKey(context.auth, actingOf(context), {
           name,
           scopes,
           ...optionalIds("projectIds", "project", projectIds, "input"),
@@ -167,7 +167,7 @@ function addMutations(builder: Builder): void {
       type: "ApiKey",
       description: "Revokes an API key for good. Revoking a revoked key returns it unchanged.",
       args: { input: t.arg({ type: revoke, description: "Input of `revokeApiKey`." }) },
-      resolve: (_, { input }, context) => revokeApiKey(context.auth, callerOf(context), idOf("apiKey", input.apiKeyId)),
+      resolve: (_, { input }, context) => revokeApiKey(context.auth, actingOf(context), idOf("apiKey", input.apiKeyId)),
     }),
   );
 }

@@ -10,7 +10,7 @@ import { readPayload } from "./payloads.ts";
 import { checkFilter, requireFound, idOf, listOf, optionalIds } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
-import { callerOf, type Context } from "./context.ts";
+import { actingOf, callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 
 export function addApprovals(builder: Builder, enums: Enums): void {
@@ -182,7 +182,7 @@ function addDecide(builder: Builder, enums: Enums): void {
         "Decides an approval, and its run continues. Only the first decision counts: another one is CONFLICT, and the same one again by the same caller gives the same answer.",
       args: { input: t.arg({ type: input, description: "Input of `decideApproval`." }) },
       resolve: (_, { input: { approvalId, decision, comment, answer } }, context) =>
-        decideApproval(context.runs, callerOf(context), {
+        decideApproval(context.runs, actingOf(context), {
           approvalId: idOf("approval", approvalId),
           decision,
           ...(comment != null && { comment }),

@@ -22,6 +22,7 @@ const NAMES = {
   member: "Member",
   invitation: "Invitation",
   session: "Session",
+  auditEvent: "Audit event",
 } as const satisfies Partial<Record<Kind, string>>;
 export type NamedKind = keyof typeof NAMES;
 

@@ -1,5 +1,5 @@
 /** What every resolver gets. */
-import { requireCaller, type Caller } from "../auth/caller.ts";
+import { requireCaller, type Acting, type Caller } from "../auth/caller.ts";
 import type { LoginFrom } from "../auth/login.ts";
 import type { Ending } from "../lib/ending.ts";
 import type { AnswerSize } from "./answer-size.ts";
@@ -45,3 +45,9 @@ export const loginFrom = ({ origin: { address, userAgent } }: Context): LoginFro
   userAgent,
   client: "api",
 });
+
+/** For what the audit tells of. */
+export const actingOf = (context: Context): Acting => {
+  const { address, userAgent } = context.origin;
+  return { ...callerOf(context), from: { address, userAgent } };
+};

@@ -1,4 +1,5 @@
 /** The enumerations, in lower case as the specification has them. */
+import type { AuditAction, SubjectKind } from "../audit/event.ts";
 import type { Builder } from "./builder.ts";
 
 const RUN_STATUS = {
@@ -95,6 +96,49 @@ const PROBLEM_SEVERITY = {
   warning: { description: "The definition can be published, but probably does not do what was meant." },
 } as const;
 
+const AUDIT_ACTION: Record<AuditAction, { description: string }> = {
+  organization_created: { description: "The organization was made: by the setup link, or by the operator." },
+  organization_renamed: { description: "The organization got another name." },
+  plan_set: { description: "The operator set the plan." },
+  signed_in: { description: "Somebody signed in, or a session came over from another organization." },
+  sign_in_failed: { description: "Somebody tried a wrong password for an account of the organization." },
+  signed_out: { description: "Somebody signed out." },
+  refresh_token_reused: { description: "A refresh token was used twice, and its session ended." },
+  session_revoked: { description: "A session was ended from another one." },
+  password_changed: { description: "A user changed their password." },
+  password_reset: { description: "The operator gave a user a new password." },
+  api_key_created: { description: "An API key was made." },
+  api_key_revoked: { description: "An API key was revoked." },
+  member_invited: { description: "An invitation was made." },
+  invitation_revoked: { description: "An invitation was revoked." },
+  member_joined: { description: "Somebody accepted an invitation." },
+  member_role_set: { description: "A member got another role." },
+  member_removed: { description: "A member was removed." },
+  member_left: { description: "A member left." },
+  project_created: { description: "A project was made." },
+  agent_published: { description: "A version of an agent was published." },
+  agent_status_set: { description: "An agent was paused, archived or reactivated." },
+  approval_decided: { description: "An approval was decided." },
+  runs_cancelled: { description: "Somebody asked to cancel many runs." },
+  secret_set: { description: "A secret was made or got another value." },
+  secret_deleted: { description: "A secret was deleted." },
+  secrets_key_rotated: { description: "The operator had all secrets encrypted anew." },
+  signing_key_rotated: { description: "The key that signs access tokens was replaced." },
+};
+
+const AUDIT_SUBJECT_KIND: Record<SubjectKind, { description: string }> = {
+  organization: { description: "The organization." },
+  user: { description: "A user's account." },
+  session: { description: "A session of a user." },
+  api_key: { description: "An API key." },
+  invitation: { description: "An invitation." },
+  member: { description: "A member." },
+  project: { description: "A project." },
+  agent: { description: "An agent." },
+  approval: { description: "An approval." },
+  secret: { description: "A secret." },
+};
+
 export const addEnums = (builder: Builder) => ({
   RunStatus: builder.enumType("RunStatus", {
     description: "The status of a run. `completed`, `failed` and `cancelled` are final.",
@@ -127,6 +171,11 @@ export const addEnums = (builder: Builder) => ({
   SessionClient: builder.enumType("SessionClient", {
     description: `What opened a session. ${MAY_GROW}`,
     values: SESSION_CLIENT,
+  }),
+  AuditAction: builder.enumType("AuditAction", { description: `What was done. ${MAY_GROW}`, values: AUDIT_ACTION }),
+  AuditSubjectKind: builder.enumType("AuditSubjectKind", {
+    description: `What something was done to. ${MAY_GROW}`,
+    values: AUDIT_SUBJECT_KIND,
   }),
   Plan: builder.enumType("Plan", { description: `The plan of an organization. ${MAY_GROW}`, values: PLAN }),
 });

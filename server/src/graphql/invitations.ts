@@ -8,7 +8,7 @@ import { inviteMember } from "../members/invite-member.ts";
 import { idOf, requireFound } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
-import { callerOf, loginFrom, type Context } from "./context.ts";
+import { actingOf, callerOf, loginFrom, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 
 export function addInvitations(builder: Builder, enums: Enums): void {
@@ -108,7 +108,7 @@ function addInvite(builder: Builder, enums: Enums): void {
       description: `Makes a link that works once, within ${LIMITS.invitationDays} days. Only this answer has its \`url\`; nothing is sent. Only an owner invites an owner.`,
       args: { input: t.arg({ type: input, description: "Input of `inviteMember`." }) },
       resolve: (_, { input: { email, role } }, context) =>
-        inviteMember(context.members, callerOf(context), { email: email ?? undefined, role }),
+        inviteMember(context.members, actingOf(context), { email: email ?? undefined, role }),
     }),
   );
 }
@@ -124,7 +124,7 @@ function addRevoke(builder: Builder): void {
       description: "Revokes an open invitation for good. NOT_FOUND if it was used or revoked, or has expired.",
       args: { input: t.arg({ type: input, description: "Input of `revokeInvitation`." }) },
       resolve: (_, { input: { invitationId } }, context) =>
-        revokeInvitation(context.members, callerOf(context), idOf("invitation", invitationId)),
+        revokeInvitation(context.members, actingOf(context), idOf("invitation", invitationId)),
     }),
   );
 }

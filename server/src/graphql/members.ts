@@ -7,7 +7,7 @@ import { setMemberRole } from "../members/set-member-role.ts";
 import { idOf, requireFound } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, pageArguments, PAGED } from "./connection.ts";
-import { callerOf, type Context } from "./context.ts";
+import { actingOf, callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 import type { List } from "./objects.ts";
 
@@ -81,7 +81,7 @@ function addSetRole(builder: Builder, enums: Enums): void {
         "Gives a member another role. Only an owner makes or changes an owner, and nobody grants a scope that they lack. CONFLICT for the last owner.",
       args: { input: t.arg({ type: input, description: "Input of `setMemberRole`." }) },
       resolve: (_, { input: { memberId, role } }, context) =>
-        setMemberRole(context.members, callerOf(context), { memberId: idOf("member", memberId), role }),
+        setMemberRole(context.members, actingOf(context), { memberId: idOf("member", memberId), role }),
     }),
   );
 }
@@ -98,7 +98,7 @@ function addRemove(builder: Builder): void {
         "Removes a member from the organization; what is open for them there ends within 10 seconds. Answers the member as they were. Only an owner removes an owner. CONFLICT for the last owner.",
       args: { input: t.arg({ type: input, description: "Input of `removeMember`." }) },
       resolve: (_, { input: { memberId } }, context) =>
-        removeMember(context.members, callerOf(context), idOf("member", memberId)),
+        removeMember(context.members, actingOf(context), idOf("member", memberId)),
     }),
   );
   builder.mutationField("leaveOrganization", (t) =>
@@ -106,7 +106,7 @@ function addRemove(builder: Builder): void {
       type: "Organization",
       description:
         "Ends the signed-in user's membership in the organization. Answers the organization that was left. `refreshToken` moves the session to another organization. CONFLICT for the last owner.",
-      resolve: (_, _arguments, context) => leaveOrganization(context.members, callerOf(context)),
+      resolve: (_, _arguments, context) => leaveOrganization(context.members, actingOf(context)),
     }),
   );
 }

@@ -5,6 +5,7 @@ import { NODE_SCOPES, REACHING_NODES } from "../auth/field-scopes.ts";
 import { readMember } from "../auth/users.ts";
 import { notFound } from "../lib/errors.ts";
 import { kindOfId } from "../lib/ids.ts";
+import { findAuditEvent } from "./audit.ts";
 import { findVersion } from "./agent-versions.ts";
 import { findAgent } from "./agents.ts";
 import { findApproval } from "./approvals.ts";
@@ -44,6 +45,7 @@ const READERS: Record<NodeKind, { type: string; read: Reader }> = {
   member: { type: "Member", read: findMember },
   invitation: { type: "Invitation", read: findInvitation },
   session: { type: "Session", read: findSession },
+  auditEvent: { type: "AuditEvent", read: findAuditEvent },
 };
 
 const isNodeKind = (kind: ReturnType<typeof kindOfId>): kind is NodeKind =>

@@ -1,5 +1,7 @@
 /** The value behind each object type of the schema, by the type's name. */
 import type { Agent, AgentVersion } from "../agents/agent.ts";
+import type { WrittenEvent } from "../audit/event.ts";
+import type { AuditEvent } from "../audit/read-events.ts";
 import type { Draft } from "../agents/draft-store.ts";
 import type { Actor } from "../lib/actor.ts";
 import type { ApiKey } from "../auth/api-key.ts";
@@ -79,10 +81,13 @@ export type Objects = {
   Approval: Approval;
   RateLimit: RateLimit;
   UsageDay: UsageDay;
+  AuditEvent: AuditEvent;
+  AuditSubject: NonNullable<WrittenEvent["subject"]>;
   ProjectConnection: Connection<Project>;
   ApiKeyConnection: Connection<ApiKey>;
   SecretConnection: Connection<Secret>;
   MemberConnection: Connection<Member>;
+  AuditEventConnection: Connection<AuditEvent>;
   InvitationConnection: Connection<Invitation>;
   SessionConnection: Connection<OwnSession>;
   AgentConnection: Connection<Agent>;

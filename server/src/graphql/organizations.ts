@@ -8,7 +8,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { requireFound, idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
-import { callerOf, type Context } from "./context.ts";
+import { actingOf, callerOf, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 import type { Connection } from "./objects.ts";
 
@@ -130,7 +130,7 @@ function addCreateProject(builder: Builder): void {
       type: "Project",
       description: "Creates a project. CONFLICT if the organization already has one with this handle.",
       args: { input: t.arg({ type: input, description: "Input of `createProject`." }) },
-      resolve: (_, { input: request }, context) => createProject(context.auth, callerOf(context), request),
+      resolve: (_, { input: request }, context) => createProject(context.auth, actingOf(context), request),
     }),
   );
 }
@@ -145,7 +145,7 @@ function addRename(builder: Builder): void {
       type: "Organization",
       description: "Gives the organization another name.",
       args: { input: t.arg({ type: input, description: "Input of `renameOrganization`." }) },
-      resolve: (_, { input: { name } }, context) => renameOrganization(context.auth, callerOf(context), name),
+      resolve: (_, { input: { name } }, context) => renameOrganization(context.auth, actingOf(context), name),
     }),
   );
 }

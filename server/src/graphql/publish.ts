@@ -5,7 +5,7 @@ import { publishAgentVersion } from "../agents/publish-agent-version.ts";
 import { saveAgentDraft } from "../agents/save-agent-draft.ts";
 import { idOf, optionalId } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { callerOf } from "./context.ts";
+import { actingOf, callerOf } from "./context.ts";
 
 export function addPublish(builder: Builder): void {
   addSaveDraft(builder);
@@ -74,7 +74,7 @@ function addPublishAgent(builder: Builder): void {
         "An existing version is published again if the text is the same; otherwise CONFLICT. Removes a draft with the same text.",
       args: { input: t.arg({ type: input, description: "Input of `publishAgent`." }) },
       resolve: (_, { input: { projectId, definition } }, context) =>
-        publishAgent(context.agents, callerOf(context), {
+        publishAgent(context.agents, actingOf(context), {
           ...optionalId("projectId", "project", projectId),
           definition,
         }),
@@ -94,7 +94,7 @@ function addPublishDraft(builder: Builder): void {
         "Publishes an agent's draft, as `publishAgent` does with its text, and removes the draft. CONFLICT if there is no draft.",
       args: { input: t.arg({ type: input, description: "Input of `publishAgentDraft`." }) },
       resolve: (_, { input }, context) =>
-        publishAgentDraft(context.agents, callerOf(context), { agentId: idOf("agent", input.agentId) }),
+        publishAgentDraft(context.agents, actingOf(context), { agentId: idOf("agent", input.agentId) }),
     }),
   );
 }
@@ -113,7 +113,7 @@ function addPublishVersion(builder: Builder): void {
       description: "Publishes an existing version of an agent again. Open runs keep the version that they have.",
       args: { input: t.arg({ type: input, description: "Input of `publishAgentVersion`." }) },
       resolve: (_, { input: { agentId, version } }, context) =>
-        publishAgentVersion(context.agents, callerOf(context), { agentId: idOf("agent", agentId), version }),
+        publishAgentVersion(context.agents, actingOf(context), { agentId: idOf("agent", agentId), version }),
     }),
   );
 }

@@ -7,6 +7,7 @@ import { addAgentVersions } from "./agent-versions.ts";
 import { addAgents } from "./agents.ts";
 import { addApiKeys } from "./api-keys.ts";
 import { addApprovals } from "./approvals.ts";
+import { addAudit } from "./audit.ts";
 import { createBuilder } from "./builder.ts";
 import { addChanges } from "./changes.ts";
 import { addCaller } from "./caller.ts";
@@ -74,6 +75,7 @@ export function createSchema(): GraphQLSchema {
   addActor(builder, enums);
   addCaller(builder, enums);
   addRates(builder, enums);
+  addAudit(builder, enums);
   addAgents(builder, enums);
   addAgentVersions(builder);
   addAgentDrafts(builder);

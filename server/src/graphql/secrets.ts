@@ -8,7 +8,7 @@ import { setSecret } from "../secrets/set-secret.ts";
 import { checkFilter, idOf, optionalId, requireFound } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
-import { callerOf, type Context } from "./context.ts";
+import { actingOf, callerOf, type Context } from "./context.ts";
 
 export function addSecrets(builder: Builder): void {
   addSecret(builder);
@@ -94,7 +94,7 @@ function addMutations(builder: Builder): void {
         "CONFLICT if the project has as many secrets as it may have.",
       args: { input: t.arg({ type: set, description: "Input of `setSecret`." }) },
       resolve: (_, { input: { projectId, name, value } }, context) =>
-        setSecret(context.secrets, callerOf(context), { projectId: idOf("project", projectId), name, value }),
+        setSecret(context.secrets, actingOf(context), { projectId: idOf("project", projectId), name, value }),
     }),
   );
   builder.mutationField("deleteSecret", (t) =>
@@ -103,7 +103,7 @@ function addMutations(builder: Builder): void {
       description: "Deletes a secret for good. Calls that need it fail from then on.",
       args: { input: t.arg({ type: remove, description: "Input of `deleteSecret`." }) },
       resolve: (_, { input }, context) =>
-        deleteSecret(context.secrets, callerOf(context), idOf("secret", input.secretId)),
+        deleteSecret(context.secrets, actingOf(context), idOf("secret", input.secretId)),
     }),
   );
 }

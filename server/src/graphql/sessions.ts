@@ -12,7 +12,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "./connection.ts";
-import { callerOf, loginFrom, type Context } from "./context.ts";
+import { actingOf, callerOf, loginFrom, type Context } from "./context.ts";
 import type { Enums } from "./enums.ts";
 
 export function addSessions(builder: Builder, enums: Enums): void {
@@ -88,7 +88,7 @@ function addRevoke(builder: Builder): void {
         "Ends one of the signed-in user's sessions; what is open in it ends within 10 seconds. Answers it as it was. FORBIDDEN for an API key.",
       args: { input: t.arg({ type: input, description: "Input of `revokeSession`." }) },
       resolve: (_, { input: { sessionId } }, context) =>
-        revokeOwnSession(context.auth, callerOf(context), idOf("session", sessionId)),
+        revokeOwnSession(context.auth, actingOf(context), idOf("session", sessionId)),
     }),
   );
   builder.objectType("RevokeOtherSessionsResult", {
@@ -103,7 +103,7 @@ function addRevoke(builder: Builder): void {
       description:
         "Ends all sessions of the signed-in user but the one that asks, in all organizations; what is open in them ends within 10 seconds. FORBIDDEN for an API key.",
       resolve: async (_, _arguments, context) => ({
-        revokedCount: await revokeOtherSessions(context.auth, callerOf(context)),
+        revokedCount: await revokeOtherSessions(context.auth, actingOf(context)),
       }),
     }),
   );
@@ -126,7 +126,7 @@ function addChangePassword(builder: Builder): void {
         "Changes the signed-in user's password and ends all the user's other sessions, in all organizations; what is open in them ends within 10 seconds. RATE_LIMITED after too many wrong passwords, as in `login`. FORBIDDEN for an API key. An operation may have one.",
       args: { input: t.arg({ type: input, description: "Input of `changePassword`." }) },
       resolve: (_, { input: change }, context) =>
-        changePassword(context.auth, callerOf(context), change, loginFrom(context)),
+        changePassword(context.auth, actingOf(context), change, loginFrom(context)),
     }),
   );
 }

@@ -6,7 +6,7 @@ import { setUpAndSignIn } from "../auth/setup.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { callerOf, loginFrom } from "./context.ts";
+import { actingOf, loginFrom } from "./context.ts";
 
 export function addSignIn(builder: Builder): void {
   addLoginResult(builder);
@@ -71,6 +71,7 @@ function addRefresh(builder: Builder): void {
         refreshSession(auth, {
           refreshToken,
           address: origin.address,
+          userAgent: origin.userAgent,
           organizationId: organizationId == null ? undefined : idOf("organization", organizationId),
         }),
     }),
@@ -83,7 +84,7 @@ function addLogout(builder: Builder): void {
       type: "User",
       description: "Signs out: ends the session of the access token that was sent. Returns the session's user.",
       resolve: async (_, _arguments, context) => {
-        const caller = callerOf(context);
+        const caller = actingOf(context);
         await logout(context.auth, caller);
         return caller.user;
       },

@@ -6,7 +6,7 @@ import { cancelRuns, type CancelTarget } from "../runs/cancel-runs.ts";
 import { startRun } from "../runs/start-run.ts";
 import { idOf, listOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
-import { callerOf, type Context } from "./context.ts";
+import { actingOf, callerOf, type Context } from "./context.ts";
 import { checkedFilter, type FilterInput, type RunFilterInput } from "./run-filter.ts";
 import { IDEMPOTENCY_KEY, keyOf } from "./idempotency-key.ts";
 import { keepSteps } from "./steps.ts";
@@ -136,7 +136,7 @@ function addCancelMany(builder: Builder, filter: RunFilterInput): void {
       args: { input: t.arg({ type: input, description: "Input of `cancelRuns`." }) },
       resolve: async (_, { input: { runs } }, context) => {
         const target = await targetOf(context, runs);
-        return { cancelledCount: await cancelRuns(context.runs, callerOf(context), target) };
+        return { cancelledCount: await cancelRuns(context.runs, actingOf(context), target) };
       },
     }),
   );

@@ -73,14 +73,19 @@ export function createWebSessions(options: WebSessionsOptions): WebSessions {
     return login(auth, { email, password }, from);
   };
 
+  const fromOf = ({ request }: Exchange): LoginFrom => ({
+    address: clientAddress(request),
+    userAgent: userAgentOf(request),
+    client: "ui",
+  });
+
   const signIn = async ({ exchange, cookie, refreshToken }: Asked): Promise<Done> => {
     const fields = await readFields(exchange);
-    const { request } = exchange;
-    const from: LoginFrom = { address: clientAddress(request), userAgent: userAgentOf(request), client: "ui" };
+    const from = fromOf(exchange);
     const opened = await openFor(fields, exchange, from);
     // The browser forgets its cookie now, so nobody else would end that session.
     if (refreshToken !== undefined)
-      await endSession(auth, refreshToken).catch((error: unknown) =>
+      await endSession(auth, refreshToken, from).catch((error: unknown) =>
         auth.log.warn({ reason: messageOf(error) }, "the session that a sign-in replaced was not ended"),
       );
     return signedIn(opened, cookie);
@@ -91,12 +96,12 @@ export function createWebSessions(options: WebSessionsOptions): WebSessions {
     if (refreshToken === undefined) throw new Refusal("UNAUTHENTICATED", "nobody is signed in here: sign in first");
     const organizationId = organization === undefined ? undefined : decodeId("organization", organization);
     if (organization !== undefined && !organizationId) throw notFound("Organization");
-    const address = clientAddress(exchange.request);
-    return signedIn(await refreshSession(auth, { refreshToken, address, organizationId }), cookie);
+    const { address, userAgent } = fromOf(exchange);
+    return signedIn(await refreshSession(auth, { refreshToken, address, userAgent, organizationId }), cookie);
   };
 
-  const signOut = async ({ cookie, refreshToken }: Asked): Promise<Done> => {
-    if (refreshToken !== undefined) await endSession(auth, refreshToken);
+  const signOut = async ({ exchange, cookie, refreshToken }: Asked): Promise<Done> => {
+    if (refreshToken !== undefined) await endSession(auth, refreshToken, fromOf(exchange));
     return { body: {}, cookie: cookie.gone() };
   };
 

@@ -19,6 +19,7 @@ const PREFIXES = {
   invitation: "invitation",
   session: "session",
   secret: "secret",
+  auditEvent: "audit",
   instance: "instance",
 } as const;
 export type Kind = keyof typeof PREFIXES;
@@ -38,6 +39,7 @@ export type MemberId = Id<"member">;
 export type InvitationId = Id<"invitation">;
 export type SessionId = Id<"session">;
 export type SecretId = Id<"secret">;
+export type AuditEventId = Id<"auditEvent">;
 export type InstanceId = Id<"instance">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

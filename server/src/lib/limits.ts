@@ -140,6 +140,8 @@ export const LIMITS = {
   secretsPerDefinition: 20,
   secretBytes: 8 * 1024,
   secretTexts: 30,
+  auditEventBytes: 16 * 1024,
+  auditFailedSignInsPerHour: 100,
   uiRequestsPerMinute: 600,
   credentialCharacters: 4_096,
   wrongCredentialsPerAddress: 60,

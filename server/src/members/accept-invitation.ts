@@ -1,4 +1,5 @@
 /** Becoming a member by a link: as who one is signed in as, as a user who proves a password, or as a new user. */
+import { record } from "../audit/record.ts";
 import { notSignedIn, type Caller } from "../auth/caller.ts";
 import { openSession, tryPassword, wrongLogin, type LoginFrom, type Opening } from "../auth/login.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "../auth/names.ts";
@@ -7,9 +8,11 @@ import { memberEmails } from "../auth/users.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { newId, type UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { Query } from "../storage/database.ts";
 import { isDuplicate } from "../storage/pg-errors.ts";
 import { findByToken } from "./invitations.ts";
 import { useInvitation, type NewUser, type OpenInvitation } from "./invitation-store.ts";
+import { memberIdOf } from "./member.ts";
 import type { Members } from "./members.ts";
 
 export type Acceptance = {
@@ -39,7 +42,7 @@ export async function acceptInvitation(
   const joining = caller
     ? await asCaller(members, caller, acceptance, invitation)
     : await asStranger(members, acceptance, invitation, from);
-  await join(members, secretHash, joining);
+  await join(members, { invitation, secretHash }, joining, from);
   const { id: userId, proof } = joining;
   const { organizationId } = invitation;
   const signedIn = await openSession(members.auth, { userId, organizationId, proof }, from);
@@ -117,8 +120,19 @@ function checkFits({ email: wanted, members }: OpenInvitation, email: string, pa
   throw conflict("limit_reached", `an organization has at most ${LIMITS.membersPerOrganization} members`);
 }
 
-async function join({ auth }: Members, secretHash: Buffer, joining: Joining): Promise<void> {
-  const isUsed = await useInvitation(auth.database, secretHash, joining, auth.clock.now()).catch((error: unknown) => {
+type Found = { invitation: OpenInvitation; secretHash: Buffer };
+
+async function join({ auth }: Members, found: Found, joining: Joining, from: LoginFrom): Promise<void> {
+  const { organizationId, role } = found.invitation;
+  const now = auth.clock.now();
+  const use = async (query: Query): Promise<boolean> => {
+    if (!(await useInvitation(query, found.secretHash, joining, now))) return false;
+    const who = { organizationId, actor: { kind: "user", id: joining.id } as const, from };
+    const subject = { kind: "member", id: memberIdOf({ user: joining }) } as const;
+    await record(query, who, now, { action: "member_joined", subject, detail: { role } });
+    return true;
+  };
+  const isUsed = await auth.database.transaction(use, "strangers").catch((error: unknown) => {
     if (isDuplicate(error, "members_pkey")) throw conflict("already_member", "you are a member of this organization");
     if (isDuplicate(error, "users_email"))
       throw conflict("email_taken", "a user with this e-mail was created at the same moment");

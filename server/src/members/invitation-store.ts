@@ -108,15 +108,14 @@ export async function readInvitationRow(
 }
 
 export async function deleteInvitation(
-  database: Database,
+  query: Query,
   organizationId: OrganizationId,
   id: InvitationId,
   now: number,
 ): Promise<Invitation | undefined> {
-  const [row] = await database.query(
+  const [row] = await query(
     `delete from invitations i where i.organization_id = $2 and i.id = $3 and ${IS_OPEN} returning ${COLUMNS}`,
     [new Date(now), organizationId, id],
-    organizationId,
   );
   return row && invitationOf(row);
 }
@@ -166,13 +165,13 @@ export type NewUser = { email: string; name: string; passwordHash: string };
  * invitation then stays.
  */
 export async function useInvitation(
-  database: Database,
+  query: Query,
   secretHash: Buffer,
   user: { id: UserId; made?: NewUser },
   now: number,
 ): Promise<boolean> {
   const { made } = user;
-  const rows = await database.query(
+  const rows = await query(
     `with i as (delete from invitations i where i.secret_hash = $2 and ${IS_OPEN} returning organization_id, role),
           u as (
             insert into users (id, email, name, password_hash, last_organization_id, created_at)
@@ -182,7 +181,6 @@ export async function useInvitation(
             select organization_id, $3, role, $1 from i)
      select organization_id from i`,
     [new Date(now), secretHash, user.id, made?.email ?? null, made?.name ?? null, made?.passwordHash ?? null],
-    "strangers",
   );
   return rows.length > 0;
 }

@@ -1,5 +1,6 @@
 /** Invitations that are open: listed, read, revoked, and shown to whoever has the link. */
-import type { Caller } from "../auth/caller.ts";
+import { record } from "../audit/record.ts";
+import { whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { InvitationId } from "../lib/ids.ts";
 import { checkPage, type Page, type PageRequest } from "../lib/page.ts";
@@ -24,10 +25,15 @@ export const readInvitation = (
 ): Promise<Invitation | undefined> => readInvitationRow(auth.database, organizationId, id, auth.clock.now());
 
 /** Its link is no longer good. Throws NOT_FOUND, also for one that was used or revoked, or has expired. */
-export async function revokeInvitation({ auth }: Members, caller: Caller, id: InvitationId): Promise<Invitation> {
-  const invitation = await deleteInvitation(auth.database, caller.organizationId, id, auth.clock.now());
-  if (!invitation) throw notFound("Invitation");
-  return invitation;
+export async function revokeInvitation({ auth }: Members, caller: Acting, id: InvitationId): Promise<Invitation> {
+  const now = auth.clock.now();
+  return auth.database.transaction(async (query) => {
+    const invitation = await deleteInvitation(query, caller.organizationId, id, now);
+    if (!invitation) throw notFound("Invitation");
+    const subject = { kind: "invitation", id, name: invitation.email } as const;
+    await record(query, whoOf(caller), now, { action: "invitation_revoked", subject });
+    return invitation;
+  }, caller.organizationId);
 }
 
 /** The invitation behind a link. Throws NOT_FOUND, in the same words for a wrong, used, revoked and expired one. */

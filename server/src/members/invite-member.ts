@@ -1,4 +1,5 @@
-import { actorOf, type Caller } from "../auth/caller.ts";
+import { record } from "../audit/record.ts";
+import { actorOf, whoOf, type Acting } from "../auth/caller.ts";
 import { emailProblem, refuseProblems, tidyName } from "../auth/names.ts";
 import { conflict } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
@@ -17,7 +18,7 @@ import type { Members } from "./members.ts";
  */
 export async function inviteMember(
   members: Members,
-  caller: Caller,
+  caller: Acting,
   { email, role }: { email: string | undefined; role: Role },
 ): Promise<Invitation & { url: string }> {
   if (email !== undefined) refuseProblems([emailProblem(email, "input.email")]);
@@ -36,7 +37,10 @@ export async function inviteMember(
     checkGrant(await readGranter(query, caller), role);
     if (invitation.email !== null && (await hasMember(query, organizationId, invitation.email)))
       throw conflict("already_member", "somebody with this e-mail is a member: setMemberRole changes their role");
-    return insertInvitation(query, { ...invitation, organizationId, secretHash: hashOf(token) });
+    const inserted = await insertInvitation(query, { ...invitation, organizationId, secretHash: hashOf(token) });
+    const subject = { kind: "invitation", id: invitation.id, name: invitation.email } as const;
+    if (inserted) await record(query, whoOf(caller), now, { action: "member_invited", subject, detail: { role } });
+    return inserted;
   });
   if (!made) {
     const most = LIMITS.invitationsPerOrganization;

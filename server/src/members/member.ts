@@ -8,7 +8,7 @@ import type { Role } from "../storage/schema.ts";
 export type Member = { user: { id: UserId; name: string }; role: Role; createdAt: Date };
 
 /** A member is named by the user: the same UUID behind another prefix. */
-export const memberIdOf = ({ user }: Pick<Member, "user">): MemberId => user.id as string as MemberId;
+export const memberIdOf = ({ user }: { user: Pick<Member["user"], "id"> }): MemberId => user.id as string as MemberId;
 export const userOfMember = (id: MemberId): UserId => id as string as UserId;
 
 /** Who changes something, as they are at that moment. `isOwner` is false for every API key. */

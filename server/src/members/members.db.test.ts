@@ -11,7 +11,7 @@ import { acceptInvitation } from "./accept-invitation.ts";
 import { inviteMember } from "./invite-member.ts";
 import { findByToken } from "./invitations.ts";
 import { listMembers } from "./list-members.ts";
-import { memberIdOf, type Member } from "./member.ts";
+import { memberIdOf } from "./member.ts";
 import type { Members } from "./members.ts";
 import { removeMember } from "./remove-member.ts";
 import { setMemberRole } from "./set-member-role.ts";
@@ -89,11 +89,11 @@ test("of a link only a hash is kept, and another installation's is unknown witho
 test("a key that was revoked a moment ago changes nobody, though the process does not know it yet", async () => {
   const { caller } = await makeOwner(auth);
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
-  const byKey = (await authenticate(auth, `Bearer ${secret}`))!;
+  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`))!, from: caller.from };
   const token = tokenOf(await inviteMember(members, byKey, { email: undefined, role: "viewer" }));
   const email = "joined@revoked.example.org";
   const { userId } = await acceptInvitation(members, undefined, { token, email, name: "N", password: PASSWORD }, FROM);
-  const memberId = memberIdOf({ user: { id: userId } as Member["user"] });
+  const memberId = memberIdOf({ user: { id: userId } });
   expect(await setMemberRole(members, byKey, { memberId, role: "runner" })).toMatchObject({ role: "runner" });
   await revokeApiKey(auth, caller, key.id);
   const refused = { code: "UNAUTHENTICATED" };

@@ -1,5 +1,7 @@
 /** How a membership ends: by an administrator, or by the member. What the person made stays, their API keys included. */
-import type { Caller } from "../auth/caller.ts";
+import type { AuditAction } from "../audit/event.ts";
+import { record } from "../audit/record.ts";
+import { whoOf, type Acting } from "../auth/caller.ts";
 import type { Organization } from "../auth/organization.ts";
 import { readOrganization } from "../auth/organizations.ts";
 import { badInput, notFound } from "../lib/errors.ts";
@@ -8,34 +10,51 @@ import type { Query } from "../storage/database.ts";
 import type { Role } from "../storage/schema.ts";
 import { changeMembers, readGranter, readRole, requireOtherOwner } from "./change-members.ts";
 import { COLUMNS, memberOf } from "./list-members.ts";
-import { checkChange, userOfMember, type Member } from "./member.ts";
+import { checkChange, memberIdOf, userOfMember, type Member } from "./member.ts";
 import type { Members } from "./members.ts";
 
 /**
  * Their sessions in this organization are refused at once in this process and within 5 s in others; what is open ends within
  * 10 s. Answers the member as they were. Throws NOT_FOUND, FORBIDDEN for an owner, or CONFLICT for the last one.
  */
-export async function removeMember(members: Members, caller: Caller, memberId: MemberId): Promise<Member> {
+export async function removeMember(members: Members, caller: Acting, memberId: MemberId): Promise<Member> {
   const { organizationId } = caller;
   const userId = userOfMember(memberId);
   const member = await changeMembers(members, caller, async (query) => {
     const by = await readGranter(query, caller);
-    return endMembership(query, organizationId, userId, (role) => checkChange(by, role));
+    const removed = await endMembership(query, organizationId, userId, (role) => checkChange(by, role));
+    await recordEnd(members, query, caller, { action: "member_removed", member: removed });
+    return removed;
   });
   members.auth.sessions.invalidateMember(organizationId, userId);
   return member;
 }
 
 /** The session stays signed in: `refreshToken` moves it to another organization. Throws BAD_USER_INPUT for a key, or CONFLICT. */
-export async function leaveOrganization(members: Members, caller: Caller): Promise<Organization> {
+export async function leaveOrganization(members: Members, caller: Acting): Promise<Organization> {
   const { organizationId, credential, user } = caller;
   if (credential.kind !== "user")
     throw badInput("wrong_credential", "an API key is no member: sign in as the person who wants to leave");
   const organization = await readOrganization(members.auth, organizationId);
-  await changeMembers(members, caller, (query) => endMembership(query, organizationId, user.id));
+  await changeMembers(members, caller, async (query) => {
+    const member = await endMembership(query, organizationId, user.id);
+    await recordEnd(members, query, caller, { action: "member_left", member });
+  });
   members.auth.sessions.invalidateMember(organizationId, user.id);
   return organization!;
 }
+
+const recordEnd = (
+  { auth }: Members,
+  query: Query,
+  caller: Acting,
+  { action, member }: { action: AuditAction; member: Member },
+): Promise<void> =>
+  record(query, whoOf(caller), auth.clock.now(), {
+    action,
+    subject: { kind: "member", id: memberIdOf(member) },
+    detail: { role: member.role },
+  });
 
 async function endMembership(
   query: Query,

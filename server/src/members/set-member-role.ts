@@ -1,4 +1,5 @@
-import type { Caller } from "../auth/caller.ts";
+import { record } from "../audit/record.ts";
+import { whoOf, type Acting } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { MemberId } from "../lib/ids.ts";
 import type { Role } from "../storage/schema.ts";
@@ -13,7 +14,7 @@ import type { Members } from "./members.ts";
  */
 export async function setMemberRole(
   members: Members,
-  caller: Caller,
+  caller: Acting,
   { memberId, role }: { memberId: MemberId; role: Role },
 ): Promise<Member> {
   const { organizationId } = caller;
@@ -30,6 +31,13 @@ export async function setMemberRole(
         where m.organization_id = $1 and m.user_id = $2 and u.id = m.user_id returning ${COLUMNS}`,
       [organizationId, userId, role],
     );
+    const subject = { kind: "member", id: memberId } as const;
+    if (before !== role)
+      await record(query, whoOf(caller), members.auth.clock.now(), {
+        action: "member_role_set",
+        subject,
+        detail: { from: before, to: role },
+      });
     return memberOf(row!);
   });
   members.auth.sessions.invalidateMember(organizationId, userId);

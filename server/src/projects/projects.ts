@@ -1,10 +1,11 @@
 /** Projects: made, listed, read. */
+import { record } from "../audit/record.ts";
 import { conflict } from "../lib/errors.ts";
 import { newId, type ProjectId } from "../lib/ids.ts";
 import { checkPage, pageOf, type Page, type PageRequest } from "../lib/page.ts";
 import { showsProject, type Within } from "../lib/reach.ts";
 import type { Database, Row } from "../storage/database.ts";
-import type { Caller } from "../auth/caller.ts";
+import { whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { handleProblem, nameProblem, refuseProblems, tidyName } from "../auth/names.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Project } from "./project.ts";
@@ -25,20 +26,25 @@ const shown = (within: Within, project: Project | undefined): Project | undefine
 /** Throws BAD_USER_INPUT, or CONFLICT if the organization has a project with that handle. */
 export async function createProject(
   projects: Projects,
-  caller: Caller,
+  caller: Acting,
   request: { handle: string; name: string },
 ): Promise<Project> {
   const { handle, name } = request;
   refuseProblems([handleProblem(handle, "input.handle"), nameProblem(name, "input.name")]);
-  const [row] = await projects.database.query(
-    `insert into projects (organization_id, id, handle, name, created_at) values ($1, $2, $3, $4, $5)
-     on conflict (organization_id, handle) do nothing
-     returning id, handle, name, created_at`,
-    [caller.organizationId, newId(), handle, tidyName(name), new Date(projects.clock.now())],
-    caller.organizationId,
-  );
-  if (!row) throw conflict("handle_taken", `there is already a project with the handle ${handle}`);
-  return projectOf(row);
+  const now = projects.clock.now();
+  return projects.database.transaction(async (query) => {
+    const [row] = await query(
+      `insert into projects (organization_id, id, handle, name, created_at) values ($1, $2, $3, $4, $5)
+       on conflict (organization_id, handle) do nothing
+       returning id, handle, name, created_at`,
+      [caller.organizationId, newId(), handle, tidyName(name), new Date(now)],
+    );
+    if (!row) throw conflict("handle_taken", `there is already a project with the handle ${handle}`);
+    const project = projectOf(row);
+    const subject = { kind: "project", id: project.id, name: project.name } as const;
+    await record(query, whoOf(caller), now, { action: "project_created", subject, detail: { handle } });
+    return project;
+  }, caller.organizationId);
 }
 
 /** Newest first. `after` is a project's id. */

@@ -1,3 +1,5 @@
+import { record } from "../audit/record.ts";
+import { whoOf, type Acting } from "../auth/caller.ts";
 import { badInput, notFound, Refusal } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -20,27 +22,38 @@ export type CancelTarget = { filter?: RunFilter; runIds?: readonly RunId[]; all?
  * Cancels the open runs among those named at the time of the call, and returns how many. A run that ends meanwhile stays as
  * it ended. Throws NOT_FOUND, and then none is cancelled; BAD_USER_INPUT for what names no runs: every run has to be asked for.
  */
-export function cancelRuns(runs: Runs, within: Within, target: CancelTarget): Promise<number> {
+export async function cancelRuns(runs: Runs, caller: Acting, target: CancelTarget): Promise<number> {
   const { filter, runIds, all } = target;
-  if (runIds) return cancelNamed(runs, within, runIds);
+  if (runIds) return cancelNamed(runs, caller, runIds);
   if (filter) {
     if (Object.keys(filter).length === 0)
       throw namesNone("filter", "must have a field that is not null; `all: true` selects every run");
-    return cancelListed(runs, within, filter);
+    await recordOrder(runs, caller, { filter: Object.keys(filter) });
+    return cancelListed(runs, caller, filter);
   }
   if (all !== true) throw namesNone("all", "must be true");
-  return cancelListed(runs, within, {});
+  await recordOrder(runs, caller, { all });
+  return cancelListed(runs, caller, {});
 }
+
+/** Before the first one is cancelled, as each is a transaction of its own: what was done has an event, whenever the process ends. */
+const recordOrder = (
+  runs: Runs,
+  caller: Acting,
+  named: { filter?: string[]; runs?: number; all?: true },
+): Promise<void> =>
+  record(runs.database.query, whoOf(caller), runs.clock.now(), { action: "runs_cancelled", detail: named });
 
 function namesNone(member: keyof CancelTarget, message: string): Refusal {
   const path = `input.runs.${member}`;
   return badInput("invalid_input", `${path} ${message}`, [{ path, code: "invalid", message }]);
 }
 
-async function cancelNamed(runs: Runs, within: Within, runIds: readonly RunId[]): Promise<number> {
-  const known = await knownRuns(runs, within, runIds);
+async function cancelNamed(runs: Runs, caller: Acting, runIds: readonly RunId[]): Promise<number> {
+  const known = await knownRuns(runs, caller, runIds);
   if (!runIds.every((id) => known.has(id))) throw notFound("Run");
-  return cancelAll(runs, within, runIds);
+  await recordOrder(runs, caller, { runs: runIds.length });
+  return cancelAll(runs, caller, runIds);
 }
 
 /** Newest first. */

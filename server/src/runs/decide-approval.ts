@@ -1,9 +1,10 @@
 /** `decideApproval`: the first decision wins; the same statement makes the run due, and `running` if nothing else of it waits for a person. */
 import { isDeepStrictEqual } from "node:util";
-import { actorOf, type Caller } from "../auth/caller.ts";
+import { appendEvent, eventValues } from "../audit/record.ts";
+import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { checkInput, misfitOf } from "../definition/check-input.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
-import type { ApprovalId, RunId } from "../lib/ids.ts";
+import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { reached } from "../lib/reach.ts";
@@ -32,7 +33,7 @@ export const canDecide = ({ status, expiresAt }: Approval, { scopes }: Caller, n
  * Returns when the run goes on, if nothing else of it waits for a person. The same decision of the same caller again answers the same. Throws
  * NOT_FOUND; CONFLICT if it is decided otherwise, expired or withdrawn; BAD_USER_INPUT if the answer does not fit the form.
  */
-export async function decideApproval(runs: Runs, caller: Caller, decision: Decision): Promise<Approval> {
+export async function decideApproval(runs: Runs, caller: Acting, decision: Decision): Promise<Approval> {
   const approval = reached(caller, await readWholeApproval(runs.database, caller.organizationId, decision.approvalId));
   if (!approval) throw notFound("Approval");
   if (approval.status !== "open") return sameAgain(runs, caller, decision);
@@ -110,7 +111,7 @@ const OTHERS = `select 1 from approvals
  */
 async function decide(
   runs: Runs,
-  caller: Caller,
+  caller: Acting,
   approval: WholeApproval,
   given: Decision,
   answer: Json | undefined,
@@ -135,7 +136,7 @@ async function decide(
      update approvals set status = $5, decided_at = $4, decided_by_kind = $6, decided_by_id = $7, comment = $8, answer = $9
       where organization_id = $1 and id = $2 and status = 'open' and run_id in (select id from r)
       returning ${APPROVAL_COLUMNS}, (select status from r) as run_status, (select goes_on from r) as goes_on,
-        (select owner is not null from r) as is_owned`,
+        (select owner is not null from r) as is_owned, ${appendEvent(10)}`,
     [
       ...which,
       STATUS[given.decision],
@@ -143,6 +144,11 @@ async function decide(
       decider,
       commentOf(given),
       answer === undefined ? null : JSON.stringify(answer),
+      ...eventValues(whoOf(caller), now.getTime(), {
+        action: "approval_decided",
+        subject: { kind: "approval", id: approval.id },
+        detail: { decision: given.decision, runId: encodeId("run", approval.runId) },
+      }),
     ],
     organizationId,
   );

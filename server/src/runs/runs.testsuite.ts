@@ -3,7 +3,7 @@ import { createAgents } from "../agents/agents.ts";
 import { makeWorld } from "../agents/agents.testsuite.ts";
 import { publishAgent } from "../agents/publish-agent.ts";
 import { openAuth, quiet } from "../auth/auth.testsuite.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Acting } from "../auth/caller.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
 import { createExpressions } from "../definition/expressions/expressions.ts";
 import { compileWorkflow } from "../definition/plan.ts";
@@ -27,7 +27,7 @@ export type Answer = (body: Json) => Promise<Json> | Json;
 
 export type TestRuns = {
   runs: Runs;
-  caller: Caller;
+  caller: Acting;
   /** Publishes `do:` and its sibling keys. */
   agentOf(body: string): Promise<AgentId>;
   /** The calls made, in order. */

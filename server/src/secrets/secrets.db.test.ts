@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAuth, makeOwner, quiet, startDatabases, type Databases } from "../auth/auth.testsuite.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Acting } from "../auth/caller.ts";
 import { secretKeys } from "../auth/secret-key.ts";
 import { newId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -18,14 +18,14 @@ let databases: Databases;
 let database: Database;
 let auth: ReturnType<typeof openAuth>;
 let secrets: Secrets;
-let caller: Caller;
+let caller: Acting;
 let projectId: ProjectId;
 
 /** As another process on the same database has it. */
 const open = (key = 3): Secrets =>
   createSecrets({ database, clock: auth.clock, log: quiet, derive: secretKeys(Buffer.alloc(32, key)).derive });
 
-const projectOf = async (owner: Caller, handle: string): Promise<ProjectId> =>
+const projectOf = async (owner: Acting, handle: string): Promise<ProjectId> =>
   (await createProject(auth, owner, { handle, name: handle })).id;
 const set = (name: string, value: string, project = projectId) =>
   setSecret(secrets, caller, { projectId: project, name, value });
@@ -178,10 +178,10 @@ test("rotating seals all anew while values are read and set; stopped in the midd
         throw new Error("killed");
       }),
   };
-  await expect(rotateKey(stopped as Database, secrets.sealer)).rejects.toThrow("killed");
+  await expect(rotateKey(stopped as Database, secrets.clock, secrets.sealer)).rejects.toThrow("killed");
   expect(await rows()).toEqual(before);
 
-  const rotating = rotateKey(database, secrets.sealer);
+  const rotating = rotateKey(database, secrets.clock, secrets.sealer);
   const during = Array.from({ length: 20 }, (_, index) => set(`during${index}`, `value ${index}`));
   const readings = Array.from({ length: 20 }, () => read("kept"));
   await Promise.all([rotating, ...during]);
@@ -202,6 +202,6 @@ test("a value that does not open stops a rotation before anything has changed", 
     broken.id,
   ]);
   const before = await rows();
-  await expect(rotateKey(database, secrets.sealer)).rejects.toThrow(/^the secret broken does not open/);
+  await expect(rotateKey(database, secrets.clock, secrets.sealer)).rejects.toThrow(/^the secret broken does not open/);
   expect(await rows()).toEqual(before);
 });

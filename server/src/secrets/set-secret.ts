@@ -1,8 +1,9 @@
+import { record } from "../audit/record.ts";
 import { refuseProblems } from "../auth/names.ts";
-import { actorOf, type Caller } from "../auth/caller.ts";
+import { actorOf, whoOf, type Acting } from "../auth/caller.ts";
 import { fieldsIn } from "../lib/secret-fields.ts";
 import { conflict, notFound, type FieldProblem } from "../lib/errors.ts";
-import { newId, type ProjectId } from "../lib/ids.ts";
+import { encodeId, newId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isSecretName } from "../lib/secret-name.ts";
 import type { Query } from "../storage/database.ts";
@@ -18,7 +19,7 @@ export type SetSecretRequest = { projectId: ProjectId; name: string; value: stri
  * Makes a secret, or gives an existing one another value: calls that begin from then on use it, in other processes within
  * seconds. Throws BAD_USER_INPUT, NOT_FOUND for the project, or CONFLICT when it has `LIMITS.secretsPerProject`.
  */
-export async function setSecret(secrets: Secrets, caller: Caller, request: SetSecretRequest): Promise<Secret> {
+export async function setSecret(secrets: Secrets, caller: Acting, request: SetSecretRequest): Promise<Secret> {
   const { projectId, name, value } = request;
   const { organizationId } = caller;
   refuseProblems([nameProblem(name), valueProblem(value)]);
@@ -29,15 +30,14 @@ export async function setSecret(secrets: Secrets, caller: Caller, request: SetSe
     const keyId = await presentKeyId(query);
     const sealed = await secrets.sealer.seal(value, { organizationId, projectId, name }, keyId);
     const by = actorOf(caller);
-    return upsertSecret(query, {
-      id: newId(),
-      organizationId,
-      projectId,
-      name,
-      sealed,
-      by,
-      now: secrets.clock.now(),
+    const now = secrets.clock.now();
+    const made = await upsertSecret(query, { id: newId(), organizationId, projectId, name, sealed, by, now });
+    await record(query, whoOf(caller), now, {
+      action: "secret_set",
+      subject: { kind: "secret", id: made.id, name },
+      detail: { projectId: encodeId("project", projectId) },
     });
+    return made;
   }, organizationId);
   forgetValues(secrets, secret);
   return secret;

@@ -81,15 +81,14 @@ export async function countOthers(
 }
 
 export async function deleteSecretRow(
-  database: Database,
+  query: Query,
   organizationId: OrganizationId,
   id: SecretId,
 ): Promise<Secret | undefined> {
-  const [row] = await database.query(
-    `delete from secrets where organization_id = $1 and id = $2 returning ${COLUMNS}`,
-    [organizationId, id],
+  const [row] = await query(`delete from secrets where organization_id = $1 and id = $2 returning ${COLUMNS}`, [
     organizationId,
-  );
+    id,
+  ]);
   return row && secretOf(row);
 }
 

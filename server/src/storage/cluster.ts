@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { OperatorError } from "../lib/errors.ts";
+import { hasOwners, markOwners, OWNERS } from "./audit-owner.ts";
 import type { Binaries } from "./binaries.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { makePassword, readPassword, writePassword, writeRules } from "./postgres-password.ts";
@@ -22,7 +23,8 @@ const newPassword = (password: string): string => `alter role autograph password
 
 /**
  * Returns the password. Runs initdb aside and renames, so that a partial cluster never looks complete. A cluster from a
- * program without passwords, or one whose file is gone, gets a new password. Call under the instance lock.
+ * program without passwords, or one whose file is gone, gets a new password, and one from before the audit its owner. Call
+ * under the instance lock.
  */
 export async function prepareCluster(data: DataFolder, binaries: Binaries): Promise<string> {
   removeDrafts(data.folder);
@@ -32,7 +34,8 @@ export async function prepareCluster(data: DataFolder, binaries: Binaries): Prom
   const isThere = fs.existsSync(data.cluster);
   if (isThere) checkCluster(data.cluster);
   if (!isThere) await makeCluster(data, binaries, password);
-  else if (known === undefined || isAnothers(data)) await takeCluster(data, binaries, known === undefined, password);
+  else if (known === undefined || isAnothers(data) || !hasOwners(data.cluster))
+    await takeCluster(data, binaries, known === undefined, password);
   return password;
 }
 
@@ -51,7 +54,8 @@ async function makeCluster(data: DataFolder, binaries: Binaries, password: strin
   const locale = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   try {
     await run(binaries.initdb, [...owned, ...locale], draft, user);
-    await runAlone(binaries, draft, user, roles(password));
+    await runAlone(binaries, draft, user, roles(password) + OWNERS);
+    markOwners(draft);
     if (data.user && user !== data.user) giveTo(draft, data.user);
     writePassword(data.folder, password);
     fs.renameSync(draft, data.cluster);
@@ -66,11 +70,13 @@ const isAnothers = ({ cluster, user }: DataFolder): boolean =>
 /** Ends its sessions first: whoever signed in without a password must not stay. */
 async function takeCluster(data: DataFolder, binaries: Binaries, isNew: boolean, password: string): Promise<void> {
   await endPostmaster(data);
-  if (isNew) {
+  const isOwned = hasOwners(data.cluster);
+  if (isNew || !isOwned) {
     const user = data.user && setUpIdentity(data.user);
     if (user) giveTo(data.cluster, user);
-    await runAlone(binaries, data.cluster, user, newPassword(password));
-    writePassword(data.folder, password);
+    await runAlone(binaries, data.cluster, user, (isNew ? newPassword(password) : "") + (isOwned ? "" : OWNERS));
+    if (isNew) writePassword(data.folder, password);
+    markOwners(data.cluster);
   }
   if (data.user) giveTo(data.cluster, data.user);
 }

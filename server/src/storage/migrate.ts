@@ -20,6 +20,7 @@ import * as members from "./migrations/0014-members.ts";
 import * as secrets from "./migrations/0015-secrets.ts";
 import * as narrowedKeys from "./migrations/0016-narrowed-keys.ts";
 import * as sessions from "./migrations/0017-sessions.ts";
+import * as audit from "./migrations/0018-audit.ts";
 import * as signingKeys from "./migrations/0019-signing-keys.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
@@ -41,6 +42,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0015-secrets": secrets,
   "0016-narrowed-keys": narrowedKeys,
   "0017-sessions": sessions,
+  "0018-audit": audit,
   "0019-signing-keys": signingKeys,
 };
 
