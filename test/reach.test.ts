@@ -130,8 +130,11 @@ describe("a key is narrowed", () => {
     expect(await refusalOf({ agentIds: [projects.test] })).toMatchObject({ extensions: { code: "NOT_FOUND" } });
     const others = await server.organization("others");
     const theirs = await publish(server, "echo", others);
-    for (const input of [{ agentIds: [theirs] }, { projectIds: [others.projectId] }])
-      expect(await refusalOf(input)).toMatchObject({ extensions: { code: "NOT_FOUND" } });
+    const create = "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { id } }";
+    for (const reach of [{ agentIds: [theirs] }, { projectIds: [others.projectId] }]) {
+      const { errors } = await server.graphql(create, { input: { name: "narrow", scopes: ["runs:read"], ...reach } });
+      expect(errors).toMatchObject([{ extensions: { code: "NOT_FOUND" } }]);
+    }
   });
 
   test("to at most 100 projects and agents", async () => {
