@@ -51,6 +51,11 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   bodyProgressBytes: refused(INBOUND, "that stand still or trickle are cut with 408, those that come are not"),
   fragmentsPerMessage: here("fragmentsPerMessage"),
   connectionInitCharacters: here("connectionInitCharacters"),
+  connectionInitSeconds: shown(
+    "test/close-codes.test.ts",
+    "4408: no connection_init within 10 s, pings or not",
+    "it is closed with the protocol's own reason",
+  ),
   operationIdCharacters: here("operationIdCharacters"),
   unansweredBytes: shown(
     "server/src/http/unanswered.test.ts",
@@ -63,6 +68,16 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "the WebSocket is closed",
   ),
   headersPerRequest: here("headersPerRequest"),
+  headersSeconds: shown(
+    "test/slow-clients.test.ts",
+    "a head letter by letter",
+    "408 at the next look, 5 s later at most",
+  ),
+  requestArrivalSeconds: shown(
+    "test/slow-clients.test.ts",
+    "a caller's body that brings just enough at a time",
+    "408 at the next look, 5 s later at most",
+  ),
   headerBytes: here('"headerBytes"'),
   requestsPerConnection: refused(INBOUND, "of requests that one connection sends without waiting 100 are begun"),
   waitToBeginMs: shown(

@@ -53,9 +53,6 @@ export type Listener = {
   serve(edge: Edge): void;
 } & AsyncDisposable;
 
-/** A client has this long for its headers, and for the whole request. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 30_000;
 const TIMEOUTS_CHECKED_EVERY_MS = 5_000;
 /** More than the 60 s for which proxies keep a connection, so that they close it and not the server. */
 const KEEP_ALIVE_MS = 65_000;
@@ -109,8 +106,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 
   const server = createServer({
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: LIMITS.headersSeconds * 1_000,
+    requestTimeout: LIMITS.requestArrivalSeconds * 1_000,
     connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: LIMITS.headerBytes,

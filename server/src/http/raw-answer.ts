@@ -32,7 +32,14 @@ const UNREADABLE = new Map<string | undefined, [status: number, code: Code, mess
     ],
   ],
   ["HPE_CHUNK_EXTENSIONS_OVERFLOW", [413, "REQUEST_ENTITY_TOO_LARGE", "the request's chunk extensions are too large"]],
-  ["ERR_HTTP_REQUEST_TIMEOUT", [408, "BAD_REQUEST", "the request did not arrive in time"]],
+  [
+    "ERR_HTTP_REQUEST_TIMEOUT",
+    [
+      408,
+      "BAD_REQUEST",
+      `the request did not arrive in time: its header in ${LIMITS.headersSeconds} s, all of it in ${LIMITS.requestArrivalSeconds} s`,
+    ],
+  ],
 ]);
 const NOT_HTTP: [number, Code, string] = [400, "BAD_REQUEST", "this is not a request of HTTP/1.1"];
 

@@ -71,7 +71,6 @@ type Answered = ExecutionArgs & { answer: Exclude<Answer, { kind: "refused" }> }
 /** Its errors have their final form already, and `onNext` sends them as they are. */
 type Formatted = Result & ExecutionResult;
 
-const INIT_TIMEOUT_MS = 10_000;
 /**
  * Unread pieces of a message; each costs about 200 bytes in addition to its own. With the library's 16,384 pieces
  * 200 strangers held 390 MB with a message of one byte in each piece.
@@ -168,7 +167,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
 
   const server = makeServer<Record<string, unknown>, Extra>({
-    connectionInitWaitTimeout: INIT_TIMEOUT_MS,
+    connectionInitWaitTimeout: LIMITS.connectionInitSeconds * 1_000,
     onConnect,
     onClose: (connection) => {
       const { watched, operations } = connection.extra;
