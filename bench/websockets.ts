@@ -8,6 +8,7 @@ import type { Figure } from "./figures.ts";
 import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { memoryOf, nanosecondsOf } from "./processes.ts";
+import { machine, today, writeResult } from "./report.ts";
 import type { Measured } from "./speed.ts";
 import { startClient } from "./subscribers-client.ts";
 import { checkOpenFiles } from "./subscribers.ts";
@@ -56,7 +57,9 @@ export async function measureWebSockets(generator: Generator, sinkUrl: string, i
     { figure: `${of}: another organization's query, p50`, unit: "ms", ours: beside.p50Ms },
     { figure: `${of}: another organization's query, longest`, unit: "ms", ours: beside.longestMs, aim: { most: 250 } },
   ];
-  return { figures, details: { websockets: { each, without, beside } } };
+  const details = { websockets: { each, without, beside } };
+  if (!isQuick) writeResult(`websockets-${today()}`, { ...machine(), figures, details });
+  return { figures, details };
 }
 
 /** For so long, while another organization asks. */
