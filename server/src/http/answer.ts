@@ -34,10 +34,10 @@ export function sendText(exchange: Exchange, status: number, body: string, heade
 
 /** All but the body. */
 export function sendHead(exchange: Exchange, status: number, bytes: number, headers?: OutgoingHttpHeaders): void {
-  const { request } = exchange;
+  const { request, response } = exchange;
   const isUnread = !request.complete && hasBody(request);
   writeHead(exchange, status, JSON_TYPE, bytes, isUnread ? { ...headers, connection: "close" } : headers);
-  if (isUnread) linger(request);
+  if (isUnread) linger(request, response);
 }
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -86,11 +86,13 @@ export function sendError(
 }
 
 /** Closing at once would reset the connection and lose the answer. */
-function linger(request: IncomingMessage): void {
+function linger(request: IncomingMessage, response: ServerResponse): void {
   let bytes = 0;
   let pieces = 0;
   const end = (): void => void request.socket.destroy();
-  const timer = setTimeout(end, LINGER_MS).unref();
+  let timer: NodeJS.Timeout | undefined;
+  // Behind answers that take their time it has not been sent yet.
+  response.once("finish", () => (timer = setTimeout(end, LINGER_MS).unref()));
   request.removeAllListeners("data");
   request.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
