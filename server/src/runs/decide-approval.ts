@@ -174,10 +174,12 @@ async function decide(
 /** The process that has the run may have ended meanwhile. */
 const MOST_MS = 1_000;
 
-/** Resolves with the run's next commit. */
+/** Resolves with the commit by which the run goes on, or asks again: not with one that was under way when it was decided. */
 async function nextChange(runs: Runs, runId: RunId): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  using _changed = runs.hub.subscribe(runId, () => resolve());
+  using _changed = runs.hub.subscribe(runId, (change) => {
+    if (change === "changed" || change.head.status !== "paused" || change.approvals.length > 0) resolve();
+  });
   using _late = runs.clock.at(runs.clock.now() + MOST_MS, resolve);
   await promise;
 }
