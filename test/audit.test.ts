@@ -392,6 +392,8 @@ test("what the operator does is the system's, from the command line", async () =
   expect(await list({ filter })).toEqual([]);
   // Of the whole installation: the first organization, which is the operator's own, is told.
   expect(await list({ filter }, here.server.world.apiKey)).toMatchObject([{ ...by, detail: { note, atOnce: false } }]);
+  const key = (await list({ filter: { action: ["api_key_created"] } })).at(-1);
+  expect(key).toMatchObject({ ...by, subject: { name: "test" }, detail: { note } });
   const first = (await list({ filter: { action: ["organization_created"] } })).at(-1);
   expect(first).toMatchObject({ ...by, number: 1, subject: { name: "audited" }, detail: { note, plan: "enterprise" } });
 });
