@@ -13,7 +13,8 @@ import type { RunStatus, StepStatus } from "../storage/schema.ts";
 const FAILURES = [...(Object.keys(ERROR_KINDS) as ErrorKind[]), "other"] as const;
 const RUN_ENDS = RUN_STATUSES.filter(isFinal);
 const STEP_ENDS = STEP_STATUSES.filter((status) => !isStepOpen(status));
-const KIND_NAMES = Object.keys(KINDS) as KindName[];
+/** `part`: a step of its own that a task made, whatever it calls its kind. */
+const STEP_KINDS = [...(Object.keys(KINDS) as KindName[]), "part"] as const;
 
 export type RunFigures = {
   /** By who or what started them. */
@@ -22,7 +23,7 @@ export type RunFigures = {
   /** From the start of the work to the end, waits included. */
   seconds: Record<RunStatus, Histogram>;
   failures: Counts<(typeof FAILURES)[number]>;
-  steps: Record<KindName, Counts<StepStatus>>;
+  steps: Record<(typeof STEP_KINDS)[number], Counts<StepStatus>>;
 };
 
 export const createRunFigures = (): RunFigures => ({
@@ -30,7 +31,7 @@ export const createRunFigures = (): RunFigures => ({
   ended: countsOf(RUN_ENDS),
   seconds: eachOf(RUN_ENDS, Histogram.ofLongSeconds),
   failures: countsOf(FAILURES),
-  steps: eachOf(KIND_NAMES, () => countsOf(STEP_ENDS)),
+  steps: eachOf(STEP_KINDS, () => countsOf(STEP_ENDS)),
 });
 
 /** A commit. Steps that a cancel ends are not counted: nobody reads them. */
@@ -38,7 +39,7 @@ export function countChange(figures: RunFigures, { head, steps }: Change): void 
   for (const { kind, status, finished_at } of steps) {
     // A retry keeps steps that an earlier run ended.
     if (finished_at !== null && finished_at >= head.createdAt && !isStepOpen(status))
-      figures.steps[kind as KindName][status]++;
+      figures.steps[Object.hasOwn(KINDS, kind) ? (kind as KindName) : "part"][status]++;
   }
   if (!isFinal(head.status)) return;
   const { status, startedAt, finishedAt, error } = head;
