@@ -32,16 +32,16 @@ const INSTALL = `
 create table audit (
   seq bigserial primary key, tx xid8 not null default pg_current_xact_id(), program text not null default current_setting('application_name'),
   run_id uuid not null, step integer, before text, after text,
-  old_revision integer, new_revision integer, old_epoch integer, new_epoch integer);
+  old_revision integer, new_revision integer, old_epoch integer, new_epoch integer, between_tries boolean not null default false);
 create function audit_run() returns trigger language plpgsql as $$ begin
   insert into audit (run_id, before, after, old_revision, new_revision, old_epoch, new_epoch)
   values (coalesce(new.id, old.id), old.status, new.status, old.revision, new.revision, old.epoch, new.epoch);
   return null;
 end $$;
 create function audit_step() returns trigger language plpgsql as $$ begin
-  insert into audit (run_id, step, before, after, old_revision, new_revision, old_epoch, new_epoch)
+  insert into audit (run_id, step, before, after, old_revision, new_revision, old_epoch, new_epoch, between_tries)
   values (coalesce(new.run_id, old.run_id), coalesce(new.number, old.number), old.status, new.status, old.revision, new.revision,
-    old.attempt, new.attempt);
+    old.attempt, new.attempt, (old.state ->> 'try' is not null and old.state ->> 'until' is not null) is true);
   return null;
 end $$;
 create trigger audit after insert or update or delete on runs for each row execute function audit_run();
@@ -84,10 +84,12 @@ const CHECKS: Record<string, string> = {
   "a revision or an epoch that falls": `
     select run_id, format('step %s: revision %s -> %s, epoch %s -> %s', step, old_revision, new_revision, old_epoch, new_epoch) as what
       from audit where new_revision < old_revision or new_epoch < old_epoch`,
+  // But for one that was cancelled in the pause before another try, and is reached again: that try had not begun.
   "a finished step that changed": `
     select run_id, format('step %s: %s -> %s, attempt %s -> %s', step, before, after, old_epoch, new_epoch) as what
       from audit where step is not null and before not in (${OPEN_STEP})
-       and new_epoch = old_epoch and (before <> after or old_revision <> new_revision)`,
+       and new_epoch = old_epoch and (before <> after or old_revision <> new_revision)
+       and not (between_tries and before = 'cancelled' and after = 'running')`,
   "a row that was removed": "select run_id, 'step ' || step as what from audit where after is null",
   "step numbers with gaps": `
     select run_id, format('%s steps, up to number %s', count(*), max(number)) as what from steps
