@@ -274,10 +274,10 @@ describe("what is shown of a run besides its steps", () => {
     const STEPS = "steps { number name status startedAt child { id } approval { id question status } }";
     const run = await eventually(async () => {
       const found = (await server.data(`{ run(id: "${id}") { status createdAt stepCount ${WAITS} ${STEPS} } }`)).run;
-      // The steps may have been read a moment before.
+      // All branches have come to rest when it is paused; the steps may have been read a moment before.
       const numbers = new Set(found.steps.map(({ number }: Data) => number));
       const isKnown = found.waitingFor.every(({ stepNumber }: Data) => numbers.has(stepNumber));
-      return found.waitingFor.length === 8 && isKnown ? found : undefined;
+      return found.status === "paused" && found.waitingFor.length === 8 && isKnown ? found : undefined;
     });
     const named = Object.fromEntries(run.steps.map((step: Data) => [step.number, step]));
     const minutes = (wait: Data): number | null =>
