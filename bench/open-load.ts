@@ -18,6 +18,8 @@ export type OpenLoad = {
   ms: number;
   /** The most that may wait for an answer at a time; beyond it requests are counted as not sent. */
   connections: number;
+  /** Whether a connection that was refused is used again at once, or after its `Retry-After`. */
+  obeys: boolean;
 };
 
 export type OpenResult = {
@@ -51,7 +53,9 @@ async function run(load: OpenLoad): Promise<OpenResult> {
   const answered = (socket: net.Socket, answer: string): void => {
     const took = performance.now() - due.get(socket)!;
     due.delete(socket);
-    idle.push(socket);
+    const after = load.obeys ? /\r\nretry-after: (\d+)/i.exec(answer) : null;
+    if (after) setTimeout(() => idle.push(socket), Number(after[1]) * 1_000);
+    else idle.push(socket);
     if (answer.startsWith("HTTP/1.1 200") && answer.includes(load.expect)) {
       result.answered++;
       latencies.push(took);

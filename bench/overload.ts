@@ -4,14 +4,13 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Figure } from "./figures.ts";
-import { startServer, temporaryFolder } from "./launch.ts";
+import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { measure, type Sample } from "./measure.ts";
-import { runOpenLoad } from "./open-load.ts";
-import { cpuOf } from "./processes.ts";
+import { runOpenLoad, type OpenLoad, type OpenResult } from "./open-load.ts";
 import { machine, today, writeResult } from "./report.ts";
 import type { Measured } from "./speed.ts";
-import { makeWorld, runToResult, type World } from "./world.ts";
+import { makeWorld, runToResult, type Request, type World } from "./world.ts";
 
 const FULL = { peakMs: 8_000, ms: 60_000 };
 const QUICK = { peakMs: 4_000, ms: 10_000 };
@@ -36,46 +35,50 @@ export async function measureOverload(generator: Generator, sinkUrl: string, isQ
     peaks.push(await measure(generator, target, { connections, ms: effort.peakMs }));
   const { rate: peak, nodeMs } = peaks.toSorted((a, b) => b.rate - a.rate)[0]!;
 
-  const ending = new AbortController();
-  const query = probe(server.url, neighbour, "{ me { name } }", ending.signal);
-  const urgent = probe(server.url, world, "{ rateLimit { plan } }", ending.signal);
-  const load = { ...request, rate: TIMES * peak, ms: effort.ms, connections: OPEN_CONNECTIONS };
-  const unopened = cpuOf(server.roots()).node;
-  await runOpenLoad({ ...load, rate: 1, ms: 1 });
-  const before = cpuOf(server.roots()).node;
-  const result = await runOpenLoad(load);
-  // Without what it costs to open the connections.
-  const cpuMs = cpuOf(server.roots()).node - before - (before - unopened);
-  ending.abort();
-  const [asked, pressed] = [await query, await urgent];
-  const goodput = (result.answered / result.ms) * 1_000;
-  const of = `${TIMES} times the peak for ${effort.ms / 1_000} s`;
+  const all = { server, world, neighbour, rate: TIMES * peak, ms: effort.ms };
+  const impatient = await flood({ ...all, obeys: false }, request);
+  const patient = await flood({ ...all, obeys: true }, request);
   const figures: Figure[] = [
     { figure: "peak: runs to their end", unit: "/s", ours: peak },
     { figure: "peak: Node's CPU for one", unit: "ms", ours: nodeMs },
-    { figure: `${of}: offered`, unit: "/s", ours: (result.sent / result.ms) * 1_000 },
-    { figure: `${of}: answered`, unit: "/s", ours: goodput },
-    { figure: `${of}: answered, of the peak`, unit: "", ours: goodput / peak, aim: { least: 0.9 } },
-    { figure: `${of}: refused with 503 and Retry-After`, unit: "/s", ours: (result.refused / result.ms) * 1_000 },
-    {
-      figure: `${of}: Node's CPU for one that is refused`,
-      unit: "ms",
-      ours: (cpuMs - result.answered * nodeMs) / result.refused,
-    },
-    { figure: `${of}: neither`, unit: "", ours: result.wrong, aim: { most: 0 } },
-    { figure: `${of}: those answered, p50`, unit: "ms", ours: result.p50Ms },
-    { figure: `${of}: those answered, p99`, unit: "ms", ours: result.p99Ms },
-    { figure: `${of}: another organization's query, p99`, unit: "ms", ours: at(asked.ms, 0.99), aim: { most: 250 } },
-    { figure: `${of}: another organization's queries refused`, unit: "", ours: asked.refused, aim: { most: 0 } },
-    { figure: `${of}: its own urgent request, p99`, unit: "ms", ours: at(pressed.ms, 0.99) },
-    { figure: `${of}: its own urgent requests refused`, unit: "", ours: pressed.refused, aim: { most: 0 } },
+    ...figuresOf(`clients that ask again at once, ${effort.ms / 1_000} s`, impatient, peak),
+    ...figuresOf(`clients that wait as told, ${effort.ms / 1_000} s`, patient, peak),
   ];
-  const details = { overload: { peaks, ...result } };
+  const details = { overload: { peaks, impatient: impatient.result, patient: patient.result } };
   if (!isQuick) writeResult(`overload-${today()}`, { ...machine(), figures, details });
   return { figures, details };
 }
 
 type Probed = { ms: number[]; refused: number };
+type Flooded = { result: OpenResult; query: Probed; urgent: Probed };
+type FloodOptions = { server: Server; world: World; neighbour: World } & Pick<OpenLoad, "rate" | "ms" | "obeys">;
+
+async function flood({ server, world, neighbour, ...load }: FloodOptions, request: Request): Promise<Flooded> {
+  const ending = new AbortController();
+  const query = probe(server.url, neighbour, "{ me { name } }", ending.signal);
+  const urgent = probe(server.url, world, "{ rateLimit { plan } }", ending.signal);
+  const result = await runOpenLoad({ ...request, ...load, connections: OPEN_CONNECTIONS });
+  ending.abort();
+  return { result, query: await query, urgent: await urgent };
+}
+
+function figuresOf(of: string, { result, query, urgent }: Flooded, peak: number): Figure[] {
+  const perSecond = (count: number): number => (count / result.ms) * 1_000;
+  return [
+    { figure: `${of}: wanted`, unit: "/s", ours: perSecond(result.sent + result.notSent) },
+    { figure: `${of}: not sent, for want of an idle connection`, unit: "/s", ours: perSecond(result.notSent) },
+    { figure: `${of}: answered`, unit: "/s", ours: perSecond(result.answered) },
+    { figure: `${of}: answered, of the peak`, unit: "", ours: perSecond(result.answered) / peak, aim: { least: 0.9 } },
+    { figure: `${of}: refused with 503 and Retry-After`, unit: "/s", ours: perSecond(result.refused) },
+    { figure: `${of}: neither`, unit: "", ours: result.wrong, aim: { most: 0 } },
+    { figure: `${of}: those answered, p50`, unit: "ms", ours: result.p50Ms },
+    { figure: `${of}: those answered, p99`, unit: "ms", ours: result.p99Ms },
+    { figure: `${of}: another organization's query, p99`, unit: "ms", ours: at(query.ms, 0.99), aim: { most: 250 } },
+    { figure: `${of}: another organization's queries refused`, unit: "", ours: query.refused, aim: { most: 0 } },
+    { figure: `${of}: its own urgent request, p99`, unit: "ms", ours: at(urgent.ms, 0.99) },
+    { figure: `${of}: its own urgent requests refused`, unit: "", ours: urgent.refused, aim: { most: 0 } },
+  ];
+}
 
 /** Asks again and again, one at a time. */
 export async function probe(url: string, { apiKey }: World, query: string, signal: AbortSignal): Promise<Probed> {

@@ -31,10 +31,18 @@ type Flood = {
   /** The heads of what was refused, and the last of it. */
   refusal(): string;
   refused(): number;
+  /** All values of `Retry-After`, seconds. */
+  told: Set<number>;
   stop(): Promise<void>;
 } & AsyncDisposable;
 
-async function flood({ apiKey }: World): Promise<Flood> {
+type FloodOptions = { to?: TestServer; connections?: number; afterRefusalMs?: number };
+
+async function flood(
+  { apiKey }: World,
+  { to = server, connections = CONNECTIONS, afterRefusalMs = AFTER_REFUSAL_MS }: FloodOptions = {},
+): Promise<Flood> {
+  const told = new Set<number>();
   const counts = new Map<number, number>();
   const all: Raw[] = [];
   let isOver = false;
@@ -44,7 +52,9 @@ async function flood({ apiKey }: World): Promise<Flood> {
   const answered = (text: string): void => {
     const status = Number(text.split(" ", 2)[1]);
     counts.set(status, (counts.get(status) ?? 0) + 1);
-    if (status === 503) refusal = text;
+    if (status !== 503) return;
+    refusal = text;
+    told.add(Number(/\r\nretry-after: (\d+)/i.exec(text)![1]));
   };
   const drive = (raw: Raw): void => {
     let taken = 0;
@@ -59,13 +69,13 @@ async function flood({ apiKey }: World): Promise<Flood> {
         if (isOver) open--;
         else raw.write(request);
       };
-      if (text.startsWith("HTTP/1.1 503")) setTimeout(again, AFTER_REFUSAL_MS);
+      if (text.startsWith("HTTP/1.1 503")) setTimeout(again, afterRefusalMs);
       else again();
     });
     open++;
     raw.write(request);
   };
-  while (all.length < CONNECTIONS) all.push(...(await Promise.all(Array.from({ length: 50 }, () => connect(server)))));
+  while (all.length < connections) all.push(...(await Promise.all(Array.from({ length: 50 }, () => connect(to)))));
   all.forEach(drive);
   const refused = (): number => counts.get(503) ?? 0;
   const stop = async (): Promise<void> => {
@@ -74,6 +84,7 @@ async function flood({ apiKey }: World): Promise<Flood> {
   };
   return {
     counts,
+    told,
     refusal: () => refusal,
     refused,
     stop,
@@ -152,15 +163,39 @@ test("a flood is refused in part with 503 and Retry-After; what is urgent, healt
 
   await eventually(() => all.refused() > before, 60_000);
   expect(all.counts.get(200)).toBeGreaterThan(100);
-  expect(all.refusal()).toMatch(/^HTTP\/1\.1 503 [^]*\r\nretry-after: 1\r\n/i);
+  const [, retryAfter] = /^HTTP\/1\.1 503 [^]*\r\nretry-after: ([12])\r\n/i.exec(all.refusal())!;
   expect(all.refusal()).toMatch(/\r\nconnection: keep-alive\r\n/i);
   expect(JSON.parse(all.refusal().split("\r\n\r\n")[1]!).errors[0].extensions).toEqual({
     code: "UNAVAILABLE",
-    retryAfter: 1,
+    retryAfter: Number(retryAfter),
   });
   expect(new Set(all.counts.keys())).toEqual(new Set([200, 503]));
 
   await all.stop();
   // At once: what waited has been answered or refused.
   expect(await server.data("{ me { name } }", {}, flooding.apiKey)).toEqual({ me: { name: "flooding" } });
+}, 120_000);
+
+/** More than `requestsWaiting` and one second's worth of those that are read again. */
+const IMPATIENT = { connections: 1_000, afterRefusalMs: 0 };
+const READ_AGAIN_PER_SECOND = 400;
+
+test("of connections that were refused and ask again at once, 400 a second are read, and each is told when", async () => {
+  await using all = await flood(flooding, IMPATIENT);
+  await eventually(() => all.told.has(2), 60_000);
+  const [before, since] = [all.refused(), performance.now()];
+  await eventually(() => all.refused() - before > 2 * READ_AGAIN_PER_SECOND, 60_000);
+  const seconds = (performance.now() - since) / 1_000;
+  // Those whose answers were under way at first come in addition.
+  expect(all.refused() - before).toBeLessThan(READ_AGAIN_PER_SECOND * (seconds + 1));
+  // Sent on a connection that is held back, it is answered when its turn comes.
+  await all.stop();
+  expect(new Set(all.counts.keys())).toEqual(new Set([200, 503]));
+}, 120_000);
+
+test("a trusted proxy's connection, which brings requests of many, is always read", async () => {
+  await using proxied = await startTestServer({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  await using all = await flood(await proxied.organization("flooding"), { to: proxied, ...IMPATIENT });
+  await eventually(() => all.refused() > 2 * IMPATIENT.connections, 60_000);
+  expect(all.told).toEqual(new Set([1]));
 }, 120_000);

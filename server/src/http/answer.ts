@@ -64,13 +64,12 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
 const OVERLOADED = overloaded();
-const OVERLOADED_TEXT = errorText("UNAVAILABLE", OVERLOADED.message, { retryAfter: 1 });
-const TRY_AGAIN = { "retry-after": "1" };
 
-/** As little as possible: what it costs, those who are answered lack. */
-export function sendOverloaded(exchange: Exchange, headers?: OutgoingHttpHeaders): void {
+/** As little as possible: what it costs, those who are answered lack. `retryAfter`: seconds. */
+export function sendOverloaded(exchange: Exchange, retryAfter: number, headers?: OutgoingHttpHeaders): void {
   (exchange.response as CountedResponse).refusedWith = "UNAVAILABLE";
-  sendText(exchange, 503, OVERLOADED_TEXT, headers ? { ...TRY_AGAIN, ...headers } : TRY_AGAIN);
+  const text = errorText("UNAVAILABLE", OVERLOADED.message, { retryAfter });
+  sendText(exchange, 503, text, { "retry-after": String(retryAfter), ...headers });
 }
 
 /** In the shape of GraphQL errors on every path, so that clients need to read only one. */

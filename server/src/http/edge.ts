@@ -12,13 +12,14 @@ import { running } from "../lib/running.ts";
 import type { Members } from "../members/members.ts";
 import { createAdmission } from "./admission.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
-import { sendError, sendOverloaded } from "./answer.ts";
+import { sendError, sendOverloaded, type Exchange } from "./answer.ts";
 import { createArrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
 import { corsHeaders } from "./cors.ts";
 import { createDelivery } from "./delivery.ts";
-import type { Backlog, Entrance } from "./entrance.ts";
+import type { Backlog, Entrance, Whose } from "./entrance.ts";
 import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
+import { HeldBack } from "./held-back.ts";
 import type { Edge } from "./listen.ts";
 import { createMetricsPage, type MetricsPageOptions } from "./metrics-page.ts";
 import { createPages } from "./pages.ts";
@@ -85,6 +86,10 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
   const pages = createPages({ webFolder: options.webFolder, auth, graphql, log });
   const metricsPage = createMetricsPage({ ...options, admission, clientAddress });
   const webSessions = createWebSessions({ ...options, admission, arrivals, clientAddress });
+  const heldBack = stack.use(new HeldBack(options.clock));
+  /** A proxy's connection brings requests of many. Answers after how many seconds it is read again, for `Retry-After`. */
+  const holdBack = ({ request: { socket } }: Exchange, whose: Whose): number =>
+    connections.of(socket).isProxy ? 1 : heldBack.hold(whose, socket);
   const graphqlEdge: GraphqlEdge = {
     graphql,
     admission,
@@ -113,12 +118,12 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
       return { line: isProxy ? network(clientAddress(request)) : address, isStranger: true };
     },
-    handle: (exchange, isRefused) => {
+    handle: (exchange, tooMuchOf) => {
       // Whoever looks at an overloaded server needs it most.
       if (exchange.path === "/metrics") return void metricsPage(exchange);
       const isGraphql = exchange.path === "/graphql";
-      if (isRefused && !(isGraphql && mayBeUrgent(exchange.request)))
-        return sendOverloaded(exchange, corsHeaders(graphqlEdge.cors, exchange.request));
+      if (tooMuchOf && !(isGraphql && mayBeUrgent(exchange.request)))
+        return sendOverloaded(exchange, holdBack(exchange, tooMuchOf), corsHeaders(graphqlEdge.cors, exchange.request));
       if (!isGraphql && !webSessions.isFor(exchange.path)) return pages(exchange);
       if (isDraining()) {
         return sendError(exchange, 503, "UNAVAILABLE", "the server is stopping", {
@@ -128,7 +133,13 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       }
       const { requestId } = exchange;
       const handled = isGraphql
-        ? running.run({ requestId }, handleGraphql, graphqlEdge, exchange, isRefused)
+        ? running.run(
+            { requestId },
+            handleGraphql,
+            graphqlEdge,
+            exchange,
+            tooMuchOf && (() => holdBack(exchange, tooMuchOf)),
+          )
         : running.run({ requestId }, webSessions.handle, exchange);
       handled.catch((error: unknown) => {
         // The answer could not be written; a client that went away is the usual reason.

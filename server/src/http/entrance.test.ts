@@ -20,7 +20,8 @@ function steered({ backlog = {} }: { backlog?: Record<string, { waiting: number;
     entrance.enter({
       whose: () => ({ line: group, isStranger }),
       mayBeUrgent: () => false,
-      go: (isRefused) => {
+      go: (tooMuchOf) => {
+        const isRefused = tooMuchOf !== undefined;
         count[isRefused ? "refused" : "begun"]++;
         if (isRefused) return;
         count.longestMs = Math.max(count.longestMs, now - since);
@@ -89,8 +90,8 @@ test("a line of a few is not refused, however slow it is; of many that are as sl
       entrance.enter({
         whose: () => ({ line: "a", isStranger: false }),
         mayBeUrgent: () => false,
-        go: (isRefused) => {
-          if (isRefused) refused++;
+        go: (tooMuchOf) => {
+          if (tooMuchOf) refused++;
           else pass(20);
           setImmediate(client);
         },
@@ -175,7 +176,7 @@ test("while there is time it is begun at once, and nobody is asked whose it is",
   const never = (): never => {
     throw new Error("asked");
   };
-  entrance.enter({ whose: never, mayBeUrgent: never, go: (isRefused) => void (isBegun = !isRefused) });
+  entrance.enter({ whose: never, mayBeUrgent: never, go: (tooMuchOf) => void (isBegun = !tooMuchOf) });
   expect(isBegun).toBe(true);
   expect(entrance.begun).toBe(1);
 });

@@ -5,6 +5,7 @@
  * long (overload.ts). So whoever sends most is refused first, and whoever sends little never is: it waits for others' turns, not for
  * their lines.
  */
+import { Fifo } from "../lib/fifo.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Rounds } from "../lib/rounds.ts";
 import { TurnCount } from "../lib/turn-count.ts";
@@ -27,8 +28,8 @@ export type Asked = {
   whose(): Whose;
   /** Whether it might be urgent. Called once its bytes are there, when it would be refused. */
   mayBeUrgent(): boolean;
-  /** It may begin; or, with `isRefused`, only if it is urgent. */
-  go(isRefused: boolean): void;
+  /** It may begin; or, when its line has too much, only if it is urgent. */
+  go(tooMuchOf: Whose | undefined): void;
 };
 
 export type EntranceOptions = {
@@ -40,7 +41,7 @@ export type EntranceOptions = {
 /** `ahead`: of how many it waits for. */
 type Waiting = { cameAt: number; ahead: number; asked: Asked };
 /** `eachMs`: how long the last that left waited for each that was ahead of it. */
-type Line = { queue: Waiting[]; eachMs: number };
+type Line = { whose: Whose; queue: Fifo<Waiting>; eachMs: number };
 
 const STRANGERS = "strangers";
 /** A turn begins one request. Before it, so many at most are refused: they must not use up the turns of those who can be answered. */
@@ -83,7 +84,7 @@ export class Entrance {
     // Asked first: it begins the round that those who wait are served in.
     if (this.#rounds.isOpen() && !this.#backlog.isContended()) {
       this.begun++;
-      return asked.go(false);
+      return asked.go(undefined);
     }
     const whose = asked.whose();
     if (!this.#isHopeless(whose) || this.#refusedAtOnce.add() > REFUSED_AT_ONCE) return this.#wait(whose, asked);
@@ -92,7 +93,7 @@ export class Entrance {
     process.nextTick(() => {
       if (asked.mayBeUrgent()) return this.#wait(whose, asked);
       this.refused++;
-      asked.go(true);
+      asked.go(whose);
     });
   }
 
@@ -104,16 +105,16 @@ export class Entrance {
   #isHopeless(whose: Whose): boolean {
     const found = this.#linesOf(whose).get(whose.line);
     if (!found) return false;
-    const { length } = found.queue;
-    return this.#isTooMuch(whose.line, length * found.eachMs, length, this.#now());
+    const { size } = found.queue;
+    return this.#isTooMuch(whose.line, size * found.eachMs, size, this.#now());
   }
 
   #wait(whose: Whose, asked: Asked): void {
     const { line, isStranger } = whose;
     const lines = this.#linesOf(whose);
     let found = lines.get(line);
-    if (!found) lines.set(line, (found = { queue: [], eachMs: 0 }));
-    found.queue.push({ cameAt: this.#now(), ahead: found.queue.length, asked });
+    if (!found) lines.set(line, (found = { whose, queue: new Fifo(), eachMs: 0 }));
+    found.queue.push({ cameAt: this.#now(), ahead: found.queue.size, asked });
     this.waiting++;
     if (isStranger) this.#rounds.wait(STRANGERS, this.#serveStranger);
     else this.#rounds.wait(line, () => this.#serve(this.#lines, line));
@@ -127,22 +128,22 @@ export class Entrance {
   #serve(lines: Map<string, Line>, line: string): void {
     const found = lines.get(line);
     if (!found) return;
-    const { queue } = found;
+    const { queue, whose } = found;
     // To the end, behind all others.
     lines.delete(line);
     lines.set(line, found);
     for (let refused = 0; refused <= REFUSED_IN_A_TURN; refused++) {
       const { cameAt, ahead, asked } = queue.shift()!;
       this.waiting--;
-      if (queue.length === 0) lines.delete(line);
+      if (queue.size === 0) lines.delete(line);
       const now = this.#now();
       if (ahead > 0) found.eachMs = (now - cameAt) / ahead;
       this.#overload.note(line, now - cameAt + this.#backlog.of(line).ms, now);
-      const isRefused = this.#isTooMuch(line, now - cameAt, queue.length, now);
+      const isRefused = this.#isTooMuch(line, now - cameAt, queue.size, now);
       if (isRefused) this.refused++;
       else this.begun++;
-      asked.go(isRefused);
-      if (!isRefused || queue.length === 0) return;
+      asked.go(isRefused ? whose : undefined);
+      if (!isRefused || queue.size === 0) return;
     }
   }
 

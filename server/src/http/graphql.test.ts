@@ -41,17 +41,13 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     delivery: { taken: async () => {} },
   } as unknown as GraphqlEdge;
   server.on("request", (request, response) => {
-    void handleGraphql(
-      edge,
-      {
-        request,
-        response,
-        requestId: "1",
-        path: "/graphql",
-        secure: securityHeaders(undefined),
-      },
-      false,
-    );
+    void handleGraphql(edge, {
+      request,
+      response,
+      requestId: "1",
+      path: "/graphql",
+      secure: securityHeaders(undefined),
+    });
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;

@@ -41,8 +41,8 @@ export const STATUS: Partial<Record<Code, number>> = {
   UNAVAILABLE: 503,
 };
 
-/** `urgentOnly`: the server is overloaded. */
-export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange, urgentOnly: boolean): Promise<void> {
+/** `holdBack`: the server is overloaded, so only what is urgent may begin; called when it is refused for that. */
+export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange, holdBack?: () => void): Promise<void> {
   const { request, response } = exchange;
   const headers = corsHeaders(edge.cors, request);
   if (request.method === "OPTIONS" && headers) {
@@ -54,7 +54,8 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange, urgen
   const misfit = misfitOf(request);
   const answer = misfit
     ? await edge.graphql.refuse(misfit, asking, exchange.requestId)
-    : await answerOf(edge, exchange, asking, { mediaType, urgentOnly });
+    : await answerOf(edge, exchange, asking, { mediaType, urgentOnly: holdBack !== undefined });
+  if (answer.kind === "refused" && answer.code === "UNAVAILABLE") holdBack?.();
   if (answer.kind === "refused" && answer.cause instanceof Misfit) {
     const { status, headers: own } = answer.cause;
     return sendJson(exchange, status, answer.result, { ...own, ...headers });

@@ -23,8 +23,8 @@ import { mayBeUrgent } from "./urgent.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 export type Edge = {
-  /** Never throws. `isRefused`: the server is overloaded, and only what is urgent may begin. */
-  handle(exchange: Exchange, isRefused: boolean): void;
+  /** Never throws. `tooMuchOf`: the server is overloaded by this line, and only what is urgent may begin. */
+  handle(exchange: Exchange, tooMuchOf: Whose | undefined): void;
   upgrade(upgrade: Upgrade, socket: Duplex, head: Buffer): void;
   /** In whose line a request waits: its organization's, or its address's. */
   whose(request: IncomingMessage): Whose;
@@ -89,19 +89,19 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     entrance.enter({
       whose: () => edge?.whose(request) ?? { line: connections.of(request.socket).address, isStranger: true },
       mayBeUrgent: () => isHealth(exchange) || path === "/metrics" || mayBeUrgent(request),
-      go: (isRefused) => {
-        if (!request.socket.destroyed) begin(exchange, isRefused);
+      go: (tooMuchOf) => {
+        if (!request.socket.destroyed) begin(exchange, tooMuchOf);
       },
     });
   };
 
-  const begin = (exchange: Exchange, isRefused: boolean): void => {
+  const begin = (exchange: Exchange, tooMuchOf: Whose | undefined): void => {
     if (isHealth(exchange)) return void answerHealth(exchange, edge);
     const { host } = exchange.request.headers;
     if (host === undefined)
       return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
     if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
-    if (edge) return edge.handle(exchange, isRefused);
+    if (edge) return edge.handle(exchange, tooMuchOf);
     sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
   };
 

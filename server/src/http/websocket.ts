@@ -131,7 +131,13 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
       caller
         ? { line: caller.organizationId, isStranger: false }
         : { line: connections.of(stream).address, isStranger: true };
-    return new Promise((resolve) => entrance.enter({ whose, mayBeUrgent: () => hasUrgentWord(query), go: resolve }));
+    return new Promise((resolve) =>
+      entrance.enter({
+        whose,
+        mayBeUrgent: () => hasUrgentWord(query),
+        go: (tooMuchOf) => resolve(tooMuchOf !== undefined),
+      }),
+    );
   };
 
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {

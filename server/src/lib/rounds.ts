@@ -3,16 +3,15 @@
  * wait for the next rounds, 5 ms of each, and their groups (an organization, an address) take turns. In between, the
  * event loop handles I/O.
  */
-const ROUND_MS = 5;
+import { TurnQueue } from "./turn-queue.ts";
 
-type Waiting = { go: () => void; next?: Waiting };
-type Line = { first: Waiting; last: Waiting };
+const ROUND_MS = 5;
 
 export class Rounds<Group> {
   /** How long the last one took, with all that the event loop did besides, ms. */
   lastMs = 0;
   readonly #now: () => number;
-  readonly #lines = new Map<Group, Line>();
+  readonly #waiting = new TurnQueue<Group, () => void>();
   /** When the first of this round began. */
   #since: number | undefined;
 
@@ -26,17 +25,12 @@ export class Rounds<Group> {
       this.#begin();
       return true;
     }
-    return this.#lines.size === 0 && this.#hasTime();
+    return this.#waiting.size === 0 && this.#hasTime();
   }
 
   /** Calls `go` when it is its group's turn. */
   wait(group: Group, go: () => void): void {
-    const line = this.#lines.get(group);
-    if (line) line.last = line.last.next = { go };
-    else {
-      const first = { go };
-      this.#lines.set(group, { first, last: first });
-    }
+    this.#waiting.add(group, go);
   }
 
   /** Both in one: undefined if the caller may continue at once, else a promise that resolves when its turn has come. */
@@ -57,25 +51,17 @@ export class Rounds<Group> {
   readonly #round = (): void => {
     this.lastMs = this.#now() - this.#since!;
     this.#since = undefined;
-    if (this.#lines.size === 0) return;
+    if (this.#waiting.size === 0) return;
     this.#begin();
     this.#serve();
   };
 
   #serve(): void {
-    for (const [group, line] of this.#lines) {
-      const { go, next } = line.first;
-      // To the end, behind all others.
-      this.#lines.delete(group);
-      if (next) {
-        line.first = next;
-        this.#lines.set(group, line);
-      }
-      go();
-      // The next tick comes once all its immediate consequences are done.
-      queueMicrotask(this.#tick);
-      return;
-    }
+    const go = this.#waiting.take();
+    if (!go) return;
+    go();
+    // The next tick comes once all its immediate consequences are done.
+    queueMicrotask(this.#tick);
   }
 
   readonly #tick = (): void => process.nextTick(this.#serveMore);
