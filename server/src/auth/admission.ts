@@ -5,13 +5,13 @@
  */
 import type { Refusal } from "../lib/errors.ts";
 import type { Auth } from "./auth.ts";
-import { authenticate, recallCaller } from "./authenticate.ts";
+import { authenticate, recallCaller, type Known } from "./authenticate.ts";
 import { lacksScopes, needsWhole, notSignedIn, type Caller } from "./caller.ts";
 import type { Needs } from "./field-scopes.ts";
 import { ROLE_SCOPES, type Scope } from "./scopes.ts";
 
 /**
- * The caller behind an Authorization header, at once when it was used here a moment ago. Undefined without a header. Throws
+ * The caller behind an Authorization header, at once when it was used here a moment ago, and sooner if it is `known`. Undefined without a header. Throws
  * UNAUTHENTICATED when the credential is malformed, unknown, expired or revoked, and RATE_LIMITED instead when the client's
  * address has sent too many wrong ones.
  */
@@ -19,8 +19,9 @@ export function identify(
   auth: Auth,
   authorization: string | undefined,
   address: () => string,
+  known?: Known,
 ): Caller | undefined | Promise<Caller | undefined> {
-  const caller = recallCaller(auth, authorization);
+  const caller = recallCaller(auth, authorization, known);
   if (caller || authorization === undefined) return caller;
   return authenticate(auth, authorization).catch((error: unknown) => {
     throw auth.wrongCredentials.count(error, address());

@@ -17,6 +17,8 @@ import { STATE_TTL_MS } from "./session-states.ts";
 export type KeyStates = {
   /** The same as `bySecret`, if it is known without asking the database. */
   recall(secret: string): Caller | undefined;
+  /** The same as `byId`, if it is known without asking the database. */
+  recallById(organizationId: OrganizationId, keyId: ApiKeyId): Caller | undefined;
   /** The caller behind a key's text; undefined when it is unknown, revoked or expired. */
   bySecret(secret: string): Promise<Caller | undefined>;
   byId(organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined>;
@@ -62,6 +64,9 @@ export function createKeyStates(
   const byId = async (organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined> =>
     unexpired(await states.get(`${organizationId} ${keyId}`));
 
+  const recallById = (organizationId: OrganizationId, keyId: ApiKeyId): Caller | undefined =>
+    unexpired(states.peek(`${organizationId} ${keyId}`));
+
   const forget = (organizationId: OrganizationId, keyId: ApiKeyId): void => states.forget(`${organizationId} ${keyId}`);
 
   notices.on("apiKey", forget);
@@ -69,8 +74,9 @@ export function createKeyStates(
     byId,
     recall: (secret) => {
       const id = idsByHash.get(hashApiKey(secret));
-      return id && unexpired(states.peek(`${id.organizationId} ${id.keyId}`));
+      return id && recallById(id.organizationId, id.keyId);
     },
+    recallById,
     bySecret: async (secret) => {
       const id = await idOf(secret);
       return id && byId(id.organizationId, id.keyId);

@@ -40,11 +40,15 @@ export function ownHosts(publicUrl: string | undefined): (host: string | undefin
   if (publicUrl !== undefined) names.add(new URL(publicUrl).hostname);
   // Clients choose the header's text.
   const known = new LRUCache<string, boolean>({ max: 100 });
+  // Nearly all requests name the same.
+  let last: string | undefined;
   return (host = "") => {
+    if (host === last) return true;
     const answer = known.get(host);
     if (answer !== undefined) return answer;
     const isOwn = names.has(host.replace(/:\d{1,5}$/, "").toLowerCase());
     known.set(host, isOwn);
+    if (isOwn) last = host;
     return isOwn;
   };
 }

@@ -26,12 +26,12 @@ export function createAdmission(auth: Auth, connections: Connections): Admission
     connections.belongsTo(socket, organizationId);
     const connection = connections.of(socket);
     if (authorization !== undefined && connection.known?.authorization !== authorization)
-      connection.known = { authorization, organizationId };
+      connection.known = { authorization, caller };
     return caller;
   };
   return {
     identify: (socket, authorization, address) => {
-      const caller = identify(auth, authorization, address);
+      const caller = identify(auth, authorization, address, connections.of(socket).known);
       return caller instanceof Promise
         ? caller.then((known) => seat(socket, authorization, known))
         : seat(socket, authorization, caller);

@@ -2,9 +2,9 @@
  * How many connections may be open. A connection whose caller nobody has seen is a stranger's: of those, one gives way to
  * the next (strangers.ts). Of callers' connections each organization has a share, as in ByteBudget.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Known } from "../auth/authenticate.ts";
 import { network } from "../auth/login-throttle.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Ending } from "../lib/ending.ts";
@@ -16,8 +16,9 @@ import { Strangers, type MostStrangers } from "./strangers.ts";
 export type Connections = {
   /** How many are open. */
   readonly open: { readonly strangers: number; readonly callers: number };
-  /** A request of it is under way until it is answered. False when it has too many. */
-  begin(request: IncomingMessage, response: ServerResponse): boolean;
+  /** A request of it is under way until `answered`. False when it has too many. */
+  begin(socket: Duplex): boolean;
+  answered(socket: Duplex): void;
   /** What is known of an open one. */
   of(socket: Duplex): Connection;
   /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
@@ -33,8 +34,8 @@ export type Connection = {
   readonly endings: Ending[];
   /** Of its first caller. */
   organizationId?: OrganizationId;
-  /** The last credential that was found good, and whose it is: a connection may bring requests of many. */
-  known?: { authorization: string; organizationId: OrganizationId };
+  /** The last credential that was found good: a connection may bring requests of many. */
+  known?: Known;
 };
 
 /** Nobody sees it. */
@@ -70,22 +71,17 @@ export function limitConnections(server: Server, options: Options): Connections 
     strangers.add(address, socket, isProxy);
   });
 
-  function answered(this: ServerResponse): void {
-    opened.get(this.req.socket)!.underWay--;
-  }
-
   return {
     get open() {
       return { strangers: strangers.size, callers };
     },
-    begin: ({ socket }, response) => {
+    begin: (socket) => {
       const connection = opened.get(socket)!;
       if (connection.underWay >= LIMITS.requestsPerConnection) return false;
       connection.underWay++;
-      // One function for all: a closure of each request, held by what Node keeps of it, lives until the next major collection.
-      response.on("close", answered);
       return true;
     },
+    answered: (socket) => void opened.get(socket)!.underWay--,
     of: (socket) => opened.get(socket)!,
     belongsTo: (socket, organizationId) => {
       const connection = opened.get(socket)!;

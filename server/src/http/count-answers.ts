@@ -24,15 +24,15 @@ export const createHttpFigures = (): HttpFigures => ({
   refusals: countsOf(CODES),
 });
 
-/** `prefix`: the public URL's path. Returns what each request's response is given to. */
-export function countAnswers({ requests, refusals }: HttpFigures, prefix: string): (response: ServerResponse) => void {
-  // One function for all: see connections.ts.
-  function answered(this: CountedResponse): void {
-    const path = pathOf(this.req.url ?? "/", prefix);
-    requests[routeOf(path)][this.headersSent ? statusOf(this.statusCode) : "aborted"]++;
-    if (this.refusedWith !== undefined) refusals[this.refusedWith]++;
-  }
-  return (response) => void response.on("close", answered);
+/** Counts a response that is closed. `prefix`: the public URL's path. */
+export function countAnswer(
+  { requests, refusals }: HttpFigures,
+  { req, headersSent, statusCode, refusedWith }: CountedResponse,
+  prefix: string,
+): void {
+  const path = pathOf(req.url ?? "/", prefix);
+  requests[routeOf(path)][headersSent ? statusOf(statusCode) : "aborted"]++;
+  if (refusedWith !== undefined) refusals[refusedWith]++;
 }
 
 function routeOf(path: string): Route {

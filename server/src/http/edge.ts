@@ -112,8 +112,8 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       const { known, organizationId, address, isProxy } = connections.of(request.socket);
       const { authorization } = request.headers;
       if (authorization !== undefined) {
-        if (known?.authorization === authorization) return { line: known.organizationId, isStranger: false };
-        const caller = recallCaller(auth, authorization);
+        if (known?.authorization === authorization) return { line: known.caller.organizationId, isStranger: false };
+        const caller = recallCaller(auth, authorization, known);
         if (caller) return { line: caller.organizationId, isStranger: false };
       } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
       return { line: isProxy ? network(clientAddress(request)) : address, isStranger: true };

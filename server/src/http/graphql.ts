@@ -4,6 +4,7 @@
  */
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Answer, Asking, Graphql } from "../graphql/graphql.ts";
+import type { Origin } from "../graphql/context.ts";
 import { Ending } from "../lib/ending.ts";
 import { type Code } from "../lib/errors.ts";
 import { stringify } from "../lib/json-text.ts";
@@ -77,12 +78,12 @@ function askingOf({ admission, clientAddress }: GraphqlEdge, { request, response
 
 async function answerOf(
   edge: GraphqlEdge,
-  { request, requestId }: Exchange,
+  exchange: Exchange,
   asking: Asking,
   { mediaType, urgentOnly }: { mediaType: MediaType; urgentOnly: boolean },
 ): Promise<Answer> {
-  const { graphql, admission, arrivals, connections, clientAddress } = edge;
-  const { "idempotency-key": idempotencyKey } = request.headers;
+  const { graphql, arrivals, connections } = edge;
+  const { request, requestId } = exchange;
   const ending = new Ending();
   const { endings } = connections.of(request.socket);
   endings.push(ending);
@@ -90,24 +91,19 @@ async function answerOf(
   try {
     const body = await readBody(request, arrivals, asking.caller);
     release = body.release;
+    const { query, operationName, variables } = parseBody(body.text);
     return await graphql.answer({
-      ...parseBody(body.text),
+      query,
+      operationName,
+      variables,
       release,
-      origin: {
-        requestId,
-        get address() {
-          return clientAddress(request);
-        },
-        get userAgent() {
-          return userAgentOf(request);
-        },
-        idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : undefined,
-      },
+      origin: new RequestOrigin(edge, exchange),
       canStream: mediaType === "text/event-stream",
       urgentOnly,
       ending,
-      ...asking,
-      watch: admission.watch,
+      caller: asking.caller,
+      counted: asking.counted,
+      watch: edge.admission.watch,
     });
   } catch (error) {
     release?.();
@@ -115,6 +111,32 @@ async function answerOf(
   } finally {
     endings[endings.indexOf(ending)] = endings.at(-1)!;
     endings.pop();
+  }
+}
+
+/** Most is read by few. */
+class RequestOrigin implements Origin {
+  readonly requestId: string;
+  readonly #request: Exchange["request"];
+  readonly #clientAddress: GraphqlEdge["clientAddress"];
+
+  constructor({ clientAddress }: GraphqlEdge, { request, requestId }: Exchange) {
+    this.requestId = requestId;
+    this.#request = request;
+    this.#clientAddress = clientAddress;
+  }
+
+  get address(): string {
+    return this.#clientAddress(this.#request);
+  }
+
+  get userAgent(): string | undefined {
+    return userAgentOf(this.#request);
+  }
+
+  get idempotencyKey(): string | undefined {
+    const { "idempotency-key": key } = this.#request.headers;
+    return typeof key === "string" ? key : undefined;
   }
 }
 

@@ -11,8 +11,8 @@ import { addressesOf, ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
 import { isTooLong } from "./body.ts";
 import { limitConnections, type Connections } from "./connections.ts";
-import { countAnswers, createHttpFigures, type HttpFigures } from "./count-answers.ts";
-import { Entrance, type Backlog, type Whose } from "./entrance.ts";
+import { countAnswer, createHttpFigures, type HttpFigures } from "./count-answers.ts";
+import { Entrance, type Asked, type Backlog, type Whose } from "./entrance.ts";
 import { headProblem, type HeadProblem } from "./head.ts";
 import { ignoreRest } from "./parser.ts";
 import { limitPieces } from "./pieces.ts";
@@ -66,7 +66,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const secure = securityHeaders(options.publicUrl);
   const nextId = requestIds();
   const figures = createHttpFigures();
-  const count = countAnswers(figures, prefix);
   let edge: Edge | undefined;
   const backlog: Backlog = {
     isContended: () => edge?.backlog.isContended() ?? false,
@@ -74,25 +73,28 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
   const entrance = new Entrance({ now: () => performance.now(), backlog });
 
+  // One function for all: a closure of each request, held by what Node keeps of it, lives until the next major collection.
+  function closed(this: ServerResponse): void {
+    countAnswer(figures, this, prefix);
+  }
+  function answered(this: ServerResponse): void {
+    countAnswer(figures, this, prefix);
+    connections.answered(this.req.socket);
+  }
+
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    count(response);
+    const { socket } = request;
     const path = pathOf(request.url ?? "/", prefix);
     const exchange = { request, response, requestId: nextId(request), path, secure };
     const problem = headProblem(request);
+    const isPipelined = !problem && !mayBegin(socket);
+    const begins = !problem && !isPipelined && connections.begin(socket);
+    response.on("close", begins ? answered : closed);
     if (problem) return refuseHead(exchange, problem);
     if (request.headers["transfer-encoding"] !== undefined) limitPieces(exchange);
-    if (!mayBegin(request.socket)) {
-      ignoreRest(request.socket);
-      return refusePipelined(exchange);
-    }
-    if (!connections.begin(request, response)) return refusePipelined(exchange);
-    entrance.enter({
-      whose: () => edge?.whose(request) ?? { line: connections.of(request.socket).address, isStranger: true },
-      mayBeUrgent: () => isHealth(exchange) || path === "/metrics" || mayBeUrgent(request),
-      go: (tooMuchOf) => {
-        if (!request.socket.destroyed) begin(exchange, tooMuchOf);
-      },
-    });
+    if (isPipelined) ignoreRest(socket);
+    if (!begins) return refusePipelined(exchange);
+    entrance.enter(new Arrival(exchange, door));
   };
 
   const begin = (exchange: Exchange, tooMuchOf: Whose | undefined): void => {
@@ -103,6 +105,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
     if (edge) return edge.handle(exchange, tooMuchOf);
     sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
+  };
+
+  const door: Door = {
+    whose: (request) => edge?.whose(request) ?? { line: connections.of(request.socket).address, isStranger: true },
+    begin,
   };
 
   const server = createServer({
@@ -148,6 +155,31 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     serve: (served) => (edge = served),
     [Symbol.asyncDispose]: () => close(server),
   };
+}
+
+/** What is the same for all that arrive. */
+type Door = { whose(request: IncomingMessage): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
+
+class Arrival implements Asked {
+  readonly #exchange: Exchange;
+  readonly #door: Door;
+
+  constructor(exchange: Exchange, door: Door) {
+    this.#exchange = exchange;
+    this.#door = door;
+  }
+
+  whose(): Whose {
+    return this.#door.whose(this.#exchange.request);
+  }
+
+  mayBeUrgent(): boolean {
+    return isHealth(this.#exchange) || this.#exchange.path === "/metrics" || mayBeUrgent(this.#exchange.request);
+  }
+
+  go(tooMuchOf: Whose | undefined): void {
+    if (!this.#exchange.request.socket.destroyed) this.#door.begin(this.#exchange, tooMuchOf);
+  }
 }
 
 /** The header that says how the body is sent may be among those left out. */

@@ -5,7 +5,7 @@
 import type { OrganizationId } from "./ids.ts";
 
 /** Values in the order of their last use. */
-type Own<Value> = { values: Map<string, Value>; size: number };
+type Own<Value> = { values: Map<string, Value>; size: number; newest?: string };
 
 export class FairCache<Value> {
   readonly #most: number;
@@ -20,11 +20,12 @@ export class FairCache<Value> {
   }
 
   get(organizationId: OrganizationId, key: string): Value | undefined {
-    const values = this.#own.get(organizationId)?.values;
-    const value = values?.get(key);
-    if (value === undefined) return undefined;
-    values!.delete(key);
-    values!.set(key, value);
+    const own = this.#own.get(organizationId);
+    const value = own?.values.get(key);
+    if (!own || value === undefined || own.newest === key) return value;
+    own.values.delete(key);
+    own.values.set(key, value);
+    own.newest = key;
     return value;
   }
 
@@ -33,6 +34,7 @@ export class FairCache<Value> {
     const own = this.#own.get(organizationId) ?? { values: new Map<string, Value>(), size: 0 };
     this.#own.set(organizationId, own);
     own.values.set(key, value);
+    own.newest = key;
     this.#grow(own, this.#sizeOf(value));
     while (this.#size > this.#most) this.#dropOne();
   }

@@ -12,13 +12,14 @@ export class Roll<Item extends Entry> implements Iterable<Item> {
     item.place = this.#items.push(item) - 1;
   }
 
-  /** Does nothing if it has already left. */
-  delete(item: Item): void {
-    if (this.#items[item.place] !== item) return;
+  /** Whether it was still there. */
+  delete(item: Item): boolean {
+    if (this.#items[item.place] !== item) return false;
     const last = this.#items.pop()!;
-    if (last === item) return;
+    if (last === item) return true;
     this.#items[item.place] = last;
     last.place = item.place;
+    return true;
   }
 
   /** The current item may leave during iteration. */
