@@ -18,6 +18,7 @@ const shown = (file: string, title: string, instead: string): Edge => ({ file, t
 /** In `test/limits.test.ts`, under its name. */
 const here = (title: string): Edge => refused("test/limits.test.ts", title);
 
+const HOW_MANY = "server/src/agents/how-many.db.test.ts";
 const AUDIT = "server/src/audit/audit.db.test.ts";
 const INBOUND = "test/inbound.test.ts";
 const CONNECTIONS = "server/src/http/connections.test.ts";
@@ -162,6 +163,11 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "test/close-codes.test.ts",
     "a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time",
   ),
+  lastingRequests: shown(
+    "server/src/graphql/lasting.test.ts",
+    "an organization has as many subscriptions and waits as stay free beside it",
+    SHARE,
+  ),
   changesWaiting: refused(
     "test/operations-changes.test.ts",
     "is told so when more than ${LIMITS.changesWaiting} runs wait",
@@ -278,7 +284,14 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "one statement at a time, for all that wait, and each gets its own",
     "the rest goes with the next",
   ),
-  keysWaiting: refused("server/src/auth/api-key-look-ups.test.ts", "more than may wait are refused"),
+  keysWaiting: refused(
+    "server/src/auth/api-key-look-ups.test.ts",
+    "as many as may wait are looked up, one more is refused",
+  ),
+  keysWaitingPerAddress: refused(
+    "server/src/auth/api-key-look-ups.test.ts",
+    "of one address as many wait as may, and one more is refused",
+  ),
   refreshesWaiting: refused("server/src/auth/refresh-turns.test.ts", "%s as many wait as may, and one more is refused"),
   drainSeconds: shown(
     "test/crash.test.ts",
@@ -294,6 +307,12 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   logTextsCounted: shown(LOG, "of very many texts only some are remembered", "the oldest is forgotten"),
   logBytesUnread: shown(LOG, "a reader that stands still costs a bounded number of bytes", "lines are dropped"),
   apiKeysPerOrganization: refused("server/src/auth/api-keys.db.test.ts", "an organization has at most 1,000 live keys"),
+  projectsPerOrganization: refused(
+    "server/src/projects/projects.db.test.ts",
+    "an organization has its 1,000 projects and not one more",
+  ),
+  agentsPerOrganization: refused(HOW_MANY, "an organization has its 10,000 agents, drafts and archived ones with them"),
+  versionsPerAgent: refused(HOW_MANY, "an agent has its 10,000 versions and not one more"),
   membersPerOrganization: refused(
     "server/src/members/members.db.test.ts",
     "an organization has at most ${LIMITS.membersPerOrganization} members",

@@ -7,13 +7,14 @@ import { placeInSlices } from "../definition/read-document.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import { badInput, conflict, notFound, type FieldProblem, type Refusal } from "../lib/errors.ts";
 import { newId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Within } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { archived, shownOf, type Agent } from "./agent.ts";
 import { readChecked, type Agents } from "./agents.ts";
 import { deleteDraft } from "./draft-store.ts";
 import { lockAgent, updatePublished } from "./store.ts";
-import { insertVersion, readSource } from "./version-store.ts";
+import { countVersions, insertVersion, readSource } from "./version-store.ts";
 
 export type PublishRequest = {
   /** By default the project that the namespace names. */
@@ -28,8 +29,8 @@ export type CheckedDefinition = { projectId: ProjectId; definition: string; work
 /**
  * Publishes a definition as a version of the agent it names, and creates the agent if there is none. Removes a draft with
  * the same text. Throws NOT_FOUND for the project, BAD_USER_INPUT with every problem of the text or if no project has its
- * namespace as its handle, CONFLICT if the version exists with another text or the agent is archived, FORBIDDEN if the
- * caller does not reach the agent.
+ * namespace as its handle, CONFLICT if the version exists with another text, the agent is archived or there are as many
+ * versions or agents as there may be, FORBIDDEN if the caller does not reach the agent.
  */
 export async function publishAgent(
   agents: Agents,
@@ -105,6 +106,16 @@ export const fieldProblem = ({ path, line, column, message }: Problem): FieldPro
 export const firstOf = ([first]: Problem[]): string =>
   first ? `line ${first.line}, column ${first.column}: ${first.message}` : "";
 
+/** Before one more. The agent is locked. */
+async function checkCount(query: Query, { organizationId, id, handle }: Agent): Promise<void> {
+  const most = LIMITS.versionsPerAgent;
+  if ((await countVersions(query, organizationId, id)) < most) return;
+  throw conflict(
+    "limit_reached",
+    `an agent has at most ${most} versions, and ${handle} has them: publish one that there is, or under another name`,
+  );
+}
+
 /** Concurrent publishes of one agent wait for each other at its row. */
 async function publish(
   agents: Agents,
@@ -136,6 +147,7 @@ async function publish(
   }
   if (known !== undefined && agent.publishedVersion === version) return agent;
   if (known === undefined) {
+    await checkCount(query, agent);
     await insertVersion(query, {
       organizationId,
       id: newId(),

@@ -1,6 +1,7 @@
 /** The SQL of agents. */
 import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
-import { Refusal } from "../lib/errors.ts";
+import { conflict, Refusal } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { PageRequest } from "../lib/page.ts";
 import { reachedAgent, reachesAgent, type Within } from "../lib/reach.ts";
 import type { Database, Query, Row } from "../storage/database.ts";
@@ -128,7 +129,8 @@ export type NewAgent = Omit<
 
 /**
  * The project's agent with that handle, created if there is none. Locks its row until the transaction ends. Throws
- * FORBIDDEN in the same words for an agent that is not reached and for one that would be made and not reached.
+ * FORBIDDEN in the same words for an agent that is not reached and for one that would be made and not reached, CONFLICT
+ * for one too many. Agents made at the same time may exceed the limit by a few.
  */
 export async function lockAgent(query: Query, within: Within, agent: NewAgent): Promise<Agent> {
   const [row] = await query(
@@ -149,7 +151,16 @@ export async function lockAgent(query: Query, within: Within, agent: NewAgent): 
   );
   const locked = agentOf(row!);
   if (!reachesAgent(within, locked)) throw otherAgent(agent.handle);
+  if (locked.id === agent.id) await checkCount(query, agent.organizationId);
   return locked;
+}
+
+/** With the new one. */
+async function checkCount(query: Query, organizationId: OrganizationId): Promise<void> {
+  const most = LIMITS.agentsPerOrganization;
+  const [row] = await query("select count(*)::int as count from agents where organization_id = $1", [organizationId]);
+  if (row!["count"] > most)
+    throw conflict("limit_reached", `an organization has at most ${most} agents, with those that are archived`);
 }
 
 const otherAgent = (handle: string): Refusal =>

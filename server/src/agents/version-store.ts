@@ -97,6 +97,14 @@ export async function readSource(
   return row?.source;
 }
 
+export async function countVersions(query: Query, organizationId: OrganizationId, agentId: AgentId): Promise<number> {
+  const [row] = await query(
+    "select count(*)::int as count from agent_versions where organization_id = $1 and agent_id = $2",
+    [organizationId, agentId],
+  );
+  return row!["count"];
+}
+
 /** `secrets`: what it names under `use.secrets`. */
 export type NewVersion = Omit<AgentVersion, "createdAt"> & { source: string; secrets: readonly string[]; now: number };
 

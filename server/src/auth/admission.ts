@@ -23,7 +23,7 @@ export function identify(
 ): Caller | undefined | Promise<Caller | undefined> {
   const caller = recallCaller(auth, authorization, known);
   if (caller || authorization === undefined) return caller;
-  return authenticate(auth, authorization).catch((error: unknown) => {
+  return authenticate(auth, authorization, address()).catch((error: unknown) => {
     throw auth.wrongCredentials.count(error, address());
   });
 }

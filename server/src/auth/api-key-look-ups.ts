@@ -1,25 +1,37 @@
 /**
  * From a key's hash to the key. Made-up keys with a right checksum cost nothing to make: one statement at a time looks up
- * all that wait, so that a flood of them takes one connection and others wait for one statement, not for the flood.
+ * as many as one may, of those that wait by turns of the addresses that they come from. So a flood of them takes one connection,
+ * and others wait for a statement, not for the flood.
  */
 import { Refusal } from "../lib/errors.ts";
 import type { ApiKeyId, OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { Lane } from "../lib/turns.ts";
 import type { Database } from "../storage/database.ts";
+import { network } from "./login-throttle.ts";
 
 export type KeyPlace = { organizationId: OrganizationId; keyId: ApiKeyId };
 
 type Waiting = { hash: Buffer; resolve: (place: KeyPlace | undefined) => void; reject: (error: unknown) => void };
 
-/** Throws UNAVAILABLE when too many wait. */
-export function createKeyLookUps(database: Database): (hash: Buffer) => Promise<KeyPlace | undefined> {
-  const waiting: Waiting[] = [];
+/** `address`: of the client. Throws UNAVAILABLE when too many wait, of all or of its address. */
+export function createKeyLookUps(database: Database): (hash: Buffer, address: string) => Promise<KeyPlace | undefined> {
+  const waiting = new Lane<Waiting>(LIMITS.keysWaiting, LIMITS.keysWaitingPerAddress);
   let isReading = false;
+
+  const next = (): Waiting[] => {
+    const some: Waiting[] = [];
+    while (some.length < LIMITS.keysLookedUpAtOnce) {
+      const one = waiting.take();
+      if (!one) break;
+      some.push(one);
+    }
+    return some;
+  };
 
   const readAll = async (): Promise<void> => {
     isReading = true;
-    while (waiting.length > 0) {
-      const some = waiting.splice(0, LIMITS.keysLookedUpAtOnce);
+    for (let some = next(); some.length > 0; some = next()) {
       try {
         const found = await readPlaces(
           database,
@@ -33,21 +45,19 @@ export function createKeyLookUps(database: Database): (hash: Buffer) => Promise<
     isReading = false;
   };
 
-  return (hash) =>
+  return (hash, address) =>
     new Promise((resolve, reject) => {
-      if (waiting.length >= LIMITS.keysWaiting) {
-        return reject(
-          new Refusal(
-            "UNAVAILABLE",
-            `${LIMITS.keysWaiting} API keys wait to be looked up already: try again in a moment`,
-            { retryAfter: 1 },
-          ),
-        );
-      }
-      waiting.push({ hash, resolve, reject });
+      waiting.add(network(address), { hash, resolve, reject })?.reject(tooMany());
       if (!isReading) void readAll();
     });
 }
+
+const tooMany = (): Refusal =>
+  new Refusal(
+    "UNAVAILABLE",
+    `too many API keys wait to be looked up (${LIMITS.keysWaiting} may, ${LIMITS.keysWaitingPerAddress} of one address): try again in a moment`,
+    { retryAfter: 1 },
+  );
 
 async function readPlaces(database: Database, hashes: Buffer[]): Promise<Map<string, KeyPlace>> {
   const rows = await database.query(

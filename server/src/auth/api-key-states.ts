@@ -19,8 +19,8 @@ export type KeyStates = {
   recall(secret: string): Caller | undefined;
   /** The same as `byId`, if it is known without asking the database. */
   recallById(organizationId: OrganizationId, keyId: ApiKeyId): Caller | undefined;
-  /** The caller behind a key's text; undefined when it is unknown, revoked or expired. */
-  bySecret(secret: string): Promise<Caller | undefined>;
+  /** The caller behind a key's text, which came from this address; undefined when it is unknown, revoked or expired. */
+  bySecret(secret: string, address: string): Promise<Caller | undefined>;
   byId(organizationId: OrganizationId, keyId: ApiKeyId): Promise<Caller | undefined>;
   forget(organizationId: OrganizationId, keyId: ApiKeyId): void;
   /** After a change in this process: forgotten here and in others. */
@@ -48,11 +48,11 @@ export function createKeyStates(
   const lookUp = createKeyLookUps(database);
 
   /** A row's hash never changes, so the id of a hash never becomes stale. The key itself is not kept. */
-  const idOf = async (secret: string): Promise<KeyPlace | undefined> => {
+  const idOf = async (secret: string, address: string): Promise<KeyPlace | undefined> => {
     const hash = hashApiKey(secret);
     const known = idsByHash.get(hash);
     if (known) return known;
-    const id = await lookUp(hashBytes(hash));
+    const id = await lookUp(hashBytes(hash), address);
     if (!id) return undefined;
     idsByHash.set(hash, id);
     return id;
@@ -77,8 +77,8 @@ export function createKeyStates(
       return id && recallById(id.organizationId, id.keyId);
     },
     recallById,
-    bySecret: async (secret) => {
-      const id = await idOf(secret);
+    bySecret: async (secret, address) => {
+      const id = await idOf(secret, address);
       return id && byId(id.organizationId, id.keyId);
     },
     forget,

@@ -12,6 +12,8 @@ import { createApiKey } from "./create-api-key.ts";
 import { lockRights } from "./present-rights.ts";
 import { ALL_SCOPES } from "./scopes.ts";
 
+const ADDRESS = "192.0.2.1";
+
 const stack = new AsyncDisposableStack();
 let database: Database;
 let auth: TestAuth;
@@ -39,7 +41,7 @@ test("a key is its maker in its organization with all scopes, and only its hash 
     revokedAt: null,
     lastUsedAt: null,
   });
-  expect(await authenticate(auth, `bearer  ${secret}`)).toEqual({
+  expect(await authenticate(auth, `bearer  ${secret}`, ADDRESS)).toEqual({
     organizationId: caller.organizationId,
     user: caller.user,
     credential: { kind: "key", keyId: key.id },
@@ -55,17 +57,17 @@ test("a revoked key is refused at once here, and within 5 s in another process",
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
   await using other = openAuth(database);
   const [here, there] = [
-    (await authenticate(auth, `Bearer ${secret}`))!,
-    (await authenticate(other, `Bearer ${secret}`))!,
+    (await authenticate(auth, `Bearer ${secret}`, ADDRESS))!,
+    (await authenticate(other, `Bearer ${secret}`, ADDRESS))!,
   ];
   const revoked = await revokeApiKey(auth, caller, key.id);
   expect(revoked.revokedAt).toEqual(new Date(auth.clock.now()));
   expect(recallCaller(auth, `Bearer ${secret}`)).toBeUndefined();
-  await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  await expect(authenticate(auth, `Bearer ${secret}`, ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   expect(await isStillValid(auth, here)).toBe(false);
   other.clock.pass(5_000);
   expect(await isStillValid(other, there)).toBe(false);
-  await expect(authenticate(other, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  await expect(authenticate(other, `Bearer ${secret}`, ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   auth.clock.pass(60_000);
   expect((await revokeApiKey(auth, caller, key.id)).revokedAt).toEqual(revoked.revokedAt);
 });
@@ -74,7 +76,7 @@ test("a key ends when it said, to the millisecond, also from memory", async () =
   const { caller } = await makeOwner(auth);
   const expiresAt = new Date(auth.clock.now() + 1_000);
   const { secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES, expiresAt });
-  const known = (await authenticate(auth, `Bearer ${secret}`))!;
+  const known = (await authenticate(auth, `Bearer ${secret}`, ADDRESS))!;
   expect(known.credential).toMatchObject({ expiresAt: expiresAt.getTime() });
   auth.clock.pass(999);
   expect(await isStillValid(auth, known)).toBe(true);
@@ -82,14 +84,14 @@ test("a key ends when it said, to the millisecond, also from memory", async () =
   auth.clock.pass(1);
   expect(await isStillValid(auth, known)).toBe(false);
   expect(recallCaller(auth, `Bearer ${secret}`)).toBeUndefined();
-  await expect(authenticate(auth, `Bearer ${secret}`)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  await expect(authenticate(auth, `Bearer ${secret}`, ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
 });
 
 test("a key outlives its maker's membership", async () => {
   const { caller } = await makeOwner(auth);
   const { secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
   await database.query("delete from members where organization_id = $1", [caller.organizationId]);
-  expect((await authenticate(auth, `Bearer ${secret}`))!.user).toEqual(caller.user);
+  expect((await authenticate(auth, `Bearer ${secret}`, ADDRESS))!.user).toEqual(caller.user);
 });
 
 test("another organization's key is NOT_FOUND like one that is not there", async () => {
@@ -166,17 +168,17 @@ test("the last use is written together a second later, at most once a minute, an
     await expect.poll(() => usedAt(id)).toBe(at);
   };
   const start = own.clock.now();
-  await authenticate(own, `Bearer ${one.secret}`);
+  await authenticate(own, `Bearer ${one.secret}`, ADDRESS);
   own.clock.pass(500);
-  await authenticate(own, `Bearer ${two.secret}`);
+  await authenticate(own, `Bearer ${two.secret}`, ADDRESS);
   expect([await usedAt(), await usedAt(two.key.id)]).toEqual([undefined, undefined]);
   own.clock.pass(500);
   await writtenBy(start);
   await writtenBy(start + 500, two.key.id);
   own.clock.pass(58_000);
-  await authenticate(own, `Bearer ${one.secret}`);
+  await authenticate(own, `Bearer ${one.secret}`, ADDRESS);
   own.clock.pass(999);
-  await authenticate(own, `Bearer ${one.secret}`);
+  await authenticate(own, `Bearer ${one.secret}`, ADDRESS);
   expect(await usedAt()).toBe(start);
   own.clock.pass(1);
   expect(recallCaller(own, `Bearer ${one.secret}`)).toBeDefined();
@@ -190,7 +192,7 @@ test("a warm key costs no query", async () => {
   const reads: string[] = [];
   const counted: Database = { ...database, query: (text, values) => (reads.push(text), database.query(text, values)) };
   await using own = openAuth(counted);
-  for (let time = 0; time < 1_000; time++) await authenticate(own, `Bearer ${secret}`);
+  for (let time = 0; time < 1_000; time++) await authenticate(own, `Bearer ${secret}`, ADDRESS);
   expect(reads).toHaveLength(2);
 });
 
@@ -204,7 +206,7 @@ describe("a key makes none that may more than itself", () => {
       scopes: ["admin", "runs:read"],
       expiresAt: at(9_000),
     });
-    const key = (await authenticate(auth, `Bearer ${secret}`))!;
+    const key = (await authenticate(auth, `Bearer ${secret}`, ADDRESS))!;
     const make = (scopes: readonly string[], expiresAt?: Date): Promise<unknown> =>
       createApiKey(auth, { ...key, from: caller.from }, { name: "another", scopes, expiresAt });
     await expect(make(["runs:start"], at(9_000))).rejects.toMatchObject({
@@ -245,7 +247,7 @@ test("whoever was demoted, removed or revoked a moment ago makes none, though th
   const { caller } = await makeOwner(auth);
   const { organizationId, user } = caller;
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ["admin", "runs:read"] });
-  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`))!, from: caller.from };
+  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`, ADDRESS))!, from: caller.from };
   const make = (by: Acting): Promise<unknown> => createApiKey(auth, by, { name: "another", scopes: ["runs:read"] });
   await expect(make(byKey)).resolves.toBeDefined();
   await revokeApiKey(auth, caller, key.id);
@@ -260,7 +262,7 @@ test("whoever was demoted, removed or revoked a moment ago makes none, though th
 test("a key that is being made is waited for by who revokes its maker", async () => {
   const { caller } = await makeOwner(auth);
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ["admin"] });
-  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`))!, from: caller.from };
+  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`, ADDRESS))!, from: caller.from };
   const [looked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const made = database.transaction(async (query) => {
     await lockRights(query, byKey);

@@ -37,17 +37,21 @@ export function recallCaller(
 }
 
 /**
- * Undefined when no header was sent. Throws UNAUTHENTICATED when the credential is malformed, unknown, expired or
- * revoked.
+ * Undefined when no header was sent. `address`: of the client. Throws UNAUTHENTICATED when the credential is malformed,
+ * unknown, expired or revoked, UNAVAILABLE when too many unknown API keys are being looked up.
  */
-export async function authenticate(auth: Auth, authorizationHeader: string | undefined): Promise<Caller | undefined> {
+export async function authenticate(
+  auth: Auth,
+  authorizationHeader: string | undefined,
+  address: string,
+): Promise<Caller | undefined> {
   if (authorizationHeader === undefined) return undefined;
   const token = bearerOf(authorizationHeader);
   if (token === undefined)
     throw new WrongCredential(
       `the Authorization header must be: Bearer <API key or access token>, of at most ${LIMITS.credentialCharacters} characters`,
     );
-  if (token.startsWith(API_KEY_PREFIX)) return keyCaller(auth, token);
+  if (token.startsWith(API_KEY_PREFIX)) return keyCaller(auth, token, address);
   return sessionCaller(auth, token);
 }
 
@@ -56,10 +60,10 @@ function bearerOf(header: string): string | undefined {
   return /^Bearer +([\w.~+/-]+=*) *$/i.exec(header)?.[1];
 }
 
-async function keyCaller(auth: Auth, secret: string): Promise<Caller> {
+async function keyCaller(auth: Auth, secret: string, address: string): Promise<Caller> {
   if (!isApiKey(secret))
     throw new WrongCredential("this API key is incomplete or mistyped: compare it with the one that was shown");
-  const caller = await auth.keys.bySecret(secret);
+  const caller = await auth.keys.bySecret(secret, address);
   if (caller?.credential.kind !== "key") throw new WrongCredential(badBearer(secret));
   auth.keys.noteUse(caller.organizationId, caller.credential.keyId);
   return caller;

@@ -33,7 +33,7 @@ afterAll(() => stack.disposeAsync());
 const signIn = (one: Auth, { email }: TestOwner, password = PASSWORD): Promise<SignedIn> =>
   login(one, { email, password }, from);
 const callerOf = async (one: Auth, { accessToken }: SignedIn) => ({
-  ...(await authenticate(one, `Bearer ${accessToken}`))!,
+  ...(await authenticate(one, `Bearer ${accessToken}`, from.address))!,
   from: { address: "192.0.2.1" },
 });
 /** Without a password, which takes 30 ms. */

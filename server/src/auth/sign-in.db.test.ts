@@ -16,6 +16,8 @@ import { createUser, resetPassword } from "./users.ts";
 const from: LoginFrom = { address: "192.0.2.1", client: "api" };
 const bearer = (token: string): string => `Bearer ${token}`;
 
+const ADDRESS = "192.0.2.1";
+
 const stack = new AsyncDisposableStack();
 let database: Database;
 let auth: TestAuth;
@@ -33,7 +35,7 @@ describe("login", () => {
     const signedIn = await login(auth, { email: ` ${email.toUpperCase()} `, password: PASSWORD }, from);
     expect(signedIn.expiresAt.getTime()).toBe(auth.clock.now() + 600_000);
     expect(signedIn.refreshToken).toMatch(/^rt_/);
-    const known = await authenticate(auth, bearer(signedIn.accessToken));
+    const known = await authenticate(auth, bearer(signedIn.accessToken), ADDRESS);
     expect(known).toEqual({
       organizationId: caller.organizationId,
       user: caller.user,
@@ -173,7 +175,7 @@ describe("login", () => {
 
 describe("the Authorization header", () => {
   test("none is nobody", async () => {
-    expect(await authenticate(auth, undefined)).toBeUndefined();
+    expect(await authenticate(auth, undefined, ADDRESS)).toBeUndefined();
   });
 
   test.each([
@@ -191,14 +193,14 @@ describe("the Authorization header", () => {
     `Bearer rt_${"A".repeat(91)}`,
     "Bearer undefined",
   ])("%j is refused", async (header) => {
-    await expect(authenticate(auth, header)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(authenticate(auth, header, ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   });
 
   test("an access token of another installation or an ended one is refused", async () => {
     const { email } = await makeOwner(auth);
     const { accessToken } = await login(auth, { email, password: PASSWORD }, from);
     auth.clock.pass(600_000);
-    await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(authenticate(auth, bearer(accessToken), ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   });
 });
 
@@ -210,10 +212,12 @@ describe("refreshing", () => {
     const third = await refreshSession(auth, second);
     expect(new Set([first, second, third].map((one) => one.refreshToken)).size).toBe(3);
     expect(third.sessionId).toBe(first.sessionId);
-    await authenticate(auth, bearer(third.accessToken));
+    await authenticate(auth, bearer(third.accessToken), ADDRESS);
     await expect(refreshSession(auth, first)).rejects.toThrow("used before");
     await expect(refreshSession(auth, third)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
-    await expect(authenticate(auth, bearer(third.accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(authenticate(auth, bearer(third.accessToken), ADDRESS)).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+    });
   });
 
   test("of many at once with one token at most one gets through", async () => {
@@ -321,15 +325,17 @@ describe("refreshing", () => {
     const { caller, email } = await makeOwner(auth);
     const { organization: second } = await createOrganization(auth, { name: "Second", owner: { email } });
     const first = await login(auth, { email, password: PASSWORD }, from);
-    await authenticate(auth, bearer(first.accessToken));
+    await authenticate(auth, bearer(first.accessToken), ADDRESS);
     const moved = await refreshSession(auth, { refreshToken: first.refreshToken, organizationId: second.id });
-    expect((await authenticate(auth, bearer(moved.accessToken)))!.organizationId).toBe(second.id);
-    await expect(authenticate(auth, bearer(first.accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    expect((await authenticate(auth, bearer(moved.accessToken), ADDRESS))!.organizationId).toBe(second.id);
+    await expect(authenticate(auth, bearer(first.accessToken), ADDRESS)).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+    });
     const back = await refreshSession(auth, {
       refreshToken: moved.refreshToken,
       organizationId: caller.organizationId,
     });
-    expect((await authenticate(auth, bearer(back.accessToken)))!.organizationId).toBe(caller.organizationId);
+    expect((await authenticate(auth, bearer(back.accessToken), ADDRESS))!.organizationId).toBe(caller.organizationId);
   });
 
   test("another's organization is NOT_FOUND like one that is not there, and the token stays good", async () => {
@@ -384,14 +390,14 @@ describe("the end of a session", () => {
     await using other = openAuth(database);
     other.clock.pass(auth.clock.now() - other.clock.now());
     const { accessToken, refreshToken } = await login(auth, { email, password: PASSWORD }, from);
-    const caller = (await authenticate(auth, bearer(accessToken)))!;
-    const there = (await authenticate(other, bearer(accessToken)))!;
+    const caller = (await authenticate(auth, bearer(accessToken), ADDRESS))!;
+    const there = (await authenticate(other, bearer(accessToken), ADDRESS))!;
     await logout(auth, { ...caller, from });
-    await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(authenticate(auth, bearer(accessToken), ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     expect(await isStillValid(auth, caller)).toBe(false);
     other.clock.pass(5_000);
     expect(await isStillValid(other, there)).toBe(false);
-    await expect(authenticate(other, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(authenticate(other, bearer(accessToken), ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     await expect(refreshSession(auth, { refreshToken })).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   });
 
@@ -399,12 +405,12 @@ describe("the end of a session", () => {
     const [ada, grace] = [await makeOwner(auth), await makeOwner(auth)];
     const sessions = [];
     for (const { email } of [ada, ada, grace]) sessions.push(await login(auth, { email, password: PASSWORD }, from));
-    for (const { accessToken } of sessions) await authenticate(auth, bearer(accessToken));
+    for (const { accessToken } of sessions) await authenticate(auth, bearer(accessToken), ADDRESS);
     await resetPassword(auth, { email: ada.email.toUpperCase(), password: "another password" });
     for (const { accessToken } of sessions.slice(0, 2)) {
-      await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+      await expect(authenticate(auth, bearer(accessToken), ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
     }
-    await authenticate(auth, bearer(sessions[2]!.accessToken));
+    await authenticate(auth, bearer(sessions[2]!.accessToken), ADDRESS);
     await expect(login(auth, { email: ada.email, password: PASSWORD }, from)).rejects.toMatchObject({
       code: "UNAUTHENTICATED",
     });
@@ -422,17 +428,17 @@ describe("the end of a session", () => {
     const email = `editor-${caller.organizationId}@example.com`;
     await createUser(auth, caller.organizationId, { email, name: "Ed", password: PASSWORD, role: "editor" });
     const { accessToken, userId } = await login(auth, { email, password: PASSWORD }, from);
-    const editor = (await authenticate(auth, bearer(accessToken)))!;
+    const editor = (await authenticate(auth, bearer(accessToken), ADDRESS))!;
     expect(editor.scopes.has("agents:write") && !editor.scopes.has("admin")).toBe(true);
     const change = (text: string): Promise<unknown> => database.query(text, [caller.organizationId, userId]);
     await change("update members set role = 'viewer' where organization_id = $1 and user_id = $2");
     expect(await isStillValid(auth, editor)).toBe(true);
     auth.clock.pass(5_000);
     expect(await isStillValid(auth, editor)).toBe(false);
-    expect((await authenticate(auth, bearer(accessToken)))!.scopes.has("agents:write")).toBe(false);
+    expect((await authenticate(auth, bearer(accessToken), ADDRESS))!.scopes.has("agents:write")).toBe(false);
     await change("delete from members where organization_id = $1 and user_id = $2");
     auth.clock.pass(5_000);
-    await expect(authenticate(auth, bearer(accessToken))).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(authenticate(auth, bearer(accessToken), ADDRESS)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
   });
 
   test("a long connection ends with its access token", async () => {
@@ -440,6 +446,7 @@ describe("the end of a session", () => {
     const caller = (await authenticate(
       auth,
       bearer((await login(auth, { email, password: PASSWORD }, from)).accessToken),
+      ADDRESS,
     ))!;
     auth.clock.pass(caller.credential.expiresAt! - auth.clock.now() - 1);
     expect(await isStillValid(auth, caller)).toBe(true);

@@ -3,6 +3,7 @@ import { requireCaller, type Acting, type Caller } from "../auth/caller.ts";
 import type { LoginFrom } from "../auth/login.ts";
 import type { Ending } from "../lib/ending.ts";
 import type { AnswerSize } from "./answer-size.ts";
+import type { Lasting } from "./lasting.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
 
@@ -26,6 +27,8 @@ export type Context = Handles & {
   loaders: Loaders;
   /** How many fields of this operation asked to `wait`. */
   waits: number;
+  /** Of all requests that last. */
+  lasting: Lasting;
   /** The object that the present event of a subscription is about, where one that says the same again is not sent. */
   about?: string;
   /** What the answer has taken so far. */

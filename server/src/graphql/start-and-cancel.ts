@@ -47,6 +47,7 @@ function addStart(builder: Builder): void {
       args: { input: t.arg({ type: input, description: "Input of `runAgent`." }) },
       resolve: async (_, { input: { agentId, input: value, idempotencyKey: key, version, runAt, wait } }, context) => {
         using _watched = wait == null ? undefined : endWithCredential(context);
+        using _lasting = wait == null ? undefined : context.lasting.begin(callerOf(context).organizationId);
         const started = await startRun(context.runs, callerOf(context), {
           agentId: idOf("agent", agentId),
           input: value ?? {},

@@ -3,7 +3,7 @@ import http from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { OrganizationId } from "../lib/ids.ts";
-import { limitConnections, type Connections } from "./connections.ts";
+import { limitConnections, mostConnections, type Connections } from "./connections.ts";
 
 const [A, B, C, D] = ["a", "b", "c", "d"] as OrganizationId[];
 const stack = new AsyncDisposableStack();
@@ -62,4 +62,9 @@ test("an organization has what stays free beside it, and gives back what it clos
   one.client.destroy();
   await gone;
   await take(D!);
+});
+
+test("where few files may be open strangers leave half of them, and an address an eighth", () => {
+  expect(mostConnections(4_096)).toEqual({ strangers: { all: 2_048, perAddress: 512 }, callers: 4_096 });
+  expect(mostConnections(1_048_576)).toEqual({ strangers: { all: 10_000, perAddress: 2_500 }, callers: 30_000 });
 });

@@ -11,6 +11,7 @@ import type { Ending } from "../lib/ending.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { openFilesMost } from "../lib/open-files.ts";
 import { Strangers, type MostStrangers } from "./strangers.ts";
 
 export type Connections = {
@@ -38,25 +39,40 @@ export type Connection = {
   known?: Known;
 };
 
+/** In whose line it waits as a stranger's. `client`: the address of the client of a trusted proxy. */
+export const strangersLine = ({ isProxy, address }: Connection, client: () => string): string =>
+  isProxy ? network(client()) : address;
+
 /** Nobody sees it. */
 export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client has gone away");
 
 type Options = { strangers?: MostStrangers; callers?: number; isProxy: (address: string) => boolean };
 
-const STRANGERS = { all: LIMITS.strangerConnections, perAddress: LIMITS.strangerConnectionsPerAddress };
+/** Strangers may have half of the files that the process may open, one address an eighth: the others need the rest. */
+export function mostConnections(files: number): { strangers: MostStrangers; callers: number } {
+  const atMost = (limit: number, share: number): number => Math.min(limit, Math.floor(files * share));
+  return {
+    strangers: {
+      all: atMost(LIMITS.strangerConnections, 1 / 2),
+      perAddress: atMost(LIMITS.strangerConnectionsPerAddress, 1 / 8),
+    },
+    callers: atMost(LIMITS.callerConnections, 1),
+  };
+}
 
-const tooMany = (): Refusal =>
+const tooMany = (most: number): Refusal =>
   new Refusal(
     "UNAVAILABLE",
-    `too many connections of this organization are open (of ${LIMITS.callerConnections} for all, as many as stay free beside its own): close some`,
+    `too many connections of this organization are open (of ${most} for all, as many as stay free beside its own): close some`,
     { retryAfter: 1 },
   );
 
 /** `isProxy`: whether an address is a trusted proxy's, which speaks for many. */
 export function limitConnections(server: Server, options: Options): Connections {
-  const strangers = new Strangers(options.strangers ?? STRANGERS);
+  const most = { ...mostConnections(openFilesMost()), ...options };
+  const strangers = new Strangers(most.strangers);
   const opened = new WeakMap<Duplex, Connection>();
-  const budget = new ByteBudget(options.callers ?? LIMITS.callerConnections);
+  const budget = new ByteBudget(most.callers);
   let callers = 0;
 
   server.on("connection", (socket) => {
@@ -87,7 +103,7 @@ export function limitConnections(server: Server, options: Options): Connections 
       const connection = opened.get(socket)!;
       // Only once for each connection: it stays the first caller's.
       if (!strangers.has(connection.address, socket)) return;
-      if (!budget.tryTake(organizationId, 1)) throw tooMany();
+      if (!budget.tryTake(organizationId, 1)) throw tooMany(most.callers);
       strangers.delete(connection.address, socket);
       connection.organizationId = organizationId;
       callers++;

@@ -2,7 +2,6 @@
 import { getHeapStatistics } from "node:v8";
 import { recallCaller } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
-import { network } from "../auth/login-throttle.ts";
 import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -14,7 +13,7 @@ import { createAdmission } from "./admission.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError, sendOverloaded, type Exchange } from "./answer.ts";
 import { createArrivals } from "./arrivals.ts";
-import type { Connections } from "./connections.ts";
+import { strangersLine, type Connections } from "./connections.ts";
 import { corsHeaders } from "./cors.ts";
 import { createDelivery } from "./delivery.ts";
 import type { Backlog, Entrance, Whose } from "./entrance.ts";
@@ -109,14 +108,15 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
     arrivals: arriving,
     backlog,
     whose: (request) => {
-      const { known, organizationId, address, isProxy } = connections.of(request.socket);
+      const connection = connections.of(request.socket);
+      const { known, organizationId, isProxy } = connection;
       const { authorization } = request.headers;
       if (authorization !== undefined) {
         if (known?.authorization === authorization) return { line: known.caller.organizationId, isStranger: false };
         const caller = recallCaller(auth, authorization, known);
         if (caller) return { line: caller.organizationId, isStranger: false };
       } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
-      return { line: isProxy ? network(clientAddress(request)) : address, isStranger: true };
+      return { line: strangersLine(connection, () => clientAddress(request)), isStranger: true };
     },
     handle: (exchange, tooMuchOf) => {
       // Whoever looks at an overloaded server needs it most.

@@ -15,7 +15,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log.ts";
 import type { Admission } from "./admission.ts";
 import { noRoom, type Arrivals } from "./arrivals.ts";
-import { clientGone, type Connections } from "./connections.ts";
+import { clientGone, strangersLine, type Connections } from "./connections.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Entrance, Whose } from "./entrance.ts";
 import { graphqlBody } from "./graphql-request.ts";
@@ -126,11 +126,11 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   };
 
   /** Whether it may begin only if it is urgent, when it is its turn. */
-  const turnOf = ({ caller, stream }: Extra, query: string): Promise<boolean> => {
+  const turnOf = ({ caller, stream, address }: Extra, query: string): Promise<boolean> => {
     const whose = (): Whose =>
       caller
         ? { line: caller.organizationId, isStranger: false }
-        : { line: connections.of(stream).address, isStranger: true };
+        : { line: strangersLine(connections.of(stream), () => address), isStranger: true };
     return new Promise((resolve) =>
       entrance.enter({
         whose,

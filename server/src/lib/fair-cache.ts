@@ -3,14 +3,16 @@
  * ago: an organization displaces its own first, and never what another one holds less of.
  */
 import type { OrganizationId } from "./ids.ts";
+import { Largest, type Sized } from "./largest.ts";
 
 /** Values in the order of their last use. */
-type Own<Value> = { values: Map<string, Value>; size: number; newest?: string };
+type Own<Value> = Sized & { organizationId: OrganizationId; values: Map<string, Value>; newest?: string };
 
 export class FairCache<Value> {
   readonly #most: number;
   readonly #sizeOf: (value: Value) => number;
   readonly #own = new Map<OrganizationId, Own<Value>>();
+  readonly #bySize = new Largest<Own<Value>>();
   #size = 0;
 
   /** `most`: of all sizes together. */
@@ -31,8 +33,7 @@ export class FairCache<Value> {
 
   set(organizationId: OrganizationId, key: string, value: Value): void {
     this.delete(organizationId, key);
-    const own = this.#own.get(organizationId) ?? { values: new Map<string, Value>(), size: 0 };
-    this.#own.set(organizationId, own);
+    const own = this.#own.get(organizationId) ?? this.#begin(organizationId);
     own.values.set(key, value);
     own.newest = key;
     this.#grow(own, this.#sizeOf(value));
@@ -45,18 +46,26 @@ export class FairCache<Value> {
     if (!own || value === undefined) return;
     own.values.delete(key);
     this.#grow(own, -this.#sizeOf(value));
-    if (own.values.size === 0) this.#own.delete(organizationId);
+    if (own.values.size > 0) return;
+    this.#own.delete(organizationId);
+    this.#bySize.delete(own);
+  }
+
+  #begin(organizationId: OrganizationId): Own<Value> {
+    const own = { organizationId, values: new Map<string, Value>(), size: 0, place: -1 };
+    this.#own.set(organizationId, own);
+    this.#bySize.add(own);
+    return own;
   }
 
   #grow(own: Own<Value>, by: number): void {
     own.size += by;
     this.#size += by;
+    this.#bySize.moved(own);
   }
 
   #dropOne(): void {
-    const [organizationId, { values }] = [...this.#own].reduce((most, one) =>
-      one[1].size > most[1].size ? one : most,
-    );
+    const { organizationId, values } = this.#bySize.first!;
     this.delete(organizationId, values.keys().next().value!);
   }
 }

@@ -23,8 +23,8 @@ type Waiter = { start: () => void; refuse: (reason: Refusal) => void };
 const STRANGERS_TURN = 4;
 
 export function createTurns({ atOnce, waiting, waitingPerGroup, refusal }: TurnOptions): Turns {
-  const known = new Lane(waiting, waitingPerGroup);
-  const strangers = new Lane(waiting, waitingPerGroup);
+  const known = new Lane<Waiter>(waiting, waitingPerGroup);
+  const strangers = new Lane<Waiter>(waiting, waitingPerGroup);
   let running = 0;
   let turn = 0;
 
@@ -53,8 +53,8 @@ export function createTurns({ atOnce, waiting, waitingPerGroup, refusal }: TurnO
   };
 }
 
-/** Groups in the order of their turns, each with its waiting work. */
-class Lane {
+/** Groups in the order of their turns, each with what waits. */
+export class Lane<Waiter> {
   readonly #most: number;
   readonly #mostPerGroup: number;
   readonly #groups = new Map<string, Waiter[]>();

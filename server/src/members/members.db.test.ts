@@ -89,7 +89,7 @@ test("of a link only a hash is kept, and another installation's is unknown witho
 test("a key that was revoked a moment ago changes nobody, though the process does not know it yet", async () => {
   const { caller } = await makeOwner(auth);
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ALL_SCOPES });
-  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`))!, from: caller.from };
+  const byKey = { ...(await authenticate(auth, `Bearer ${secret}`, "192.0.2.1"))!, from: caller.from };
   const token = tokenOf(await inviteMember(members, byKey, { email: undefined, role: "viewer" }));
   const email = "joined@revoked.example.org";
   const { userId } = await acceptInvitation(members, undefined, { token, email, name: "N", password: PASSWORD }, FROM);

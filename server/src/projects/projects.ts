@@ -1,10 +1,11 @@
 /** Projects: made, listed, read. */
 import { record } from "../audit/record.ts";
 import { conflict } from "../lib/errors.ts";
-import { newId, type ProjectId } from "../lib/ids.ts";
+import { newId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 import { checkPage, pageOf, type Page, type PageRequest } from "../lib/page.ts";
 import { showsProject, type Within } from "../lib/reach.ts";
-import type { Database, Row } from "../storage/database.ts";
+import type { Database, Query, Row } from "../storage/database.ts";
 import { whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { handleProblem, nameProblem, refuseProblems, tidyName } from "../auth/names.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -23,7 +24,7 @@ const projectOf = (row: Row): Project => ({
 const shown = (within: Within, project: Project | undefined): Project | undefined =>
   project && showsProject(within, project.id) ? project : undefined;
 
-/** Throws BAD_USER_INPUT, or CONFLICT if the organization has a project with that handle. */
+/** Throws BAD_USER_INPUT, or CONFLICT if the organization has a project with that handle or as many as it may. */
 export async function createProject(
   projects: Projects,
   caller: Acting,
@@ -40,11 +41,19 @@ export async function createProject(
       [caller.organizationId, newId(), handle, tidyName(name), new Date(now)],
     );
     if (!row) throw conflict("handle_taken", `there is already a project with the handle ${handle}`);
+    await checkCount(query, caller.organizationId);
     const project = projectOf(row);
     const subject = { kind: "project", id: project.id, name: project.name } as const;
     await record(query, whoOf(caller), now, { action: "project_created", subject, detail: { handle } });
     return project;
   }, caller.organizationId);
+}
+
+/** With the new one. Projects made at the same time may exceed the limit by a few. */
+async function checkCount(query: Query, organizationId: OrganizationId): Promise<void> {
+  const most = LIMITS.projectsPerOrganization;
+  const [row] = await query("select count(*)::int as count from projects where organization_id = $1", [organizationId]);
+  if (row!["count"] > most) throw conflict("limit_reached", `an organization has at most ${most} projects`);
 }
 
 /** Newest first. `after` is a project's id. */
