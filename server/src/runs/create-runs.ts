@@ -1,6 +1,8 @@
 /** Makes the room's handle, and what tells watchers and relatives about the runs that are advanced. */
 import { createExecutions } from "../execution/executions.ts";
 import type { Surroundings } from "../execution/shared.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { Feeds } from "../realtime/feed.ts";
 import { Hub } from "../realtime/hub.ts";
 import { tellEnd } from "./commit-cancel.ts";
 import { createBadgeCounts } from "./badge-counts.ts";
@@ -19,6 +21,9 @@ import { publish, tellChanged, type Runs, type RunsOptions } from "./runs.ts";
 
 export function createRuns(options: RunsOptions): Runs {
   const { database, agents, engine, clock, log, notices, hasSpace, usage } = options;
+  const changes: Runs["changes"] = new Hub();
+  const approvals: Runs["approvals"] = new Hub();
+  const most = LIMITS.changesWaiting;
   const runs: Runs = {
     database,
     agents,
@@ -30,8 +35,13 @@ export function createRuns(options: RunsOptions): Runs {
     usage,
     executions: createExecutions({ ...options, surroundings: surroundingsOf(() => runs) }),
     hub: new Hub(),
-    changes: new Hub(),
-    approvals: new Hub(),
+    changes,
+    approvals,
+    feeds: {
+      runs: new Feeds({ hub: changes, keyOf: ({ runId }) => runId, most }),
+      approvals: new Feeds({ hub: approvals, keyOf: (id) => id, most }),
+      agents: new Feeds({ hub: agents.changes, keyOf: (id) => id, most }),
+    },
     changedRows: createChangedRows(database),
     badgeCounts: createBadgeCounts(database),
     figures: createRunFigures(),

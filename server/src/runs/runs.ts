@@ -7,9 +7,10 @@ import type { TaskTable } from "../execution/frame.ts";
 import type { Change, Head } from "../execution/loaded-run.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { FreshCache } from "../lib/fresh-cache.ts";
-import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { AgentId, ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Places } from "../lib/places.ts";
+import type { Feeds } from "../realtime/feed.ts";
 import type { Hub } from "../realtime/hub.ts";
 import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
@@ -54,6 +55,12 @@ export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "place
    */
   changes: Hub<{ runId: RunId; head?: WeakRef<Head> }>;
   approvals: Hub<ApprovalId>;
+  /** What subscriptions to changes read of these, and of the agents' changes. */
+  feeds: {
+    runs: Feeds<{ runId: RunId; head?: WeakRef<Head> }>;
+    approvals: Feeds<ApprovalId>;
+    agents: Feeds<AgentId>;
+  };
   changedRows: ChangedRows;
   badgeCounts: BadgeCounts;
   figures: RunFigures;

@@ -8,7 +8,7 @@ import { reaches, type Within } from "../lib/reach.ts";
 import { until } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Hub } from "../realtime/hub.ts";
+import type { Feeds } from "../realtime/feed.ts";
 import { Door, stream } from "../realtime/stream.ts";
 import { runOf } from "../execution/loaded-run.ts";
 import type { Approval, Run } from "../execution/run.ts";
@@ -26,8 +26,7 @@ export const watchRuns = (
   filter: ChangeFilter,
   signal: AbortSignal,
 ): AsyncIterableIterator<Run> =>
-  watch(runs, runs.changes, within.organizationId, signal, {
-    key: ({ runId }) => runId,
+  watch(runs, runs.feeds.runs, within.organizationId, signal, {
     fits: ({ head }) => !head || fits(head.deref(), filter, within),
     show: async ({ runId, head: ref }) => {
       const head = ref?.deref();
@@ -45,8 +44,7 @@ export const watchApprovals = (
   filter: ChangeFilter,
   signal: AbortSignal,
 ): AsyncIterableIterator<Approval> =>
-  watch(runs, runs.approvals, within.organizationId, signal, {
-    key: (id) => id,
+  watch(runs, runs.feeds.approvals, within.organizationId, signal, {
     fits: () => true,
     show: async (id) => {
       const approval = await runs.changedRows.approvals.add({ organizationId: within.organizationId, id });
@@ -61,8 +59,7 @@ export const watchAgents = (
   filter: Pick<ChangeFilter, "projectId">,
   signal: AbortSignal,
 ): AsyncIterableIterator<Agent> =>
-  watch(runs, runs.agents.changes, within.organizationId, signal, {
-    key: (id) => id,
+  watch(runs, runs.feeds.agents, within.organizationId, signal, {
     fits: () => true,
     show: async (id) => {
       const agent = await runs.agents.cache.agent(within.organizationId, id);
@@ -82,7 +79,6 @@ const fits = (
     (agentId === undefined || of.agentId === agentId));
 
 type Watched<Message, Shown> = {
-  key: (message: Message) => string;
   /** False if it is already known that it will not be shown. */
   fits: (message: Message) => boolean;
   show: (message: Message) => Promise<Shown | undefined>;
@@ -90,41 +86,33 @@ type Watched<Message, Shown> = {
 
 function watch<Message, Shown>(
   runs: Runs,
-  hub: Hub<Message>,
+  feeds: Feeds<Message>,
   organizationId: OrganizationId,
   signal: AbortSignal,
-  { key, fits: mayFit, show }: Watched<Message, Shown>,
+  { fits: mayFit, show }: Watched<Message, Shown>,
 ): AsyncIterableIterator<Shown> {
   const door = new Door();
-  const waiting = new Map<string, Message>();
   let ending: Refusal | undefined;
   const sources = new DisposableStack();
   const endWith = (reason: Refusal): void => {
     ending = reason;
     sources.dispose();
-    waiting.clear();
     door.knock();
   };
-  sources.use(
-    hub.subscribe(organizationId, (message) => {
-      if (!mayFit(message)) return;
-      waiting.set(key(message), message);
-      if (waiting.size > LIMITS.changesWaiting) endWith(tooSlow());
-      else door.knock();
-    }),
-  );
+  const reader = sources.use(feeds.open(organizationId, { knock: () => door.knock(), lose: () => endWith(tooSlow()) }));
   // What has changed meanwhile nobody knows.
   sources.use(runs.notices.onMissed(() => endWith(missed())));
+  /** 250 subscriptions with 3,000 changes each held the thread for 1.5 s at a stretch. */
+  const turn = (): Promise<void> | undefined => runs.executions.rounds.next(organizationId);
   return stream(signal, sources, async function* (ended) {
     while (await door.pass(ended)) {
+      await turn();
       // What changes again meanwhile goes to the end, for the next round.
-      for (const [id, message] of waiting.entries().take(waiting.size)) {
-        waiting.delete(id);
-        const shown = await show(message);
+      for (const message of reader.round()) {
+        if (ending) break;
+        const shown = mayFit(message) ? await show(message) : undefined;
         if (shown === undefined) continue;
-        // 250 subscriptions with 3,000 changes each held the thread for 1.5 s at a stretch.
-        const turn = runs.executions.rounds.next(organizationId);
-        if (turn) await turn;
+        await turn();
         yield shown;
       }
       if (ending) throw ending;

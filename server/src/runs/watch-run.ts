@@ -38,6 +38,8 @@ export async function watchRun(
       if (run && run.revision > revision) {
         revision = run.revision;
         const isLast = isFinal(run.status);
+        const turn = runs.executions.rounds.next(within.organizationId);
+        if (turn) await turn;
         yield run;
         if (isLast) return;
         if (revision > first.revision) await pause(runs, ended);

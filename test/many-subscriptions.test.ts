@@ -1,0 +1,53 @@
+/** Thousands of subscriptions of one organization to all of its changes: what they hold, and for how long a change holds the thread. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { publish } from "./agents.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { MAIN_THREAD_MS, MB } from "./raw.ts";
+import { acknowledged } from "./web-socket.ts";
+
+const SOCKETS = 40;
+const EACH = 100;
+const AT_ONCE = 20;
+const CHANGES = "subscription { runsChanged { id status } }";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ env: { METRICS_PORT: "0" } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const subscriptions = async (): Promise<number> =>
+  Number(/^autograph_subscriptions (\d+)$/m.exec(await (await fetch(server.metricsUrl!)).text())![1]);
+
+test("4,000 subscriptions and 400 runs that change", async () => {
+  const world = await server.organization("watched");
+  const agentId = await publish(server, "echo", world);
+  const all = [];
+  for (let count = 0; count < SOCKETS; count++) {
+    const one = await acknowledged(server, world.apiKey);
+    for (let id = 0; id < EACH; id++) one.send({ type: "subscribe", id: `${id}`, payload: { query: CHANGES } });
+    all.push(one);
+  }
+  await eventually(async () => (await subscriptions()) === SOCKETS * EACH, 60_000);
+  // Nobody reads: all that changes waits.
+  for (const { socket } of all) socket.pause();
+
+  const start = Array.from({ length: AT_ONCE }, (_, at) => `r${at}: runAgent(input: {agentId: "${agentId}"}) { id }`);
+  const before = (await server.measure(true)).heapBytes;
+  const stretches: number[] = [];
+  for (let time = 0; time < 2; time++) {
+    await server.measure();
+    await Promise.all(
+      Array.from({ length: 10 }, () => server.data(`mutation { ${start.join(" ")} }`, {}, world.apiKey)),
+    );
+    await eventually(async () => {
+      const { runCount } = await server.data("{ runCount(filter: {status: completed}) { value } }", {}, world.apiKey);
+      return runCount.value === 200 * (time + 1);
+    }, 60_000);
+    stretches.push((await server.measure()).longestMs);
+  }
+  const held = (await server.measure(true)).heapBytes - before;
+  for (const one of all) one[Symbol.dispose]();
+  expect(Math.min(...stretches)).toBeLessThan(MAIN_THREAD_MS);
+  expect(held).toBeLessThan(60 * MB);
+}, 180_000);
