@@ -1,4 +1,6 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer } from "vitest/node";
+import { COMPILED } from "./test/compile-cache.ts";
 
 // graphql 17 has a `development` export that Vite takes and Node does not: two realms in one process.
 const ssr = { resolve: { conditions: ["node", "module-sync"] } };
@@ -8,40 +10,61 @@ const HOUSE = ["test/tidy/*.test.ts", "test/install-size.test.ts"];
 
 /** Files that mostly wait: for a takeover, a pause after a crash, a server that starts again. So more of them run at once. */
 const PATIENT = [
-  "test/faults/{bad-database,crashing-run,kill-database,kill-executor,lost-notices,revocation,takeover,two-servers,watchdog}.test.ts",
+  "test/faults/{bad-database,crashing-run,five-clocks,kill-database,kill-executor,lost-notices,revocation,takeover,two-servers,watchdog}.test.ts",
   "test/slow-clients.test.ts",
   "test/two-executors.test.ts",
 ];
 
+/** What the tests start, each in one file (see there); and what Node compiled of it is kept. */
+const BUNDLE = "test/bundle.ts";
+const STARTING = { NODE_COMPILE_CACHE: COMPILED };
+
 /** What differs most where the PostgreSQL is the operator's: other sessions, no kill of ours, TCP between us. Three minutes. */
 const TELLING = ["test/faults/cancel.test.ts", "test/faults/invariants.test.ts", "test/graphql-errors.test.ts"];
 
+/** A deadline for what hangs, also on a machine ten times as slow: what promises a time measures it itself. */
+const PATIENCE = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 60_000 } } };
+
 /** Projects of one group run together and must have the same number of workers. */
+const WORKING = { groupOrder: 1, maxWorkers: 2 };
 const WAITING = { groupOrder: 3, maxWorkers: 4 };
 
 /** The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:url` all (tools/commands.js). */
-const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof WAITING) => ({
+const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof WORKING) => ({
   ssr,
   test: {
     name: "url",
     sequence: { groupOrder },
     include: files,
     exclude: ["**/node_modules/**", ...HOUSE, "test/hostile/**"],
-    globalSetup: ["test/operators-postgres.ts"],
-    env: { TEST_DATABASE: "url" },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    globalSetup: [BUNDLE, "test/operators-postgres.ts"],
+    env: { ...STARTING, TEST_DATABASE: "url" },
+    ...PATIENCE,
     maxWorkers,
   },
 });
 const URL_FILES: Record<string, string[]> = { telling: TELLING, all: ["test/**/*.test.ts"] };
 const asked = process.env["TEST_URL"] ?? "";
 const urlFiles = URL_FILES[asked];
-// The three telling files go beside those that wait; all of them are as many as the product's own.
-const urlGroup = asked === "telling" ? WAITING : { groupOrder: 2, maxWorkers: 2 };
+// The three telling files go beside the product's own; all of them are as many as those.
+const urlGroup = asked === "telling" ? WORKING : { ...WORKING, groupOrder: 2 };
+
+/** Longer than a minute, and no large files: begun last, as vitest would, they would run alone at the end. */
+const LONG =
+  /\/(faults\/(five-clocks|crashing-run|kill-executor|invariants|kill-server|waits)|hostile\/(runs|requests)|two-executors|runs-memory|overload)\.test\.ts$/;
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: Parameters<BaseSequencer["sort"]>[0]): ReturnType<BaseSequencer["sort"]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- vitest's own, which answers another list
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: (typeof sorted)[number]): number => Number(LONG.test(moduleId));
+    return sorted.toSorted((a, b) => isLong(b) - isLong(a));
+  }
+}
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     projects: [
       ...(urlFiles ? [onUrl(urlFiles, urlGroup)] : []),
       {
@@ -52,20 +75,21 @@ export default defineConfig({
           include: ["server/src/**/*.test.ts", "web/src/**/*.test.ts", "tools/**/*.test.ts", ...HOUSE],
           exclude: ["**/*.db.test.ts", "**/dist/**"],
           // Seconds alone; what promises a time asks for processor time itself.
-          testTimeout: 60_000,
+          ...PATIENCE,
         },
       },
       {
         ssr,
         test: {
           name: "product",
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: WORKING.groupOrder },
           include: ["server/src/**/*.db.test.ts", "test/**/*.test.ts"],
           exclude: ["**/node_modules/**", ...HOUSE, ...PATIENT],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          globalSetup: [BUNDLE],
+          env: STARTING,
+          ...PATIENCE,
           // Each file starts servers and databases of its own; more at once than this measures the machine.
-          maxWorkers: 2,
+          maxWorkers: WORKING.maxWorkers,
         },
       },
       {
@@ -74,8 +98,9 @@ export default defineConfig({
           name: "patient",
           sequence: { groupOrder: WAITING.groupOrder },
           include: PATIENT,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          globalSetup: [BUNDLE],
+          env: STARTING,
+          ...PATIENCE,
           maxWorkers: WAITING.maxWorkers,
         },
       },

@@ -7,16 +7,18 @@
  *     /three   one start statement, one end statement with the three step rows, answers the result
  *     /call    one start statement, then three times: a call to the sink, a checkpoint statement; answers the result
  *     /start   one start statement, answers; the end statement follows
+ *     /event   one statement that writes an event
  *
  * By itself: `node bench/floor.ts <folder> <sink URL>` prints `floor at <URL>`.
  */
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import pg from "pg";
 import { Agent } from "undici";
 import { newId } from "../server/src/lib/ids.ts";
-import { createLog } from "../server/src/lib/log.ts";
+import { createLog } from "../server/src/lib/log/log.ts";
 import { openDatabase } from "../server/src/storage/database.ts";
 import { openEmbedded } from "../server/src/storage/embedded.ts";
 import { migrate } from "../server/src/storage/migrate.ts";
@@ -111,6 +113,23 @@ async function call(floor: Floor): Promise<Answer> {
   return { id, status: "completed", createdAt, output: JSON.parse(output), steps };
 }
 
+const insertEvent = `
+  insert into events (id, organization_id, once, source, event, source_id, time, at, data, body_hash, depth,
+                      published_by_kind, published_by_id)
+  values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $3, 0, 'key', $9)
+  on conflict (organization_id, once) do nothing`;
+
+async function event(floor: Floor, { source, type, id, data }: Record<string, unknown>): Promise<Answer> {
+  const own = newId();
+  const createdAt = new Date().toISOString();
+  const text = JSON.stringify(data);
+  const once = createHash("sha256")
+    .update(`${source as string} ${id as string}`)
+    .digest();
+  await floor.run("event", insertEvent, [own, ORGANIZATION, once, source, type, id, createdAt, text, OWNER]);
+  return { id: own, status: "accepted", createdAt, output: null, steps: [] };
+}
+
 function bodyOf(request: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     let body = "";
@@ -129,7 +148,9 @@ function serve(floor: Floor): Promise<string> {
       if (!response.headersSent) response.writeHead(200, headers).end(body);
     };
     const answer = async (): Promise<void> => {
-      const { variables } = JSON.parse(await bodyOf(request));
+      const body = JSON.parse(await bodyOf(request));
+      if (request.url === "/event") return send(await event(floor, body));
+      const { variables } = body;
       if (request.url === "/call") return send(await call(floor));
       send(await three(floor, variables.input.input, request.url === "/start" ? send : undefined));
     };

@@ -1,7 +1,7 @@
 /**
  * The load generator, in a process of its own: as many keep-alive connections as asked for, each with one request in
  * flight, for a time or a number of requests. Written on node:net because it shares the machine with what it measures:
- * a request costs it a third of what node:http's client costs (14 against 40 µs of CPU). Every answer must be 200 and hold `expect`.
+ * a request costs it a third of what node:http's client costs (14 against 40 µs of CPU). Every answer must have `status` and hold `expect`.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,10 @@ import net from "node:net";
 export type Load = {
   url: string;
   headers: Record<string, string>;
+  /** Each `NUMBER` in it becomes a number that no other request has, as wide as it. */
   body: string;
+  /** 200 if left out. */
+  status?: number;
   /** A text that every right answer has. */
   expect: string;
   connections: number;
@@ -18,6 +21,9 @@ export type Load = {
   ms?: number;
   requests?: number;
 };
+
+/** In a body. */
+export const NUMBER = "_NUMBER_";
 
 export type LoadResult = {
   requests: number;
@@ -33,7 +39,7 @@ export type LoadResult = {
 export type Generator = { run(load: Load): Promise<LoadResult> } & AsyncDisposable;
 
 /** One keep-alive connection. Understands what the servers here answer: a status, a Content-Length, a body. */
-class Connection {
+export class Connection {
   readonly #socket: net.Socket;
   #received = "";
   #waiting: PromiseWithResolvers<string> | undefined;
@@ -86,9 +92,14 @@ export function requestText({ headers, body }: Pick<Load, "headers" | "body">, u
   return `POST ${url.pathname} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
+let sent = 0;
+
 async function run(load: Load): Promise<LoadResult> {
   const url = new URL(load.url);
   const text = requestText(load, url);
+  const numbered = text.split(NUMBER);
+  const next = numbered.length === 1 ? () => text : () => numbered.join(String(++sent).padStart(NUMBER.length, "0"));
+  const status = `HTTP/1.1 ${load.status ?? 200}`;
   const connections = await Promise.all(Array.from({ length: load.connections }, () => Connection.open(url)));
   const latencies: number[] = [];
   const cpuBefore = process.cpuUsage();
@@ -97,8 +108,8 @@ async function run(load: Load): Promise<LoadResult> {
   let left = load.requests ?? Infinity;
   const drive = async (connection: Connection): Promise<void> => {
     for (let now = performance.now(); now < end && left-- > 0;) {
-      const answer = await connection.send(text);
-      if (!answer.startsWith("HTTP/1.1 200") || !answer.includes(load.expect)) throw new Error(answer);
+      const answer = await connection.send(next());
+      if (!answer.startsWith(status) || !answer.includes(load.expect)) throw new Error(answer);
       const after = performance.now();
       latencies.push(after - now);
       now = after;

@@ -11,7 +11,9 @@ export type OpenLoad = {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** A text that every answer with 200 has. */
+  /** 200 if left out. */
+  status?: number;
+  /** A text that every answer with it has. */
   expect: string;
   /** Requests a second. */
   rate: number;
@@ -27,7 +29,7 @@ export type OpenResult = {
   notSent: number;
   answered: number;
   refused: number;
-  /** Refused without `Retry-After`, or answered with anything else than 200 and 503. */
+  /** Refused without `Retry-After`, or answered with anything else than that status and 503. */
   wrong: number;
   ms: number;
   p50Ms: number;
@@ -43,6 +45,7 @@ const TICK_MS = 2;
 async function run(load: OpenLoad): Promise<OpenResult> {
   const url = new URL(load.url);
   const text = requestText(load, url);
+  const status = `HTTP/1.1 ${load.status ?? 200}`;
   const idle: net.Socket[] = [];
   const all: net.Socket[] = [];
   const latencies: number[] = [];
@@ -56,7 +59,7 @@ async function run(load: OpenLoad): Promise<OpenResult> {
     const after = load.obeys ? /\r\nretry-after: (\d+)/i.exec(answer) : null;
     if (after) setTimeout(() => idle.push(socket), Number(after[1]) * 1_000);
     else idle.push(socket);
-    if (answer.startsWith("HTTP/1.1 200") && answer.includes(load.expect)) {
+    if (answer.startsWith(status) && answer.includes(load.expect)) {
       result.answered++;
       latencies.push(took);
     } else if (answer.startsWith("HTTP/1.1 503") && /\r\nretry-after: \d/i.test(answer)) result.refused++;

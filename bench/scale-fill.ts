@@ -4,7 +4,7 @@
  */
 import { openDatabase } from "../server/src/storage/database.ts";
 import { socketConnection } from "../server/src/storage/embedded.ts";
-import { createLog } from "../server/src/lib/log.ts";
+import { createLog } from "../server/src/lib/log/log.ts";
 import { readPassword } from "../server/src/storage/postgres-password.ts";
 import { readPidFile } from "../server/src/storage/postmaster.ts";
 import { ensurePartitions } from "../server/src/storage/partitions.ts";

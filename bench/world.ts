@@ -6,7 +6,12 @@ import { ROOT, serverSettings, type Floor, type Server } from "./launch.ts";
 import type { Load } from "./load.ts";
 
 /** What `autograph sandbox --json` prints, as far as it is used here. */
-export type World = { apiKey: string; agents: Record<"three" | "call" | "slow", string> };
+export type World = {
+  apiKey: string;
+  email: string;
+  password: string;
+  agents: Record<"three" | "call" | "slow", string>;
+};
 
 const run = promisify(execFile);
 
@@ -82,7 +87,7 @@ export async function openRuns(server: Server, world: World, agentId: string): P
   const { runs } = await graphql<{ runs: { nodes: object[] } }>(
     server,
     world,
-    "query ($agentId: ID!) { runs(filter: { agentId: $agentId, status: [pending, running] }, first: 200) { nodes { id } } }",
+    "query ($agentId: ID!) { runs(filter: { agentId: [$agentId], status: [pending, running] }, first: 200) { nodes { id } } }",
     { agentId },
   );
   return runs.nodes.length;

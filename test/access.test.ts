@@ -56,9 +56,9 @@ function valueOf(type: GraphQLInputType): unknown {
   return Object.fromEntries(given.map((field) => [field.name, valueOf(field.type)]));
 }
 
-/** Those that are required, and of a subscription an id, so that it answers at once. */
+/** Those that are required, and of a subscription what is refused, so that it answers at once. */
 const isGiven = (root: Root, { type, name }: { type: GraphQLInputType; name: string }): boolean =>
-  isNonNullType(type) || (root === "Subscription" && name === "projectId");
+  isNonNullType(type) || (root === "Subscription" && ["projectId", "source"].includes(name));
 
 function operationOf(
   root: Root,
@@ -70,7 +70,7 @@ function operationOf(
   const selection = isCompositeType(getNamedType(field.type)) ? "{ __typename }" : "";
   return {
     query: `${root.toLowerCase()} ${declared && `(${declared})`} { ${field.name} ${passed && `(${passed})`} ${selection} }`,
-    variables: Object.fromEntries(given.map(({ name, type }) => [name, valueOf(type)])),
+    variables: Object.fromEntries(given.map(({ name, type }) => [name, name === "source" ? "" : valueOf(type)])),
   };
 }
 

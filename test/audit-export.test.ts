@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createLog } from "../server/src/lib/log.ts";
+import { createLog } from "../server/src/lib/log/log.ts";
 import { connectServer } from "../server/src/storage/connect.ts";
 import { attachStorage } from "../server/src/storage/open-storage.ts";
 import {
@@ -77,7 +77,15 @@ describe("the export", () => {
       previous: "0".repeat(64),
       head,
     });
-    const part = await exported("--from", all[9].at, "--to", new Date(Date.parse(all[3].at) + 1).toISOString());
+    const piped = await cli(["audit", "verify", "-"], { stdin: text });
+    expect(piped).toMatchObject({ code: 0, stdout: expect.stringContaining(`head ${head}`) });
+    expect((await cli(["audit", "verify", "-"], { stdin: "{}\n" })).stderr).toMatch(/^autograph: stdin, line 1 /);
+    const part = await exported(
+      "--created-from",
+      all[9].at,
+      "--created-before",
+      new Date(Date.parse(all[3].at) + 1).toISOString(),
+    );
     expect(await verify(part.text)).toMatchObject({ code: 0 });
     expect(text).toContain(part.text);
   });
@@ -106,9 +114,9 @@ describe("the export", () => {
   test("mistakes are one line", async () => {
     const env = settingsOf(here.server);
     for (const [args, line] of [
-      [["export"], /there are several organizations: give the id/],
+      [["export"], /there are several organizations: give --org with the id/],
       [["export", "--org", "Nobody"], /there is no organization "Nobody"/],
-      [["export", "--org", here.world.organizationId, "--from", "yesterday"], /must be times with a zone/],
+      [["export", "--org", here.world.organizationId, "--created-from", "yesterday"], /must be times with a zone/],
       [["verify", path.join(folder, "none")], /can't be read/],
       [["verify", folder], /can't be read/],
       [["verify", file(), "--head", "abc"], /64 characters/],

@@ -22,6 +22,7 @@ import {
   REVOKE_KEY,
   SET_ROLE,
   SET_SECRET,
+  SET_LIMIT,
   SET_STATUS,
   UNINVITE,
   done,
@@ -290,7 +291,7 @@ describe("each action makes exactly one event", () => {
     );
   });
 
-  test("agents: published, again another version, and another status", async () => {
+  test("agents: published, again another version, another status and another limit", async () => {
     const publishing = (version: string): Promise<Data> => {
       const definition = DEFINITIONS.three.replace("1.0.0", version);
       return done(PUBLISH, { input: { projectId: here.world.projectId, definition } }, token);
@@ -313,6 +314,16 @@ describe("each action makes exactly one event", () => {
       detail: { from: "active", to: "paused" },
     }));
     expect(await eventsOf(pause)).toEqual([]);
+    const limit = (concurrency?: number | null) => (): Promise<Data> =>
+      done(SET_LIMIT, { input: { agentId: agent.id, concurrency } }, token);
+    const limited = (from: number | null, to: number | null) => (): Expected => ({
+      action: "agent_limit_set",
+      subject: subject(),
+      detail: { from, to },
+    });
+    await expectOne(limit(3), limited(null, 3));
+    for (const same of [3, undefined]) expect(await eventsOf(limit(same))).toEqual([]);
+    await expectOne(limit(null), limited(3, null));
   });
 
   test("secrets", async () => {
@@ -421,6 +432,7 @@ test("what is refused makes no event", async () => {
     [PUBLISH, { input: { projectId: here.world.projectId, definition: "nothing" } }, owner],
     [PUBLISH, { input: { projectId: here.world.projectId, definition: `${DEFINITIONS.three}\n# other` } }, owner],
     [SET_STATUS, { input: { agentId: "agent_01h455vb4pex5vsknk084sn02q", status: "paused" } }, owner],
+    [SET_LIMIT, { input: { agentId: "agent_01h455vb4pex5vsknk084sn02q", concurrency: 1 } }, owner],
     [SET_SECRET, { input: { projectId: here.world.projectId, name: "no name", value: "x" } }, owner],
     [DELETE_SECRET, { id: "secret_01h455vb4pex5vsknk084sn02q" }, owner],
     [CANCEL_MANY, { input: { runs: { runIds: ["run_01h455vb4pex5vsknk084sn02q"] } } }, owner],
@@ -447,8 +459,10 @@ describe("who sees it", () => {
     expect(await list({ filter: { action } })).toEqual(all.filter((one) => action.includes(one.action)));
     const actorId = [all.find(({ actor }) => actor.kind === "user").actor.id];
     expect(await list({ filter: { actorId } })).toEqual(all.filter(({ actor }) => actorId.includes(actor.id)));
-    const [from, to] = [all[20].at, all[4].at];
-    expect(await list({ filter: { from, to } })).toEqual(all.filter(({ at }) => at >= from && at < to));
+    const [createdFrom, createdBefore] = [all[20].at, all[4].at];
+    expect(await list({ filter: { createdFrom, createdBefore } })).toEqual(
+      all.filter(({ at }) => at >= createdFrom && at < createdBefore),
+    );
     expect(await list({ filter: { actorId: ["nobody"] } })).toEqual([]);
     for (const after of ["x", Buffer.from("runs 3").toString("base64url")])
       expect((await here.server.graphql(LIST, { after }, here.world.apiKey)).errors).toMatchObject([

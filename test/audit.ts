@@ -91,6 +91,7 @@ export const SET_ROLE = "mutation ($input: SetMemberRoleInput!) { setMemberRole(
 export const REMOVE = "mutation ($id: ID!) { removeMember(input: {memberId: $id}) { id } }";
 export const LEAVE = "mutation { leaveOrganization { id } }";
 export const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id name version } }";
+export const SET_LIMIT = "mutation ($input: SetAgentLimitInput!) { setAgentLimit(input: $input) { id } }";
 export const SET_STATUS = "mutation ($input: SetAgentStatusInput!) { setAgentStatus(input: $input) { id } }";
 export const SET_SECRET = "mutation ($input: SetSecretInput!) { setSecret(input: $input) { id } }";
 export const DELETE_SECRET = "mutation ($id: ID!) { deleteSecret(input: {secretId: $id}) { id } }";

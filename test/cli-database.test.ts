@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { bundled } from "./bundle.ts";
 import { cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, post, startTestServer } from "./client.ts";
 import { startTestPostgres } from "./postgres.ts";
@@ -39,13 +40,26 @@ describe("with no server", () => {
 
     const serving = startCli([], {
       env: { ...env, LOG_LEVEL: "warn" },
-      file: path.join(import.meta.dirname, "../server/src/main.ts"),
+      file: bundled("main"),
     });
-    const [, url] = await eventually(() => /^ready at (\S+)$/m.exec(serving.stdout), 30_000);
+    const [, url] = await eventually(() => /^ready at (\S+)$/m.exec(serving.stdout));
     const { data } = await post(`${url}/graphql`, AGENTS, {}, made.apiKey);
     expect(data.me.name).toBe("ada");
     expect(data.agents.map((agent: any) => agent.project.handle)).toEqual(data.agents.map(() => "demo"));
     expect(data.agents.length).toBeGreaterThanOrEqual(4);
+    // One of each type; the webhook's token was sealed with the key that the server has.
+    const triggers = "{ triggers { nodes { type status url agent { handle } } } }";
+    const triggersMade = (await post(`${url}/graphql`, triggers, {}, made.apiKey)).data.triggers.nodes;
+    expect(triggersMade.toSorted((one: any, other: any) => one.type.localeCompare(other.type))).toEqual([
+      { type: "cron", status: "paused", url: null, agent: { handle: "order-intake" } },
+      { type: "event", status: "active", url: null, agent: { handle: "order-intake" } },
+      {
+        type: "webhook",
+        status: "active",
+        url: expect.stringMatching(/\/webhook\/agent_\w+\/[\w-]{43}$/),
+        agent: { handle: "order-intake" },
+      },
+    ]);
     expect((await post(`${url}/graphql`, LOGIN, made, null)).data.login.accessToken).toBeTruthy();
     serving.kill("SIGTERM");
     expect((await serving.ended).code).toBe(0);
@@ -80,6 +94,11 @@ describe("beside the running server", () => {
     expect(org).toMatchObject({ name: "Acme", plan: "pro", requestsPerMinute: null, owner: "bob@example.org" });
     const second = await cliJson<any>(["org", "create", "Acme", "--owner", "BOB@example.org"], { env });
     expect(second.ownerId).toBe(org.ownerId);
+    const { stderr } = await cli(["org", "create", "Third", "--owner", "bob@example.org"], { env });
+    expect(stderr).toMatch(
+      /^bob@example\.org has an account since \d{4}-.+, and keeps its password: be sure that it is theirs\n$/,
+    );
+    expect((await cli(["org", "create", "Fourth", "--owner", "new@example.org"], { env })).stderr).toBe("");
     expect(second).not.toHaveProperty("password");
 
     const ambiguous = await cli(["org", "set-plan", "Acme", "free"], { env });
@@ -128,11 +147,11 @@ describe("beside the running server", () => {
     const env = { DATA_DIR: path.join(folder, "data") };
     const serving = startCli([], {
       env: { ...env, LOG_LEVEL: "warn" },
-      file: path.join(import.meta.dirname, "../server/src/main.ts"),
+      file: bundled("main"),
     });
-    await eventually(() => existsSync(path.join(folder, "data/instance.json")), 30_000);
+    await eventually(() => existsSync(path.join(folder, "data/instance.json")));
     const made = await cliJson<any>(["setup"], { env });
-    const [, url] = await eventually(() => /^ready at (\S+)$/m.exec(serving.stdout), 30_000);
+    const [, url] = await eventually(() => /^ready at (\S+)$/m.exec(serving.stdout));
     expect((await post(`${url}/graphql`, AGENTS, {}, made.apiKey)).errors).toBeUndefined();
     serving.kill("SIGTERM");
     await serving.ended;

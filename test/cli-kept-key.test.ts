@@ -69,6 +69,18 @@ test("it goes to no other server: not by --url, PUBLIC_URL or PORT", async () =>
   expect(heard).toEqual([]);
 });
 
+test("behind a proxy, too, the commands beside the server ask it where it listens", async () => {
+  const url = "https://agents.example.org/autograph";
+  await using proxied = await startTestServer({ fresh: true, env: { PUBLIC_URL: url } });
+  // With a DATABASE_URL no data folder says where that is.
+  if (!proxied.isEmbedded) return;
+  await cli(["setup"], { env: settingsOf(proxied) });
+  for (const env of [{}, { PUBLIC_URL: url }]) {
+    const { code, stderr } = await cli(["keys", "list"], { env: { ...settingsOf(proxied), ...env } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  }
+});
+
 test("one that is refused is named by its file, and `keys revoke` removes it", async () => {
   const { id } = (await cliJson<any[]>(["keys", "list"], { env: beside() }))[0];
   writeFileSync(file, "ag_live_gone\n");

@@ -1,4 +1,4 @@
-/** `runs`, `approvals`, `agents` and `org list`, as processes against one server. */
+/** `runs`, `approvals`, `agents`, `projects`, `org list`, `members` and `invitations`, as processes against one server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { beside, cli, cliJson, settingsOf } from "./cli-process.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
@@ -152,7 +152,7 @@ describe("approvals", () => {
     expect(await refused("approvals", "approve", id)).toContain("cost: is missing");
     const args = ["approvals", "approve", id, "cost=007", "twice=true", "--comment", "Have a good trip"];
     expect(await json(...args)).toMatchObject({ id, status: "approved", comment: "Have a good trip" });
-    const output = await eventually(async () => (await json("runs", "show", run)).output, 30_000);
+    const output = await eventually(async () => (await json("runs", "show", run)).output);
     expect(output).toEqual({ cost: "007", twice: true, pay: "now" });
     expect(await refused("approvals", "reject", id)).toMatch(/approved|decided/);
     expect((await autograph("approvals", "show", id)).stdout).toMatch(/^by +test$/m);
@@ -202,8 +202,38 @@ describe("agents", () => {
   });
 });
 
-test("org list shows the organizations of the server", async () => {
+test("projects are listed and created, and then agents are published in them", async () => {
+  const definition = `${head("ships").replace("namespace: test", "namespace: shipping")}do: [ { one: { set: { n: 1 } } } ]`;
+  const published = () => cli(["publish", "-"], { env: beside(server), stdin: definition });
+  expect((await published()).stderr).toContain("`autograph projects create shipping`");
+
+  const created = await autograph("projects", "create", "shipping", "--name", "Ships and more");
+  expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^project_\w+ is created \(shipping\)\n$/) });
+  expect(await published()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^shipping\/ships 1\.0\.0/) });
+  const other = await json("projects", "create", "billing");
+  expect(other).toMatchObject({ id: expect.stringMatching(/^project_/), handle: "billing", name: "billing" });
+
+  const { stdout } = await autograph("projects", "list");
+  expect(stdout).toMatch(/^id +created +handle +name\n.+ billing +billing\n.+ shipping +Ships /);
+  isTable(stdout, other.id, server.world.projectId);
+  expect((await json("projects", "list")).map(({ handle }: any) => handle)).toEqual(["billing", "shipping", "test"]);
+  expect(await json("projects", "list", "--first", "1")).toEqual([other]);
+  expect(await refused("projects", "create", "billing")).toContain("billing");
+  expect(await refused("projects", "create", "Not a handle")).toContain("handle");
+});
+
+test("org list shows the organizations of the server, and what was agreed", async () => {
   const { organizationId } = await server.organization("second");
+  const ofServer = { env: settingsOf(server) };
+  const { stdout: said } = await cli(
+    ["org", "set-plan", organizationId, "enterprise", "--per-minute", "5000"],
+    ofServer,
+  );
+  expect(said).toBe(`second (${organizationId}): plan enterprise, 5000 requests a minute; in force within 5 s\n`);
+  expect((await cli(["org", "list"], ofServer)).stdout).toMatch(
+    new RegExp(`^${organizationId} {2}enterprise 5000/min {2}[\\d-]+ [\\d:]+ {2}second$`, "m"),
+  );
+  await cli(["org", "set-plan", organizationId, "enterprise"], ofServer);
   const { stdout } = await cli(["org", "list"], { env: settingsOf(server) });
   expect(stdout).toMatch(/^id +plan +created +name\n/);
   isTable(stdout, organizationId, server.world.organizationId);
@@ -211,6 +241,16 @@ test("org list shows the organizations of the server", async () => {
   expect(listed).toEqual([
     expect.objectContaining({ organizationId, plan: "enterprise", createdAt: expect.any(String) }),
   ]);
+});
+
+test("usage is shown day by day", async () => {
+  const today = async () => (await json("usage", "--days", "2"))[0];
+  // What a process counts is written every 5 s.
+  const used = await eventually(async () => ((await today()).requests > 0 ? today() : null));
+  expect(used).toMatchObject({ date: expect.stringMatching(/^[\d-]{10}$/), refused: 0, runs: expect.any(Number) });
+  const { stdout } = await autograph("usage", "--days", "3");
+  expect(stdout).toMatch(/^date +requests +refused +runs +steps +model tokens\n([\d-]{10}( +\d+){5}\n){3}$/);
+  expect(await refused("usage", "--days", "367")).toContain("--days must be a whole number from 1 to 366");
 });
 
 test("members are listed, invited, given a role and removed", async () => {
@@ -228,10 +268,32 @@ test("members are listed, invited, given a role and removed", async () => {
   expect(await refused("members", "invite", "--role", "owner")).toContain("only an owner");
   expect(await refused("members", "invite", "--role", "boss")).toContain("Allowed choices");
 
+  expect(await json("members", "set-role", email.toUpperCase(), "editor")).toMatchObject({
+    id: cleo.id,
+    role: "editor",
+  });
   const changed = await autograph("members", "set-role", cleo.id, "runner");
   expect(changed.stdout).toBe(`${cleo.id} is runner (${email} (viewer))\n`);
   expect(await refused("members", "set-role", owner.id, "viewer")).toContain("only an owner");
   expect(await json("members", "remove", cleo.id)).toMatchObject({ id: cleo.id, role: "runner" });
   expect(await refused("members", "remove", cleo.id)).toBe("autograph: Member not found\n");
-  expect(await refused("members", "remove", "cleo")).toContain("is not a member id");
+  expect(await refused("members", "remove", "cleo")).toContain("is not a member id (member_…) or an e-mail");
+  expect(await refused("members", "remove", email)).toContain("is not the e-mail of a member");
+});
+
+test("invitations are listed without their links, and revoked", async () => {
+  const { id, url } = await json("members", "invite", "--role", "editor", "--email", "late@cli.example.org");
+  const { stdout } = await autograph("invitations", "list");
+  expect(stdout).toMatch(/^id +role +until +for\n/);
+  expect(stdout).toMatch(new RegExp(`^${id} +editor +[\\d-]+ [\\d:]+ +late@cli`, "m"));
+  isTable(stdout, id);
+  expect(JSON.stringify(await json("invitations", "list"))).not.toContain("inv_");
+  const revoked = await autograph("invitations", "revoke", id);
+  expect(revoked.stdout).toBe(`${id} is revoked (editor, for late@cli.example.org)\n`);
+  const token = url.split("=")[1];
+  const { errors } = await server.graphql("query ($token: String!) { invitation(token: $token) { role } }", { token });
+  expect(errors![0]!.message).toBe("Invitation not found");
+  expect((await json("invitations", "list")).map((one: any) => one.id)).not.toContain(id);
+  expect(await refused("invitations", "revoke", id)).toBe("autograph: Invitation not found\n");
+  expect(await refused("invitations", "revoke", "inv")).toContain("`autograph invitations list` shows them");
 });

@@ -1,7 +1,7 @@
 /** The command line as a process of its own, from its sources, with nothing of the test's environment. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import path from "node:path";
+import { bundled } from "./bundle.ts";
 import { COMPILED } from "./compile-cache.ts";
 import type { TestServer } from "./client.ts";
 
@@ -21,12 +21,10 @@ export type CliProcess = {
   kill(signal: NodeJS.Signals): void;
 };
 
-const MAIN = path.join(import.meta.dirname, "../server/src/cli/main.ts");
-
 /** `file` is another program than the command line: an example, say. */
 export function startCli(
   args: string[],
-  { env = {}, cwd = import.meta.dirname, stdin = "", file = MAIN }: CliOptions = {},
+  { env = {}, cwd = import.meta.dirname, stdin = "", file = bundled("cli") }: CliOptions = {},
 ): CliProcess {
   const child = spawn(process.execPath, [file, ...args], {
     cwd,

@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundled } from "./bundle.ts";
 import { beside, cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { freePort } from "./postgres.ts";
@@ -203,7 +204,7 @@ describe("what it answers", () => {
   });
 
   test("a reader that has seen enough is no mistake", async () => {
-    const main = path.join(import.meta.dirname, "../server/src/cli/main.ts");
+    const main = bundled("cli");
     const script = '{ "$0" "$1" run waits --watch; echo "code $?" >&2; } | head -1';
     const env = { ...beside(server), PORT: "0", PATH: process.env["PATH"] };
     const { stdout, stderr } = await promisify(execFile)("sh", ["-c", script, process.execPath, main], { env });

@@ -77,8 +77,8 @@ describe("keys", () => {
     expect(stderr).toContain("not shown again");
     const { stdout: table } = await cli(["keys", "list"], { env });
     expect(table.split("\n").filter((text) => text.length > 80)).toEqual([]);
-    expect(table).toMatch(/^id +ends in +used +state +reaches +name\n/);
-    expect(table).toMatch(new RegExp(`^key_\\w+ +${stdout.trim().slice(-4)} .+ active +all +alone x+…$`, "m"));
+    expect(table).toMatch(/^id +key +used +ends +name\n/);
+    expect(table).toMatch(new RegExp(`^key_\\w+ +…${stdout.trim().slice(-4)} +never +never +alone x+…$`, "m"));
   });
 
   test("are narrowed to projects and agents, with the scopes of a preset", async () => {
@@ -96,7 +96,7 @@ describe("keys", () => {
     const project = await create("--scopes", "runs:read", "--project", "test");
     expect(project).toMatchObject({ projects: [{ id: server.world.projectId, handle: "test" }], agents: null });
     const { stdout: table } = await cli(["keys", "list"], { env });
-    expect(table).toMatch(/ active +test +narrow\n.+ active +test\/echo +narrow\n/);
+    expect(table).toMatch(/ never +narrow \(test\)\n.+ never +narrow \(test\/e[^ ]*\n/);
     for (const [args, why] of [
       [["--agent", "echo"], "say what the key may do: --scopes runs:start,runs:read or --preset read-only"],
       [["--preset", "run-agent"], "the preset run-agent is for certain agents: name them with --agent"],

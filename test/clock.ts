@@ -15,6 +15,8 @@ export function testClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
     at: (at, fire) => {
       const timer = { at, fire };
       armed.add(timer);
+      // As `Clock` promises: what has passed comes at once, not when the test moves the clock again.
+      if (at <= now) setImmediate(() => armed.delete(timer) && fire());
       return { [Symbol.dispose]: () => void armed.delete(timer) };
     },
     pass: (ms) => {

@@ -53,6 +53,7 @@ beforeAll(async () => {
     projects: "projects?",
     apiKeys: "apiKeys?",
     agents: "agentsConnection?",
+    agentsByName: "agentsConnection(order: name)?",
     versions: `agent(id: "${many}") { versions? }`,
     runs: "runs?",
     agentRuns: `agent(id: "${many}") { runs? }`,
@@ -78,8 +79,9 @@ afterAll(() => server[Symbol.asyncDispose]());
 const ask = (name: string, page: { first?: number; after?: string | null }) =>
   server.graphql(
     `query($first: Int, $after: String) { ${lists[name]!.replace(
-      "?",
-      `(first: $first, after: $after) { edges { cursor node { ${KEYS[name] ?? "id"} } } pageInfo { startCursor endCursor hasNextPage } }`,
+      /\)?\?/,
+      (end) =>
+        `${end === "?" ? "(" : ", "}first: $first, after: $after) { edges { cursor node { ${KEYS[name] ?? "id"} } } pageInfo { startCursor endCursor hasNextPage } }`,
     )} }`,
     page,
   );
@@ -93,7 +95,7 @@ async function read(name: string, page: { first?: number; after?: string | null 
 }
 
 const NAMES =
-  "projects apiKeys agents versions runs agentRuns otherAgentRuns children approvals runApprovals steps otherSteps".split(
+  "projects apiKeys agents agentsByName versions runs agentRuns otherAgentRuns children approvals runApprovals steps otherSteps".split(
     " ",
   );
 

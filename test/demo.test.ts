@@ -5,6 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { isAlive, readPidFile } from "../server/src/storage/postmaster.ts";
+import { bundled } from "./bundle.ts";
 import { cli, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, startTestServer } from "./client.ts";
 
@@ -76,7 +77,7 @@ test("with --json each thing that happened is a line", async () => {
 test("ended by a signal it takes its server along", async () => {
   const before = folders();
   const playing = startCli(["demo", "--own", "--pause", "30"]);
-  await eventually(() => playing.stdout.includes("Sign in"), 30_000);
+  await eventually(() => playing.stdout.includes("Sign in"));
   playing.kill("SIGTERM");
   await playing.ended;
   expect(folders()).toEqual(before);
@@ -84,13 +85,13 @@ test("ended by a signal it takes its server along", async () => {
 
 test("killed with -9, its server and PostgreSQL end by themselves", async () => {
   const before = folders();
-  const main = path.join(import.meta.dirname, "../server/src/cli/main.ts");
+  const main = bundled("cli");
   const child = spawn(process.execPath, [main, "demo", "--own", "--pause", "30"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let stdout = "";
   child.stdout.on("data", (text) => (stdout += String(text)));
-  await eventually(() => stdout.includes("Autograph at "), 30_000);
+  await eventually(() => stdout.includes("Autograph at "));
   const folder = path.join(
     os.tmpdir(),
     folders().find((name) => !before.includes(name))!,
@@ -99,7 +100,7 @@ test("killed with -9, its server and PostgreSQL end by themselves", async () => 
   const postmaster = readPidFile(path.join(folder, "postgres"))!;
   child.kill("SIGKILL");
   await once(child, "exit");
-  await eventually(() => !isAlive(pid) && !isAlive(postmaster.pid), 20_000);
+  await eventually(() => !isAlive(pid) && !isAlive(postmaster.pid));
   // Nobody is left to remove it.
   rmSync(folder, { recursive: true });
 });

@@ -1,8 +1,8 @@
 /** What is refused, with which code and HTTP status: docs/errors.md and the rules of GraphQL over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeApiKey } from "../server/src/auth/api-key.ts";
+import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
 import { DEFINITIONS, publish } from "./agents.ts";
-import { ON_OPERATORS, startTestServer, type ShownError, type TestServer } from "./client.ts";
+import { fetchTwice, ON_OPERATORS, startTestServer, type ShownError, type TestServer } from "./client.ts";
 
 let server: TestServer;
 let three: string;
@@ -25,7 +25,7 @@ type Got = {
 const RESPONSE_TYPE = "application/graphql-response+json";
 
 async function send({ body, headers = {}, method = "POST", token = server.world.apiKey }: Sent): Promise<Got> {
-  const response = await fetch(`${server.url}/graphql`, {
+  const response = await fetchTwice(`${server.url}/graphql`, {
     method,
     headers: {
       "content-type": "application/json",
@@ -162,7 +162,7 @@ test("a wrong credential is called what it looks like, whether or not there is s
   expect((await refreshed(server.world.apiKey)).message).toMatch(/^this is an API key/);
   expect((await refreshed(makeApiKey())).message).toMatch(/^this is an API key/);
   expect((await refreshed(madeUp)).message).toMatch(/^the refresh token is not valid or has expired/);
-  expect((await refreshed("nonsense")).message).toMatch(/^this is no refresh token/);
+  expect((await refreshed("nonsense")).message).toMatch(/^this is not a refresh token/);
   expect((await refreshed("nonsense")).extensions).toEqual({ code: "UNAUTHENTICATED" });
 });
 

@@ -181,6 +181,20 @@ describe("agents", () => {
     expect(new Set(ids)).toEqual(new Set(Object.values(agents)));
   });
 
+  test("agentsConnection pages by name, as agents is", async () => {
+    const names: string[] = [];
+    for (let after: string | null = null, hasNextPage = true; hasNextPage;) {
+      const { agentsConnection }: any = await server.data(
+        "query($after: String) { agentsConnection(order: name, first: 2, after: $after) { nodes { id } pageInfo { endCursor hasNextPage } } }",
+        { after },
+      );
+      names.push(...agentsConnection.nodes.map(({ id }: { id: string }) => id));
+      ({ endCursor: after, hasNextPage } = agentsConnection.pageInfo);
+    }
+    const { agents: listed } = await server.data("{ agents { id } }");
+    expect(names).toEqual(listed.map(({ id }: { id: string }) => id));
+  });
+
   test("a definition is checked: problems with path, line and column", async () => {
     const check = async (definition: string) =>
       (

@@ -2,8 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
+import { publish } from "./agents.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { connect } from "./raw.ts";
+import { webhookOf } from "./webhooks.ts";
 
 const ORIGIN = "https://app.example.org";
 
@@ -12,6 +14,12 @@ beforeAll(async () => {
   server = await startTestServer({
     env: { PUBLIC_URL: "https://agents.example.org/autograph", CORS_ORIGINS: ORIGIN },
   });
+  const agent = await publish(server, "echo");
+  const pathOf = async (name: string, policy: object): Promise<string> =>
+    new URL((await webhookOf(server, agent, { name, policy })).url).pathname.replace("/autograph", "");
+  webhook = await pathOf("any", {});
+  elsewhere = await pathOf("elsewhere", { allowedAddresses: ["192.0.2.1"] });
+  reader = await server.key(["runs:read"]);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -44,6 +52,14 @@ const ask = (query: string, ...more: string[]): string => {
   const length = `content-length: ${body.length}`;
   return `${lines("POST /graphql HTTP/1.1", "host: localhost", "content-type: application/json", length, ...more)}${body}`;
 };
+/** A request to a webhook or to `/events`. */
+const post = (path: string, ...more: string[]): string =>
+  `${lines(`POST ${path} HTTP/1.1`, "host: localhost", "content-length: 2", ...more)}{}`;
+const JSON_TYPE = "content-type: application/json";
+const CLOUD_EVENT = [JSON_TYPE, "ce-specversion: 1.0", "ce-source: s", "ce-type: t", "ce-id: 1"];
+let webhook: string;
+let elsewhere: string;
+let reader: string;
 const key = (): string => `authorization: Bearer ${server.world.apiKey}`;
 const UPGRADE = [
   "connection: upgrade",
@@ -82,6 +98,14 @@ const KINDS: [name: string, status: number, bytes: () => string][] = [
   ["readiness", 200, () => get("/readyz")],
   ["a session's end", 200, () => lines("DELETE /auth/session HTTP/1.1", "host: localhost", "origin: http://localhost")],
   ["a session's end for another page", 403, () => lines("DELETE /auth/session HTTP/1.1", "host: localhost")],
+  ["a webhook", 202, () => post(webhook, JSON_TYPE)],
+  ["a webhook from an address that is not allowed", 403, () => post(elsewhere, JSON_TYPE)],
+  ["no webhook", 404, () => post(`${webhook}x`, JSON_TYPE)],
+  ["a webhook's other content type", 415, () => post(webhook, "content-type: text/plain")],
+  ["an event", 202, () => post("/events", key(), ...CLOUD_EVENT)],
+  ["an event without a credential", 401, () => post("/events", ...CLOUD_EVENT)],
+  ["an event without the scope", 403, () => post("/events", `authorization: Bearer ${reader}`, ...CLOUD_EVENT)],
+  ["an event's other content type", 415, () => post("/events", key(), "content-type: text/plain")],
   ["a WebSocket", 101, () => get("/graphql", ...UPGRADE)],
   ["an upgrade elsewhere", 404, () => get("/", ...UPGRADE)],
   ["an upgrade from another page", 403, () => get("/graphql", ...UPGRADE, "origin: https://evil.example")],
@@ -120,13 +144,38 @@ test("the public keys of access tokens may be kept", async () => {
 test("the page and its files have a policy of their own, and scripts of its own server alone", async () => {
   const page = await answerTo(get("/"));
   const asset = /assets\/[\w.-]+\.js/.exec(page.all)![0];
-  const own =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+  const own = (nonce: string): string =>
+    `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; ` +
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-  const policy = { ...API, "content-security-policy": own, "cross-origin-opener-policy": "same-origin" };
-  expect(page).toMatchObject({ status: 200, headers: { ...policy, "cache-control": "no-cache" } });
-  const kept = { ...policy, "cache-control": "public, max-age=31536000, immutable" };
-  expect(await answerTo(get(`/${asset}`))).toMatchObject({ status: 200, headers: kept });
+  const nonceOf = ({ headers }: Got): string => /'nonce-([\w+/=]{24})'/.exec(headers["content-security-policy"]!)![1]!;
+  const policy = (got: Got) => ({
+    ...API,
+    "content-security-policy": own(nonceOf(got)),
+    "cross-origin-opener-policy": "same-origin",
+  });
+  expect(page).toMatchObject({ status: 200, headers: { ...policy(page), "cache-control": "no-cache" } });
+  expect(page.all).toContain(`nonce="${nonceOf(page)}"`);
+  const file = await answerTo(get(`/${asset}`));
+  const kept = { ...policy(file), "cache-control": "public, max-age=31536000, immutable" };
+  expect(file).toMatchObject({ status: 200, headers: kept });
+  expect(new Set([page, file, await answerTo(get("/"))].map(nonceOf)).size, "each answer has its own").toBe(3);
+});
+
+test("the page is at every address that a browser asks for as a page, and files come compressed to those who take them", async () => {
+  const deep = await answerTo(get("/autograph/runs/run_1", "accept: text/html,*/*;q=0.8"));
+  expect(deep).toMatchObject({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } });
+  expect(deep.all, "its files are below the path of PUBLIC_URL").toContain('src="/autograph/assets/');
+  expect((await answerTo(get("/autograph/runs/run_1"))).status).toBe(404);
+  for (const path of ["/autograph/\\x", "/autograph\\..\\x"])
+    expect(await answerTo(get(path, "accept: text/html"))).toMatchObject({ status: 400, headers: API });
+
+  const asset = /assets\/[\w.-]+\.js/.exec(deep.all)![0];
+  const encodingOf = async (...accepted: string[]): Promise<string | undefined> =>
+    (await answerTo(get(`/${asset}`, ...accepted))).headers["content-encoding"];
+  expect(await encodingOf("accept-encoding: gzip, deflate, br")).toBe("br");
+  expect(await encodingOf("accept-encoding: gzip;q=0.5")).toBe("gzip");
+  expect(await encodingOf("accept-encoding: br;q=0, gzip;q=0.0")).toBeUndefined();
+  expect(await encodingOf()).toBeUndefined();
 });
 
 test("answers with a limit of their own have all of it, too: 429", async () => {

@@ -356,7 +356,7 @@ test("a token that was good: of a session that ended, that moved, of a member wh
   });
 });
 
-test("an access token is no refresh token, neither in the mutation nor in the cookie", async () => {
+test("an access token is not a refresh token, neither in the mutation nor in the cookie", async () => {
   const refresh = "mutation ($input: RefreshTokenInput!) { refreshToken(input: $input) { accessToken } }";
   const { errors } = await server.graphql(refresh, { input: { refreshToken: good } }, null);
   expect(errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);

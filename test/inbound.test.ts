@@ -1,7 +1,7 @@
 /** What arrives: bodies and requests of strangers and callers, over raw sockets, with the server's memory measured. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { heldBytes } from "../server/src/lib/held-bytes.ts";
+import { heldBytes } from "../server/src/lib/sharing/held-bytes.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 import {
@@ -94,7 +94,8 @@ describe("chunks of one byte", () => {
     ["a body that is read", () => head("chunked"), 413],
     ["a caller's", () => head("chunked", server.world.apiKey), 413],
     ["one that is refused unread", () => head("chunked").replace("json", "text"), 415],
-    ["one that nobody looks at", () => asGet("/"), 413],
+    // Answered from memory: whichever is first, the answer or what is too much of its body.
+    ["one that nobody looks at", () => asGet("/"), "(200|413)"],
     ["of a probe", () => asGet("/healthz"), 200],
   ])("%s: from 20 at once less than 100 ms a stretch, and cut with an answer", async (_name, first, status) => {
     const longest = await stretchMs(server, async () => {
@@ -262,7 +263,7 @@ test("an answer that waits behind one that takes its time is not cut for a reade
     await server.clock.advance(1_000);
     await sleep(10);
   }
-  await eventually(() => raw.got().includes('"name":"first"'), 2_000);
+  await eventually(() => raw.got().includes('"name":"first"'));
   expect(raw.got()).toContain('"status":"running"');
   expect(raw.isOpen()).toBe(true);
 });

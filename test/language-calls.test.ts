@@ -221,6 +221,14 @@ describe("nothing is sent when a value is missing", () => {
     expect(seen.length).toBe(before);
   });
 
+  test("a URL may have as many characters as the limit says", async () => {
+    const values = `method: get, endpoint: '${url}/', query: {a: '\${ .long }'}`;
+    const long = "x".repeat(LIMITS.outboundUrlCharacters - `${url}/a`.length);
+    // It was sent: the server takes none of more than 16 kB.
+    expect((await runOf(server, call(values), { long })).error).toMatchObject({ status: 431 });
+    expect((await runOf(server, call(values), { long: `${long}x` })).error.type).toMatch(/\/validation$/);
+  });
+
   test("parameters come before a fragment, which is never sent", async () => {
     await runOf(server, call(`method: get, endpoint: '${url}/q?a=1#top', query: {b: '2'}`));
     expect(last().url).toBe("/q?a=1&b=2");

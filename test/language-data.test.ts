@@ -1,5 +1,6 @@
 /** The language over the wire: how data and control go from task to task. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LIMITS } from "../server/src/lib/limits.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
 import { agentOf, runOf, stepsOf } from "./runs.ts";
 
@@ -339,12 +340,14 @@ output: {as: '\${ $context }'}
       server,
       `do: [{loop: {for: {in: '\${ [range(1000)] }'}, do: [{big: {set: {text: '\${ $workflow.input.text }'}}}]}}]`,
     );
-    // Without its steps, of which an answer has not room for all.
+    // Without its steps' outputs, of which an answer has not room for all.
     const { runAgent: bytes } = await server.data(
-      "mutation($input: RunAgentInput!) { runAgent(input: $input) { status error { detail } } }",
+      "mutation($input: RunAgentInput!) { runAgent(input: $input) { status error { detail } steps { number } } }",
       { input: { agentId, input: { text: "x".repeat(500_000) }, wait: 30 } },
     );
     expect(bytes).toMatchObject({ status: "failed", error: { detail: expect.stringMatching(/67108864 bytes/) } });
+    // The loop, what there is room for, and the step that there is not.
+    expect(bytes.steps).toHaveLength(2 + Math.floor(LIMITS.runBytes / ('{"text":""}'.length + 500_000)));
   });
 });
 

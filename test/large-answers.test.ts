@@ -34,7 +34,7 @@ beforeAll(async () => {
   const input = { agentId: await agentOf(server, body), input: large, wait: 30 };
   const { runAgent } = await server.data(START, { input });
   long = runAgent.id;
-}, 120_000);
+});
 afterAll(() => server[Symbol.asyncDispose]());
 
 const residentMb = (): number =>
@@ -196,7 +196,7 @@ describe("readers that take nothing", () => {
     const { data } = await server.graphql("{ runs(first: 6) { nodes { id input } } me { id } }", {}, other.apiKey);
     expect(data.me.id).toMatch(/^user_/);
     if (what === "answers") expect(await isHeld()).toBe(true);
-    await expect.poll(isHeldLater, { timeout: 20_000, interval: 500 }).toBe(false);
+    await expect.poll(isHeldLater, { interval: 500 }).toBe(false);
     for (const socket of sockets) socket.destroy();
   });
 
@@ -216,9 +216,9 @@ describe("readers that take nothing", () => {
     const steps = Array.from({ length: 10 }, () => `subscription { runEvents(runId: "${long}") { step { output } } }`);
     for (const [index, query] of [...queries, ...runs, ...steps].entries())
       send({ id: String(index), type: "subscribe", payload: { query } });
-    await expect.poll(isHeld, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isHeld).toBe(true);
     expect(residentMb() - before).toBeLessThan(200);
-    await expect.poll(isHeldLater, { timeout: 20_000, interval: 500 }).toBe(false);
+    await expect.poll(isHeldLater, { interval: 500 }).toBe(false);
     socket.resume();
     expect((await closed)[0]).toBe(1006);
   });

@@ -5,6 +5,7 @@ import { eventually, startTestServer, type Data, type TestServer } from "./clien
 import { connect, head, type Raw } from "./raw.ts";
 import type { World } from "./server.ts";
 import { acknowledged } from "./web-socket.ts";
+import { call, webhookOf } from "./webhooks.ts";
 
 /** With such a heap all may have about 2,000, and one organization half of it. */
 const HEAP_MB = 256;
@@ -23,23 +24,41 @@ afterAll(() => server[Symbol.asyncDispose]());
 const subscriptions = async (): Promise<number> =>
   Number(/^autograph_subscriptions (\d+)$/m.exec(await (await fetch(server.metricsUrl!)).text())![1]);
 
+/** Five in a turn: of more that come together some would be refused for that. */
+async function send(connections: readonly Raw[], one: string): Promise<void> {
+  for (let sent = 0; sent < EACH; sent += 5) {
+    for (const raw of connections) raw.write(one.repeat(5));
+    await server.graphql("{ __typename }");
+  }
+}
+
+async function openMany(one: string): Promise<Raw[]> {
+  const all = await Promise.all(Array.from({ length: CONNECTIONS }, () => connect(server)));
+  await send(all, one);
+  return all;
+}
+
+/** A busy machine refuses some of them, as they would wait too long: others take their place. */
+const untilFull = (all: Raw[], one: string, isFull: () => Promise<boolean>): Promise<unknown> =>
+  eventually(async () => {
+    if (await isFull()) return true;
+    const more = await connect(server);
+    all.push(more);
+    await send([more], one);
+    return false;
+  });
+
 test("whoever opens ever more, one behind the other on many connections, has its share; then a neighbour's open and its own again", async () => {
   const body = JSON.stringify({ query: CHANGES });
   const one = head(body.length, flooding.apiKey, "accept: text/event-stream\r\n") + body;
-  const all: Raw[] = await Promise.all(Array.from({ length: CONNECTIONS }, () => connect(server)));
-  // Five in a turn: of more that come together some would be refused for that.
-  for (let sent = 0; sent < EACH; sent += 5) {
-    for (const raw of all) raw.write(one.repeat(5));
-    await server.graphql("{ __typename }");
-  }
-  let before = -1;
-  const most = await eventually(async () => {
-    const now = await subscriptions();
-    if (now === before && now > 500) return now;
-    before = now;
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    return undefined;
-  }, 30_000);
+  const all = await openMany(one);
+  const agentId = await publish(server, "echo", flooding);
+  const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
+  const run = (more: object): Promise<Data> => server.graphql(RUN, { input: { agentId, ...more } }, flooding.apiKey);
+  // What has not begun by then is refused as this is.
+  await untilFull(all, one, async () => (await run({ wait: 1 })).status === 503);
+  const most = await subscriptions();
+  expect(most).toBeGreaterThan(500);
   expect(most).toBeLessThan((CONNECTIONS * EACH * 4) / 5);
 
   using own = await acknowledged(server, flooding.apiKey);
@@ -49,9 +68,6 @@ test("whoever opens ever more, one behind the other on many connections, has its
     message: expect.stringMatching(/^too many subscriptions and waits of this organization are open \(of \d+ for all/),
     extensions: { code: "UNAVAILABLE", retryAfter: 1 },
   });
-  const agentId = await publish(server, "echo", flooding);
-  const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
-  const run = (more: object): Promise<Data> => server.graphql(RUN, { input: { agentId, ...more } }, flooding.apiKey);
   expect(await run({ wait: 1 })).toMatchObject({ status: 503, errors: [{ message: refusal.message }] });
   expect(await run({})).toMatchObject({ status: 200, data: { runAgent: { status: expect.any(String) } } });
 
@@ -64,4 +80,19 @@ test("whoever opens ever more, one behind the other on many connections, has its
   for (const raw of all) raw[Symbol.dispose]();
   await eventually(async () => (await subscriptions()) === 100);
   expect(await run({ wait: 30 })).toMatchObject({ data: { runAgent: { status: "completed" } } });
+});
+
+test("calls of a webhook that wait have the same share, and give it back when their client hangs up", async () => {
+  const hook = await webhookOf(server, await publish(server, "patient"), {});
+  const url = new URL(hook.url);
+  // All of one delivery: they wait for the same run.
+  const one = `${head(2, undefined, "idempotency-key: one\r\n", `${url.pathname}?wait=30`)}{}`;
+  const all = await openMany(one);
+  const refused = (): Promise<boolean> =>
+    call(`${hook.url}?wait=1`, {}, { headers: { "idempotency-key": "one" } }).then(({ status }) => status === 503);
+  await untilFull(all, one, refused);
+  // None of them ends by its time meanwhile.
+  await server.clock.advance(-3_600_000);
+  for (const raw of all) raw[Symbol.dispose]();
+  await eventually(async () => !(await refused()));
 });

@@ -8,12 +8,13 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { bundled } from "./bundle.ts";
 import { COMPILED } from "./compile-cache.ts";
 import { eventually, post } from "./client.ts";
 import { freePort } from "./postgres.ts";
 import { startSink } from "./sink.ts";
 
-const MAIN = path.join(import.meta.dirname, "../server/src/main.ts");
+const MAIN = bundled("main");
 
 /** Says that this Node is another: whether the real one gets as far as our own line can't be tried here. */
 const OLDER_NODE =
@@ -70,7 +71,7 @@ function run(env: Record<string, string>, args: string[] = []): Program {
     exited,
     ready: async () => {
       await Promise.race([
-        eventually(url, 30_000),
+        eventually(url),
         exited.then((code) => Promise.reject(new Error(`ended with ${code}: ${out} ${err}`))),
       ]);
       return url()!;
@@ -130,7 +131,7 @@ describe("starting", () => {
   test("with --json it tells the same as one line", async () => {
     const DATA_DIR = dataFolder();
     const server = run({ DATA_DIR }, ["--json"]);
-    await eventually(() => server.out().endsWith("\n"), 30_000);
+    await eventually(() => server.out().endsWith("\n"));
     const told = JSON.parse(server.out());
     expect(told).toEqual({
       version: expect.stringMatching(/^\d/),
@@ -155,7 +156,7 @@ describe("starting", () => {
 describe("what cannot start is one helpful line and exit code 1", () => {
   test.for([
     ["settings with mistakes", { PORT: "x", LOG_LEVEL: "loud" }, /^PORT must be .*\nLOG_LEVEL must be .*\n$/],
-    ["a data folder that is a file", { DATA_DIR: MAIN }, /^.*main\.ts.*\n$/],
+    ["a data folder that is a file", { DATA_DIR: import.meta.filename }, /^.*main\.test\.ts.*\n$/],
     [
       "a database that is not there",
       { DATABASE_URL: "postgres://user:secret@127.0.0.1:1/autograph" },
@@ -279,7 +280,7 @@ describe("stopping", () => {
     expect(performance.now() - started).toBeLessThan(1_000);
     const next = run(env);
     await next.ready();
-    await eventually(async () => (await status()) === "completed", 20_000);
+    await eventually(async () => (await status()) === "completed");
     expect(sink.count("1", 1)).toMatchObject({ requests: 2 });
     expect(sink.summary().keysChanged).toBe(0);
     await sink[Symbol.asyncDispose]();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
-import { MAIN_THREAD_MS, MB } from "./raw.ts";
+import { connect, head, MAIN_THREAD_MS, MB } from "./raw.ts";
 import { acknowledged } from "./web-socket.ts";
 
 const SOCKETS = 40;
@@ -50,4 +50,49 @@ test("4,000 subscriptions and 400 runs that change", async () => {
   for (const one of all) one[Symbol.dispose]();
   expect(Math.min(...stretches)).toBeLessThan(MAIN_THREAD_MS);
   expect(held).toBeLessThan(60 * MB);
-}, 180_000);
+});
+
+/** The least of three times: on a busy machine processor time, too, is longer. Each opens anew, leaves together, and is let go of. */
+async function leavingMs(open: () => Promise<Disposable[]>, count: number): Promise<number> {
+  const stretches: number[] = [];
+  while (stretches.length < 3 && (stretches.length === 0 || Math.min(...stretches) >= MAIN_THREAD_MS)) {
+    const all = await open();
+    await eventually(async () => (await subscriptions()) === count, 60_000);
+    await server.measure(true);
+    for (const one of all) one[Symbol.dispose]();
+    await eventually(async () => (await subscriptions()) === 0, 60_000);
+    stretches.push((await server.measure()).longestMs);
+  }
+  return Math.min(...stretches);
+}
+
+test("8,000 that leave together over 400 WebSockets", async () => {
+  const { apiKey } = await server.organization("leaving");
+  const open = async (): Promise<Disposable[]> => {
+    const all = [];
+    while (all.length < 400) {
+      const one = await acknowledged(server, apiKey);
+      for (let id = 0; id < 20; id++) one.send({ type: "subscribe", id: `${id}`, payload: { query: CHANGES } });
+      all.push(one);
+    }
+    return all;
+  };
+  expect(await leavingMs(open, 8_000)).toBeLessThan(MAIN_THREAD_MS);
+});
+
+test("2,000 event streams that leave together", async () => {
+  const { apiKey } = await server.organization("streams");
+  const body = JSON.stringify({ query: CHANGES });
+  const open = async (): Promise<Disposable[]> => {
+    const all = [];
+    while (all.length < 2_000) {
+      const some = await Promise.all(Array.from({ length: 50 }, () => connect(server)));
+      for (const raw of some) raw.write(head(body.length, apiKey, "accept: text/event-stream\r\n") + body);
+      // Of more that come together some would be refused for that.
+      await eventually(() => some.every((raw) => raw.got().startsWith("HTTP/1.1 200")));
+      all.push(...some);
+    }
+    return all;
+  };
+  expect(await leavingMs(open, 2_000)).toBeLessThan(MAIN_THREAD_MS);
+});

@@ -139,6 +139,26 @@ describe("what is counted", () => {
     expect(after.get('autograph_run_duration_seconds_sum{status="completed"}')).toBeLessThan(60);
   });
 
+  test("approvals that are open, and no longer once they are decided", async () => {
+    const name = "autograph_open_approvals";
+    const before = await eventually(async () => {
+      const count = (await scrape()).get(name);
+      return count === undefined ? undefined : { count };
+    });
+    const asking = await agentOf(
+      server,
+      "do: [{ask: {call: 'approval:1.0.0@default', with: {question: Go on?}}}]",
+      "asks",
+    );
+    const { id } = await ran(server, asking);
+    await until(server, id, "paused");
+    // Read every 10 s.
+    const shows = (count: number) => eventually(async () => (await scrape()).get(name) === count, 60_000);
+    await shows(before.count + 1);
+    await server.data(CANCEL, { id });
+    await shows(before.count);
+  });
+
   test("a run that is due later, and how late it begins", async () => {
     const three = await agentOf(server, `do:\n${set("a")}`);
     const before = await scrapeAnew();
@@ -293,8 +313,12 @@ describe("on METRICS_PORT", () => {
   });
 });
 
+/** What is read from the database is there. */
+const isCounted = (now: Map<string, number>): boolean =>
+  now.has("autograph_due_runs") && now.has("autograph_open_approvals");
+
 test("nobody makes a new series, and no label has what somebody chose", async () => {
-  await eventually(async () => (await scrape()).has("autograph_due_runs"));
+  await eventually(async () => isCounted(await scrape()));
   // The collector's kinds come with their first time.
   const seriesOf = (samples: Map<string, number>): string[] =>
     [...samples.keys()].filter((series) => !series.startsWith("nodejs_gc_")).toSorted();
@@ -331,7 +355,7 @@ describe("what is made from it", () => {
     const series = await eventually(async () => {
       const now = await scrape();
       const names = [...now.keys()];
-      return names.some((name) => name.startsWith("nodejs_gc_")) && now.has("autograph_due_runs") ? names : undefined;
+      return names.some((name) => name.startsWith("nodejs_gc_")) && isCounted(now) ? names : undefined;
     }, 60_000);
     labels = new Set([
       ...ADDED,

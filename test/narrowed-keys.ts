@@ -1,6 +1,8 @@
 /** An organization with three projects and five agents whose runs start each other, and keys that are narrowed to some of them. */
 import { ALL_SCOPES } from "../server/src/auth/scopes.ts";
 import { start } from "./agents.ts";
+import { publishEvent } from "./published-events.ts";
+import { call, firingsOf, webhookOf } from "./webhooks.ts";
 import { eventually, type Data, type TestServer } from "./client.ts";
 
 export const SCOPES = ALL_SCOPES.filter((scope) => scope !== "admin");
@@ -22,7 +24,12 @@ export const definitionOf = (name: string, project: string, body: string): strin
   `document: {dsl: '1.0.3', namespace: ${project}, name: ${name}, version: '1.0.0', title: Title of ${name}}\ndo: [{${body}}]\n`;
 
 /** What belongs to an agent. */
-export type Its = Record<"agent" | "agentVersion" | "run" | "step" | "approval", string> & { runs: string[] };
+export type Its = Record<
+  "agent" | "agentVersion" | "run" | "step" | "approval" | "trigger" | "firing" | "event" | "runDraft",
+  string
+> & {
+  runs: string[];
+};
 export const its = {} as Record<Name, Its>;
 export const projects = {} as Record<"test" | "other" | "third", string>;
 
@@ -45,7 +52,13 @@ export const markersOf = (variant: Variant): string[] => [
   ...NAMES.flatMap((name) =>
     isShown(variant, name)
       ? []
-      : [...Object.values(its[name]).flat().filter(Boolean), `Title of ${name}`, `Asked by ${name}`],
+      : [
+          ...Object.values(its[name]).flat().filter(Boolean),
+          `Title of ${name}`,
+          `Asked by ${name}`,
+          `Hook of ${name}`,
+          `Source of ${name}`,
+        ],
   ),
   ...(["test", "other", "third"] as const)
     .filter((project) => !VARIANTS[variant].projects.some((one) => one === project))
@@ -91,12 +104,26 @@ export async function makeAgents(server: TestServer): Promise<void> {
       `{ agent(id: "${agents[name]}") { versions { nodes { id } } runs(first: 5) { nodes { id steps(first: 5) { id } approvals(first: 1) { nodes { id } } } } } }`,
     );
     const runs = agent.runs.nodes as Data[];
+    const hook = await webhookOf(server, agents[name], { name: `Hook of ${name}` });
+    const refused = await call(hook.url, "[]");
+    if (refused.status !== 400) throw new Error(`a list was answered with ${refused.status}`);
+    const [firing] = await firingsOf(server, hook);
+    const own = await createKey(server, { agentIds: [agents[name]] });
     its[name] = {
       agent: agents[name],
       agentVersion: agent.versions.nodes[0].id,
       run: runs[0].id,
       step: runs[0].steps[0].id,
       approval: runs[0].approvals.nodes[0]?.id,
+      trigger: hook.id,
+      firing: firing!.id,
+      event: (await publishEvent(server, { source: `Source of ${name}`, event: "e", id: "1" }, own.secret)).data
+        .publishEvent.id,
+      runDraft: (
+        await server.data(
+          `mutation { draftRunInput(input: {agentId: "${agents[name]}", text: "x", timezone: "UTC"}) { id } }`,
+        )
+      ).draftRunInput.id,
       runs: runs.map(({ id }) => id),
     };
   }

@@ -18,9 +18,13 @@ import { acknowledged } from "./web-socket.ts";
 let server: TestServer;
 /** What stands beside a text, so that it is reached: ids of what there is. */
 let given: Given;
+/** For triggers, of which each has only so many. */
+let hooked: string[];
 beforeAll(async () => {
   server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
   given = { projectId: server.world.projectId, agentId: await publish(server, "echo") };
+  const agents = Array.from({ length: Math.ceil(NAUGHTY.length / LIMITS.triggersPerAgent) });
+  hooked = await Promise.all(agents.map(() => agentOf(server, "do: [{one: {set: '${ . }'}}]")));
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -69,6 +73,30 @@ const SHOWN: Record<string, Shown> = {
     read: ({ draft }) => draft.definition,
     form: exactly,
     beside: () => ({ agentId: given["agentId"] }),
+  },
+  "mutation createTrigger(input.name)": {
+    selection: "{ name }",
+    read: (answer) => answer.name,
+    form: name,
+    beside: (index) => ({
+      agentId: hooked[Math.floor(index / LIMITS.triggersPerAgent)],
+      trigger: { type: "webhook" },
+    }),
+  },
+  "mutation publishEvent(input.source)": { selection: "{ source }", read: ({ source }) => source, form: exactly },
+  "mutation publishEvent(input.event)": {
+    selection: "{ event }",
+    read: ({ event }) => event,
+    form: exactly,
+    beside: (index) => ({ id: `event ${index}` }),
+  },
+  "mutation publishEvent(input.id)": { selection: "{ sourceId }", read: ({ sourceId }) => sourceId, form: exactly },
+  "mutation publishEvent(input.data)": {
+    selection: "{ data }",
+    read: ({ data }) => data.text,
+    form: exactly,
+    beside: (index) => ({ id: `data ${index}` }),
+    value: (text) => ({ text }),
   },
   "mutation runAgent(input.input)": {
     selection: "{ input }",
@@ -150,8 +178,34 @@ async function overWebSocket(operations: readonly Sent[]): Promise<Data[]> {
   return operations.map(({ id }) => first.get(id));
 }
 
+/** A filter that takes any text: what it stands for comes or not. */
+const ANY_TEXT = "subscription eventsChanged(source)";
+
+test("as the source of events that are watched it is taken, or refused politely", async () => {
+  const input = inputs.find((one) => nameOf(one) === ANY_TEXT)!;
+  // One place is left for the last.
+  const BESIDE_LAST = LIMITS.subscriptionsPerConnection - 1;
+  using socket = await acknowledged(server, server.world.apiKey);
+  for (let at = 0; at < NAUGHTY.length; at += BESIDE_LAST) {
+    const some = NAUGHTY.slice(at, at + BESIDE_LAST).map((text, index) => ({
+      id: `${at + index}`,
+      text,
+    }));
+    for (const { id, text } of some)
+      socket.send({ id, type: "subscribe", payload: operationOf(input, [text], () => ({})) });
+    socket.send({ id: "last", type: "subscribe", payload: { query: "{ __typename }" } });
+    await eventually(() => socket.messages.some(({ id }) => id === "last"));
+    const refused = socket.messages.splice(0).filter(({ type }) => type === "error");
+    expect(refused.filter(({ payload }) => !POLITE.includes(payload[0].extensions.code))).toEqual([]);
+    expect(refused.length).toBeLessThan(some.length);
+    for (const { id } of some) socket.send({ id, type: "complete" });
+    socket.send({ type: "ping" });
+    await socket.next("pong");
+  }
+});
+
 test("each text input of a subscription refuses it politely", async () => {
-  const asked = inputs.filter(({ root }) => root === "subscription");
+  const asked = inputs.filter(({ root }) => root === "subscription").filter((input) => nameOf(input) !== ANY_TEXT);
   expect(asked.length).toBeGreaterThan(5);
   const operations = asked.flatMap((input) =>
     NAUGHTY.map((text, index) => ({

@@ -212,9 +212,11 @@ describe("validateDefinition", () => {
     expect(await check(textOf("any", "1.0.0"), undefined, token)).toEqual({ valid: true, problems: [] });
   });
 
-  test("holds the namespace to the project only when one is given", async () => {
+  test("holds the namespace to the project only when one is given, and warns if there is no such project yet", async () => {
     const text = textOf("any", "1.0.0").replace("namespace: test", "namespace: other-one");
-    expect(await check(text)).toEqual({ valid: true, problems: [] });
+    const message = expect.stringMatching(/^there is no project with the handle other-one.+`createProject`/);
+    const warning = { severity: "warning", path: "/document/namespace", line: 3, column: 14, message };
+    expect(await check(text)).toEqual({ valid: true, problems: [warning] });
     expect(await check(textOf("any", "1.0.0"), server.world.projectId)).toEqual({ valid: true, problems: [] });
     const { valid, problems } = await check(text, server.world.projectId);
     expect(valid).toBe(false);

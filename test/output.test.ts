@@ -8,11 +8,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { instanceOf } from "../server/src/storage/instance-lock.ts";
 import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { bundled } from "./bundle.ts";
 import { eventually, post } from "./client.ts";
 import { freePort } from "./postgres.ts";
 
-const MAIN = path.join(import.meta.dirname, "../server/src/main.ts");
-const CLI = path.join(import.meta.dirname, "../server/src/cli/main.ts");
+const MAIN = bundled("main");
+const CLI = bundled("cli");
 const ENDED_WITHIN_MS = 20_000;
 
 let folder: string;
@@ -46,7 +47,7 @@ const isReady = (): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   );
-const ready = (): Promise<boolean> => eventually(isReady, 30_000);
+const ready = (): Promise<boolean> => eventually(isReady);
 
 const codeOf = async (child: ChildProcess): Promise<number | null> => {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
@@ -121,7 +122,7 @@ describe("a command that has started PostgreSQL for itself takes it along", () =
 
   test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("when %s ends it", async (signal) => {
     const child = start(process.execPath, [CLI, "sandbox"]);
-    await eventually(postmasterPid, 30_000);
+    await eventually(postmasterPid);
     await sleep(50);
     child.kill(signal);
     await codeOf(child);

@@ -242,7 +242,7 @@ test("definitions that a query makes ready count with their length, for tasks, f
     expect((await ask(5, "more")).errors).toBeUndefined();
     expect((await ask(count, "more")).errors?.[0]!.extensions.code).toBe("QUERY_TOO_COMPLEX");
   }
-}, 60_000);
+});
 
 test("the tasks of a version count one by one", async () => {
   const document = { dsl: "1.0.3", namespace: "test", name: "wide", version: "1.0.0" };

@@ -12,7 +12,7 @@ import {
   type GraphQLObjectType,
 } from "graphql";
 import { REACHING_FIELDS, type RootField } from "../server/src/auth/field-scopes.ts";
-import { readFieldNeeds } from "../server/src/graphql/needs.ts";
+import { readFieldNeeds } from "../server/src/graphql/documents/needs.ts";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import { encodeId, encodeStepId, newId, type Kind } from "../server/src/lib/ids.ts";
 import type { ShownError, TestServer } from "./client.ts";
@@ -44,13 +44,15 @@ function idPaths(inputs: readonly (GraphQLArgument | GraphQLInputField)[]): stri
   });
 }
 
-const NODES: NodeKind[] = ["project", "agent", "agentVersion", "run", "step", "approval"];
+/** `node` takes these. */
+const NODES: NodeKind[] = ["project", "agent", "agentVersion", "run", "step", "approval", "trigger", "firing", "event"];
 /** By the last name of the path, without `Id` or `Ids`. */
 function kindsOf(field: string, path: string[]): NodeKind[] {
   if (field === "node") return NODES;
   if (path.at(-2) === "startedBy") return ["run"];
   const name = path.at(-1) === "id" ? field : path.at(-1)!.replace(/Ids?$/, "");
-  if (!NODES.includes(name as NodeKind)) throw new Error(`of which kind is ${field}(${path.join(".")})?`);
+  if (name !== "runDraft" && !NODES.includes(name as NodeKind))
+    throw new Error(`of which kind is ${field}(${path.join(".")})?`);
   return [name as NodeKind];
 }
 
@@ -80,9 +82,14 @@ const RESTS: Record<string, object> = {
   publishAgent: { definition: definitionOf("new", "test", "wait: {wait: PT1H}") },
   validateDefinition: { definition: definitionOf("new", "test", "wait: {wait: PT1H}") },
   publishAgentVersion: { version: "1.0.0" },
+  createTrigger: { name: "new", trigger: { type: "webhook" } },
+  updateTrigger: { name: "new" },
+  setTriggerStatus: { status: "paused" },
+  rotateWebhookToken: { overlapMinutes: 0 },
+  fireTrigger: { payload: {} },
   setAgentStatus: { status: "paused" },
   setAgentLimit: { concurrency: 1 },
-  runAgent: { input: {} },
+  draftRunInput: { text: "n 1", timezone: "UTC" },
   decideApproval: { decision: "approve" },
 };
 
@@ -95,7 +102,7 @@ export async function ask(
   token: string,
 ): Promise<Asked> {
   const [first, ...within] = path as [string, ...string[]];
-  const rest = RESTS[field.name];
+  const rest = field.name === "runAgent" ? { agentId: its.mine.agent, input: {} } : RESTS[field.name];
   let value: unknown = id;
   for (const name of within.toReversed()) value = { [name]: value };
   if (rest && within.length > 0) value = { ...rest, ...(value as object) };
@@ -143,6 +150,9 @@ const WAYS: Record<string, () => string> = {
   AgentVersion: () => `node(id: "${its.mine.agentVersion}") { ... on AgentVersion`,
   Project: () => `project(id: "${projects.test}")`,
   Approval: () => `approval(id: "${its.mine.approval}")`,
+  Trigger: () => `trigger(id: "${its.mine.trigger}")`,
+  Firing: () => `node(id: "${its.mine.firing}") { ... on Firing`,
+  Event: () => `event(id: "${its.mine.event}")`,
   Organization: () => "organization",
   Caller: () => "caller",
 };
@@ -157,6 +167,8 @@ export const LEADS = [
   "Query.agentsConnection",
   "Query.runs",
   "Query.approvals",
+  "Query.triggers",
+  "Query.events",
   "Agent.runs",
   "Run.startedBy",
   "Run.parent",
@@ -172,6 +184,8 @@ export function questions(variant: Variant): { name: string; queries: string[] }
     agent: ownOf("agent"),
     run: ownOf("run"),
     approval: ownOf("approval"),
+    trigger: ownOf("trigger"),
+    event: ownOf("event"),
   };
   const ways = {
     ...Object.fromEntries(Object.entries(WAYS).map(([type, way]) => [type, [way()]])),

@@ -35,9 +35,9 @@ export async function connect(server: TestServer): Promise<Raw> {
   };
 }
 
-export const head = (length: number | "chunked", token?: string, more = ""): string =>
+export const head = (length: number | "chunked", token?: string, more = "", path = "/graphql"): string =>
   [
-    "POST /graphql HTTP/1.1",
+    `POST ${path} HTTP/1.1`,
     "host: localhost",
     "content-type: application/json",
     length === "chunked" ? "transfer-encoding: chunked" : `content-length: ${length}`,

@@ -39,7 +39,7 @@ const familyOf = async (id: string): Promise<string[]> =>
 const begins = (id: string, children: number): Promise<unknown> =>
   eventually(async () => (await familyOf(id)).join() === Array(children).fill("running running").join());
 const becomes = (id: string, ...states: string[]): Promise<unknown> =>
-  eventually(async () => (await familyOf(id)).join() === states.join(), 3_000);
+  eventually(async () => (await familyOf(id)).join() === states.join());
 
 /** The parent itself goes on after `body`. */
 const parentOf = (body: string): Promise<string> => agentOf(server, `do:\n${body}\n  - stay: {wait: PT5H}`);

@@ -36,7 +36,7 @@ do:
         await eventually(async () => {
           const run = await readRun(server, id);
           return run.currentStep === step && run;
-        }, 30_000)
+        })
       ).progress;
     expect(await at(2)).toBe(25);
     // `count` and `pause` once more: by where it stands it would be 25 again.

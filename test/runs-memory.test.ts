@@ -12,6 +12,7 @@ import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf } from "./runs.ts";
+import { scaled } from "./scale.ts";
 
 const small = (heapMegabytes: number): Promise<TestServer> =>
   startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32", NODE_OPTIONS: `--max-old-space-size=${heapMegabytes}` } });
@@ -50,10 +51,22 @@ async function startDoor(answer = ""): Promise<Door> {
 const peakMegabytes = ({ pid }: TestServer): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
 
-/** Another organization's query and run, again and again until it is told to stop; the longest of each, ms. */
-async function startCanary(server: TestServer): Promise<{ stop(): Promise<{ query: number; run: number }> }> {
+/** How much longer work takes than a processor needs for it: 1 on a quiet machine, 2 where twice as many want to work as may. */
+function busyness(): number {
+  const spentMs = (): number => process.cpuUsage().user / 1_000;
+  const [since, spent] = [performance.now(), spentMs()];
+  while (spentMs() - spent < 500);
+  return Math.max(1, (performance.now() - since) / 500);
+}
+
+/**
+ * Another organization's query and run, again and again until it is told to stop: none takes ten times as long as is promised, 250 ms
+ * and 1 s, on a machine that gives its time to nobody else.
+ */
+async function startCanary(server: TestServer): Promise<{ stop(): Promise<void> }> {
   const neighbour = await server.organization("neighbour");
   const agentId = await publish(server, "echo", neighbour);
+  const busy = busyness();
   const longest = { query: 0, run: 0 };
   const timed = async (what: "query" | "run", query: string): Promise<void> => {
     const since = performance.now();
@@ -73,7 +86,8 @@ async function startCanary(server: TestServer): Promise<{ stop(): Promise<{ quer
     stop: async () => {
       stopping.abort();
       await loop;
-      return longest;
+      expect(longest.query).toBeLessThan(10 * 250 * busy);
+      expect(longest.run).toBeLessThan(10 * 1_000 * busy);
     },
   };
 }
@@ -89,7 +103,9 @@ async function untilAllEnd(server: TestServer, agentId: string): Promise<Data[]>
   return (await server.data(of("completed, failed, cancelled"))).runs.nodes;
 }
 
-test("400 runs of 1 MB each that hang in a call all complete within a heap of 240 MB", async () => {
+const HANGING = scaled({ whole: 400, part: 250 });
+
+test(`${HANGING} runs of 1 MB each that hang in a call all complete within a heap of 240 MB`, async () => {
   await using door = await startDoor();
   await using server = await small(240);
   const canary = await startCanary(server);
@@ -102,7 +118,7 @@ do:
 `,
   );
   const x = "x".repeat(500_000);
-  let left = 400;
+  let left = HANGING;
   const starter = async (): Promise<void> => {
     while (left-- > 0) await start(server, agentId, { x });
   };
@@ -110,11 +126,9 @@ do:
   door.open();
   const ended = await untilAllEnd(server, agentId);
   expect(new Set(ended.map(({ status, error }) => error?.detail ?? status))).toEqual(new Set(["completed"]));
-  const longest = await canary.stop();
+  await canary.stop();
   expect(peakMegabytes(server)).toBeLessThan(600);
-  expect(longest.query).toBeLessThan(10 * 250);
-  expect(longest.run).toBeLessThan(10 * 1_000);
-}, 300_000);
+});
 
 test("16 runs of an `each` with 90 items of 200 kB, all at a time, all complete within a heap of 300 MB", async () => {
   await using server = await small(300);
@@ -136,11 +150,9 @@ do:
   for (let count = 0; count < 16; count++) await start(server, agentId, { x: "x".repeat(200_000) });
   const ended = await untilAllEnd(server, agentId);
   expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(16).fill("completed"));
-  const longest = await canary.stop();
+  await canary.stop();
   expect(peakMegabytes(server)).toBeLessThan(700);
-  expect(longest.query).toBeLessThan(10 * 250);
-  expect(longest.run).toBeLessThan(10 * 1_000);
-}, 300_000);
+});
 
 test("10 runs whose 15 calls each are answered at once, with 4 MB as values, all complete within 512 MB, and call once", async () => {
   await using door = await startDoor(JSON.stringify(Array.from({ length: 70_000 }, () => ({}))));
@@ -165,12 +177,10 @@ do:
   door.open();
   const ended = await untilAllEnd(server, agentId);
   expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(10).fill("completed"));
-  const longest = await canary.stop();
+  await canary.stop();
   expect(door.calls()).toBe(150);
   expect(peakMegabytes(server)).toBeLessThan(900);
-  expect(longest.query).toBeLessThan(10 * 250);
-  expect(longest.run).toBeLessThan(10 * 1_000);
-}, 300_000);
+});
 
 test("2 runs of 100 items each that jq evaluates on 1.2 MB both complete within a heap of 200 MB", async () => {
   await using server = await small(200);
@@ -192,12 +202,10 @@ do:
   for (let count = 0; count < 2; count++) await start(server, agentId, { x: "x".repeat(600_000) });
   const ended = await untilAllEnd(server, agentId);
   expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(2).fill("completed"));
-  const longest = await canary.stop();
-  expect(longest.query).toBeLessThan(10 * 250);
-  expect(longest.run).toBeLessThan(10 * 1_000);
-}, 300_000);
+  await canary.stop();
+});
 
-test("1,000 children with inputs and outputs of 200 kB all complete within a heap of 300 MB", async () => {
+test("300 children with inputs and outputs of 200 kB all complete within a heap of 300 MB", async () => {
   await using server = await small(300);
   const canary = await startCanary(server);
   const child = await agentOf(
@@ -222,12 +230,10 @@ do:
   for (let count = 0; count < 10; count++) await start(server, parent, { x: "x".repeat(200_000) });
   const ended = await untilAllEnd(server, parent);
   expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(10).fill("completed"));
-  const longest = await canary.stop();
+  await canary.stop();
   expect(await untilAllEnd(server, child)).toHaveLength(200);
   expect(peakMegabytes(server)).toBeLessThan(600);
-  expect(longest.query).toBeLessThan(10 * 250);
-  expect(longest.run).toBeLessThan(10 * 1_000);
-}, 300_000);
+});
 
 describe("starts of 600 kB that wait for the database, 5 MB each as values,", () => {
   const LOCK = "begin; lock table runs in access exclusive mode";
@@ -266,7 +272,7 @@ describe("starts of 600 kB that wait for the database, 5 MB each as values,", ()
     }
     expect(all.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
     expect(peakMegabytes(server)).toBeLessThan(600);
-  }, 120_000);
+  });
 
   test("hold their room also when their clients have gone, until they have run", async () => {
     const database = await connectTo(server);
@@ -290,11 +296,11 @@ describe("starts of 600 kB that wait for the database, 5 MB each as values,", ()
     expect(await post()).toMatchObject({ status: 503, errors: [{ extensions: { code: "UNAVAILABLE" } }] });
     expect(server.log()).not.toContain("could not serve a request");
     await database.query("commit");
-    await eventually(async () => (await post()).status === 200, 30_000);
+    await eventually(async () => (await post()).status === 200);
     expect((await count()) - before).toBeLessThan(8);
     await database.end();
     expect(peakMegabytes(server)).toBeLessThan(600);
-  }, 120_000);
+  });
 });
 
 test("a run that needs more memory than the process can give fails, and says so", async () => {
@@ -315,4 +321,4 @@ do:
     status: "failed",
     error: { detail: expect.stringMatching(/MB of memory, more than this server can give one run/) },
   });
-}, 120_000);
+});

@@ -58,8 +58,8 @@ test("behind 10,000 runs of one organization another's single run ends within 10
   await multiplyRuns(client, 9_999);
   await client.end();
   await server.clock.advance(SWEEP_MS);
-  await eventually(() => door.calls() > 200, 30_000);
+  await eventually(() => door.calls() > 200);
   const since = performance.now();
   expect((await server.data(RUN_AGENT, { input }, neighbour.apiKey)).runAgent.status).toBe("completed");
   expect(performance.now() - since).toBeLessThan(10 * 1_000);
-}, 120_000);
+});

@@ -26,9 +26,11 @@ const START = `mutation($input: RunAgentInput!) { runAgent(input: $input) { ${RU
 export const DECIDE = "mutation($input: DecideApprovalInput!) { decideApproval(input: $input) { id status } }";
 export const CANCEL = "mutation($id: ID!) { cancelRun(runId: $id) { id status cancelledAt } }";
 
-/** Starts a run and waits up to 30 s until it has ended or pauses. */
+/** Starts a run and waits until it has ended or pauses: longer than the 30 s that a caller may, for a busy machine. */
 export async function ran(server: Server, agentId: string, input: object = {}, wait = 30): Promise<Data> {
-  return (await server.data(START, { input: { agentId, input, wait } })).runAgent;
+  const { runAgent: run } = await server.data(START, { input: { agentId, input, wait } });
+  const isOver = wait < 30 || [...ENDED, "paused"].includes(run.status);
+  return isOver ? run : until(server, run.id, ...ENDED, "paused");
 }
 
 /** Publishes, starts and waits. */

@@ -6,6 +6,7 @@ import { cli, settingsOf, type Ended } from "./cli-process.ts";
 import { eventually, ON_OPERATORS, startTestServer, type TestServer } from "./client.ts";
 import { startTestPostgres } from "./postgres.ts";
 import { startSink, type Sink } from "./sink.ts";
+import { call } from "./webhooks.ts";
 
 type Sandbox = {
   email: string;
@@ -16,6 +17,7 @@ type Sandbox = {
   apiKey2: string;
   freeApiKey: string;
   projectId: string;
+  webhook: { agentId: string; token: string };
   agents: Record<"three" | "echo" | "slow" | "call" | "approve", string>;
 };
 
@@ -66,7 +68,12 @@ describe("what it prints", () => {
       "freeApiKey",
       "projectId",
       "agents",
+      "webhook",
     ]);
+    expect(sandbox.webhook).toEqual({
+      agentId: sandbox.agents.echo,
+      token: expect.stringMatching(/^[\w-]{43}$/),
+    });
     expect(sandbox.projectId).toMatch(/^project_[0-7][0-9a-z]{25}$/);
     expect(Object.keys(sandbox.agents)).toEqual(["three", "echo", "slow", "call", "approve"]);
     for (const id of Object.values(sandbox.agents)) expect(id).toMatch(/^agent_[0-7][0-9a-z]{25}$/);
@@ -85,6 +92,17 @@ describe("what it prints", () => {
     ]) {
       expect((await server.data(LOGIN, { email, password }, null)).login.accessToken).toBeTruthy();
     }
+  });
+
+  test("its webhook starts the agent echo, and the API shows its URL", async () => {
+    const { agentId, token } = sandbox.webhook;
+    const url = new URL(`/webhook/${agentId}/${token}`, server.url).href;
+    expect(await call(`${url}?wait=20`, { text: "hello" })).toMatchObject({
+      status: 200,
+      body: { status: "completed", output: { text: "hello" } },
+    });
+    const { triggers } = await server.data("{ triggers { nodes { name url } } }", {}, sandbox.apiKey);
+    expect(triggers.nodes).toEqual([{ name: "sandbox", url }]);
   });
 
   test("the five agents lie in the project, and only the first organization sees them", async () => {
@@ -200,7 +218,7 @@ describe("call", () => {
     const ended = await eventually(async () => {
       const now = await read();
       return now.status !== "running" && now;
-    }, 20_000);
+    });
     expect(ended.status).toBe("completed");
     for (const step of [1, 2, 3]) expect(sink.count(runAgent.id, step)!.keys).toHaveLength(1);
   });

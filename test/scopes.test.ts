@@ -6,10 +6,11 @@ import { getNamedType, isCompositeType, isObjectType, type GraphQLField, type Gr
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ANSWERED_FIELDS, ROOT_FIELDS, type Need } from "../server/src/auth/field-scopes.ts";
 import { ALL_SCOPES, ROLE_SCOPES, type Scope } from "../server/src/auth/scopes.ts";
-import { readFieldNeeds } from "../server/src/graphql/needs.ts";
+import { readFieldNeeds } from "../server/src/graphql/documents/needs.ts";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import { DEFINITIONS, publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type ShownError, type TestServer } from "./client.ts";
+import { call, firingsOf, webhookOf } from "./webhooks.ts";
 
 const schema = createSchema();
 const fieldNeeds = readFieldNeeds(schema);
@@ -41,9 +42,17 @@ const forbidden = (scope: Scope) =>
   });
 
 beforeAll(async () => {
-  server = await startTestServer();
+  // A model that nobody answers for.
+  server = await startTestServer({ env: { LLM_BASE_URL: "http://127.0.0.1:9/v1", LLM_MODEL: "none" } });
   const agents = {} as Record<AgentName, string>;
   for (const name of ["three", "failing", "approve", "patient"] as const) agents[name] = await publish(server, name);
+  const hook = await webhookOf(server, agents.three);
+  const doomed = await webhookOf(server, agents.three, { name: "doomed" });
+  await call(hook.url, { n: 1 });
+  const [firing] = await firingsOf(server, hook);
+  const { publishEvent } = await server.data(
+    'mutation { publishEvent(input: {source: "shop", event: "paid", id: "1"}) { id } }',
+  );
   const failed = await start(server, agents.failing);
   const paused = await start(server, agents.approve);
   const waiting = await start(server, agents.patient);
@@ -76,6 +85,10 @@ beforeAll(async () => {
     waiting,
     cancelled,
     approval: approvals.nodes[0].id,
+    trigger: hook.id,
+    doomed: doomed.id,
+    firing: firing!.id,
+    event: publishEvent.id,
     apiKey: createApiKey.id,
     secret: setSecret.id,
     user: me.id,
@@ -103,11 +116,14 @@ const ARGUMENTS: Record<string, () => string> = {
   "Query.agent": () => `(id: ${id("failing")})`,
   "Query.agentByHandle": () => '(project: "test", agent: "failing")',
   "Query.agentDiff": () => `(agentId: ${id("failing")})`,
+  "Query.trigger": () => `(id: ${id("trigger")})`,
+  "Query.event": () => `(id: ${id("event")})`,
   "Query.run": () => `(id: ${id("failed")})`,
   "Query.approval": () => `(id: ${id("approval")})`,
   "Query.invitation": () => `(token: ${id("token")})`,
   "Query.node": () => `(id: ${id("user")})`,
   "Query.validateDefinition": () => `(definition: "{")`,
+  "Query.cronPreview": () => `(schedule: "0 8 * * *", timezone: "UTC")`,
   "Subscription.runUpdated": () => `(runId: ${id("failed")})`,
   "Subscription.runEvents": () => `(runId: ${id("failed")})`,
 };
@@ -119,7 +135,13 @@ const OF_SESSIONS = ["Query.sessions"];
 type Way = string[];
 
 /** The shortest way to each field of each type. These two send nothing at the start, and answer what others do. */
-const SILENT = ["Subscription.runsChanged", "Subscription.approvalsChanged", "Subscription.agentsChanged"];
+const SILENT = [
+  "Subscription.runsChanged",
+  "Subscription.approvalsChanged",
+  "Subscription.agentsChanged",
+  "Subscription.firingsChanged",
+  "Subscription.eventsChanged",
+];
 function waysFrom(roots: GraphQLObjectType[]): Way[] {
   const ways: Way[] = [];
   const seen = new Set(roots);
@@ -164,6 +186,8 @@ describe("queries and subscriptions", () => {
     expect(all.map(({ name }) => name).filter((name) => !reached.has(name))).toEqual([
       "LoginResult",
       "RevokeOtherSessionsResult",
+      "RunDraftField",
+      "RunDraft",
       "CancelRunsResult",
       "Mutation",
     ]);
@@ -238,6 +262,9 @@ describe("queries and subscriptions", () => {
       agentVersion: "version",
       project: "project",
       approval: "approval",
+      trigger: "trigger",
+      firing: "firing",
+      event: "event",
       apiKey: "apiKey",
       secret: "secret",
     };
@@ -247,6 +274,9 @@ describe("queries and subscriptions", () => {
       agentVersion: "agents:read",
       project: "agents:read",
       approval: "runs:read",
+      trigger: "agents:read",
+      firing: "runs:read",
+      event: "runs:read",
       secret: "secrets:write",
     } as const;
     for (const [kind, name] of Object.entries(kinds)) {
@@ -288,11 +318,21 @@ const INPUTS: Record<string, () => string> = {
   publishAgentVersion: () => `input: {agentId: ${id("three")}, version: "1.0.0"}`,
   setAgentStatus: () => `input: {agentId: ${id("patient")}, status: paused}`,
   setAgentLimit: () => `input: {agentId: ${id("three")}, concurrency: 7}`,
+  draftRunInput: () => `input: {agentId: ${id("three")}, text: "n 1", timezone: "UTC"}`,
+  testLlm: () => "",
   runAgent: () => `input: {agentId: ${id("three")}, input: {n: 1}, wait: 5}`,
   rerunRun: () => `input: {runId: ${id("paused")}}`,
   retryRun: () => `input: {runId: ${id("failed")}}`,
   cancelRun: () => `runId: ${id("cancelled")}`,
   cancelRuns: () => `input: {runs: {filter: {agentId: ${id("patient")}}}}`,
+  createTrigger: () => `input: {agentId: ${id("three")}, name: "narrow", trigger: {type: webhook}}`,
+  updateTrigger: () => `input: {triggerId: ${id("trigger")}, name: "narrower"}`,
+  setTriggerStatus: () => `input: {triggerId: ${id("trigger")}, status: paused}`,
+  deleteTrigger: () => `input: {triggerId: ${id("doomed")}}`,
+  rotateWebhookToken: () => `input: {triggerId: ${id("trigger")}, overlapMinutes: 0}`,
+  replayFiring: () => `input: {firingId: ${id("firing")}}`,
+  fireTrigger: () => `input: {triggerId: ${id("trigger")}, payload: {n: 1}}`,
+  publishEvent: () => `input: {source: "shop", event: "paid", id: "2"}`,
   decideApproval: () => `input: {approvalId: ${id("approval")}, decision: approve, answer: {costCentre: "office"}}`,
 };
 /** What they give others: nobody grants more than they have. */
@@ -304,7 +344,8 @@ const mutations = Object.entries(ROOT_FIELDS).flatMap(([field, need]) =>
   field.startsWith("Mutation.") && isScope(need) ? [{ name: field.slice("Mutation.".length), scope: need }] : [],
 );
 const mutation = (name: string, selection: string): string =>
-  `mutation { ${name}(${INPUTS[name]!()}) ${selection && `{ ${selection} }`} }`;
+  `mutation { ${name}${withArguments(INPUTS[name]!())} ${selection && `{ ${selection} }`} }`;
+const withArguments = (given: string): string => given && `(${given})`;
 
 /** Fields of a mutation's answer, told apart by whether its own scope is enough. */
 function answerOf(name: string): { given: string[]; others: { field: string; scope: Scope }[] } {
@@ -326,7 +367,7 @@ function answerOf(name: string): { given: string[]; others: { field: string; sco
 
 /** All that the mutations above change. */
 const state = (): Promise<Data> =>
-  server.data(`{ organization { name } members(first: 100) { nodes { id role } } invitations { nodes { id } } projects { nodes { id } } apiKeys(first: 100) { nodes { id revokedAt } } secrets { nodes { id updatedAt } } runs(first: 100) { nodes { id status revision } }
+  server.data(`{ organization { name } members(first: 100) { nodes { id role } } invitations { nodes { id } } projects { nodes { id } } apiKeys(first: 100) { nodes { id revokedAt } } secrets { nodes { id updatedAt } } triggers(first: 100) { nodes { id updatedAt } } runs(first: 100) { nodes { id status revision } }
     approvals { nodes { status } } agentsConnection { nodes { id status version draft { revision } concurrency updatedAt versions { nodes { version } } } } }`);
 
 test("who may not ask is told so first, whatever the variables are", async () => {

@@ -1,17 +1,21 @@
 /** Secrets over the wire: set, listed, used in calls to real servers on loopback, and found nowhere. */
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createLog } from "../server/src/lib/log.ts";
+import { createLog } from "../server/src/lib/log/log.ts";
 import { connectServer } from "../server/src/storage/connect.ts";
 import { attachStorage } from "../server/src/storage/open-storage.ts";
 import { beside, cli, cliJson } from "./cli-process.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { publish } from "./agents.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { connectTo } from "./faults/audit.ts";
 import { agentOf, ran, runOf } from "./runs.ts";
+import { eventTriggerOf } from "./published-events.ts";
+import { call, call as callWebhook, firingsOf, webhookOf } from "./webhooks.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -100,7 +104,14 @@ do: [{a: {set: {b: 1}}}]`;
       stderr: expect.stringMatching(/^autograph: name must be .+\n$/),
     });
     expect(wrong.stderr).not.toContain("planted");
+    const asArgument = await autograph(["set", "byArgument", "planted", "--project", "test"]);
+    expect(asArgument).toMatchObject({ code: 1, stderr: expect.stringContaining("the value is read from stdin") });
+    expect(asArgument.stderr).not.toContain("planted");
     const id = set.stdout.split(" ")[0]!;
+    const hook = await webhookOf(server, await publish(server, "echo"));
+    const rotate = "mutation($input: RotateWebhookTokenInput!) { rotateWebhookToken(input: $input) { url } }";
+    const { url } = (await server.data(rotate, { input: { triggerId: hook.id, overlapMinutes: 5 } }))
+      .rotateWebhookToken;
     const [listed, rotated] = await Promise.all([
       cliJson<Data>(["secrets", "list", "--project", "test"], { env: beside(server) }),
       autograph(["rotate-key"]),
@@ -108,8 +119,20 @@ do: [{a: {set: {b: 1}}}]`;
     expect(listed).toContainEqual(expect.objectContaining({ id, name: "fromStdin", usedBy: [] }));
     expect(rotated).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^\d+ secrets? (is|are) encrypted anew\n$/),
+      stdout: expect.stringMatching(/^encrypted anew: \d+ secrets, \d+ webhook tokens\n$/),
     });
+    // Both URLs are what they were, and lie there as the secrets do.
+    expect((await server.data(`{ trigger(id: "${hook.id}") { url } }`)).trigger.url).toBe(url);
+    expect((await Promise.all([hook.url, url].map((each) => call(each)))).map(({ status }) => status)).toEqual([
+      202, 202,
+    ]);
+    const database = await connectTo(server);
+    const { rows } = await database.query(
+      "select sealed, (select value ->> 'id' from settings where name = 'secrets_key') as key from webhook_tokens union all select sealed, '' from secrets",
+    );
+    await database.end();
+    const kids = rows.map(({ sealed }) => JSON.parse(Buffer.from(sealed.split(".")[0], "base64url").toString()).kid);
+    expect(new Set(kids)).toEqual(new Set([rows[0].key]));
     expect(await autograph(["delete", id])).toMatchObject({ code: 0, stdout: `${id} is deleted (test/fromStdin)\n` });
   });
 });
@@ -221,6 +244,66 @@ describe("in calls", () => {
     echo.close();
   });
 
+  /** What a person is asked, and what fires: an approval, the run's own event, a webhook that is signed. */
+  async function askedAndFired(): Promise<Record<string, string>> {
+    const call = (name: string, path: string, use: string, more = ""): string =>
+      `- ${name}: {call: http, with: {method: get, endpoint: {uri: '${url}${path}', authentication: {basic: {use: ${use}}}}${more}}}`;
+    const sent = seen.length;
+    const asking = await agentOf(
+      server,
+      [
+        "use: {secrets: [p12, p13, p14]}",
+        "do:",
+        call("json", "/echo", "p12", ", output: response"),
+        call("raw", "/echo", "p13", ", output: raw"),
+        call("text", "/text", "p14"),
+        "- ask: {call: approval:1.0.0@default, with: {question: '${ \"Send \\(.)?\" }', context: '${ {said: .} }'}}",
+      ].join("\n"),
+      "asking",
+    );
+    const echoing = await publish(server, "echo");
+    await eventTriggerOf(server, echoing, { source: "autograph", event: "run.completed" });
+    const { runAgent } = await server.data("mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
+      input: { agentId: asking },
+    });
+    const approvals = `{ approvals(filter: {runId: "${runAgent.id}"}) { nodes { id question context } } }`;
+    const asked = await eventually(async () => {
+      const found = await server.data(approvals);
+      return found.approvals.nodes.length > 0 ? found : undefined;
+    });
+    expect(asked.approvals.nodes[0].question).toContain("[redacted]");
+    await server.data("mutation($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }", {
+      input: { approvalId: asked.approvals.nodes[0].id, decision: "approve" },
+    });
+    const passwords = seen
+      .slice(sent)
+      .map(({ headers }) => Buffer.from(headers.authorization!.slice(6), "base64").toString());
+    expect(passwords).toEqual([12, 13, 14].map((index) => `robot:${PLANTED[index]}`));
+
+    const hook = await webhookOf(server, echoing, {
+      name: "signed",
+      policy: { signature: { preset: "github", secret: "p19" } },
+    });
+    const signature = createHmac("sha256", PLANTED[19]!).update("{}").digest("hex");
+    const signed = { "x-hub-signature-256": `sha256=${signature}` };
+    const answers = [
+      await callWebhook(hook.url, {}, { headers: signed }),
+      await callWebhook(hook.url, { a: 1 }, { headers: signed }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([202, 403]);
+    const events =
+      '{ events(filter: {source: ["autograph"]}, first: 20) { nodes { event data firings { nodes { outcome payload run { input output } } } } } }';
+    const told = await eventually(async () => {
+      const found = await server.data(events);
+      return found.events.nodes.some(({ data }: Data) => data.runId === runAgent.id) ? found : undefined;
+    });
+    return {
+      approvals: JSON.stringify(asked),
+      "events and their firings": JSON.stringify(told),
+      "firings of a webhook": JSON.stringify([answers.map(({ body }) => body), await firingsOf(server, hook)]),
+    };
+  }
+
   test("20 planted secrets come back from nowhere: steps, errors, attempts, events, log, metrics, dump, files", async () => {
     for (const [index, value] of PLANTED.entries()) {
       // What can be a header, what is JSON for `use`, what is only named.
@@ -285,6 +368,7 @@ describe("in calls", () => {
     expect(data.secrets.nodes.find(({ name }: Data) => name === "p0").usedBy).toEqual([{ handle: "planted" }]);
 
     const places: Record<string, string> = {
+      ...(await askedAndFired()),
       "the run": JSON.stringify(run),
       "the run's texts": textsIn(run).join("\n"),
       events: JSON.stringify(events),
@@ -300,7 +384,7 @@ describe("in calls", () => {
     expect(leaksIn(places)).toEqual([]);
     // The search finds what is there.
     expect(leaksIn({ "a file": `x${Buffer.from(`ab${PLANTED[3]}c`).toString("base64")}` })).toEqual(["a file has 3"]);
-  }, 60_000);
+  });
 
   test("an unset secret is a warning before, and an `authentication` error that names it in the run", async () => {
     const definition = `document: {dsl: '1.0.3', namespace: test, name: unset, version: '1.0.0'}

@@ -183,6 +183,41 @@ describe("sessions", () => {
     expect(codeOf(await refresh(moved.refreshToken, server.world.organizationId))).toBe("UNAUTHENTICATED");
   });
 
+  test.for(["was removed", "left"])(
+    "of a member who %s stay dead in the organization after a new invitation, and move to another one",
+    async (how) => {
+      const world = await server.organization(`again-${how.replace(" ", "-")}`);
+      const ada = await person();
+      await server.memberOf(world, ada.email, "editor");
+      const { organizationId } = world;
+      const there = async (): Promise<Tokens> => refreshTo((await signIn(ada)).refreshToken, organizationId);
+      const [first, second] = [await there(), await there()];
+      const ended = await open(first.accessToken);
+      const find = "{ members { nodes { id user { email } } } }";
+      const found = (await server.data(find, {}, world.apiKey)).members.nodes;
+      const { id } = found.find(({ user }: Data) => user.email === ada.email);
+      if (how === "left") await server.data("mutation { leaveOrganization { id } }", {}, second.accessToken);
+      else
+        await server.data("mutation ($id: ID!) { removeMember(input: {memberId: $id}) { id } }", { id }, world.apiKey);
+      const invite = "mutation { inviteMember(input: {role: editor}) { url } }";
+      const token = (await server.data(invite, {}, world.apiKey)).inviteMember.url.split("#invitation=")[1];
+      const accept = "mutation ($input: AcceptInvitationInput!) { acceptInvitation(input: $input) { accessToken } }";
+      const { acceptInvitation } = await server.data(accept, { input: { token, ...ada } }, null);
+      for (const { accessToken, refreshToken } of [first, second]) {
+        expect(await isRefused(accessToken)).toBe(true);
+        expect(codeOf(await refresh(refreshToken))).toBe("UNAUTHENTICATED");
+        expect(codeOf(await refresh(refreshToken, organizationId))).toBe("NOT_FOUND");
+      }
+      // The agent that `open` runs is another organization's.
+      expect((await ended()).slice(0, 2)).toEqual(ENDED.slice(0, 2));
+      const listed = (await sessionsOf(acceptInvitation.accessToken)).map(({ organization }) => organization?.id);
+      expect(listed).toEqual([organizationId, undefined, undefined]);
+      const moved = await refreshTo(first.refreshToken, server.world.organizationId);
+      expect(await isRefused(moved.accessToken)).toBe(false);
+      await refreshTo(moved.refreshToken, organizationId);
+    },
+  );
+
   test("of a key there are none: it may not read or end its maker's, nor change the password", async () => {
     const { accessToken } = await signIn(server.world);
     const id = await currentOf(accessToken);

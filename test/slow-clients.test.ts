@@ -6,7 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "./client.ts";
 import { sayHowLong, startNeighbour } from "./hostile/canary.ts";
 import { get, head, QUERY } from "./hostile/http-attacks.ts";
+import { publish } from "./agents.ts";
 import { chunk, connect, type Raw } from "./raw.ts";
+import { webhookOf } from "./webhooks.ts";
 
 /** 30 s for a whole request, looked at every 5 s, on a busy machine. */
 const MOST_MS = 90_000;
@@ -14,10 +16,12 @@ const CONNECTIONS = 50;
 
 let server: TestServer;
 let neighbour: Awaited<ReturnType<typeof startNeighbour>>;
+let webhookPath: string;
 const outcomes = new Map<string, Promise<Outcome[]>>();
 beforeAll(async () => {
   server = await startTestServer();
   neighbour = await startNeighbour(server);
+  webhookPath = new URL((await webhookOf(server, await publish(server, "echo"))).url).pathname;
   for (const [what, slow] of Object.entries(SLOW))
     outcomes.set(what, Promise.all(Array.from({ length: CONNECTIONS }, () => outcomeOf(slow))));
 });
@@ -31,6 +35,7 @@ type Slow = { first?: () => string; drip?: (time: number) => string; statuses: s
 const EVERY_MS = 500;
 
 const owned = (length: string): string => head(length, `authorization: Bearer ${server.world.apiKey}`);
+const to = (path: string, written: string): string => written.replace("/graphql", path);
 const SLOW: Record<string, Slow> = {
   "nothing at all": { statuses: ["408"] },
   "half a head": { first: () => head("content-length: 5").slice(0, 40), statuses: ["408"] },
@@ -66,6 +71,15 @@ const SLOW: Record<string, Slow> = {
     drip: () => " ".repeat(1_500),
     statuses: ["408"],
   },
+  "a webhook's body letter by letter": {
+    first: () => to(webhookPath, head("content-length: 1000")),
+    drip: () => " ",
+    statuses: ["408"],
+  },
+  "half an event": {
+    first: () => `${to("/events", owned("content-length: 1000"))}{"specversion":"1.0",`,
+    statuses: ["408"],
+  },
   "a trailer line by line": {
     first: () => `${head("transfer-encoding: chunked")}${chunk(5)}0\r\n`,
     drip: (time) => `x-${time}: y\r\n`,
@@ -98,6 +112,14 @@ async function outcomeOf({ first, drip }: Slow): Promise<Outcome> {
 test.for(Object.entries(SLOW))("%s: let go of", async ([what, { statuses }]) => {
   const all = await outcomes.get(what)!;
   expect(all).toEqual(Array.from({ length: CONNECTIONS }, () => ({ statuses, isInTime: true })));
+});
+
+test("none of them has started a run or published an event", async () => {
+  await Promise.all(outcomes.values());
+  expect(await server.data("{ runs { nodes { id } } events { nodes { id } } }")).toEqual({
+    runs: { nodes: [] },
+    events: { nodes: [] },
+  });
 });
 
 test("meanwhile another organization was served, and the log has no error", async () => {

@@ -84,7 +84,7 @@ test("a fatal error of the server: it is started again, and what was accepted go
   expect(said).toContain("autograph: the server ended with 134 and is started again in 1 s\n");
   expect(isAlive(first)).toBe(false);
   const status = async () => (await ask(`{ run(id: "${runAgent.id}") { status } }`)).run.status;
-  await eventually(async () => (await status()) === "completed", 20_000);
+  await eventually(async () => (await status()) === "completed");
   expect(instanceOf(folder)!.pid).toBe(second);
   child.kill("SIGTERM");
   expect(await ended()).toBe(0);

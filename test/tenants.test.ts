@@ -14,6 +14,7 @@ import { createSchema } from "../server/src/graphql/schema.ts";
 import { encodeId, newId, type Kind } from "../server/src/lib/ids.ts";
 import { DEFINITIONS, publish, start } from "./agents.ts";
 import { eventually, startTestServer, type ShownError, type TestServer } from "./client.ts";
+import { call, webhookOf } from "./webhooks.ts";
 import type { World } from "./server.ts";
 
 const schema = createSchema();
@@ -34,18 +35,22 @@ const KINDS: Record<string, Kind[]> = {
   "query run(id)": ["run"],
   "query runs(filter.projectId)": ["project"],
   "query runs(filter.agentId)": ["agent"],
-  "query runs(filter.startedBy.id)": ["user", "apiKey", "run"],
+  "query runs(filter.startedBy.id)": ["user", "apiKey", "trigger", "run"],
   "query runCount(filter.projectId)": ["project"],
   "query runCount(filter.agentId)": ["agent"],
-  "query runCount(filter.startedBy.id)": ["user", "apiKey", "run"],
+  "query runCount(filter.startedBy.id)": ["user", "apiKey", "trigger", "run"],
   "query badges(projectId)": ["project"],
   "Agent.runs(filter.projectId)": ["project"],
   "Agent.runs(filter.agentId)": ["agent"],
-  "Agent.runs(filter.startedBy.id)": ["user", "apiKey", "run"],
+  "Agent.runs(filter.startedBy.id)": ["user", "apiKey", "trigger", "run"],
   "query approval(id)": ["approval"],
   "query approvals(filter.projectId)": ["project"],
   "query approvals(filter.agentId)": ["agent"],
   "query approvals(filter.runId)": ["run"],
+  "query trigger(id)": ["trigger"],
+  "query triggers(filter.projectId)": ["project"],
+  "query triggers(filter.agentId)": ["agent"],
+  "query event(id)": ["event"],
   "query node(id)": [
     "organization",
     "user",
@@ -54,6 +59,9 @@ const KINDS: Record<string, Kind[]> = {
     "agentVersion",
     "run",
     "approval",
+    "trigger",
+    "firing",
+    "event",
     "apiKey",
     "secret",
     "member",
@@ -62,6 +70,13 @@ const KINDS: Record<string, Kind[]> = {
   ],
   "query auditEvents(filter.actorId)": ["user", "apiKey"],
   "query secrets(projectId)": ["project"],
+  "mutation createTrigger(input.agentId)": ["agent"],
+  "mutation updateTrigger(input.triggerId)": ["trigger"],
+  "mutation setTriggerStatus(input.triggerId)": ["trigger"],
+  "mutation deleteTrigger(input.triggerId)": ["trigger"],
+  "mutation rotateWebhookToken(input.triggerId)": ["trigger"],
+  "mutation fireTrigger(input.triggerId)": ["trigger"],
+  "mutation replayFiring(input.firingId)": ["firing"],
   "mutation setSecret(input.projectId)": ["project"],
   "mutation deleteSecret(input.secretId)": ["secret"],
   "mutation refreshToken(input.organizationId)": ["organization"],
@@ -79,13 +94,15 @@ const KINDS: Record<string, Kind[]> = {
   "mutation publishAgentVersion(input.agentId)": ["agent"],
   "mutation setAgentStatus(input.agentId)": ["agent"],
   "mutation setAgentLimit(input.agentId)": ["agent"],
+  "mutation draftRunInput(input.agentId)": ["agent"],
   "mutation runAgent(input.agentId)": ["agent"],
+  "mutation runAgent(input.runDraftId)": ["runDraft"],
   "mutation rerunRun(input.runId)": ["run"],
   "mutation retryRun(input.runId)": ["run"],
   "mutation cancelRun(runId)": ["run"],
   "mutation cancelRuns(input.runs.filter.projectId)": ["project"],
   "mutation cancelRuns(input.runs.filter.agentId)": ["agent"],
-  "mutation cancelRuns(input.runs.filter.startedBy.id)": ["user", "apiKey", "run"],
+  "mutation cancelRuns(input.runs.filter.startedBy.id)": ["user", "apiKey", "trigger", "run"],
   "mutation cancelRuns(input.runs.runIds)": ["run"],
   "mutation decideApproval(input.approvalId)": ["approval"],
   "subscription runUpdated(runId)": ["run"],
@@ -96,6 +113,9 @@ const KINDS: Record<string, Kind[]> = {
   "subscription approvalsChanged(agentId)": ["agent"],
   "subscription agentsChanged(projectId)": ["project"],
   "subscription badgesChanged(projectId)": ["project"],
+  "subscription firingsChanged(projectId)": ["project"],
+  "subscription firingsChanged(agentId)": ["agent"],
+  "subscription firingsChanged(triggerId)": ["trigger"],
 };
 /** Nothing is looked up by these: what started nothing here gives an empty list, whatever it is. */
 const EMPTY = new Set([
@@ -178,6 +198,21 @@ beforeAll(async () => {
     { input: { projectId: other.projectId, name: "theirs", value: "planted" } },
     asOther,
   );
+  const hook = await webhookOf(server, agent, {}, asOther);
+  // A list starts nothing, and leaves a firing.
+  await call(hook.url, []);
+  const [firing] = (await server.data(`{ trigger(id: "${hook.id}") { firings { nodes { id } } } }`, {}, asOther))
+    .trigger.firings.nodes;
+  const { publishEvent } = await server.data(
+    'mutation { publishEvent(input: {source: "shop", event: "paid", id: "1"}) { id } }',
+    {},
+    asOther,
+  );
+  const { draftRunInput } = await server.data(
+    'mutation { draftRunInput(input: {text: "n 1", timezone: "UTC"}) { id } }',
+    {},
+    asOther,
+  );
   const { inviteMember } = await server.data("mutation { inviteMember(input: {role: viewer}) { id } }", {}, asOther);
   const { me, apiKeys, approvals, auditEvents } = await server.data(
     "{ me { id } auditEvents { nodes { id } } apiKeys { nodes { id } } approvals { nodes { id agent { agentVersion { id } } } } }",
@@ -192,11 +227,15 @@ beforeAll(async () => {
     agentVersion: approvals.nodes[0].agent.agentVersion.id,
     run,
     approval: approvals.nodes[0].id,
+    trigger: hook.id,
+    firing: firing.id,
+    event: publishEvent.id,
     apiKey: apiKeys.nodes[0].id,
     secret: setSecret.id,
     member: me.id.replace("user", "member"),
     invitation: inviteMember.id,
     session: (await signIn(other)).sessionId,
+    runDraft: draftRunInput.id,
     auditEvent: auditEvents.nodes[0].id,
   } as Record<Kind, string>;
   others = Object.values(foreign);
@@ -213,9 +252,15 @@ const restOf = (): Record<string, object> => ({
   validateDefinition: { definition: DEFINITIONS.three },
   publishAgentVersion: { version: "1.0.0" },
   setMemberRole: { role: "viewer" },
+  createTrigger: { name: "theirs", trigger: { type: "webhook" } },
+  updateTrigger: { name: "mine" },
+  setTriggerStatus: { status: "paused" },
+  rotateWebhookToken: { overlapMinutes: 0 },
+  fireTrigger: { payload: {} },
   setAgentStatus: { status: "paused" },
   setAgentLimit: { concurrency: 1 },
-  runAgent: { input: {} },
+  draftRunInput: { text: "n 1", timezone: "UTC" },
+  runAgent: { agentId: own, input: {} },
   decideApproval: { decision: "approve", answer: { costCentre: "office" } },
 });
 
@@ -272,7 +317,9 @@ test.for(cases)("$title", async ({ place, kind }) => {
   const token = kind === "session" ? ownSession.accessToken : undefined;
   const expected = await ask(place, unknown, token);
   if (!EMPTY.has(place.name)) {
-    expect(expected.errors).toEqual([expect.objectContaining({ extensions: { code: "NOT_FOUND" } })]);
+    expect(expected.errors).toEqual([
+      expect.objectContaining({ extensions: expect.objectContaining({ code: "NOT_FOUND" }) }),
+    ]);
     expect(expected.errors![0]!.message).not.toContain(unknown);
   }
   expect(await ask(place, foreign[kind], token)).toEqual(expected);
@@ -308,6 +355,8 @@ test("no list shows anything of another organization, with or without its ids as
     ["runs", "run"],
     ["approvals", "approval"],
     ["apiKeys", "apiKey"],
+    ["triggers", "trigger"],
+    ["events", "event"],
     ["secrets", "secret"],
     ["members", "member"],
     ["invitations", "invitation"],
@@ -331,18 +380,19 @@ test("no list shows anything of another organization, with or without its ids as
 });
 
 test("what was asked in vain changed nothing for its owner", async () => {
-  const { run, agent, approval, members, apiKeys, secrets } = await server.data(
-    `{ run(id: "${foreign.run}") { status } agent(id: "${foreign.agent}") { status draft { revision } concurrency runs { nodes { id } } } approval(id: "${foreign.approval}") { status } members { nodes { role } } apiKeys { nodes { revokedAt } } secrets { nodes { id updatedBy { kind } } } }`,
+  const { run, agent, approval, members, apiKeys, secrets, triggers } = await server.data(
+    `{ run(id: "${foreign.run}") { status } agent(id: "${foreign.agent}") { status draft { revision } concurrency runs { nodes { id } } } approval(id: "${foreign.approval}") { status } members { nodes { role } } apiKeys { nodes { revokedAt } } secrets { nodes { id updatedBy { kind } } } triggers { nodes { name status } } }`,
     {},
     other.apiKey,
   );
-  expect({ run, agent, approval, members, apiKeys, secrets }).toEqual({
+  expect({ run, agent, approval, members, apiKeys, secrets, triggers }).toEqual({
     run: { status: "paused" },
     agent: { status: "active", draft: null, concurrency: null, runs: { nodes: [{ id: foreign.run }] } },
     approval: { status: "open" },
     members: { nodes: [{ role: "owner" }] },
     apiKeys: { nodes: [{ revokedAt: null }] },
     secrets: { nodes: [{ id: foreign.secret, updatedBy: { kind: "key" } }] },
+    triggers: { nodes: [{ name: "hook", status: "active" }] },
   });
 });
 

@@ -8,8 +8,8 @@ import path from "node:path";
 import { SignJWT, type JWTHeaderParameters } from "jose";
 import { expect } from "vitest";
 import { WebSocket } from "ws";
-import { secretKeys } from "../server/src/auth/secret-key.ts";
-import { signingPair } from "../server/src/auth/signing-keys.ts";
+import { secretKeys } from "../server/src/auth/tokens/secret-key.ts";
+import { signingPair } from "../server/src/auth/tokens/signing-keys.ts";
 import { parseSecretKey } from "../server/src/lib/secret-key.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
 

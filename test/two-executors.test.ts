@@ -27,7 +27,7 @@ test(`${KILLS} times kill -9 of one of two that execute during ${STARTS} starts 
   const { rows } = await client.query("select distinct program from audit where step is not null order by program");
   expect(rows.map(({ program }) => program)).toEqual(["a", "b"]);
   expect(await violations(client)).toEqual([]);
-}, 240_000);
+});
 
 test("an approval, a wait and a child that a kill of both meets go on, decided at either", async () => {
   const { a, b, client } = pair;
@@ -45,7 +45,7 @@ test("an approval, a wait and a child that a kill of both meets go on, decided a
   for (const server of [a, b]) await server.clock.advance(3_600_000);
   expect((await until(atA, long, ...ENDED)).output).toEqual({ n: 1 });
   expect(await violations(client)).toEqual([]);
-}, 120_000);
+});
 
 const APPROVE = `
 do:

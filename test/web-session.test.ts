@@ -113,7 +113,7 @@ describe("signing in", () => {
     expect(setCookie).toMatch(/^autograph_session=rt_[\w-]{91}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/);
     expect([headers["cache-control"], headers["access-control-allow-origin"]]).toEqual(["no-store", undefined]);
     const { data, headers: limits } = await server.graphql("{ me { name } }", {}, body.accessToken);
-    expect([data.me.name, limits.get("ratelimit-policy")]).toEqual(["first", '"session";q=600;w=60']);
+    expect([data.me.name, limits.get("ratelimit-policy")]).toEqual(["first", '"user";q=600;w=60']);
   });
 
   test("over https the cookie is Secure and has the prefix that no other host, path or scheme can set", async () => {

@@ -24,6 +24,18 @@ function serverFlags(node) {
   return SERVER_FLAGS.filter((flag) => spawnSync(node, [flag, "--version"], { stdio: "ignore" }).status === 0);
 }
 
+/** Those that ask test/scale.ts how often: `npm test` takes a part of each. */
+export const SCALED_TESTS = [
+  "test/crash.test.ts",
+  "test/faults/invariants.test.ts",
+  "test/faults/kill-database.test.ts",
+  "test/faults/kill-events.test.ts",
+  "test/faults/kill-server.test.ts",
+  "test/faults/kill-webhooks.test.ts",
+  "test/faults/two-servers.test.ts",
+  "test/runs-memory.test.ts",
+];
+
 const at = (/** @type {string} */ path) => join(ROOT, path);
 const failed = () => process.exit(failureCode());
 
@@ -89,8 +101,13 @@ const COMMANDS = {
   },
   async soak(node, args) {
     await ensureBuilt(["server", "web"], node);
-    const file = args.includes("--hostile") ? "bench/soak-hostile.ts" : "bench/soak.ts";
-    await become(node, [at(file), ...args]);
+    if (args.includes("--tests")) {
+      process.env.TEST_SCALE = "whole";
+      const rest = args.filter((arg) => arg !== "--tests");
+      await become(node, [at("node_modules/vitest/vitest.mjs"), "run", ...(rest.length > 0 ? rest : SCALED_TESTS)]);
+    }
+    const kind = ["hostile", "clocks"].find((name) => args.includes(`--${name}`));
+    await become(node, [at(kind ? `bench/soak-${kind}.ts` : "bench/soak.ts"), ...args]);
   },
   /** Files to change, else those of tools/mutants/stryker.json: one after the other, so that each asks only its own tests. */
   async mutants(node, args) {

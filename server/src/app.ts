@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import type { Handles } from "./graphql/rooms.ts";
-import { listenMetrics } from "./http/listen-metrics.ts";
+import { listenMetrics } from "./http/pages/listen-metrics.ts";
 import { listen, PortInUse } from "./http/listen.ts";
 import type { JoinOptions } from "./join-rooms.ts";
 import { OperatorError } from "./lib/errors.ts";
@@ -14,7 +14,7 @@ import { instanceOf } from "./storage/instance-lock.ts";
 import { openStorage } from "./storage/open-storage.ts";
 import type { SpaceOptions } from "./storage/space.ts";
 
-export type AppOptions = JoinOptions & {
+type AppOptions = JoinOptions & {
   /** How free disk space is read and judged. */
   space?: Partial<SpaceOptions>;
 };
@@ -44,7 +44,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const listener = stack.use(await orSayWhereItRuns(config, listen(config)));
   const metricsListener =
     config.metrics && stack.use(await orSayWhereItRuns(config, listenMetrics(config.metrics, options.log)));
-  const storage = stack.use(await openStorage({ ...options, ...config, url: listener.url }));
+  const storage = stack.use(
+    await openStorage({ ...options, ...config, url: listener.url, localUrl: listener.localUrl }),
+  );
   const { joinRooms, prepareOwner } = await importing;
   const { handles, edge, metrics } = await joinRooms(options, storage, listener, stack);
   const { url, localUrl } = listener;

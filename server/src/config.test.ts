@@ -28,6 +28,7 @@ test("an empty environment gives a loopback server with its data beside it", () 
     corsOrigins: [],
     trustedProxies: [],
     outboundAllow: [],
+    llm: undefined,
     metrics: undefined,
     logLevel: "info",
     admin: undefined,
@@ -45,6 +46,8 @@ test("settings are read as what they mean", () => {
       CORS_ORIGINS: "https://a.example.org, http://localhost:5173",
       TRUSTED_PROXIES: "10.0.0.0/8,::1",
       OUTBOUND_ALLOW: "127.0.0.1/32",
+      LLM_BASE_URL: "http://127.0.0.1:11434/v1/",
+      LLM_MODEL: "qwen3:8b",
       METRICS_PORT: "0",
       ADMIN_EMAIL: "ada@example.org",
       ADMIN_PASSWORD: "correct horse",
@@ -61,6 +64,7 @@ test("settings are read as what they mean", () => {
     corsOrigins: ["https://a.example.org", "http://localhost:5173"],
     trustedProxies: ["10.0.0.0/8", "::1"],
     outboundAllow: ["127.0.0.1/32"],
+    llm: { baseUrl: "http://127.0.0.1:11434/v1", model: "qwen3:8b", apiKey: undefined },
     metrics: { port: 0, host: "127.0.0.1" },
     admin: { email: "ada@example.org", password: "correct horse" },
     logLevel: "info",
@@ -108,6 +112,11 @@ test.for([
   [{ PUBLIC_URL: "https://user@example.org" }, "PUBLIC_URL"],
   [{ PUBLIC_URL: "https://example.org/?a=1" }, "PUBLIC_URL"],
   [{ CORS_ORIGINS: "*" }, "CORS_ORIGINS"],
+  [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1" }, "LLM_BASE_URL and LLM_MODEL must be set together"],
+  [{ LLM_MODEL: "qwen3:8b" }, "LLM_BASE_URL and LLM_MODEL must be set together"],
+  [{ LLM_API_KEY: "sk-1" }, "LLM_API_KEY is for LLM_BASE_URL and LLM_MODEL, which are not set"],
+  [{ LLM_BASE_URL: "api.example.com/v1", LLM_MODEL: "m" }, "LLM_BASE_URL must be the URL of an OpenAI-compatible API"],
+  [{ LLM_BASE_URL: "https://a.example/v1", LLM_MODEL: "m", LLM_API_KEY: "sk 1" }, "LLM_API_KEY must be"],
 ] as [Record<string, string>, string][])("%o is one mistake that names %s", ([environment, name]) => {
   expect(mistakesOf(environment)).toEqual([expect.stringContaining(name)]);
 });

@@ -1,8 +1,8 @@
 /** The only reader of the environment. A test compares docs/configuration.md with `SETTINGS`. */
 import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import { isAddressRange } from "./lib/address-ranges.ts";
 import { messageOf, OperatorError } from "./lib/errors.ts";
 import { LIMITS } from "./lib/limits.ts";
 import { isLoopback } from "./lib/loopback.ts";
@@ -67,16 +67,22 @@ const databaseUrl: Reader<string> = (value) => {
   throw new Mistake("must be a URL like postgres://user:password@host:5432/database");
 };
 
+const llmUrl: Reader<string> = (value) => {
+  const url = urlOf(value);
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
+    throw new Mistake("must be the URL of an OpenAI-compatible API, like https://api.example.com/v1");
+  return url.href.replace(/\/+$/, "");
+};
+
+/** Goes into a header. */
+const llmKey: Reader<string> = (value) => {
+  if (!/^[\x21-\x7e]+$/.test(value)) throw new Mistake("must be letters, digits and signs without spaces");
+  return value;
+};
+
 const isOrigin = (value: string): boolean => {
   const url = urlOf(value);
   return url !== undefined && /^https?:$/.test(url.protocol) && url.origin === value;
-};
-
-const isCidr = (value: string): boolean => {
-  const [address = "", bits, more] = value.split("/");
-  const family = isIP(address);
-  if (family === 0 || more !== undefined) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 };
 
 const password: Reader<string> = (value) => {
@@ -118,13 +124,19 @@ export const SETTINGS = {
   TRUSTED_PROXIES: setting(
     "",
     "Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted, separated by commas. Default: none.",
-    list(isCidr, "IP addresses or CIDR ranges"),
+    list(isAddressRange, "IP addresses or CIDR ranges"),
   ),
   OUTBOUND_ALLOW: setting(
     "",
     "Private addresses or CIDR ranges that steps may call, like `127.0.0.1/32`, separated by commas. Default: none.",
-    list(isCidr, "IP addresses or CIDR ranges"),
+    list(isAddressRange, "IP addresses or CIDR ranges"),
   ),
+  LLM_BASE_URL: optional(
+    "An OpenAI-compatible API, like `https://api.example.com/v1` or `http://127.0.0.1:11434/v1`. With it and `LLM_MODEL`, a model reads the sentences that runs are drafted from. Default: none.",
+    llmUrl,
+  ),
+  LLM_MODEL: optional("The model's name there. See `LLM_BASE_URL`.", text),
+  LLM_API_KEY: optional("The key for it, if it wants one. See `LLM_BASE_URL`.", llmKey),
   METRICS_PORT: optional(
     "Another port, which serves `/metrics` without a credential; 0 takes a free one. Default: none, and `/metrics` needs a key.",
     port,
@@ -144,7 +156,16 @@ export const SETTINGS = {
 };
 
 type Values = { [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]["read"]> };
-type OptionalName = "PUBLIC_URL" | "DATABASE_URL" | "METRICS_PORT" | "ADMIN_EMAIL" | "ADMIN_PASSWORD" | "SECRET_KEY";
+type OptionalName =
+  | "PUBLIC_URL"
+  | "DATABASE_URL"
+  | "LLM_BASE_URL"
+  | "LLM_MODEL"
+  | "LLM_API_KEY"
+  | "METRICS_PORT"
+  | "ADMIN_EMAIL"
+  | "ADMIN_PASSWORD"
+  | "SECRET_KEY";
 type Read = Omit<Values, OptionalName> & { [Name in OptionalName]: Values[Name] | undefined };
 
 export type Config = {
@@ -159,6 +180,8 @@ export type Config = {
   corsOrigins: string[];
   trustedProxies: string[];
   outboundAllow: string[];
+  /** The model that reads sentences; the key is undefined where the API wants none. */
+  llm: { baseUrl: string; model: string; apiKey: string | undefined } | undefined;
   metrics: { port: number; host: string } | undefined;
   logLevel: "debug" | "info" | "warn" | "error";
   admin: { email: string; password: string } | undefined;
@@ -211,6 +234,11 @@ function contradictions(read: Read, wrong: ReadonlySet<string>): string[] {
   if (isMissing("ADMIN_EMAIL") !== isMissing("ADMIN_PASSWORD")) {
     found.push("ADMIN_EMAIL and ADMIN_PASSWORD must be set together");
   }
+  if (isMissing("LLM_BASE_URL") !== isMissing("LLM_MODEL")) {
+    found.push("LLM_BASE_URL and LLM_MODEL must be set together: the API, and the name of one of its models");
+  } else if (isMissing("LLM_BASE_URL") && !isMissing("LLM_API_KEY") && !wrong.has("LLM_BASE_URL")) {
+    found.push("LLM_API_KEY is for LLM_BASE_URL and LLM_MODEL, which are not set");
+  }
   if (read.METRICS_PORT !== undefined && read.METRICS_PORT === read.PORT && read.PORT !== 0) {
     found.push(`METRICS_PORT must be another port than PORT, which is ${read.PORT}`);
   }
@@ -227,6 +255,10 @@ const configOf = (read: Read): Config => ({
   corsOrigins: read.CORS_ORIGINS,
   trustedProxies: read.TRUSTED_PROXIES,
   outboundAllow: read.OUTBOUND_ALLOW,
+  llm:
+    read.LLM_BASE_URL && read.LLM_MODEL
+      ? { baseUrl: read.LLM_BASE_URL, model: read.LLM_MODEL, apiKey: read.LLM_API_KEY }
+      : undefined,
   metrics: read.METRICS_PORT === undefined ? undefined : { port: read.METRICS_PORT, host: read.METRICS_HOST },
   logLevel: read.LOG_LEVEL,
   admin:

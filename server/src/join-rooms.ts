@@ -4,10 +4,11 @@ import { createAgents } from "./agents/agents.ts";
 import { publishDemo } from "./agents/publish-demo.ts";
 import { createAuth, type Auth } from "./auth/auth.ts";
 import type { Acting } from "./auth/caller.ts";
-import { createFirstOrganization } from "./auth/first-organization.ts";
-import { openSecretKeys } from "./auth/secret-key.ts";
-import { createAdmin } from "./auth/setup.ts";
-import { isEmpty } from "./auth/users.ts";
+import { forgetApiKeys } from "./auth/api-keys/forget-api-keys.ts";
+import { createFirstOrganization } from "./auth/accounts/first-organization.ts";
+import { openSecretKeys } from "./auth/tokens/secret-key.ts";
+import { createAdmin } from "./auth/accounts/setup.ts";
+import { isEmpty } from "./auth/accounts/users.ts";
 import type { Config } from "./config.ts";
 import { createExpressions } from "./definition/expressions/expressions.ts";
 import { compileWorkflow } from "./definition/plan.ts";
@@ -21,19 +22,21 @@ import type { Clock } from "./lib/clock.ts";
 import { Histogram } from "./lib/figures.ts";
 import { newId } from "./lib/ids.ts";
 import { LIMITS } from "./lib/limits.ts";
-import type { Log } from "./lib/log.ts";
-import { Places } from "./lib/places.ts";
+import type { Log } from "./lib/log/log.ts";
+import { Places } from "./lib/sharing/places.ts";
 import { VERSION } from "./lib/version.ts";
 import type { Members } from "./members/members.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
+import { createLlm } from "./llm/llm.ts";
 import { createOutbound } from "./outbound/outbound.ts";
 import { createRates } from "./rates/rates.ts";
 import { openNotices } from "./realtime/notices.ts";
 import { createAdvance } from "./execution/advance.ts";
 import type { Executions } from "./execution/executions.ts";
-import { CLAIMED_COLUMNS } from "./execution/read-journal.ts";
+import { CLAIMED_COLUMNS } from "./execution/journal/read-journal.ts";
 import { createDueCount } from "./engine/count-due.ts";
 import { forgetKeys } from "./runs/forget-keys.ts";
+import { createOpenApprovalsCount } from "./runs/read/count-open-approvals.ts";
 import { createRuns } from "./runs/create-runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
 import { readValues } from "./secrets/read-values.ts";
@@ -41,10 +44,22 @@ import { createSecrets } from "./secrets/secrets.ts";
 import type { Storage } from "./storage/open-storage.ts";
 import { isUnavailable } from "./storage/pg-errors.ts";
 import { createProbe } from "./storage/probe.ts";
-import type { ReadSecrets } from "./execution/authentication.ts";
-import { createTokens } from "./execution/oauth2-tokens.ts";
+import type { ReadSecrets } from "./execution/calls/authentication.ts";
+import { createTokens } from "./execution/calls/oauth2-tokens.ts";
 import { createHttpCall } from "./execution/tasks/http.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
+import { forgetDrafts } from "./drafts/draft-store.ts";
+import { fireDue } from "./triggers/clock/fire-due.ts";
+import { sweepEvents } from "./triggers/events/sweep-events.ts";
+import { publishUntold } from "./triggers/events/own-events.ts";
+import { insertPublished } from "./triggers/events/untold-store.ts";
+import { checkDefined } from "./triggers/defined-triggers.ts";
+import { publishTriggers } from "./triggers/publish-triggers.ts";
+import { letNext, releaseQueues } from "./triggers/overlap/release-queues.ts";
+import type { Firing, Trigger } from "./triggers/trigger.ts";
+import { forgetFirings } from "./triggers/forget-firings.ts";
+import { createTriggers, tellChanged } from "./triggers/triggers.ts";
+import { tellFiring } from "./triggers/watch-firings.ts";
 import { startWatchdog } from "./watchdog/watchdog.ts";
 
 export type JoinOptions = {
@@ -76,7 +91,25 @@ export async function joinRooms(
   const outbound = stack.use(createOutbound({ allow: config.outboundAllow, log }));
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
-  const agents = createAgents({ ...base, check: expressions.check, compile: compileWorkflow, notices });
+  const agents = createAgents({
+    ...base,
+    check: expressions.check,
+    compile: compileWorkflow,
+    notices,
+    triggers: {
+      check: checkDefined,
+      publish: async (query, caller, agent, workflow) => {
+        const making = {
+          ...triggers,
+          changed: (one: Trigger) => tellChanged(triggers, one),
+          dropped: (firing: Firing) => tellFiring(triggers, firing),
+        };
+        const { detail, tell } = await publishTriggers(making, query, caller, agent, workflow);
+        const isHeard = await insertPublished(query, agent);
+        return { detail, tell: () => (tell(), isHeard && triggers.events.tell()) };
+      },
+    },
+  });
   const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   const auth: Auth = stack.use(
     createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, notices }),
@@ -101,10 +134,31 @@ export async function joinRooms(
     notices,
     hasSpace,
     usage: rates.usage,
+    untold: {
+      isHeard: (organizationId, event) => triggers.events.listeners.has(organizationId, event),
+      look: () => triggers.events.tell(),
+    },
+    next: (organizationId, triggerId) => letNext(triggers, { organizationId, triggerId }),
   });
   stack.use(forgetKeys(runs));
+  stack.use(forgetDrafts({ ...base }));
+  stack.use(forgetApiKeys({ database, clock, log }));
+  const triggers = createTriggers({
+    ...base,
+    agents,
+    runs,
+    secrets,
+    notices,
+    derive: secretKeys.derive,
+    url: listener.url,
+  });
+  stack.use(forgetFirings(triggers));
+  stack.use(triggers.events.listeners.watch(clock));
   const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url: listener.url };
-  const handles = { auth, members, agents, runs, rates, secrets, clock, log };
+  const operator = createFirstOrganization(database);
+  const llm = config.llm && stack.use(createLlm(config.llm, { clock, log, usage: rates.usage, operator }));
+  const drafts = { ...base, agents, llm };
+  const handles = { drafts, auth, members, agents, runs, triggers, rates, secrets, clock, log };
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const answers = createProbe(database);
   const isAccepting = (): boolean => !runs.executions.draining && hasSpace();
@@ -121,6 +175,7 @@ export async function joinRooms(
     graphql: graphql.figures,
     runs: runs.figures,
     due: createDueCount(base),
+    openApprovals: createOpenApprovalsCount(database),
     memory,
     loaded,
     places,
@@ -129,18 +184,20 @@ export async function joinRooms(
     commits,
     pools: database.pools,
     outbound: outbound.figures,
+    llm: llm?.figures,
   });
   const edge = createEdge({
     ...config,
     graphql,
     auth,
     members,
+    triggers,
     clock,
     log,
     connections,
     metrics,
     rates,
-    firstOrganization: createFirstOrganization(database),
+    firstOrganization: operator,
     isUnavailable,
     entrance,
     backlog: database.backlog,
@@ -158,6 +215,12 @@ export async function joinRooms(
   stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds }));
   await engine.start(createAdvance(runs.executions), CLAIMED_COLUMNS);
   stack.use(sweepRuns(runs));
+  triggers.due.start((trigger) => fireDue(triggers, trigger), isAccepting);
+  stack.use(releaseQueues(triggers));
+  // Nothing fires any more while runs are being drained.
+  stack.use(triggers.due);
+  stack.use(sweepEvents(triggers));
+  stack.use(publishUntold(triggers));
   return { handles, edge, metrics };
 }
 

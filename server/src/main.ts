@@ -3,7 +3,7 @@ import type { App } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { realClock } from "./lib/clock.ts";
 import { OperatorError } from "./lib/errors.ts";
-import { createLog } from "./lib/log.ts";
+import { createLog } from "./lib/log/log.ts";
 import { VERSION } from "./lib/version.ts";
 
 const OLDEST_NODE = 24;
@@ -38,8 +38,9 @@ function untilStopped(parents: readonly number[]): Promise<string> {
 function isTaken(pid: number): boolean {
   try {
     return process.kill(pid, 0);
-  } catch {
-    return false;
+  } catch (error) {
+    // Of another user.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

@@ -77,7 +77,7 @@ test(`connections cut ${CUTS} times before, within and after a batch: each run i
   await workload.finish();
   expect(await world.expectWhole(workload.asked)).toBeLessThanOrEqual(CUTS * CLIENTS * CALLS_AT_ONCE);
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
-}, 120_000);
+});
 
 test("wires that are cut without a word: within 60 s everything goes on over new ones", async () => {
   await using world = await openWorld();
@@ -90,7 +90,7 @@ test("wires that are cut without a word: within 60 s everything goes on over new
   await sleep(2_000);
   await workload.finish();
   expect(await world.expectWhole(workload.asked)).toBeLessThanOrEqual(CLIENTS * CALLS_AT_ONCE);
-}, 120_000);
+});
 
 test(`a database that answers after ${SLOW_MS} ms: starts are late or UNAVAILABLE, none is lost or doubled`, async () => {
   await using world = await openWorld();
@@ -108,7 +108,7 @@ test(`a database that answers after ${SLOW_MS} ms: starts are late or UNAVAILABL
   }
   proxy.delay(0);
   const answers = await Promise.all(asked);
-  await eventually(async () => (await fetch(`${server.url}/readyz`)).status === 200, 20_000);
+  await eventually(async () => (await fetch(`${server.url}/readyz`)).status === 200);
   const late: Asked[] = [];
   for (const [count, { data, errors }] of answers.entries()) {
     if (errors) expect(errors[0]!.extensions.code).toBe("UNAVAILABLE");
@@ -119,4 +119,4 @@ test(`a database that answers after ${SLOW_MS} ms: starts are late or UNAVAILABL
   }
   await workload.finish();
   await world.expectWhole([...workload.asked, ...late]);
-}, 120_000);
+});

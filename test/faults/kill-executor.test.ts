@@ -2,9 +2,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { journalOf, violations } from "./audit.ts";
-import { rolesOf, startPair, untilExecuting } from "./pair.ts";
+import { publish } from "../agents.ts";
+import { eventTriggerOf } from "../published-events.ts";
+import { rolesOf, startPair, untilExecuting, type Pair } from "./pair.ts";
 import { seeded } from "./random.ts";
 import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
+import { expectTold, untilTold } from "./told.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
@@ -17,6 +20,7 @@ test(`${KILLS} times kill -9 of the executor of two: the other goes on within 5 
   const { a, b, client, sink, token } = pair;
   const shapes = shapesOf(sink.url);
   const agents = await publishShapes(a, shapes);
+  const since = await listen(pair, shapes);
   const workload = startWorkload({
     servers: [a, b],
     token,
@@ -40,5 +44,23 @@ test(`${KILLS} times kill -9 of the executor of two: the other goes on within 5 
   await expectEnds(a, asked, token);
   await expectOneRunAKey(client, asked);
   expect(await expectOnlyAttempts(client, sink)).toBeLessThanOrEqual(KILLS * CLIENTS * CALLS_AT_ONCE);
+  // Longer than what the killed ones had in their hands is left alone.
+  for (const server of [a, b]) await server.clock.advance(60_000);
+  await untilTold(client);
+  const told = await expectTold(client, [...agents.keys()], TRIGGERS, since);
+  expect(told).toBeGreaterThanOrEqual(asked.length);
   expect(await violations(client)).toEqual([]);
-}, 180_000);
+});
+
+const TRIGGERS = { "run.completed": 2, "run.failed": 1, "run.cancelled": 1, "approval.requested": 1 };
+
+/** Makes triggers on all of this at one of the two; answers a time from which on both know of them. */
+async function listen(pair: Pair, shapes: readonly { name: string }[]): Promise<Date> {
+  const echo = await publish(pair.a, "echo");
+  const filter = { agent: shapes.map(({ name }) => name) };
+  for (const [event, many] of Object.entries(TRIGGERS)) {
+    for (let made = 0; made < many; made++) await eventTriggerOf(pair.a, echo, { source: "autograph", event, filter });
+  }
+  await sleep(5_000);
+  return new Date();
+}

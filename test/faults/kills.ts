@@ -28,7 +28,7 @@ export async function killPostmaster(server: Killed): Promise<void> {
   await eventually(() => {
     const now = readPidFile(clusterOf(server));
     return now !== undefined && now.pid !== before.pid && now.status === "ready";
-  }, 30_000);
+  });
 }
 
 /** One of the server's sessions, as an operator ends it or a failover does. */
@@ -48,5 +48,5 @@ export async function killBackend(server: Killed, random: Random): Promise<void>
     return backends.length > 0 ? backends : undefined;
   });
   killAll([random.pick(before)]);
-  await eventually(() => !backendsOf(server).some((pid) => before.includes(pid)), 30_000);
+  await eventually(() => !backendsOf(server).some((pid) => before.includes(pid)));
 }

@@ -1,6 +1,8 @@
 /** Two processes on one database: what subscribers of one are told of the other's work, also when its word was lost. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { publish } from "../agents.ts";
 import { eventually, type Data } from "../client.ts";
+import { eventTriggerOf, firingsOfEvent, publishEvent } from "../published-events.ts";
 import { agentOf, CANCEL, decide, ENDED, until } from "../runs.ts";
 import { callTask, rolesOf, startAt, startPair, type Named, type Pair } from "./pair.ts";
 
@@ -92,7 +94,27 @@ test("what was missed while no word came: the numbers are right again, and who c
     expect(refused).toMatchObject([{ extensions: { code: "UNAVAILABLE", retryAfter: 1 } }]);
   await eventually(() => same(counted.sent.at(-1), open), MISSED_MS);
   await executor.data(CANCEL, { id });
-}, 60_000);
+});
+
+test("a trigger of which no word came: the first event at the other fires it", async () => {
+  const { executor, standby } = await rolesOf(pair);
+  const echo = await publish(executor, "echo");
+  for (const [maker, other] of [
+    [standby, executor],
+    [executor, standby],
+  ] as const) {
+    const source = `unheard of ${maker.name}`;
+    const send = async (id: string): Promise<string> =>
+      (await publishEvent(other, { source, event: "paid", id, data: {} })).data.publishEvent.id;
+    // In memory there: nobody listens.
+    expect(await firingsOfEvent(other, await send("before"))).toEqual([]);
+    expect(await endListening(other)).toBe(1);
+    const trigger = await eventTriggerOf(maker, echo, { source, event: "paid" });
+    const id = await send("after");
+    const fired = await eventually(async () => (await firingsOfEvent(other, id))[0], MISSED_MS);
+    expect(fired).toMatchObject({ outcome: "started", trigger: { id: trigger.id } });
+  }
+});
 
 async function endListening({ name }: Named): Promise<number | null> {
   const { rowCount } = await pair.client.query(
@@ -117,4 +139,4 @@ test("a process that dies before it has told of its last commits: the other's su
   expect(run.sent.at(-1)).toEqual({ status: "running" });
   await eventually(() => run.isOver && runs.refused, 1.5 * MISSED_MS);
   expect(run.sent.at(-1)).toEqual({ status: "completed" });
-}, 60_000);
+});

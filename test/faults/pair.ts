@@ -55,7 +55,7 @@ export type Named = ReturnType<typeof askedAs> & { name: "a" | "b"; server: Test
 
 /** Who executes, by the name of the connection that holds the lock, and who stands by. */
 export async function rolesOf({ a, b, client }: Pair): Promise<{ executor: Named; standby: Named }> {
-  const name = await eventually(() => executorOf(client), 20_000);
+  const name = await eventually(() => executorOf(client));
   const both: [Named, Named] = [
     { ...askedAs(a, a.world), name: "a", server: a },
     { ...askedAs(b, a.world), name: "b", server: b },
@@ -72,7 +72,7 @@ async function executorOf(client: pg.Client): Promise<string | undefined> {
 }
 
 /** Until this one executes; answers after how long, ms. */
-export async function untilExecuting(client: pg.Client, name: string, timeoutMs = 20_000): Promise<number> {
+export async function untilExecuting(client: pg.Client, name: string, timeoutMs = 60_000): Promise<number> {
   const since = performance.now();
   await eventually(async () => (await executorOf(client)) === name, timeoutMs);
   return performance.now() - since;

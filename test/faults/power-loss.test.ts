@@ -22,7 +22,6 @@ const CLIENTS = 20;
 /** Nothing that was written since the last checkpoint; and half of it, by sector. */
 test.for([0, 0.5])(
   "power loss with %d of the unflushed writes on the disk: every acknowledged run is there and ends",
-  { timeout: 120_000 },
   async (chance, context) => {
     const random = seeded("power loss");
     await using sink = await startSink();

@@ -23,11 +23,11 @@ export type Proxy = {
   freeze(text?: string): number;
   /** Freezes each connection on which this is sent from now on, before it passes. */
   freezeAt(text: string): void;
-  /** Cuts the connection of the next journal's write (execution/write.ts); resolves when it is cut. */
+  /** Cuts the connection of the next journal's write (execution/journal/write.ts); resolves when it is cut. */
   cut(when: Cut): Promise<void>;
 } & AsyncDisposable;
 
-/** The statements of execution/write.ts are named so in each message that binds their values. */
+/** The statements of execution/journal/write.ts are named so in each message that binds their values. */
 const WRITE = Buffer.from("write_2");
 /** What is remembered of each connection. */
 const KEPT_CHARACTERS = 10_000;

@@ -5,7 +5,7 @@ import { eventually, type Data } from "../client.ts";
 import { startPair, type Pair } from "./pair.ts";
 
 /** What is remembered is good for 5 s from its first use, which is just before each change here. */
-const SOON_MS = 2_000;
+const SOON_MS = 4_000;
 
 let pair: Pair;
 beforeAll(async () => {

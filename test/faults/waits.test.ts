@@ -41,7 +41,7 @@ test(`${WAITS} waits of days: no CPU, not lost by a kill, all over when their ti
   const waiting = async (): Promise<number> =>
     (await client.query("select count(*)::int as runs from runs where owner is null and wake_at is not null")).rows[0]
       .runs;
-  await eventually(async () => (await waiting()) === WAITS, 30_000);
+  await eventually(async () => (await waiting()) === WAITS);
   await server.kill();
   await server.restart();
   await sleep(3_000);
@@ -60,7 +60,7 @@ test(`${WAITS} waits of days: no CPU, not lost by a kill, all over when their ti
   );
   expect(rows).toEqual([{ outputs: WAITS, late: true }]);
   await client.end();
-}, 150_000);
+});
 
 const CALL = (sink: string, behaviour: string): string =>
   `{call: http, with: {method: post, endpoint: '${sink}${behaviour}', query: {run: '\${ $workflow.id }', step: post}}}`;

@@ -37,7 +37,7 @@ test("in a request: its id, the operation's name and hash and the stack are in t
   expect(await ended(server)).toBe(EXIT_CODE);
   const [line] = linesOf(server);
   expect(line).toMatchObject({ level: 50, msg: `the event loop stood still for ${STANDSTILL_SECONDS} s`, runs: [] });
-  expect(line!["stack"][0]).toMatch(/^standStill \(.*test\/server\.ts:\d+:\d+\)$/);
+  expect(line!["stack"][0]).toMatch(/^standStill \(.*\/server\.[jt]s:\d+:\d+\)$/);
   const hash = createHash("sha256").update(query).digest("hex").slice(0, 16);
   expect(line).toMatchObject({ requestId: "the-one", operation: `${name.slice(0, 99)}…`, query: hash });
   expect(server.log()).not.toContain("secret");
@@ -110,8 +110,7 @@ test("in a run: it is blamed at each end, given up after the fifth, and all the 
   expect(failed).toMatchObject({ status: "failed", error: { type: expect.stringMatching(/\/crashed$/) } });
   for (const id of others) expect((await until(server, id, ...ENDED)).output).toEqual({ n: 1 });
   const [line] = linesOf(server);
-  const { rows } = await client.query("select id from runs where status = 'failed'");
-  expect(line).toMatchObject({ runId: rows[0].id, runs: expect.arrayContaining([rows[0].id]) });
+  expect(line).toMatchObject({ runId: culprit, runs: expect.arrayContaining([culprit]) });
   expect(answers.calls.still).toBe(5);
   await client.end();
-}, 180_000);
+});

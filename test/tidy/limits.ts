@@ -18,22 +18,30 @@ const shown = (file: string, title: string, instead: string): Edge => ({ file, t
 /** In `test/limits.test.ts`, under its name. */
 const here = (title: string): Edge => refused("test/limits.test.ts", title);
 
+const READING = "server/src/agents/reading.test.ts";
 const HOW_MANY = "server/src/agents/how-many.db.test.ts";
 const AUDIT = "server/src/audit/audit.db.test.ts";
 const INBOUND = "test/inbound.test.ts";
-const CONNECTIONS = "server/src/http/connections.test.ts";
+const CONNECTIONS = "server/src/http/connections/connections.test.ts";
 const DATA = "test/language-data.test.ts";
 const LARGE = "test/large-answers.test.ts";
-const SIZE = "server/src/graphql/size.test.ts";
-const PASSWORDS = "server/src/auth/passwords.test.ts";
-const THROTTLE = "server/src/auth/login-throttle.test.ts";
-const SIGN_IN = "server/src/auth/sign-in.db.test.ts";
-const SESSIONS = "server/src/auth/sessions.db.test.ts";
+const SIZE = "server/src/graphql/documents/size.test.ts";
+const PASSWORDS = "server/src/auth/sign-in/passwords.test.ts";
+const THROTTLE = "server/src/auth/sign-in/login-throttle.test.ts";
+const SIGN_IN = "server/src/auth/sign-in/sign-in.db.test.ts";
+const KNOWN = "server/src/auth/sign-in/known-addresses.db.test.ts";
+const SESSIONS = "server/src/auth/sessions/sessions.db.test.ts";
 const NATIVE = "server/src/definition/expressions/native-limits.test.ts";
 const HOSTILE = "server/src/definition/expressions/hostile-expressions.test.ts";
 const DIFF = "server/src/agents/diff-versions.test.ts";
 const REST = "server/src/runs/rest.db.test.ts";
-const LOG = "server/src/lib/log.test.ts";
+const LOG = "server/src/lib/log/log.test.ts";
+const TRIGGERS = "server/src/triggers/triggers.db.test.ts";
+const EVENTS = "server/src/triggers/events/events.db.test.ts";
+const AT_ONCE = "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events";
+const DUE = "server/src/triggers/clock/due-clock.db.test.ts";
+const MAPPED = "server/src/triggers/map-input.db.test.ts";
+const LLM = "test/llm.test.ts";
 const OUTBOUND = "server/src/outbound/outbound.test.ts";
 const NEIGHBOURS = "test/neighbours.test.ts";
 
@@ -49,7 +57,11 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   arrivingBytes: shown(INBOUND, "of one organization have half of the budget, then 503", SHARE),
   bodyPieces: here("bodyPieces"),
   bodyProgressSeconds: refused(INBOUND, "that stand still or trickle are cut with 408, those that come are not"),
-  bodyProgressBytes: refused(INBOUND, "that stand still or trickle are cut with 408, those that come are not"),
+  bodyProgressBytes: shown(
+    "server/src/http/connections/arrivals.test.ts",
+    "4,096 bytes in each 5 s are enough, one less is not",
+    "it is cut: 408 with the figures over HTTP",
+  ),
   fragmentsPerMessage: here("fragmentsPerMessage"),
   connectionInitCharacters: here("connectionInitCharacters"),
   connectionInitSeconds: shown(
@@ -59,12 +71,12 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   ),
   operationIdCharacters: here("operationIdCharacters"),
   unansweredBytes: shown(
-    "server/src/http/unanswered.test.ts",
+    "server/src/http/connections/unanswered.test.ts",
     "a stranger's may be 1 MiB together, a caller's have the organization's share",
     "the WebSocket is closed",
   ),
   messagesWaiting: shown(
-    "server/src/http/outgoing.test.ts",
+    "server/src/http/connections/outgoing.test.ts",
     "a thousand messages wait for a client that does not read",
     "the WebSocket is closed",
   ),
@@ -82,12 +94,12 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   headerBytes: here('"headerBytes"'),
   requestsPerConnection: refused(INBOUND, "of requests that one connection sends without waiting 100 are begun"),
   waitToBeginMs: shown(
-    "server/src/http/entrance.test.ts",
+    "server/src/http/connections/entrance.test.ts",
     "after the first second those that are begun waited hardly longer than they may",
     "503: it is a time, which nobody can ask less of",
   ),
   requestsWaiting: shown(
-    "server/src/http/entrance.test.ts",
+    "server/src/http/connections/entrance.test.ts",
     "a line of a few is not refused, however slow it is; of many that are as slow some are",
     "so many are never refused, more may be",
   ),
@@ -131,9 +143,15 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   definitionProblems: { ...here('"definitionProblems"'), instead: "further problems are left out" },
   definitionExpressions: here("definitionExpressions"),
   definitionExpressionCharacters: here("definitionExpressionCharacters"),
+  definitionsWaiting: refused(READING, "%s as many as may wait are read, one more is refused"),
+  definitionsWaitingOwn: refused(READING, "%s as many as may wait are read, one more is refused"),
   taskNameCharacters: here("taskNameCharacters"),
   descriptionCharacters: here("descriptionCharacters"),
-  errorCharacters: shown("test/runs-internal.test.ts", "an error's texts are cut", "the text is cut"),
+  errorCharacters: shown(
+    "server/src/definition/workflow-error.test.ts",
+    "each text has at most 10,000 characters, and of a longer one the end is cut",
+    "the text is cut",
+  ),
   formFields: here("formFields"),
   formChoices: here("formChoices"),
   forkBranches: here("forkBranches"),
@@ -164,7 +182,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time",
   ),
   lastingRequests: shown(
-    "server/src/graphql/lasting.test.ts",
+    "server/src/graphql/documents/lasting.test.ts",
     "an organization has as many subscriptions and waits as stay free beside it",
     SHARE,
   ),
@@ -183,10 +201,10 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "counts exactly up to 1,000, estimates above, and follows every filter",
     "the count is estimated",
   ),
-  diffLines: shown(DIFF, "more than 20,000 lines", "all that differs is one change"),
-  diffChanges: shown(DIFF, "a thousand changes and one", "all that differs is one change"),
+  diffLines: shown(DIFF, "20,000 lines and 1,000 changes are told one by one", "all that differs is one change"),
+  diffChanges: shown(DIFF, "20,000 lines and 1,000 changes are told one by one", "all that differs is one change"),
   answersRemembered: shown(
-    "server/src/graphql/sent-answers.test.ts",
+    "server/src/graphql/documents/sent-answers.test.ts",
     "an answer is a repeat until another is sent, or a thousand other objects were",
     "the oldest is forgotten",
   ),
@@ -209,7 +227,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   runsInMemory: shown(NEIGHBOURS, "20 organizations with 2,000 hanging runs each", "the run waits for its turn"),
   runsInMemoryOwn: shown(NEIGHBOURS, "20 organizations with 2,000 hanging runs each", "the run waits for its turn"),
   runMemoryOwnBytes: shown(
-    "server/src/lib/run-memory.test.ts",
+    "server/src/lib/sharing/run-memory.test.ts",
     "however much the others hold, an organization's first small runs find room",
     "the run waits for room",
   ),
@@ -237,7 +255,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "the rest goes with the next",
   ),
   accessTokenMinutes: shown(
-    "server/src/auth/access-token.test.ts",
+    "server/src/auth/tokens/access-token.test.ts",
     "comes back as it was issued, for ten minutes",
     "it has expired",
   ),
@@ -248,13 +266,13 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "using it again ends the session",
   ),
   signingKeyGraceSeconds: shown(
-    "server/src/auth/access-token.test.ts",
+    "server/src/auth/tokens/access-token.test.ts",
     "a new key signs from its time in every process",
     "the new one signs; tokens of the former one are refused",
   ),
   signingKeysInUse: refused(SIGN_IN, "eight at most are in use; those whose tokens have ended are removed"),
   setupLinkMinutes: shown(
-    "server/src/auth/setup.db.test.ts",
+    "server/src/auth/accounts/setup.db.test.ts",
     "only the token of the link that was printed last fits, for half an hour",
     "it has expired",
   ),
@@ -277,22 +295,30 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   sessionsPerUser: shown(SESSIONS, "${LIMITS.sessionsPerUser} sessions: one more ends", "the oldest one ends"),
   addressCharacters: shown(SESSIONS, "are kept short and plain", "it is cut"),
   userAgentCharacters: shown(SESSIONS, "are kept short and plain", "it is cut"),
-  knownAddressesPerUser: shown(SIGN_IN, "an address is known for 90 days", "the oldest is forgotten"),
-  knownAddressDays: shown(SIGN_IN, "an address is known for 90 days", "it is forgotten"),
+  knownAddresses: shown(KNOWN, "as many addresses as may be are known in memory", "the oldest is forgotten"),
+  knownAddressesPerUser: shown(KNOWN, "an address is known for 90 days", "the oldest is forgotten"),
+  knownAddressDays: shown(KNOWN, "an address is known for 90 days", "it is forgotten"),
   keysLookedUpAtOnce: shown(
-    "server/src/auth/api-key-look-ups.test.ts",
+    "server/src/auth/api-keys/api-key-look-ups.test.ts",
     "one statement at a time, for all that wait, and each gets its own",
     "the rest goes with the next",
   ),
   keysWaiting: refused(
-    "server/src/auth/api-key-look-ups.test.ts",
+    "server/src/auth/api-keys/api-key-look-ups.test.ts",
     "as many as may wait are looked up, one more is refused",
   ),
   keysWaitingPerAddress: refused(
-    "server/src/auth/api-key-look-ups.test.ts",
+    "server/src/auth/api-keys/api-key-look-ups.test.ts",
     "of one address as many wait as may, and one more is refused",
   ),
-  refreshesWaiting: refused("server/src/auth/refresh-turns.test.ts", "%s as many wait as may, and one more is refused"),
+  refreshesWaiting: refused(
+    "server/src/auth/sessions/refresh-turns.test.ts",
+    "%s as many wait as may, and one more is refused",
+  ),
+  refreshesWaitingPerAccount: refused(
+    "server/src/auth/sessions/refresh-turns.test.ts",
+    "%s as many wait as may, and one more is refused",
+  ),
   drainSeconds: shown(
     "test/crash.test.ts",
     "what SIGTERM finds under way for longer than it gets is resumed at the next start",
@@ -306,7 +332,16 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   logLinesAlike: shown(LOG, "a line that repeats is counted", "further ones are counted"),
   logTextsCounted: shown(LOG, "of very many texts only some are remembered", "the oldest is forgotten"),
   logBytesUnread: shown(LOG, "a reader that stands still costs a bounded number of bytes", "lines are dropped"),
-  apiKeysPerOrganization: refused("server/src/auth/api-keys.db.test.ts", "an organization has at most 1,000 live keys"),
+  apiKeysPerOrganization: refused(
+    "server/src/auth/api-keys/api-keys.db.test.ts",
+    "an organization has at most 1,000 live keys",
+  ),
+  signInsPerUser: refused(SESSIONS, "signs in ${LIMITS.signInsPerUser} times at once, then once a second"),
+  apiKeyDaysAfterEnd: shown(
+    "test/former-keys.test.ts",
+    "90 days after its end a key is deleted",
+    "it is deleted, but for its name",
+  ),
   projectsPerOrganization: refused(
     "server/src/projects/projects.db.test.ts",
     "an organization has its 1,000 projects and not one more",
@@ -319,6 +354,55 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   ),
   invitationsPerOrganization: refused("test/invitations.test.ts", "has at most 100 open ones"),
   invitationDays: shown("test/invitations.test.ts", "has at most 100 open ones", "it has expired"),
+  triggersPerAgent: refused(TRIGGERS, "an agent has its 100 triggers and not one more"),
+  triggersPerOrganization: refused(TRIGGERS, "an organization has its 100,000 triggers and not one more"),
+  triggerBytes: refused("server/src/triggers/kinds.test.ts", "have triggerBytes as JSON and not one more"),
+  deliveryCharacters: refused("test/triggers.test.ts", "a delivery's name has 255 characters and not one more"),
+  tokenOverlapMinutes: refused("test/firings.test.ts", "for 10,080 minutes at most"),
+  webhookAddresses: refused("server/src/triggers/kinds.test.ts", "addresses are 100 at most"),
+  refusedCallsPerAddress: refused("test/signatures.test.ts", "takes nothing of the plan and leaves few firings"),
+  refusedCallsPerTrigger: shown(
+    "test/signatures.test.ts",
+    "takes nothing of the plan and leaves few firings",
+    "429, and the sentence names what one address may",
+  ),
+  signatureSeconds: refused("test/signatures.test.ts", "within 300 s of now and not one more"),
+  eventNameCharacters: refused("test/events.test.ts", "a name has 255 characters and not one more"),
+  eventDataBytes: refused("test/events.test.ts", "its data has 65536 bytes as JSON and not one more"),
+  eventPayloadBytes: shown(
+    "test/own-events.test.ts",
+    "with an output of 16,384 bytes, and without a larger one",
+    "it is null",
+  ),
+  eventDepth: refused("test/own-events.test.ts", "10 events lead to one another"),
+  eventsOfRoot: refused(EVENTS, "10,000 events come of one and not one more"),
+  eventTriggersExplained: shown(EVENTS, "the newest 100 triggers of its source", "the rest is left out"),
+  eventsPerBatch: refused("test/cloud-events.test.ts", "has 100 events and not one more"),
+  eventFilterFields: refused("test/events.test.ts", "21 fields"),
+  eventFilterValues: refused("test/events.test.ts", "101 values"),
+  eventFilterBytes: refused("test/events.test.ts", "4097 bytes"),
+  triggersPerEvent: refused(EVENTS, "an event of a source has its 5,000 triggers and not one more"),
+  eventDays: shown(EVENTS, "an event is kept for 30 days", "it is deleted"),
+  eventWaitSeconds: shown(EVENTS, "is answered after 10 s at most", "it is answered with the rest still to come"),
+  eventsFiring: shown(EVENTS, "1,000 events fire at once, 100 of one organization", "it waits in its table"),
+  eventsFiringOwn: shown(EVENTS, "1,000 events fire at once, 100 of one organization", "it waits in its table"),
+  eventsFiringBytes: shown(EVENTS, "half of the bytes of all firing events are one organization's", SHARE),
+  eventsSwept: shown(EVENTS, "has half of the room for them", SHARE),
+  ownEventsPublishing: shown(EVENTS, AT_ONCE, "further ones wait"),
+  ownEventsPublishingOwn: shown(EVENTS, AT_ONCE, "further ones wait"),
+  triggersFiring: shown(EVENTS, AT_ONCE, "further ones wait"),
+  triggersFiringOwn: shown(EVENTS, AT_ONCE, "further ones wait"),
+  schedulesFiring: shown(DUE, "512 fire at once, 256 of one organization", "further ones wait"),
+  schedulesFiringOwn: shown(DUE, "512 fire at once, 256 of one organization", "further ones wait"),
+  largeInputs: shown(MAPPED, "a large input of a mapping waits for a place 10 s at most", "it waits, then UNAVAILABLE"),
+  largeInputsOwn: shown(
+    MAPPED,
+    "a large input of a mapping waits for a place 10 s at most",
+    "it waits, then UNAVAILABLE",
+  ),
+  eventsWaiting: refused(EVENTS, "10,000 events of an organization wait to be fired, and not one more"),
+  firingFields: shown("test/triggers.test.ts", "a firing names the first 10 of the fields", "the rest is left out"),
+  firingDays: shown(TRIGGERS, "a firing is kept for 30 days", "it is deleted"),
   secretsPerProject: refused("server/src/secrets/secrets.db.test.ts", "a project has its 200 secrets and not one more"),
   secretUsersListed: { ...here('"secretUsersListed"'), instead: "the rest is left out" },
   secretsPerDefinition: here("secretsPerDefinition"),
@@ -334,15 +418,49 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   ),
   secretBytes: here("secretBytes"),
   secretTexts: refused("server/src/secrets/secrets.db.test.ts", "names and values: what fits passes"),
-  uiRequestsPerMinute: refused("test/rates.test.ts", "the web UI's session has its own limit"),
+  uiRequestsPerMinute: refused("test/rates.test.ts", "a user of the web UI has one limit for all sessions"),
   credentialCharacters: here("credentialCharacters"),
   wrongCredentialsPerAddress: refused("test/rates.test.ts", "wrong credentials from one address are limited"),
   usageDays: refused("test/rates.test.ts", "usage by day: requests, refused, runs and steps"),
   keyReachIds: refused("test/reach.test.ts", "to at most 100 projects and agents"),
+  scheduleCharacters: refused(
+    "server/src/triggers/cron/instants.test.ts",
+    "takes an expression of 500 characters and no more",
+  ),
+  queuedFirings: refused(TRIGGERS, "1,000 runs of a trigger wait for the one before, and not one more"),
+  missedInstants: shown(
+    "server/src/triggers/cron/missed.test.ts",
+    "of more than a thousand, the last thousand",
+    "a skipped firing counts the others",
+  ),
+  punctualSeconds: shown(
+    "server/src/triggers/cron/missed.test.ts",
+    "later than `none` takes",
+    "the instant was missed",
+  ),
+  catchUpMinutes: refused("test/cron-triggers.test.ts", "as much as may be passes"),
+  jitterSeconds: refused("test/cron-triggers.test.ts", "as much as may be passes"),
+  runDraftCharacters: refused("test/run-drafts.test.ts", "as many characters as may be"),
+  runDraftHours: shown("test/run-drafts.test.ts", "is forgotten after a day", "it is deleted"),
+  runDrafts: shown("test/run-drafts.test.ts", "keeps its newest thousand", "the oldest goes"),
+  llmSeconds: shown(LLM, "does not answer in time", "the sentence is read by rules"),
+  llmUsesPerMinute: shown(LLM, "as often in a minute as it may", "the sentence is read by rules"),
+  llmTestsPerMinute: refused(LLM, "is tried by hand"),
+  llmAtOnce: shown(LLM, "is asked ${LIMITS.llmAtOnce} times at once", "the sentence is read by rules"),
+  llmAtOnceOwn: shown(LLM, "as many at once as it may", "the sentence is read by rules"),
+  llmPromptCharacters: shown(LLM, "names as many agents as there is room for", "further agents are left out"),
+  llmAnswerTokens: shown(
+    LLM,
+    "in the caller's zone",
+    "the model is told so, and an answer that was cut is asked for again",
+  ),
+  llmAnswerBytes: shown(LLM, "is huge", "the sentence is read by rules"),
+  llmPauseSeconds: shown(LLM, "asks for a pause", "the sentence is read by rules"),
+  cronPreviewInstants: refused("test/cron.test.ts", "answers 1 to 100 instants"),
   outboundConnectSeconds: shown(OUTBOUND, "to connect is limited by itself", "the call fails with timeout"),
   outboundRedirects: refused(OUTBOUND, "follows redirects only when asked to, at most five"),
   outboundHeaderBytes: refused(OUTBOUND, "of headers is limited too"),
-  outboundUrlCharacters: refused("test/language-calls.test.ts", "a URL that %s makes too long"),
+  outboundUrlCharacters: refused("test/language-calls.test.ts", "a URL may have as many characters as the limit says"),
   outboundAnswersBytes: shown(OUTBOUND, "of all answers that are read at once hold no more than the budget", SHARE),
   outboundCalls: shown(OUTBOUND, "waits for no place among all calls", SHARE),
   outboundCallsOwn: shown(OUTBOUND, "waits for no place among all calls", "further ones wait"),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { cycles, importsAgainst, readRooms, roomOf, unreached } from "./rooms.ts";
-import { parse, serverSources, textOf } from "./source.ts";
+import { cycles, importsAgainst, readRooms, roomOf, unreached, warehouses } from "./rooms.ts";
+import { parse, serverSources, textOf, webSources } from "./source.ts";
 
 const rooms = readRooms(textOf("ARCHITECTURE.md"));
 const sources = serverSources();
@@ -38,4 +38,28 @@ test("every file is reached from an entry: remove it, or import it where it belo
   const all = [used, sample("lib/w.ts", 'await import("./x.ts")'), sample("lib/x.ts", ""), sample("lib/y.ts", "")];
   expect(unreached(["server/src/main.ts"], all)).toEqual(["server/src/lib/y.ts"]);
   expect(unreached(ENTRIES, sources)).toEqual([]);
+});
+
+test("a folder has at most 30 files: look for the two things in it", () => {
+  const list = (count: number) => Array.from({ length: count }, (_, index) => sample(`lib/${index}.ts`, ""));
+  expect(warehouses(30, list(30))).toEqual([]);
+  expect(warehouses(30, list(31))).toEqual(["server/src/lib: 31 files"]);
+  const written = [...sources, ...webSources()].filter(({ path }) => !path.includes("/migrations/"));
+  expect(warehouses(30, written)).toEqual([]);
+});
+
+test("the rooms of the UI: a page imports no page, what pages share knows none, and every file is used", () => {
+  const uiRooms = readRooms(textOf("ARCHITECTURE.md"), "Rooms of the UI");
+  const uiSources = webSources();
+  expect([...uiRooms.keys()].toSorted()).toEqual([...new Set(uiSources.map(({ path }) => roomOf(path)))].toSorted());
+  expect(importsAgainst(uiRooms, uiSources)).toEqual([]);
+  expect(cycles(uiSources)).toEqual([]);
+  expect(unreached(["web/src/main.tsx"], uiSources)).toEqual([]);
+  const pageOf = (path: string): string | undefined => /^web\/src\/pages\/([\w-]+)\//.exec(path)?.[1];
+  const foreign = uiSources.flatMap(({ path, imports }) =>
+    imports
+      .filter((target) => pageOf(path) && pageOf(target) && pageOf(path) !== pageOf(target))
+      .map((target) => `${path}: ${target}`),
+  );
+  expect(foreign).toEqual([]);
 });

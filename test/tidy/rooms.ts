@@ -1,17 +1,16 @@
-/** The table of rooms in ARCHITECTURE.md and what may be read from the imports of `server/src`. */
+/** The tables of rooms in ARCHITECTURE.md, and what may be read from the imports of `server/src` and `web/src`. */
 import type { Source } from "./source.ts";
 
 /** Room (`runs`, or a file at the top such as `main`) → what it may import besides itself. */
 export type Rooms = Map<string, Set<string>>;
 
-const SERVER = "server/src/";
-
 /** `server/src/runs/start-run.ts` → `runs`; `server/src/main.ts` → `main`. */
-export const roomOf = (path: string): string => path.slice(SERVER.length).split("/")[0]!.replace(/\.ts$/, "");
+export const roomOf = (path: string): string => path.split("/")[2]!.replace(/\.tsx?$/, "");
 
-export function readRooms(markdown: string): Rooms {
-  const section = markdown.split(/^## Rooms$/m)[1]?.split(/^## /m)[0] ?? "";
-  const rows = [...section.matchAll(/^\| `([\w-]+)(?:\/|\.ts)` \|[^|]*\| ([^|]+) \|$/gm)];
+/** `heading`: of the section with the table. */
+export function readRooms(markdown: string, heading = "Rooms"): Rooms {
+  const section = markdown.split(new RegExp(`^## ${heading}$`, "m"))[1]?.split(/^## /m)[0] ?? "";
+  const rows = [...section.matchAll(/^\| `([\w-]+)(?:\/|\.tsx?)` \|[^|]*\| ([^|]+) \|$/gm)];
   const names = rows.map(([, name]) => name!);
   return new Map(rows.map(([, name, allowed]) => [name!, allowedRooms(allowed!.trim(), names)]));
 }
@@ -62,4 +61,14 @@ export function unreached(entries: string[], sources: Source[]): string[] {
   };
   entries.forEach(visit);
   return sources.map(({ path }) => path).filter((path) => !reached.has(path));
+}
+
+/** Folders with more than `most` files, tests not counted. */
+export function warehouses(most: number, sources: Source[]): string[] {
+  const files = new Map<string, number>();
+  for (const { path } of sources) {
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    files.set(folder, (files.get(folder) ?? 0) + 1);
+  }
+  return [...files].filter(([, count]) => count > most).map(([folder, count]) => `${folder}: ${count} files`);
 }

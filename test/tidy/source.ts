@@ -16,7 +16,7 @@ export type Source = {
 };
 
 /** Tests, suites that several tests run, and what they are given. */
-export const isTest = (path: string): boolean => /\.(test|testsuite|fixture)\.ts$/.test(path);
+export const isTest = (path: string): boolean => /\.(test|testsuite|fixture)\.tsx?$/.test(path);
 
 /** Every file of the project below `folder`, as paths from the root; none when there is no such folder yet. */
 export function filesBelow(folder: string): string[] {
@@ -41,7 +41,7 @@ export function parse(path: string, text: string): Source {
       /\.\w+$/.test(name!) ? name! : `${name}.ts`,
     ),
   ];
-  const local = specifiers.filter((specifier) => /^\..*\.[tj]s$/.test(specifier));
+  const local = specifiers.filter((specifier) => /^\..*\.[tj]sx?$/.test(specifier));
   return { path, text, program, imports: local.map((specifier) => posix.join(posix.dirname(path), specifier)) };
 }
 
@@ -51,6 +51,12 @@ const read = (path: string): Source => parse(path, textOf(path));
 export const serverSources = (): Source[] =>
   filesBelow("server/src")
     .filter((path) => path.endsWith(".ts") && !isTest(path))
+    .map(read);
+
+/** What runs in the browser. */
+export const webSources = (): Source[] =>
+  filesBelow("web/src")
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".d.ts") && !isTest(path))
     .map(read);
 
 /** All code that people write here, tests and tools included. */

@@ -14,11 +14,17 @@ const FOR_ALL: Record<string, string> = {
   "server/src/engine/count-due.ts runs": "one number for the operator, of all organizations together",
   "server/src/engine/embedded.ts runs": EXECUTOR,
   "server/src/engine/claims.ts runs": EXECUTOR,
-  "server/src/execution/read-journal.ts steps": EXECUTOR,
-  "server/src/execution/write.ts runs": JOURNAL,
-  "server/src/execution/write.ts steps": JOURNAL,
-  "server/src/execution/write.ts attempts": JOURNAL,
-  "server/src/execution/write.ts approvals": JOURNAL,
+  "server/src/runs/read/count-open-approvals.ts approvals":
+    "one number for the operator, of all organizations together",
+  "server/src/execution/journal/read-journal.ts steps": EXECUTOR,
+  "server/src/triggers/firing-store.ts firings": "inserts whole rows, which have their organization",
+  "server/src/execution/journal/write.ts runs": JOURNAL,
+  "server/src/execution/journal/write.ts steps": JOURNAL,
+  "server/src/execution/journal/write.ts attempts": JOURNAL,
+  "server/src/execution/journal/write.ts approvals": JOURNAL,
+  "server/src/execution/journal/write.ts draft_texts":
+    "written with the run that starts, and names its organization as it does",
+  "server/src/execution/journal/write.ts untold_events": JOURNAL,
 };
 
 const found = serverSources()

@@ -8,7 +8,7 @@ import {
   type Asked,
 } from "../../server/src/definition/expressions/differential.testsuite.ts";
 import { JqPool } from "../../server/src/definition/expressions/jq-pool.ts";
-import { createLog } from "../../server/src/lib/log.ts";
+import { createLog } from "../../server/src/lib/log/log.ts";
 
 const SEED = 20_261_121;
 const IN_ONE_PROGRAM = 100;

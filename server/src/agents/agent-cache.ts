@@ -8,16 +8,16 @@ import { parseInSlices } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
-import { FairCache } from "../lib/fair-cache.ts";
+import { FairCache } from "../lib/sharing/fair-cache.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
-import type { Slots } from "../lib/slots.ts";
 import type { Hub } from "../realtime/hub.ts";
 import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";
+import type { Reading } from "./reading.ts";
 import { readAgentRow } from "./store.ts";
 import { readSource } from "./version-store.ts";
 
@@ -45,10 +45,10 @@ const ROWS_MOST = 5_000;
 /** Characters of definition text; compiled it takes about ten times as much. */
 const SOURCE_CHARACTERS_MOST = 4_000_000;
 
-export type AgentCacheOptions = {
+type AgentCacheOptions = {
   database: Database;
   clock: Clock;
-  reading: Slots;
+  reading: Reading;
   compile: (workflow: Workflow) => Plan;
   changes: Hub<AgentId>;
   notices: Pick<Notices, "send" | "on">;

@@ -1,16 +1,18 @@
 /** The room's handle, the first parameter of each of its operations. */
-import { checkDefinition, type Checked } from "../definition/check-definition.ts";
+import type { Acting } from "../auth/caller.ts";
+import { checkDefinition, type Checked, type Others } from "../definition/check-definition.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { Expressions } from "../definition/expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
-import { Slots } from "../lib/slots.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { Hub } from "../realtime/hub.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Query } from "../storage/database.ts";
+import type { Agent } from "./agent.ts";
 import { createAgentCache, type AgentCache } from "./agent-cache.ts";
+import { Reading } from "./reading.ts";
 
 export type Agents = {
   database: Database;
@@ -18,37 +20,72 @@ export type Agents = {
   log: Log;
   /** Whether jq accepts an expression, in the organization's turn. */
   check: Expressions["check"];
-  /**
-   * Definitions being read: one of the largest takes 200 ms of the thread in slices, and ten times its text in memory. So
-   * an organization has one at a time, however many it sends or lists.
-   */
-  reading: Slots;
+  reading: Reading;
   cache: AgentCache;
+  /** What definitions say about triggers. */
+  triggers: DefinedTriggers;
   /** Agents that were made or changed, by organization. */
   changes: Hub<AgentId>;
 };
 
-const READ_AT_ONCE = 8;
+/** The room of triggers, which imports this one. */
+type DefinedTriggers = {
+  /** What is wrong with those of a definition. */
+  check(workflow: Workflow): Others;
+  /** Within the transaction that publishes it. `detail`: for the audit; `tell`: to be called after the commit. */
+  publish(
+    query: Query,
+    caller: Acting,
+    agent: Agent,
+    workflow: Workflow,
+  ): Promise<{ detail: Record<string, number> | undefined; tell: () => void }>;
+};
 
-export type AgentsOptions = Omit<Agents, "cache" | "reading" | "changes"> & {
+const NO_TRIGGERS: DefinedTriggers = {
+  check: () => ({ findings: [], expressions: [] }),
+  publish: async () => ({ detail: undefined, tell: () => {} }),
+};
+
+export type AgentsOptions = Omit<Agents, "cache" | "reading" | "changes" | "triggers"> & {
+  triggers?: DefinedTriggers;
   compile: (workflow: Workflow) => Plan;
   /** If left out, no other process is told. */
   notices?: Pick<Notices, "send" | "on">;
 };
 
-export const createAgents = ({ compile, notices = noNotices, ...rest }: AgentsOptions): Agents => {
-  const reading = new Slots(READ_AT_ONCE, 1 / READ_AT_ONCE);
+export const createAgents = ({
+  compile,
+  notices = noNotices,
+  triggers = NO_TRIGGERS,
+  ...rest
+}: AgentsOptions): Agents => {
+  const reading = new Reading();
   const changes = new Hub<AgentId>();
-  return { ...rest, reading, changes, cache: createAgentCache({ ...rest, reading, changes, compile, notices }) };
+  return {
+    ...rest,
+    triggers,
+    reading,
+    changes,
+    cache: createAgentCache({ ...rest, reading, changes, compile, notices }),
+  };
 };
 
-/** The definition with all its problems, in the organization's turn; `project`: the handle that its namespace must be. */
+/**
+ * The definition with all its problems, in the organization's turn; `project`: the handle that its namespace must be; `signal`: nobody
+ * waits for them any longer.
+ */
 export const readChecked = (
   agents: Agents,
   organizationId: OrganizationId,
   definition: string,
-  project?: string,
+  { project, signal }: { project?: string | undefined; signal?: AbortSignal | undefined } = {},
 ): Promise<Checked> =>
-  agents.reading.run(organizationId, () =>
-    checkDefinition(definition, (text) => agents.check(text, organizationId), project),
+  agents.reading.run(
+    organizationId,
+    () =>
+      checkDefinition(definition, (text) => agents.check(text, organizationId), {
+        project,
+        others: agents.triggers.check,
+      }),
+    signal,
   );

@@ -9,7 +9,7 @@ import { readAgentRow } from "./store.ts";
 import { readSource } from "./version-store.ts";
 import { versionNotFound } from "./versions.ts";
 
-export type DiffRequest = {
+type DiffRequest = {
   agentId: AgentId;
   /** A version; by default the published one. */
   from?: string | undefined;
@@ -26,8 +26,12 @@ const NOTHING: Side = { name: "/dev/null", text: "" };
  * The differences between two texts of an agent, as `diff -u` writes them; empty if there are none. Throws NOT_FOUND. One
  * of the largest takes 40 ms of the thread, so an organization has one at a time, as with reading definitions.
  */
-export const diffAgent = (agents: Agents, within: Within, request: DiffRequest): Promise<string> =>
-  agents.reading.run(within.organizationId, () => readDiff(agents, within, request));
+export const diffAgent = (
+  agents: Agents,
+  within: Within,
+  request: DiffRequest,
+  signal?: AbortSignal,
+): Promise<string> => agents.reading.run(within.organizationId, () => readDiff(agents, within, request), signal);
 
 async function readDiff(agents: Agents, within: Within, { agentId, from, to }: DiffRequest): Promise<string> {
   const { organizationId } = within;

@@ -74,6 +74,19 @@ describe("of large texts", () => {
     expect(diff.split("\n")).toHaveLength(12);
   });
 
+  test("20,000 lines and 1,000 changes are told one by one, with one more of either all is one change", () => {
+    const hunks = (before: string[], after: string[]): number =>
+      diffVersions(before.join(""), after.join("")).match(/^@@/gm)!.length;
+    const twice = (lines: string[]): number => hunks(lines, lines.with(10, "a\n").with(19_000, "b\n"));
+    expect([twice(many), twice([...many, "one more\n"])]).toEqual([2, 1]);
+    const thinned = (lines: string[]): number =>
+      hunks(
+        lines,
+        lines.filter((_, index) => index % 10 > 0),
+      );
+    expect([thinned(many.slice(0, 10_000)), thinned(many.slice(0, 10_001))]).toEqual([1_000, 1]);
+  });
+
   test.each([
     ["all of 20,000 lines", many, many.map((line) => `x${line}`)],
     ["more than 20,000 lines", [...many, "a\n", "b\n"], ["c\n", ...many, "a\n", "c\n"]],

@@ -18,7 +18,7 @@ export type Draft = {
 };
 
 /** `name` null: the agent keeps its own. `text` null: no draft. */
-export type NewDraft = Pick<Agent, "description" | "draftVersion"> & {
+type NewDraft = Pick<Agent, "description" | "draftVersion"> & {
   name: string | null;
   text: string | null;
   savedBy: Actor;

@@ -1,6 +1,6 @@
 import { readFormInSlices } from "../definition/read-form.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { Agents } from "./agents.ts";
 import { readDraftRows, type Draft } from "./draft-store.ts";
 
@@ -16,4 +16,5 @@ export const readDraftForm = (
   agents: Agents,
   organizationId: OrganizationId,
   text: string,
-): Promise<JsonObject | undefined> => agents.reading.run(organizationId, () => readFormInSlices(text));
+  signal?: AbortSignal,
+): Promise<JsonObject | undefined> => agents.reading.run(organizationId, () => readFormInSlices(text), signal);

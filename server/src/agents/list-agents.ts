@@ -9,7 +9,7 @@ import { checkPage, pageOf, type Page, type PageRequest } from "../lib/page.ts";
 import type { Within } from "../lib/reach.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
-import { listAgentRows, pageOfAgentRows, readAgentRows, type AgentFilter } from "./store.ts";
+import { listAgentRows, pageOfAgentRows, readAgentRows, type AgentFilter, type AgentOrder } from "./store.ts";
 
 /** By name, without archived ones, at most `LIMITS.agentsListed`. Throws NOT_FOUND for the project. */
 export async function listAgents(
@@ -25,7 +25,7 @@ export async function listAgents(
 }
 
 /**
- * Newest first, archived ones too unless the filter says otherwise; `after` is an agent's id. Its ids are of the organization.
+ * Newest first or by name, archived ones too unless the filter says otherwise; `after` is an agent's id. Its ids are of the organization.
  * Throws BAD_USER_INPUT.
  */
 export async function pageOfAgents(
@@ -33,11 +33,12 @@ export async function pageOfAgents(
   caller: Caller,
   request: PageRequest,
   filter: AgentFilter = {},
+  order: AgentOrder = "newest",
 ): Promise<Page<Agent>> {
   const page = checkPage(request);
   if (filter.text !== undefined) refuseProblems([textProblem(filter.text, "filter.text")]);
   const wanted = { ...filter, text: filter.text?.normalize("NFC") };
-  return pageOf(await pageOfAgentRows(agents.database, caller, page, wanted), page.first);
+  return pageOf(await pageOfAgentRows(agents.database, caller, page, wanted, order), page.first);
 }
 
 /** A longer text is part of no name. */

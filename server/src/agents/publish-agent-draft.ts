@@ -11,11 +11,11 @@ import { readAgentRow } from "./store.ts";
 export async function publishAgentDraft(
   agents: Agents,
   caller: Acting,
-  { agentId }: { agentId: AgentId },
+  { agentId, signal }: { agentId: AgentId; signal?: AbortSignal },
 ): Promise<Agent> {
   const agent = await readAgentRow(agents.database, caller, agentId);
   if (!agent) throw notFound("Agent");
   const definition = await readDraftText(agents.database.query, caller.organizationId, agentId);
   if (definition === undefined) throw conflict("wrong_state", `the agent ${agent.handle} has no draft: save one first`);
-  return publishAgent(agents, caller, { projectId: agent.projectId, definition });
+  return publishAgent(agents, caller, { projectId: agent.projectId, definition, signal });
 }

@@ -16,15 +16,17 @@ import { deleteDraft } from "./draft-store.ts";
 import { lockAgent, updatePublished } from "./store.ts";
 import { countVersions, insertVersion, readSource } from "./version-store.ts";
 
-export type PublishRequest = {
+type PublishRequest = {
   /** By default the project that the namespace names. */
   projectId?: ProjectId | undefined;
   /** YAML or JSON text. */
   definition: string;
+  /** Nobody waits for it any longer: if it has not begun, it does not. */
+  signal?: AbortSignal | undefined;
 };
 
 /** A definition that has been checked, and its project. */
-export type CheckedDefinition = { projectId: ProjectId; definition: string; workflow: Workflow };
+type CheckedDefinition = { projectId: ProjectId; definition: string; workflow: Workflow };
 
 /**
  * Publishes a definition as a version of the agent it names, and creates the agent if there is none. Removes a draft with
@@ -35,11 +37,11 @@ export type CheckedDefinition = { projectId: ProjectId; definition: string; work
 export async function publishAgent(
   agents: Agents,
   caller: Acting,
-  { projectId, definition }: PublishRequest,
+  { projectId, definition, signal }: PublishRequest,
 ): Promise<Agent> {
   const given = projectId && (await readProject(agents, caller, projectId));
   if (projectId && !given) throw notFound("Project");
-  const workflow = await checkedWorkflow(agents, caller.organizationId, definition, given?.handle);
+  const workflow = await checkedWorkflow(agents, caller.organizationId, definition, { project: given?.handle, signal });
   const project = given ?? (await namedProject(agents, caller, definition, workflow.document));
   return publishWorkflow(agents, caller, { projectId: project.id, definition, workflow });
 }
@@ -53,9 +55,11 @@ export async function namedProject(
 ): Promise<Project> {
   const project = await findProject(agents, within, namespace);
   if (project) return project;
-  const message = `there is no project with the handle ${namespace}, which is the definition's namespace: make it with \`createProject\`, or choose one of \`{ projects { nodes { id handle } } }\``;
-  throw await misfit(agents, within.organizationId, definition, { part: "namespace", message });
+  throw await misfit(agents, within.organizationId, definition, { part: "namespace", message: noProject(namespace) });
 }
+
+export const noProject = (namespace: string): string =>
+  `there is no project with the handle ${namespace}, which is the definition's namespace: make it with \`createProject\` (\`autograph projects create ${namespace}\`), or choose one of \`{ projects { nodes { id handle } } }\``;
 
 /** What a definition says that it is and that does not fit what is here, with its place in the text. */
 export async function misfit(
@@ -72,11 +76,12 @@ export async function misfit(
 
 /** The same for a definition that has been checked. */
 export async function publishWorkflow(agents: Agents, caller: Acting, request: CheckedDefinition): Promise<Agent> {
-  const agent = await agents.database.transaction(
+  const { agent, tell } = await agents.database.transaction(
     (query) => publish(agents, query, caller, request),
     caller.organizationId,
   );
   agents.cache.invalidate(agent.organizationId, agent.id);
+  tell();
   return agent;
 }
 
@@ -84,9 +89,9 @@ async function checkedWorkflow(
   agents: Agents,
   organizationId: OrganizationId,
   definition: string,
-  project: string | undefined,
+  of: { project: string | undefined; signal: AbortSignal | undefined },
 ): Promise<Workflow> {
-  const { workflow, problems } = await readChecked(agents, organizationId, definition, project);
+  const { workflow, problems } = await readChecked(agents, organizationId, definition, of);
   if (workflow) return workflow;
   const fields = problems.map(fieldProblem);
   const count = fields.length === 1 ? "a problem" : `${fields.length} problems`;
@@ -122,7 +127,7 @@ async function publish(
   query: Query,
   caller: Acting,
   { projectId, definition, workflow }: CheckedDefinition,
-): Promise<Agent> {
+): Promise<{ agent: Agent; tell: () => void }> {
   const { organizationId } = caller;
   const { name: handle, version } = workflow.document;
   const shown = shownOf(workflow.document);
@@ -145,7 +150,7 @@ async function publish(
       `version ${version} of the agent ${handle} is already published with another text: raise the version`,
     );
   }
-  if (known !== undefined && agent.publishedVersion === version) return agent;
+  if (known !== undefined && agent.publishedVersion === version) return { agent, tell: () => {} };
   if (known === undefined) {
     await checkCount(query, agent);
     await insertVersion(query, {
@@ -163,7 +168,12 @@ async function publish(
   const status = agent.status === "draft" ? "active" : agent.status;
   const published = await updatePublished(query, { ...agent, ...shown, status, publishedVersion: version }, now);
   const subject = { kind: "agent", id: agent.id, name: published.name } as const;
-  const detail = { version, ...(agent.publishedVersion !== null && { from: agent.publishedVersion }) };
+  const triggers = await agents.triggers.publish(query, caller, published, workflow);
+  const detail = {
+    version,
+    ...(agent.publishedVersion !== null && { from: agent.publishedVersion }),
+    ...(triggers.detail && { triggers: triggers.detail }),
+  };
   await record(query, whoOf(caller), now, { action: "agent_published", subject, detail });
-  return published;
+  return { agent: published, tell: triggers.tell };
 }

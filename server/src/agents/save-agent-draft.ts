@@ -16,7 +16,7 @@ import { fieldProblem, firstOf, misfit, namedProject } from "./publish-agent.ts"
 import { lockAgent, readAgentRow } from "./store.ts";
 import { readSource } from "./version-store.ts";
 
-export type SaveDraftRequest = {
+type SaveDraftRequest = {
   /** By default the agent's, else the one that the namespace names. */
   projectId?: ProjectId | undefined;
   /** The agent that the text must name; without it, whichever agent it names, created if there is none. */
@@ -25,6 +25,8 @@ export type SaveDraftRequest = {
   definition: string;
   /** The revision of the draft that it replaces, 0 for none; by default whichever there is. */
   expectedRevision?: number | undefined;
+  /** Nobody waits for it any longer: if it has not begun, it does not. */
+  signal?: AbortSignal | undefined;
 };
 
 /**
@@ -41,7 +43,7 @@ export async function saveAgentDraft(agents: Agents, caller: Caller, request: Sa
   const given = request.projectId && (await readProject(agents, caller, request.projectId));
   if (request.projectId && !given) throw notFound("Project");
   if (owner && given) checkOwner(owner, given);
-  const named = await agents.reading.run(organizationId, () => readHead(request.definition, owner));
+  const named = await agents.reading.run(organizationId, () => readHead(request.definition, owner), request.signal);
   const place = named
     ? await placeOf(agents, caller, request.definition, named, owner, given)
     : { projectId: owner!.projectId, handle: owner!.handle };
@@ -156,7 +158,7 @@ async function publishedText(
 function draftChanged(present: Draft | null, { scopes }: Caller): Refusal {
   const message = present
     ? `the draft was saved meanwhile: it has revision ${present.revision}`
-    : "there is no draft any longer, or not yet: expect revision 0";
+    : "the agent has no draft: expect revision 0";
   const shown = present && {
     definition: present.text!,
     revision: present.revision,

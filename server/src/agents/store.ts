@@ -80,6 +80,25 @@ export async function listAgentRows(
   return rows.map(agentOf);
 }
 
+/** What an agent is called. */
+export type AgentName = Pick<Agent, "id" | "name" | "handle">;
+
+/** Of all active ones, by name. */
+export async function listActiveNames(
+  database: Database,
+  { organizationId, reach }: Within,
+  most: number,
+): Promise<AgentName[]> {
+  const rows = await database.query(
+    `select id, name, handle from agents
+      where organization_id = $1 and status = 'active' and ($3::uuid[] is null or project_id = any($3) or id = any($4))
+      order by name, id limit $2`,
+    [organizationId, most, reach?.projectIds ?? null, reach?.agentIds ?? null],
+    organizationId,
+  );
+  return rows.map(({ id, name, handle }) => ({ id, name, handle }));
+}
+
 /** What is left out does not filter; an empty list matches nothing. */
 export type AgentFilter = {
   projectId?: readonly ProjectId[] | undefined;
@@ -88,8 +107,11 @@ export type AgentFilter = {
   text?: string | undefined;
 };
 
+/** In which order a list of agents is; by name, then by id. */
+export type AgentOrder = "newest" | "name";
+
 /**
- * Newest first, one more than asked for. A text is looked for in each agent: among 10,000 with a draft of 1.5 kB, of which none
+ * One more than asked for, after the agent with the id `after`. A text is looked for in each agent: among 10,000 with a draft of 1.5 kB, of which none
  * has it, in 28 ms.
  */
 export async function pageOfAgentRows(
@@ -97,14 +119,19 @@ export async function pageOfAgentRows(
   { organizationId, reach }: Within,
   { first, after }: PageRequest,
   { projectId, status, text }: AgentFilter,
+  order: AgentOrder,
 ): Promise<Agent[]> {
+  const rest = {
+    newest: "id < $2",
+    name: "(name, id) > (select name, id from agents where organization_id = $1 and id = $2)",
+  };
   const rows = await database.query(
     `select ${COLUMNS} from agents
-      where organization_id = $1 and ($2::uuid is null or id < $2)
+      where organization_id = $1 and ($2::uuid is null or ${rest[order]})
         and ($3::uuid[] is null or project_id = any($3)) and ($4::text[] is null or status = any($4))
         and ($5::text is null or strpos(lower(name), lower($5)) > 0 or strpos(handle, lower($5)) > 0)
         and ($7::uuid[] is null or project_id = any($7) or id = any($8))
-      order by id desc limit $6`,
+      order by ${order === "name" ? "name, id" : "id desc"} limit $6`,
     [
       organizationId,
       after ?? null,
@@ -120,10 +147,7 @@ export async function pageOfAgentRows(
   return rows.map(agentOf);
 }
 
-export type NewAgent = Omit<
-  Agent,
-  "publishedVersion" | "draftVersion" | "concurrencyLimit" | "createdAt" | "updatedAt"
-> & {
+type NewAgent = Omit<Agent, "publishedVersion" | "draftVersion" | "concurrencyLimit" | "createdAt" | "updatedAt"> & {
   now: number;
 };
 
@@ -202,16 +226,21 @@ export async function updateStatus(
   return row && agentOf(row);
 }
 
+/** `from`: the limit before. */
 export async function updateLimit(
   query: Query,
   organizationId: OrganizationId,
   id: AgentId,
   limit: number | null,
   now: number,
-): Promise<Agent | undefined> {
+): Promise<{ agent: Agent; from: number | null } | undefined> {
+  const [before] = await query(
+    "select concurrency_limit from agents where organization_id = $1 and id = $2 for no key update",
+    [organizationId, id],
+  );
   const [row] = await query(
     `update agents set concurrency_limit = $3, updated_at = $4 where organization_id = $1 and id = $2 returning ${COLUMNS}`,
     [organizationId, id, limit, new Date(now)],
   );
-  return row && agentOf(row);
+  return before && row && { agent: agentOf(row), from: before["concurrency_limit"] };
 }

@@ -9,48 +9,69 @@ import { placeInSlices } from "../definition/read-document.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import { knownNames } from "../secrets/store.ts";
 import { readChecked, type Agents } from "./agents.ts";
+import { noProject } from "./publish-agent.ts";
 
-export type Validation = { valid: boolean; problems: Problem[] };
+type Validation = { valid: boolean; problems: Problem[] };
 
 /**
  * Every problem of a definition with its place: path, line and column from 1, and one sentence; errors before warnings. With a
- * project, its namespace must be that project's handle. A secret that is not set yet is a warning. Throws NOT_FOUND for the
- * project.
+ * project, its namespace must be that project's handle; without, it is a warning if there is no project of that handle yet, and so is
+ * a secret that is not set yet. Throws NOT_FOUND for the project.
  */
 export async function validateDefinition(
   agents: Agents,
   within: Within,
-  { definition, projectId }: { definition: string; projectId?: ProjectId | undefined },
+  { definition, projectId, signal }: { definition: string; projectId?: ProjectId | undefined; signal?: AbortSignal },
 ): Promise<Validation> {
   const project = projectId && (await readProject(agents, within, projectId));
   if (projectId && !project) throw notFound("Project");
-  const { problems, warnings, workflow } = await readChecked(
-    agents,
-    within.organizationId,
-    definition,
-    project?.handle,
-  );
-  const missing = workflow ? await missingSecrets(agents, within, { definition, workflow, project }) : [];
+  const { problems, warnings, workflow } = await readChecked(agents, within.organizationId, definition, {
+    project: project?.handle,
+    signal,
+  });
+  const missing = workflow ? await whatIsMissing(agents, within, { definition, workflow, project, signal }) : [];
   const all = [...problems, ...warnings, ...missing];
   return { valid: problems.length === 0, problems: all.slice(0, LIMITS.definitionProblems) };
 }
 
-/** Of the project that the definition is for. Whether it may be published does not depend on it: both come in any order. */
-async function missingSecrets(
+/** The project that the definition is for, or secrets of it. The text is as good without: all come in any order. */
+async function whatIsMissing(
   agents: Agents,
   within: Within,
-  { definition, workflow, project }: { definition: string; workflow: Workflow; project: Project | undefined },
+  {
+    definition,
+    workflow,
+    project: given,
+    signal,
+  }: { definition: string; workflow: Workflow; project: Project | undefined; signal: AbortSignal | undefined },
 ): Promise<Problem[]> {
-  const names = workflow.use?.secrets ?? [];
+  const { namespace } = workflow.document;
+  const project = given ?? (await findProject(agents, within, namespace));
+  const findings = project
+    ? await missingSecrets(agents, within, project, workflow.use?.secrets ?? [])
+    : [warning(["document", "namespace"], noProject(namespace))];
+  if (findings.length === 0) return [];
+  return agents.reading.run(within.organizationId, () => placeInSlices(definition, findings), signal);
+}
+
+async function missingSecrets(
+  { database }: Agents,
+  { organizationId }: Within,
+  { id, handle }: Project,
+  names: readonly string[],
+): Promise<Finding[]> {
   if (names.length === 0) return [];
-  const { id, handle } = project ?? (await findProject(agents, within, workflow.document.namespace)) ?? {};
-  if (id === undefined) return [];
-  const known = await knownNames(agents.database, within.organizationId, id, names);
-  const findings = [...names.entries()].flatMap(([index, name]): Finding[] => {
+  const known = await knownNames(database, organizationId, id, names);
+  return [...names.entries()].flatMap(([index, name]) => {
     if (known.has(name)) return [];
     const message = `the secret ${quote(name)} is not set in the project ${handle}; calls that need it will fail`;
-    return [{ path: ["use", "secrets", index], at: "value", message, severity: "warning" }];
+    return [warning(["use", "secrets", index], message)];
   });
-  if (findings.length === 0) return [];
-  return agents.reading.run(within.organizationId, () => placeInSlices(definition, findings));
 }
+
+const warning = (path: Finding["path"], message: string): Finding => ({
+  path,
+  at: "value",
+  message,
+  severity: "warning",
+});

@@ -106,7 +106,7 @@ export async function countVersions(query: Query, organizationId: OrganizationId
 }
 
 /** `secrets`: what it names under `use.secrets`. */
-export type NewVersion = Omit<AgentVersion, "createdAt"> & { source: string; secrets: readonly string[]; now: number };
+type NewVersion = Omit<AgentVersion, "createdAt"> & { source: string; secrets: readonly string[]; now: number };
 
 export const insertVersion = (query: Query, version: NewVersion): Promise<unknown> =>
   query(

@@ -4,10 +4,10 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
-import { createFailedSignIns } from "../auth/failed-sign-ins.ts";
+import { createFailedSignIns } from "../auth/sign-in/failed-sign-ins.ts";
 import { encodeId, newId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { createVerifier, lineOf } from "./chain.ts";
@@ -66,7 +66,10 @@ const byKey = (organizationId: OrganizationId): Who => ({
 const write = (database: Database, who: Who, what: What, at = AT): Promise<void> =>
   database.transaction((query) => record(query, who, at, what));
 
-async function linesOf(organizationId: OrganizationId, range: { from?: Date; to?: Date } = {}): Promise<string[]> {
+async function linesOf(
+  organizationId: OrganizationId,
+  range: { createdFrom?: Date; createdBefore?: Date } = {},
+): Promise<string[]> {
   const lines = [];
   for await (const event of exportAuditEvents(one, organizationId, range)) lines.push(lineOf(event));
   return lines;
@@ -79,7 +82,13 @@ function faultsOf(lines: readonly string[]): (string | undefined)[] {
 
 test("an event is chained by the database as the verifier computes it, whatever its texts are", async () => {
   const who = byKey(newId());
-  const names = ['quote " and \\ ', "ünï 😂 \u007f\u0000\u2028", "half \ud800", "${1} $$ \\u0041"];
+  const names = [
+    'quote " and \\ ',
+    "ünï 😂 \u007f\u0000\u2028",
+    "turned \u202eround\u2066",
+    "half \ud800",
+    "${1} $$ \\u0041",
+  ];
   for (const name of names) {
     const subject = { kind: "project", id: newId<"project">(), name } as const;
     await write(one, who, { action: "project_created", subject, detail: { z: name.toWellFormed(), a: [1.5, null] } });
@@ -87,7 +96,7 @@ test("an event is chained by the database as the verifier computes it, whatever 
   const lines = await linesOf(who.organizationId);
   expect(faultsOf(lines)).toEqual([]);
   const events = lines.map((line) => JSON.parse(line) as { event: Record<string, any>; number: number });
-  expect(events.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
+  expect(events.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
   expect(events[0]!.event).toMatchObject({
     id: expect.stringMatching(/^audit_\w{26}$/),
     organizationId: encodeId("organization", who.organizationId),
@@ -98,7 +107,13 @@ test("an event is chained by the database as the verifier computes it, whatever 
     detail: { a: [1.5, null], z: names[0] },
   });
   // Whoever reads it in a terminal sees no control characters.
-  expect(events.map(({ event }) => event["subject"].name)).toEqual([names[0], "ünï 😂 ???", "half �", names[3]]);
+  expect(events.map(({ event }) => event["subject"].name)).toEqual([
+    names[0],
+    "ünï 😂 ???",
+    "turned ?round?",
+    "half �",
+    names[4],
+  ]);
 });
 
 test("what looks like a credential is cut out of what a client calls itself, and the rest cut off", async () => {
@@ -113,6 +128,14 @@ test("what looks like a credential is cut out of what a client calls itself, and
   const { items } = await listAuditEvents(one, who.organizationId, {}, { first: 10 });
   const longest = "x".repeat(LIMITS.userAgentCharacters);
   expect(items.map(({ event }) => event.userAgent)).toEqual([longest, longest, "… …", "curl …"]);
+});
+
+test("an address with a zone of any length is cut off: the event is kept", async () => {
+  const who = byKey(newId());
+  const address = `fe80::1%${"a".repeat(20_000)}`;
+  await write(one, { ...who, from: { address, userAgent: "test/1" } }, { action: "signed_in" });
+  const { items } = await listAuditEvents(one, who.organizationId, {}, { first: 10 });
+  expect(items.map(({ event }) => event.address)).toEqual([address.slice(0, LIMITS.addressCharacters)]);
 });
 
 test("many at once from two processes get numbers without gaps; what is rolled back gets none", async () => {
@@ -169,12 +192,17 @@ test("pages, filters and parts by time", async () => {
   expect(await numbers({ action: ["signed_in", "signed_out"] })).toEqual([9, 7, 6, 4, 3, 1]);
   expect(await numbers({ action: [] })).toEqual([]);
   expect(await numbers({ actorId: [other.actor.id] })).toEqual([9, 8, 7]);
-  expect(await numbers({ from: new Date(AT + 2_000), to: new Date(AT + 5_000) })).toEqual([5, 4, 3]);
-  expect(await numbers({ actorId: [who.actor.id], action: ["secret_set"], from: new Date(AT + 2_000) })).toEqual([5]);
-  const part = await linesOf(who.organizationId, { from: new Date(AT + 3_000), to: new Date(AT + 6_000) });
+  expect(await numbers({ createdFrom: new Date(AT + 2_000), createdBefore: new Date(AT + 5_000) })).toEqual([5, 4, 3]);
+  expect(await numbers({ actorId: [who.actor.id], action: ["secret_set"], createdFrom: new Date(AT + 2_000) })).toEqual(
+    [5],
+  );
+  const part = await linesOf(who.organizationId, {
+    createdFrom: new Date(AT + 3_000),
+    createdBefore: new Date(AT + 6_000),
+  });
   expect(part.map((line) => (JSON.parse(line) as { number: number }).number)).toEqual([4, 5, 6]);
   expect(faultsOf(part)).toEqual([]);
-  expect(await linesOf(who.organizationId, { from: new Date(AT + 60_000) })).toEqual([]);
+  expect(await linesOf(who.organizationId, { createdFrom: new Date(AT + 60_000) })).toEqual([]);
   expect(await linesOf(newId())).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 
 /** The one text that a value has in the JSON canonicalization scheme (RFC 8785): no spaces, keys in order. */
 export function canonicalJson(value: Json): string {

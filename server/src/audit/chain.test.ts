@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { canonicalJson } from "./canonical.ts";
 import { BEFORE_THE_FIRST, createVerifier, lineOf } from "./chain.ts";
 import type { ChainedEvent, WrittenEvent } from "./event.ts";

@@ -3,7 +3,7 @@
  * `hash` is the SHA-256 of the same text without `hash`. The database computes it (`append_audit_event`), this checks it.
  */
 import { createHash } from "node:crypto";
-import { isObject, type Json } from "../lib/json.ts";
+import { isObject, type Json } from "../lib/json/json.ts";
 import { canonicalJson } from "./canonical.ts";
 import type { ChainedEvent } from "./event.ts";
 
@@ -17,7 +17,7 @@ type Link = { organizationId: string; number: number; previous: string; hash: st
 /** What is known of a file that was read to its end. `head`: its last event's hash. */
 export type Verified = { organizationId: string; first: number; last: number; previous: string; head: string };
 
-export type Verifier = {
+type Verifier = {
   /** Of one line after the other. Answers what is wrong with it, for a sentence after its number. */
   take(line: string): string | undefined;
   /** Undefined for no lines. */

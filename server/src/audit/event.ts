@@ -1,7 +1,7 @@
 /** What the audit keeps of something that was done. */
 import type { Actor } from "../lib/actor.ts";
 import type { Id, Kind, OrganizationId } from "../lib/ids.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 
 /** `graphql/enums.ts` says what each means. */
 export type AuditAction =
@@ -26,7 +26,13 @@ export type AuditAction =
   | "project_created"
   | "agent_published"
   | "agent_status_set"
+  | "agent_limit_set"
   | "approval_decided"
+  | "trigger_created"
+  | "trigger_updated"
+  | "trigger_status_set"
+  | "trigger_deleted"
+  | "webhook_token_rotated"
   | "runs_cancelled"
   | "secret_set"
   | "secret_deleted"
@@ -44,6 +50,7 @@ export const SUBJECT_IDS = {
   project: "project",
   agent: "agent",
   approval: "approval",
+  trigger: "trigger",
   secret: "secret",
 } as const satisfies Record<string, Kind>;
 export type SubjectKind = keyof typeof SUBJECT_IDS;

@@ -5,13 +5,13 @@ import type { Database, Row } from "../storage/database.ts";
 import type { AuditAction, ChainedEvent } from "./event.ts";
 import type { Actor } from "../lib/actor.ts";
 
-/** What is left out does not filter; an empty list matches nothing. `from` is included, `to` is not. */
+/** What is left out does not filter; an empty list matches nothing. `createdFrom` is included, `createdBefore` is not. */
 export type AuditFilter = {
   action?: readonly AuditAction[] | undefined;
   /** UUIDs of users and keys. */
   actorId?: readonly string[] | undefined;
-  from?: Date | undefined;
-  to?: Date | undefined;
+  createdFrom?: Date | undefined;
+  createdBefore?: Date | undefined;
 };
 
 /** With the actor as other rooms know it. */
@@ -39,14 +39,22 @@ export async function listAuditEvents(
   request: PageRequest,
 ): Promise<Page<AuditEvent>> {
   const { first, after } = checkPage(request);
-  const { action, actorId, from, to } = filter;
+  const { action, actorId, createdFrom, createdBefore } = filter;
   const rows = await database.query(
     `select ${COLUMNS} from audit_events
       where organization_id = $1 and ($2::bigint is null or number < $2)
         and ($3::text[] is null or action = any($3)) and ($4::uuid[] is null or actor_id = any($4))
         and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
       order by number desc limit $7`,
-    [organizationId, after ?? null, action ?? null, actorId ?? null, from ?? null, to ?? null, first + 1],
+    [
+      organizationId,
+      after ?? null,
+      action ?? null,
+      actorId ?? null,
+      createdFrom ?? null,
+      createdBefore ?? null,
+      first + 1,
+    ],
     organizationId,
   );
   return pageOf(rows.map(eventOf), first);
@@ -68,18 +76,18 @@ export async function readAuditEvent(
 const EXPORTED_AT_ONCE = 500;
 
 /**
- * Oldest first, without gaps: from the first event at or after `from` to the last one before `to`, as they are when it begins.
+ * Oldest first, without gaps: from the first event at or after `createdFrom` to the last one before `createdBefore`, as they are when it begins.
  * A page is in memory at a time.
  */
 export async function* exportAuditEvents(
   database: Database,
   organizationId: OrganizationId,
-  { from, to }: Pick<AuditFilter, "from" | "to">,
+  { createdFrom, createdBefore }: Pick<AuditFilter, "createdFrom" | "createdBefore">,
 ): AsyncGenerator<ChainedEvent> {
   const [range] = await database.query(
     `select (select min(number) from audit_events where organization_id = $1 and ($2::timestamptz is null or at >= $2)) as first,
             (select max(number) from audit_events where organization_id = $1 and ($3::timestamptz is null or at < $3)) as last`,
-    [organizationId, from ?? null, to ?? null],
+    [organizationId, createdFrom ?? null, createdBefore ?? null],
     organizationId,
   );
   if (range!["first"] === null || range!["last"] === null) return;

@@ -4,7 +4,7 @@
  */
 import { actorId } from "../lib/actor.ts";
 import { encodeId, newId, type Kind } from "../lib/ids.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Query } from "../storage/database.ts";
 import { canonicalJson } from "./canonical.ts";
@@ -29,7 +29,7 @@ export function eventValues(who: Who, at: number, what: What): unknown[] {
     action: what.action,
     actor: { kind: actor.kind, id: actorId(actor) },
     subject: what.subject ? writtenSubject(what.subject) : null,
-    address: from.address,
+    address: from.address?.slice(0, LIMITS.addressCharacters) ?? null,
     userAgent: shownUserAgent(from),
     detail: detailOf(from, what),
   };
@@ -42,8 +42,12 @@ const writtenSubject = ({ kind, id, name }: Subject): WrittenEvent["subject"] =>
   name: name == null ? null : shown(name),
 });
 
-/** What others chose must not move the cursor of whoever reads an export in a terminal. */
-const shown = (text: string): string => text.toWellFormed().replaceAll(/[\p{Cc}\u2028\u2029]/gu, "?");
+/**
+ * What others chose must not move the cursor of whoever reads an export in a terminal, nor turn the direction in which what comes
+ * after it is shown: a name could make one event look like another.
+ */
+const shown = (text: string): string =>
+  text.toWellFormed().replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "?");
 
 /** What a client calls itself may hold anything: what looks like a credential of ours is cut out. */
 const CREDENTIAL = /(?:ag_live_|rt_|inv_|eyJ)[\w.~+/=-]{8,}/g;
@@ -53,5 +57,7 @@ const shownUserAgent = ({ userAgent }: From): string | null =>
 
 function detailOf({ note }: From, { detail = {} }: What): Record<string, Json> {
   const entries = Object.entries({ ...detail, note }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Record<string, Json>;
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, typeof value === "string" ? shown(value) : value]),
+  ) as Record<string, Json>;
 }

@@ -1,7 +1,7 @@
 /**
  * The one admission. Whatever comes in over the network is asked the same questions in the same order, before anything is
- * done for it: who is it (`identify`), and may they do all that they ask for (`findRefusal`). While a long connection
- * lasts, the first one is asked again (`isStillValid`).
+ * done for it: who is it (`identify`), have they asked too often (`rates/rates.ts`), and may they do all that they ask for (`findRefusal`). While
+ * a long connection lasts, the first one is asked again (`isStillValid`).
  */
 import type { Refusal } from "../lib/errors.ts";
 import type { Auth } from "./auth.ts";

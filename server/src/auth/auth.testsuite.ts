@@ -3,14 +3,14 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { testClock, type TestClock } from "../../../test/clock.ts";
 import { startTestPostgres } from "../../../test/postgres.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { createAuth, type Auth, type AuthOptions } from "./auth.ts";
 import type { Acting } from "./caller.ts";
 import { ownerCaller } from "./caller.ts";
-import { createOrganization } from "./create-organization.ts";
-import { secretKeys } from "./secret-key.ts";
+import { createOrganization } from "./accounts/create-organization.ts";
+import { secretKeys } from "./tokens/secret-key.ts";
 
 export const PASSWORD = "correct horse battery";
 export const quiet = createLog("silent");

@@ -1,25 +1,26 @@
 /** The room's handle: what sign-in keeps in memory. Every operation of the room takes it first. */
 import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
-import { createAccessTokens, type AccessTokens } from "./access-token.ts";
-import { createKeyStates, type KeyStates } from "./api-key-states.ts";
+import { createAccessTokens, type AccessTokens } from "./tokens/access-token.ts";
+import { createKeyStates, type KeyStates } from "./api-keys/api-key-states.ts";
 import type { Acting } from "./caller.ts";
-import { createDatabasePauses } from "./database-pauses.ts";
-import { createFailedSignIns, type FailedSignIns } from "./failed-sign-ins.ts";
-import { createKnownAddresses, type KnownAddresses } from "./known-addresses.ts";
-import { createLoginThrottle, type LoginThrottle } from "./login-throttle.ts";
-import { createMemoryPauses } from "./pauses.ts";
-import { createPasswords, type Passwords } from "./passwords.ts";
-import { createRefreshTurns } from "./refresh-turns.ts";
-import type { Turns } from "../lib/turns.ts";
-import type { SecretKeys } from "./secret-key.ts";
-import { createSessionStates, type SessionStates } from "./session-states.ts";
-import { createSetupLink, type SetupLink } from "./setup-link.ts";
-import { createSigningKeys, type SigningKeys } from "./signing-keys.ts";
-import { createWrongCredentials, type WrongCredentials } from "./wrong-credentials.ts";
+import { createDatabasePauses } from "./sign-in/database-pauses.ts";
+import { createFailedSignIns, type FailedSignIns } from "./sign-in/failed-sign-ins.ts";
+import { createKnownAddresses, type KnownAddresses } from "./sign-in/known-addresses.ts";
+import { createLoginThrottle, type LoginThrottle } from "./sign-in/login-throttle.ts";
+import { createMemoryPauses } from "./sign-in/pauses.ts";
+import { createPasswords, type Passwords } from "./sign-in/passwords.ts";
+import { createRefreshTurns } from "./sessions/refresh-turns.ts";
+import type { Turns } from "../lib/sharing/turns.ts";
+import type { SecretKeys } from "./tokens/secret-key.ts";
+import { createSessionStates, type SessionStates } from "./sessions/session-states.ts";
+import { createSetupLink, type SetupLink } from "./accounts/setup-link.ts";
+import { createSignIns, type SignIns } from "./sign-in/sign-ins.ts";
+import { createSigningKeys, type SigningKeys } from "./tokens/signing-keys.ts";
+import { createWrongCredentials, type WrongCredentials } from "./sign-in/wrong-credentials.ts";
 
 export type Auth = {
   database: Database;
@@ -31,6 +32,7 @@ export type Auth = {
   throttle: LoginThrottle;
   knownAddresses: KnownAddresses;
   failedSignIns: FailedSignIns;
+  signIns: SignIns;
   wrongCredentials: WrongCredentials;
   signingKeys: SigningKeys;
   accessTokens: AccessTokens;
@@ -72,6 +74,7 @@ export function createAuth(options: AuthOptions): Auth {
     wrongCredentials: createWrongCredentials(clock),
     knownAddresses: createKnownAddresses(database, clock, log, derive("known addresses v1")),
     failedSignIns,
+    signIns: createSignIns(clock),
     signingKeys,
     accessTokens: createAccessTokens(clock, signingKeys, issuerOf(derive)),
     refreshKey: derive("refresh tokens v1"),

@@ -1,12 +1,12 @@
 /** From an Authorization header to a caller. */
 import { Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { API_KEY_PREFIX, isApiKey } from "./api-key.ts";
+import { API_KEY_PREFIX, isApiKey } from "./api-keys/api-key.ts";
 import type { Auth } from "./auth.ts";
 import { badBearer } from "./bad-credential.ts";
 import type { Caller } from "./caller.ts";
 import { ROLE_SCOPES } from "./scopes.ts";
-import { WrongCredential } from "./wrong-credentials.ts";
+import { WrongCredential } from "./sign-in/wrong-credentials.ts";
 
 const refused = (message: string): Refusal => new Refusal("UNAUTHENTICATED", message);
 
@@ -26,8 +26,9 @@ export function recallCaller(
 ): Caller | undefined {
   if (known?.caller.credential.kind === "key" && known.authorization === authorizationHeader) {
     const { organizationId, credential } = known.caller;
-    keys.noteUse(organizationId, credential.keyId);
-    return keys.recallById(organizationId, credential.keyId);
+    const recalled = keys.recallById(organizationId, credential.keyId);
+    if (recalled) keys.noteUse(organizationId, credential.keyId);
+    return recalled;
   }
   if (!authorizationHeader?.startsWith(KEY_HEADER) || authorizationHeader.length > LIMITS.credentialCharacters)
     return undefined;

@@ -2,8 +2,8 @@
  * Why a credential was refused, from its looks alone: the sentence says what was sent by mistake, and nothing about what
  * exists here.
  */
-import { API_KEY_PREFIX } from "./api-key.ts";
-import { REFRESH_TOKEN_PREFIX } from "./refresh-token.ts";
+import { API_KEY_PREFIX } from "./api-keys/api-key.ts";
+import { REFRESH_TOKEN_PREFIX } from "./sessions/refresh-token.ts";
 
 /** Three parts of base64url, the first of which begins with `{"`. */
 const ACCESS_TOKEN = /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/;
@@ -33,8 +33,8 @@ const AS_REFRESH_TOKEN: Record<Look, string> = {
   "API key": "this is an API key, which works until it is revoked or expires: send it instead of an access token",
   "refresh token": "the refresh token is not valid or has expired: sign in again",
   "access token": "this is an access token: send the refresh token that came with it",
-  "key's id": `this is the id of an API key and no refresh token, which begins with ${REFRESH_TOKEN_PREFIX}`,
-  "something else": `this is no refresh token, which begins with ${REFRESH_TOKEN_PREFIX}: login answers one`,
+  "key's id": `this is the id of an API key, not a refresh token, which begins with ${REFRESH_TOKEN_PREFIX}`,
+  "something else": `this is not a refresh token, which begins with ${REFRESH_TOKEN_PREFIX}: get one from login`,
 };
 
 /** As the argument of `refreshToken`. */

@@ -37,15 +37,21 @@ export const ROOT_FIELDS = {
   "Query.agentByHandle": "agents:read",
   "Query.agentDiff": "agents:read",
   "Query.validateDefinition": "agents:read",
+  "Query.cronPreview": "agents:read",
   "Query.run": "runs:read",
   "Query.runs": "runs:read",
   "Query.runCount": "runs:read",
   "Query.badges": "runs:read",
   "Query.approvals": "runs:read",
   "Query.approval": "runs:read",
+  "Query.triggers": "agents:read",
+  "Query.trigger": "agents:read",
+  "Query.events": "runs:read",
+  "Query.event": "runs:read",
   "Query.apiKeys": "admin",
   "Query.secrets": "secrets:write",
   "Query.usage": "admin",
+  "Query.llm": "admin",
   "Query.auditEvents": "admin",
   "Query.apiKeyPresets": null,
   /** Of a session's own user: keys are refused. */
@@ -63,6 +69,7 @@ export const ROOT_FIELDS = {
   "Mutation.createProject": "agents:write",
   "Mutation.createApiKey": "admin",
   "Mutation.revokeApiKey": "admin",
+  "Mutation.testLlm": "admin",
   "Mutation.setSecret": "secrets:write",
   "Mutation.deleteSecret": "secrets:write",
   "Mutation.renameOrganization": "admin",
@@ -77,12 +84,21 @@ export const ROOT_FIELDS = {
   "Mutation.publishAgentVersion": "agents:write",
   "Mutation.setAgentStatus": "agents:write",
   "Mutation.setAgentLimit": "agents:write",
+  "Mutation.draftRunInput": "runs:start",
   "Mutation.runAgent": "runs:start",
   "Mutation.rerunRun": "runs:start",
   "Mutation.retryRun": "runs:start",
   "Mutation.cancelRun": "runs:cancel",
   "Mutation.cancelRuns": "runs:cancel",
   "Mutation.decideApproval": "approvals:decide",
+  "Mutation.createTrigger": "triggers:write",
+  "Mutation.updateTrigger": "triggers:write",
+  "Mutation.setTriggerStatus": "triggers:write",
+  "Mutation.deleteTrigger": "triggers:write",
+  "Mutation.rotateWebhookToken": "triggers:write",
+  "Mutation.fireTrigger": "runs:start",
+  "Mutation.replayFiring": "runs:start",
+  "Mutation.publishEvent": "events:write",
 
   "Subscription.runUpdated": "runs:read",
   "Subscription.runEvents": "runs:read",
@@ -90,6 +106,8 @@ export const ROOT_FIELDS = {
   "Subscription.approvalsChanged": "runs:read",
   "Subscription.badgesChanged": "runs:read",
   "Subscription.agentsChanged": "agents:read",
+  "Subscription.firingsChanged": "runs:read",
+  "Subscription.eventsChanged": "runs:read",
 } as const satisfies Record<`${"Query" | "Mutation" | "Subscription"}.${string}`, Need>;
 export type RootField = keyof typeof ROOT_FIELDS;
 
@@ -132,6 +150,10 @@ export const REACHING_FIELDS: ReadonlySet<RootField> = new Set<RootField>([
   "Query.badges",
   "Query.approvals",
   "Query.approval",
+  "Query.triggers",
+  "Query.trigger",
+  "Query.events",
+  "Query.event",
   "Query.apiKeyPresets",
   "Query.rateLimit",
 
@@ -142,12 +164,21 @@ export const REACHING_FIELDS: ReadonlySet<RootField> = new Set<RootField>([
   "Mutation.publishAgentVersion",
   "Mutation.setAgentStatus",
   "Mutation.setAgentLimit",
+  "Mutation.draftRunInput",
   "Mutation.runAgent",
   "Mutation.rerunRun",
   "Mutation.retryRun",
   "Mutation.cancelRun",
   "Mutation.cancelRuns",
   "Mutation.decideApproval",
+  "Mutation.createTrigger",
+  "Mutation.updateTrigger",
+  "Mutation.setTriggerStatus",
+  "Mutation.deleteTrigger",
+  "Mutation.rotateWebhookToken",
+  "Mutation.fireTrigger",
+  "Mutation.replayFiring",
+  "Mutation.publishEvent",
 
   "Subscription.runUpdated",
   "Subscription.runEvents",
@@ -155,6 +186,8 @@ export const REACHING_FIELDS: ReadonlySet<RootField> = new Set<RootField>([
   "Subscription.approvalsChanged",
   "Subscription.badgesChanged",
   "Subscription.agentsChanged",
+  "Subscription.firingsChanged",
+  "Subscription.eventsChanged",
 ]);
 
 type FieldScopes = { plain: readonly string[] } & { [Name in Scope]?: readonly string[] };
@@ -175,7 +208,9 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
   Invitation: { plain: ["id", "email", "role", "createdBy", "createdAt", "expiresAt", "url"] },
   InvitationPreview: { plain: ["organizationName", "email", "role", "expiresAt"] },
   RateLimit: { plain: ["plan", "limit", "remaining", "resetAt"] },
-  UsageDay: { plain: ["date", "requests", "refused", "runs", "steps"] },
+  Llm: { plain: ["isConfigured", "host", "model", "hasKey", "test"] },
+  LlmTest: { plain: ["duration", "problem", "detail"] },
+  UsageDay: { plain: ["date", "requests", "refused", "runs", "steps", "modelTokens"] },
   Session: {
     plain: [
       "id",
@@ -220,7 +255,7 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
       "createdAt",
       "updatedAt",
     ],
-    "agents:read": ["inputSchema", "inputFields", "definition", "draft", "versions", "agentVersion"],
+    "agents:read": ["inputSchema", "inputFields", "definition", "draft", "versions", "agentVersion", "triggers"],
     "runs:read": ["runs"],
   },
   AgentVersion: {
@@ -230,6 +265,23 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
   AgentDraft: { plain: ["revision", "savedAt"], "agents:read": ["definition", "savedBy", "inputFields"] },
   InputFieldChoice: { plain: ["value", "title"] },
   DefinitionCheck: { plain: ["valid", "problems"] },
+  RunDraft: {
+    plain: [
+      "id",
+      "agent",
+      "agentSource",
+      "input",
+      "fields",
+      "missing",
+      "unread",
+      "reader",
+      "modelProblem",
+      "text",
+      "expiresAt",
+    ],
+  },
+  RunDraftField: { plain: ["name", "value", "source", "sure", "reason"] },
+  CronInstant: { plain: ["at", "localTime", "isShifted"] },
   DefinitionProblem: { plain: ["path", "line", "column", "message", "severity"] },
 
   Run: {
@@ -250,9 +302,11 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
       "progress",
       "revision",
       "stepCount",
+      "trigger",
     ],
     "runs:read": [
       "input",
+      "draftText",
       "output",
       "error",
       "steps",
@@ -262,6 +316,7 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
       "parent",
       "retryOf",
       "children",
+      "firing",
     ],
   },
   RunError: { plain: ["type", "status", "title", "detail", "instance", "stepNumber"] },
@@ -282,6 +337,7 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
       "kind",
       "status",
       "duration",
+      "attemptCount",
       "attempts",
       "error",
       "caught",
@@ -315,12 +371,64 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
     ],
     "runs:read": ["context", "form", "answerFields", "answer", "run"],
   },
+
+  Trigger: {
+    plain: ["id", "name", "type", "status", "agent", "project", "nextDueAt", "createdAt", "updatedAt"],
+    /** The token in a URL is shown to who may change the trigger. */
+    "agents:read": [
+      "configuration",
+      "policy",
+      "schedule",
+      "timezone",
+      "input",
+      "method",
+      "authentication",
+      "source",
+      "event",
+      "filter",
+      "url",
+      "curl",
+      "nextInstants",
+      "isManaged",
+      "createdBy",
+    ],
+    "runs:read": ["firings"],
+  },
+  Firing: {
+    plain: [
+      "id",
+      "trigger",
+      "at",
+      "dueAt",
+      "outcome",
+      "run",
+      "policy",
+      "code",
+      "message",
+      "fields",
+      "skipped",
+      "firedBy",
+    ],
+    "runs:read": ["delivery", "payload", "replayOf", "event"],
+  },
+  Event: {
+    plain: ["id", "source", "event", "sourceId", "time", "at"],
+    "runs:read": ["data", "publishedBy", "firings", "matches", "misses"],
+  },
+  EventMiss: { plain: ["trigger", "reason"] },
+  FieldProblem: { plain: ["path", "code", "message"] },
 };
+
+/** What was given, and what came of it. */
+const WRITTEN_TRIGGER = ["Trigger.configuration", "Trigger.policy", "Trigger.url", "Trigger.curl"];
 
 /** Fields of a mutation's answer that come with the mutation's own scope, besides the plain ones. */
 export const ANSWERED_FIELDS: { [Name in RootField]?: readonly string[] } = {
   /** What was given, and what `wait` waits for. */
-  "Mutation.runAgent": ["Run.input", "Run.output", "Run.error", "Run.steps", "Run.stepsConnection"],
+  "Mutation.runAgent": ["Run.input", "Run.draftText", "Run.output", "Run.error", "Run.steps", "Run.stepsConnection"],
+  "Mutation.createTrigger": WRITTEN_TRIGGER,
+  "Mutation.updateTrigger": WRITTEN_TRIGGER,
+  "Mutation.rotateWebhookToken": WRITTEN_TRIGGER,
 };
 
 /** What `node(id)` needs besides a sign-in, by the kind that the id's prefix names. */
@@ -333,6 +441,9 @@ export const NODE_SCOPES = {
   run: "runs:read",
   step: "runs:read",
   approval: "runs:read",
+  trigger: "agents:read",
+  firing: "runs:read",
+  event: "runs:read",
   apiKey: "admin",
   secret: "secrets:write",
   member: "agents:read",
@@ -350,6 +461,9 @@ export const REACHING_NODES: ReadonlySet<keyof typeof NODE_SCOPES> = new Set<key
   "run",
   "step",
   "approval",
+  "trigger",
+  "firing",
+  "event",
 ]);
 
 /** What all fields of an operation need together. */

@@ -1,6 +1,7 @@
 /** What names, handles, e-mail addresses and passwords may contain, and the sentences for what they may not. */
 import { badInput, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { composed } from "../lib/text.ts";
 
 /** RFC 1123 label: a project's handle is a definition's namespace. */
 const HANDLE = new RegExp(`^[a-z0-9](?:[a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?$`);
@@ -9,8 +10,9 @@ const EMAIL = /^[^\s@<>()[\],;:"\\]{1,64}@[^\s@<>()[\],;:"\\.]+(?:\.[^\s@<>()[\]
 /** Control characters: PostgreSQL refuses NUL in text, and the others break terminals and logs. */
 const CONTROL = /\p{Cc}|[\u2028\u2029]/u;
 
-/** The name as it is stored: NFC, without surrounding space. */
-export const tidyName = (text: string): string => text.normalize("NFC").trim();
+/** The name or e-mail address as it is stored: NFC, without surrounding space. One that is too long stays so. */
+export const tidyName = (text: string): string =>
+  composed(text, Math.max(LIMITS.nameCharacters, LIMITS.emailCharacters)).trim();
 
 const problem = (path: string, code: FieldCode, message: string): FieldProblem => ({ path, code, message });
 

@@ -5,7 +5,7 @@ import { notSignedIn, type Caller } from "./caller.ts";
 import { ROLE_SCOPES, scopesOf } from "./scopes.ts";
 
 /** `role`: undefined for an API key. */
-export type Rights = { role: Role | undefined; scopes: Caller["scopes"] };
+type Rights = { role: Role | undefined; scopes: Caller["scopes"] };
 
 /**
  * Until the transaction ends, nobody revokes the key, changes the role or ends the membership. Throws UNAUTHENTICATED for a
@@ -25,7 +25,7 @@ export async function lockRights(query: Query, { organizationId, credential, use
   const [member] = await query(
     `select role from members m where m.organization_id = $1 and m.user_id = $2
         and ($3::uuid is null or exists (
-          select from sessions s where s.organization_id = $1 and s.id = $3 and s.revoked_at is null))
+          select from sessions s where s.organization_id = $1 and s.id = $3 and s.revoked_at is null and s.left_at is null))
       for share of m`,
     [organizationId, user.id, sessionId],
   );

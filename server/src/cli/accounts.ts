@@ -4,10 +4,14 @@ import { createAgents, type Agents } from "../agents/agents.ts";
 import { publishDemo } from "../agents/publish-demo.ts";
 import { createAuth, type Auth } from "../auth/auth.ts";
 import type { Acting } from "../auth/caller.ts";
-import { secretKeys } from "../auth/secret-key.ts";
+import { openSecretKeys, secretKeys } from "../auth/tokens/secret-key.ts";
 import type { Config } from "../config.ts";
 import { createExpressions } from "../definition/expressions/expressions.ts";
 import { compileWorkflow } from "../definition/plan.ts";
+import { findDataFolder } from "../storage/data-folder.ts";
+import { checkDefined } from "../triggers/defined-triggers.ts";
+import { publishTriggers, type Making } from "../triggers/publish-triggers.ts";
+import { createTokenSealer } from "../triggers/webhooks/token.ts";
 import { openBeside } from "./beside.ts";
 import type { CommandLine } from "./command-line.ts";
 
@@ -23,7 +27,20 @@ export async function openAccounts(line: CommandLine, config: Config): Promise<A
   await using stack = new AsyncDisposableStack();
   const { database } = stack.use(await openBeside(line, config));
   const expressions = stack.use(createExpressions({ log }));
-  const agents = createAgents({ database, clock, log, check: expressions.check, compile: compileWorkflow });
+  const agents = createAgents({
+    database,
+    clock,
+    log,
+    check: expressions.check,
+    compile: compileWorkflow,
+    triggers: { check: checkDefined, publish: async (...all) => publishTriggers(await making(), ...all) },
+  });
+  /** The tokens of webhooks are sealed with the installation's key. A server that runs finds new triggers within 5 s. */
+  const making = async (): Promise<Making> => {
+    const { folder: dataFolder } = findDataFolder(config.dataFolder);
+    const { derive } = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
+    return { clock, sealer: createTokenSealer(derive), changed: () => {}, dropped: () => {} };
+  };
   const demo = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   // No tokens are made or read here, so this needs neither the installation's key nor the right to read it.
   const keys = secretKeys(randomBytes(32));

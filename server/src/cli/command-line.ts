@@ -4,7 +4,7 @@ import { readConfig, type Config, type Environment } from "../config.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, OperatorError, Refusal, shortened, type FieldProblem } from "../lib/errors.ts";
 import { decodeId, encodeId, NO_ID, type Id, type Kind } from "../lib/ids.ts";
-import { createLog, type Log } from "../lib/log.ts";
+import { createLog, type Log } from "../lib/log/log.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
 import type { Ending } from "./ending.ts";
 import type { Terminal } from "./terminal.ts";

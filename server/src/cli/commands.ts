@@ -7,24 +7,32 @@ type Add = (program: Command, line: CommandLine) => void;
 
 /** In the order of the help. Loaded on demand: all of them take 0.3 s, `run` alone a third of that. */
 const COMMANDS: Record<string, () => Promise<Add>> = {
-  start: async () => (await import("./start.ts")).addStart,
-  setup: async () => (await import("./setup.ts")).addSetup,
-  publish: async () => (await import("./publish.ts")).addPublish,
-  validate: async () => (await import("./validate.ts")).addValidate,
-  run: async () => (await import("./run.ts")).addRun,
-  runs: async () => (await import("./runs.ts")).addRuns,
-  approvals: async () => (await import("./approvals.ts")).addApprovals,
-  agents: async () => (await import("./agents.ts")).addAgents,
-  keys: async () => (await import("./keys.ts")).addKeys,
-  secrets: async () => (await import("./secrets.ts")).addSecrets,
-  tokens: async () => (await import("./tokens.ts")).addTokens,
-  members: async () => (await import("./members.ts")).addMembers,
-  user: async () => (await import("./users.ts")).addUsers,
-  org: async () => (await import("./organizations.ts")).addOrganizations,
-  audit: async () => (await import("./audit.ts")).addAudit,
-  migrate: async () => (await import("./migrate.ts")).addMigrate,
-  sandbox: async () => (await import("./sandbox.ts")).addSandbox,
-  demo: async () => (await import("./demo.ts")).addDemo,
+  start: async () => (await import("./commands/start.ts")).addStart,
+  setup: async () => (await import("./commands/setup.ts")).addSetup,
+  publish: async () => (await import("./commands/publish.ts")).addPublish,
+  validate: async () => (await import("./commands/validate.ts")).addValidate,
+  run: async () => (await import("./commands/run.ts")).addRun,
+  runs: async () => (await import("./commands/runs.ts")).addRuns,
+  approvals: async () => (await import("./commands/approvals.ts")).addApprovals,
+  agents: async () => (await import("./commands/agents.ts")).addAgents,
+  projects: async () => (await import("./commands/projects.ts")).addProjects,
+  keys: async () => (await import("./commands/keys.ts")).addKeys,
+  secrets: async () => (await import("./commands/secrets.ts")).addSecrets,
+  tokens: async () => (await import("./commands/tokens.ts")).addTokens,
+  members: async () => (await import("./commands/members.ts")).addMembers,
+  invitations: async () => (await import("./commands/invitations.ts")).addInvitations,
+  sessions: async () => (await import("./commands/sessions.ts")).addSessions,
+  password: async () => (await import("./commands/sessions.ts")).addPassword,
+  usage: async () => (await import("./commands/usage.ts")).addUsage,
+  user: async () => (await import("./commands/users.ts")).addUsers,
+  org: async () => (await import("./commands/organizations.ts")).addOrganizations,
+  trigger: async () => (await import("./commands/triggers.ts")).addTriggers,
+  event: async () => (await import("./commands/events.ts")).addEvents,
+  cron: async () => (await import("./commands/cron.ts")).addCron,
+  audit: async () => (await import("./commands/audit.ts")).addAudit,
+  migrate: async () => (await import("./commands/migrate.ts")).addMigrate,
+  sandbox: async () => (await import("./commands/sandbox.ts")).addSandbox,
+  demo: async () => (await import("./commands/demo.ts")).addDemo,
 };
 
 /** Returns the exit code; the process ends by itself when nothing is open any longer. */
@@ -49,7 +57,7 @@ function helpOf(program: Command, words: readonly string[]): string[] {
   let command = program;
   for (const [index, word] of words.entries()) {
     if (command.commands.length === 0) return [...words.slice(0, index), "--help"];
-    const next = command.commands.find((one) => one.name() === word);
+    const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (!next) return words.slice(0, index + 1);
     command = next;
   }

@@ -11,7 +11,7 @@ import { writeWhole } from "../storage/write-whole.ts";
 import type { CommandLine } from "./command-line.ts";
 import { serverUrl, servingProcess } from "./server-address.ts";
 
-export type KeptKey = { key: string; file: string };
+type KeptKey = { key: string; file: string };
 
 const OWNER_ONLY = 0o600;
 
@@ -50,11 +50,12 @@ export function keptKey(config: Config, url: string): KeptKey | undefined {
 export const forgetKey = ({ file }: KeptKey): void => rmSync(file, { force: true });
 
 /**
- * The key goes to the process that serves the data folder, at the URL which that process recorded: another URL may be
+ * The key goes to the process that serves the data folder, at a URL which that process recorded: another URL may be
  * another machine, and a port on which nobody of ours listens may be another user's. With DATABASE_URL no process is
  * recorded, and this command's own settings say where the server is.
  */
 function isBeside(config: Config, url: string): boolean {
   if (config.databaseUrl !== undefined) return url === serverUrl(config);
-  return servingProcess(config)?.url === url;
+  const serving = servingProcess(config);
+  return serving !== undefined && (url === serving.url || url === serving.localUrl);
 }

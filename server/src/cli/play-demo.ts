@@ -1,7 +1,7 @@
 /** The script of `autograph demo`: each part is what a client of the API would do. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { isFinal } from "../execution/states.ts";
 import { createApi, type Api } from "./api.ts";
 import type { CommandLine } from "./command-line.ts";
@@ -10,7 +10,7 @@ import { plainText, tableOf } from "./terminal.ts";
 import { RUN_FIELDS, watchRun, type ShownEvent, type ShownRun } from "./watch-run.ts";
 
 export type DemoAccount = { email: string; password: string };
-export type DemoOptions = {
+type DemoOptions = {
   url: string;
   account: DemoAccount;
   /** The server was started for the demo. */

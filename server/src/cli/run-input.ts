@@ -2,12 +2,12 @@
 import { readFileSync, statSync } from "node:fs";
 import type { FormField } from "../definition/form.ts";
 import { messageOf, OperatorError } from "../lib/errors.ts";
-import { isObject, parseJson, type Json, type JsonObject } from "../lib/json.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 export type FieldType = Pick<FormField, "name" | "type">;
 
-export type GivenInput = {
+type GivenInput = {
   text?: string | undefined;
   /** The option that the text was given with. */
   option?: string;

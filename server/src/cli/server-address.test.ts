@@ -6,10 +6,10 @@ import { readConfig } from "../config.ts";
 import { isLoopbackUrl, serversConfig, serverUrl } from "./server-address.ts";
 
 /** A data folder that this process claims to serve. */
-function served(): string {
+function served(entry: object = { url: "http://127.0.0.1:5555" }): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(path.join(folder, "instance.json"), JSON.stringify({ pid: process.pid, url: "http://127.0.0.1:5555" }));
+  writeFileSync(path.join(folder, "instance.json"), JSON.stringify({ pid: process.pid, ...entry }));
   return folder;
 }
 
@@ -31,6 +31,16 @@ test("without a chosen port the data folder's server says where it is", () => {
   expect(urlOf({ DATA_DIR, PORT: "0" })).toBe("http://127.0.0.1:5555");
   expect(urlOf({ DATA_DIR, PORT: "4500" })).toBe("http://127.0.0.1:4500");
   expect(urlOf({ DATA_DIR, DATABASE_URL: "postgres://127.0.0.1/x" })).toBe("http://127.0.0.1:4400");
+});
+
+test("a server behind a proxy is asked where it listens, if that is loopback and no setting names another", () => {
+  const url = "https://agents.example.org";
+  const DATA_DIR = served({ url, localUrl: "http://127.0.0.1:5555" });
+  expect(urlOf({ DATA_DIR })).toBe("http://127.0.0.1:5555");
+  expect(urlOf({ DATA_DIR, PUBLIC_URL: url })).toBe("http://127.0.0.1:5555");
+  expect(urlOf({ DATA_DIR, PUBLIC_URL: "https://other.example.org" })).toBe("https://other.example.org");
+  expect(urlOf({ DATA_DIR }, url)).toBe(url);
+  expect(urlOf({ DATA_DIR: served({ url, localUrl: "http://10.0.0.5:5555" }) })).toBe(url);
 });
 
 test("the server's settings are its process's, not the command's", () => {

@@ -11,15 +11,25 @@ export function servingProcess({ databaseUrl, dataFolder }: Config): Instance | 
 }
 
 /**
- * Without a slash at the end. `--url` first, then PUBLIC_URL, then HOST and PORT; if PORT is not set, or is 0 for any free
- * port, uses the URL of the server that runs on the data folder.
+ * Without a slash at the end. `--url` first; then the server that runs on the data folder, if the settings name no other;
+ * then PUBLIC_URL; then HOST and PORT.
  */
 export function serverUrl(config: Config, given?: string): string {
   if (given !== undefined) return checkedUrl(given);
-  if (config.publicUrl !== undefined) return config.publicUrl;
+  const serving = servingProcess(config);
+  const besideUrl = serving && urlFromHere(serving);
+  if (config.publicUrl !== undefined)
+    return besideUrl !== undefined && config.publicUrl === serving?.url ? besideUrl : config.publicUrl;
   const isChosen = config.port !== 0 && config.port !== Number(SETTINGS.PORT.standard);
-  const serving = isChosen ? undefined : servingProcess(config);
-  return serving && URL.canParse(serving.url) ? serving.url : `http://${reachable(config.host)}:${config.port}`;
+  return (isChosen ? undefined : besideUrl) ?? `http://${reachable(config.host)}:${config.port}`;
+}
+
+/**
+ * The public URL leads through a proxy, which this machine may not reach by that name. On loopback the server takes
+ * requests for itself whatever its public name is; elsewhere for that name alone.
+ */
+function urlFromHere({ url, localUrl }: Instance): string | undefined {
+  return [localUrl, url].find((one) => one !== undefined && URL.canParse(one) && (one === url || isLoopbackUrl(one)));
 }
 
 function checkedUrl(text: string): string {

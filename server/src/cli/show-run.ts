@@ -1,5 +1,5 @@
 /** A run and its steps as lines for people. */
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { isFinal } from "../execution/states.ts";
 import type { RunStatus, StepStatus } from "../storage/schema.ts";
 import { cutText, plainText, prettyJson, type Paint, type Terminal } from "./terminal.ts";

@@ -7,7 +7,7 @@ import path from "node:path";
 import { OperatorError } from "../lib/errors.ts";
 import type { CommandLine } from "./command-line.ts";
 
-export type TemporaryServer = { url: string; dataFolder: string } & AsyncDisposable;
+type TemporaryServer = { url: string; dataFolder: string } & AsyncDisposable;
 
 const MAIN = path.join(import.meta.dirname, `../main${path.extname(import.meta.filename)}`);
 /** The operator's own settings do not apply to this server; an empty value counts as none. */

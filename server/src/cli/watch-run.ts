@@ -1,7 +1,7 @@
 /** A run as it changes, over as many connections as it takes: after a cut it continues after the last revision seen. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { isFinal } from "../execution/states.ts";
 import type { RunStatus, StepStatus } from "../storage/schema.ts";
 import { ApiError, Unreachable, type Api } from "./api.ts";

@@ -1,13 +1,13 @@
 /** For publishing and validating: parse-definition.ts, plus the names of the data (flow/), plus jq compiling every expression. */
 import { shortened } from "../lib/errors.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { inSlices, type Steps } from "../lib/slices.ts";
+import { inSlices, type Steps } from "../lib/sharing/slices.ts";
 import { checkFlow } from "./flow/flow.ts";
-import type { ExpressionPlace } from "./lint.ts";
+import type { ExpressionPlace } from "./rules/lint.ts";
 import { sortProblems, parseWithPlaces, type Parsed } from "./parse-definition.ts";
 import { valueAt, type Finding, type Problem } from "./problem.ts";
-import { doesNotCompile } from "./rules-expressions.ts";
+import { doesNotCompile } from "./rules/rules-expressions.ts";
 import type { Workflow } from "./workflow.ts";
 
 /** `Expressions.check`: undefined when the text compiles. */
@@ -16,14 +16,23 @@ export type ExpressionCheck = (text: string) => Promise<{ message: string; offse
 /** `warnings` do not keep a definition from being published. */
 export type Checked = Parsed & { warnings: Problem[] };
 
-/** `project`: the handle that the namespace must be. */
-export async function checkDefinition(text: string, check: ExpressionCheck, project?: string): Promise<Checked> {
+/** What is wrong elsewhere, and expressions there that jq must compile. */
+export type Others = { findings: Finding[]; expressions: ExpressionPlace[] };
+
+/** `project`: the handle that the namespace must be. `others`: what else is wrong with one that fits the profile. */
+export async function checkDefinition(
+  text: string,
+  check: ExpressionCheck,
+  { project, others }: { project?: string | undefined; others?: (workflow: Workflow) => Others } = {},
+): Promise<Checked> {
   const { problems, workflow, isSound, expressions, place } = await inSlices(parseWithPlaces(text));
   const flow = workflow && isSound ? await inSlices(checkFlow(workflow)) : [];
+  const other = workflow && isSound ? others?.(workflow) : undefined;
   const isWarning = ({ severity }: Finding): boolean => severity === "warning";
   const more = [
-    ...(await uncompiledOf(expressions, check)),
+    ...(await uncompiledOf([...expressions, ...(other?.expressions ?? [])], check)),
     ...elsewhere(workflow, project),
+    ...(other?.findings ?? []),
     ...flow.filter((finding) => !isWarning(finding)),
   ];
   const all = sortProblems([...problems, ...more.map(place)]);

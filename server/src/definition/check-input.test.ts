@@ -1,6 +1,6 @@
 import { Validator } from "@cfworker/json-schema";
 import { describe, expect, test } from "vitest";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { checkInput, misfitOf } from "./check-input.ts";
 
 const FORM: JsonObject = {

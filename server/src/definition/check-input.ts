@@ -1,5 +1,5 @@
 /** An input against the form: nothing is converted, unknown keys are refused (for webhooks: dropped), and defaults are filled in. */
-import { isObject, type Json, type JsonObject } from "../lib/json.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { badInput, shortened, type FieldProblem, type Refusal } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { hint } from "./did-you-mean.ts";
@@ -7,9 +7,7 @@ import { compileField, type FieldCheck } from "./field-check.ts";
 import { propertiesOf } from "./form.ts";
 import { quote } from "./problem.ts";
 
-export type CheckedInput =
-  | { value: JsonObject; problems?: undefined }
-  | { value?: undefined; problems: FieldProblem[] };
+type CheckedInput = { value: JsonObject; problems?: undefined } | { value?: undefined; problems: FieldProblem[] };
 
 /** `unknown: "drop"`: webhook senders include dozens of keys that the form does not know. */
 export type InputOptions = { unknown?: "refuse" | "drop" };

@@ -40,10 +40,10 @@ const ROWS = Array.from({ length: 3 }, () => new Uint8Array(LONGEST + MOST_CHANG
 ];
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours; `most + 1` if there are more than `most`. Only cells
+ * Insertions, deletions, replacements and swaps of neighbours; `most + 1` if there are more than `most`. Words of at most 40. Only cells
  * that few changes can reach are visited: 7 of a row's 40. It stops at a row that has none within reach.
  */
-function changesBetween(one: string, other: string, most: number): number {
+export function changesBetween(one: string, other: string, most: number): number {
   const far = most + 1;
   let [before, row, next] = ROWS;
   for (let j = 0; j <= other.length; j++) row[j] = Math.min(j, far);

@@ -4,8 +4,8 @@
  * compares the two.
  */
 import type { FieldCode } from "../lib/errors.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import { isObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import { isObject } from "../lib/json/json.ts";
 import { isCalendarDate } from "./calendar.ts";
 import { nearest } from "./did-you-mean.ts";
 import { choicesOf, typeOfField } from "./form.ts";
@@ -13,7 +13,7 @@ import { quote } from "./problem.ts";
 import { characters, isMultiple } from "./schema-walk.ts";
 
 /** `path` names an item of a list: `.2`. */
-export type FieldRefusal = { path?: string; code: FieldCode; message: string };
+type FieldRefusal = { path?: string; code: FieldCode; message: string };
 export type FieldCheck = (value: Json) => FieldRefusal | undefined;
 
 export function compileField(field: JsonObject): FieldCheck {

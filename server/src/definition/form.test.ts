@@ -17,7 +17,7 @@ test("a form's fields, in the order of the document", () => {
     },
     required: ["date", "text"],
   });
-  const plain = { description: null, required: false, choices: null, default: null };
+  const plain = { description: null, required: false, choices: null, default: null, maxLength: null };
   expect(fields).toEqual([
     { ...plain, name: "text", type: "text", title: "A text", description: "Any.", required: true },
     {

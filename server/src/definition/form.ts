@@ -1,8 +1,8 @@
 /**
  * The form: `input.schema.document` restricted to one flat object, so that people can fill it in. Also an approval's answer.
  */
-import type { Json, JsonObject } from "../lib/json.ts";
-import { isObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import { isObject } from "../lib/json/json.ts";
 
 export type FormField = {
   name: string;
@@ -15,6 +15,8 @@ export type FormField = {
   choices: Choice[] | null;
   /** Filled in if the field is left out; null: nothing. */
   default: Json;
+  /** Of a text, in characters; null: it has no bound of its own. */
+  maxLength: number | null;
 };
 export type Choice = { value: string; title: string };
 
@@ -29,6 +31,7 @@ export function inputFields(schema: JsonObject | undefined): FormField[] {
     required: Array.isArray(required) && required.includes(name),
     choices: choicesOf(isObject(field["items"]) ? field["items"] : field),
     default: field["default"] ?? null,
+    maxLength: field["type"] === "string" && typeof field["maxLength"] === "number" ? field["maxLength"] : null,
   }));
 }
 

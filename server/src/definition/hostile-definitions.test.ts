@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { Lexer } from "yaml";
 import { diffVersions } from "../agents/diff-versions.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Steps } from "../lib/slices.ts";
+import type { Steps } from "../lib/sharing/slices.ts";
 import { checkDefinition } from "./check-definition.ts";
 import { compileExpression } from "./expressions/template.ts";
 import { checkFlow } from "./flow/flow.ts";

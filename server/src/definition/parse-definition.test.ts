@@ -88,10 +88,6 @@ describe("document", () => {
       "tags: {a: [1]}",
       '/document/tags/a "a" must be a text or a number or true or false, not a list; write one word or number',
     ],
-    [
-      "metadata: {triggers: []}",
-      "/document/metadata/triggers document.metadata.triggers is part of the language but not yet run by this release",
-    ],
   ])("%s", (fields, message) => expect(ofDocument(fields)).toEqual([message]));
 
   test("what is missing is told at the place where it belongs", () => {
@@ -144,7 +140,7 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
   });
 
   test.each([
-    ["schedule: {cron: '0 * * * *'}", "/schedule", "give the agent a trigger of type cron or event"],
+    ["schedule: {cron: '0 * * * *'}", "/schedule", "write a trigger of type cron in document.metadata.triggers"],
     ["evaluate: {mode: loose}", "/evaluate/mode", "mode loose is not accepted"],
     ["use: {extensions: []}", "/use/extensions", "use.extensions is not accepted"],
     ["use: {catalogs: {}}", "/use/catalogs", "use.catalogs is not accepted"],

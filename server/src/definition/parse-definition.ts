@@ -1,11 +1,11 @@
 /** The one way from an author's text to a `Workflow`: text, schema, linter, with all problems at once. */
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { ExpressionPlace, Found } from "./lint.ts";
-import { lint } from "./linter.ts";
-import { atOnce, inSlices, type Steps } from "../lib/slices.ts";
+import type { ExpressionPlace, Found } from "./rules/lint.ts";
+import { lint } from "./rules/linter.ts";
+import { atOnce, inSlices, type Steps } from "../lib/sharing/slices.ts";
 import { byPlace, type Finding, type Problem } from "./problem.ts";
-import { PROFILE } from "./profile.ts";
+import { PROFILE } from "./profile/profile.ts";
 import { readingText } from "./read-text.ts";
 import { SchemaWalk, TooCostly } from "./schema-walk.ts";
 import { findingsOf } from "./sentences.ts";

@@ -1,5 +1,5 @@
 /** Building blocks of plans. */
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { compileExpression, compileTemplate, type Template } from "./expressions/template.ts";
 import type { Duration } from "./written.ts";
 

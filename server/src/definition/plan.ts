@@ -2,7 +2,7 @@
  * A workflow made ready to run: expressions compiled, names resolved, one object per task. Made once per version and kept;
  * the interpreter (execution/) walks it and never reads the document again.
  */
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { compileExpression, compileTemplate, type Template } from "./expressions/template.ts";
 import { compileTemplateOrExpression, include } from "./plan-parts.ts";
 import { valueAt } from "./problem.ts";

@@ -1,6 +1,6 @@
 /** What is wrong with a definition, and where. */
-import type { Json } from "../lib/json.ts";
-import { isObject } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
+import { isObject } from "../lib/json/json.ts";
 
 export type Path = readonly (string | number)[];
 

@@ -1,8 +1,8 @@
 /** What a definition says it is, however broken the rest of it: for drafts. */
-import { isObject, type Json, type JsonObject } from "../lib/json.ts";
-import { atOnce, inSlices, type Steps } from "../lib/slices.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { atOnce, inSlices, type Steps } from "../lib/sharing/slices.ts";
 import type { Finding, Problem } from "./problem.ts";
-import { PROFILE } from "./profile.ts";
+import { PROFILE } from "./profile/profile.ts";
 import { readingText } from "./read-text.ts";
 import { SchemaWalk } from "./schema-walk.ts";
 import { findingsOf } from "./sentences.ts";
@@ -13,7 +13,7 @@ export type DocumentHead = Pick<Workflow["document"], "namespace" | "name" | "ti
   version?: string;
 };
 
-export type ReadDocument = { document?: DocumentHead; problems: Problem[] };
+type ReadDocument = { document?: DocumentHead; problems: Problem[] };
 
 /** `document` if the text can be read and has a namespace and a name; otherwise the reasons. */
 export const readDocument = (text: string): ReadDocument => atOnce(reading(text));

@@ -1,6 +1,6 @@
 /** The form of a definition, however broken the rest of it: for drafts. */
-import { isObject, type JsonObject } from "../lib/json.ts";
-import { inSlices, type Steps } from "../lib/slices.ts";
+import { isObject, type JsonObject } from "../lib/json/json.ts";
+import { inSlices, type Steps } from "../lib/sharing/slices.ts";
 import { inspect } from "./parse-definition.ts";
 import { valueAt } from "./problem.ts";
 import { readingText } from "./read-text.ts";

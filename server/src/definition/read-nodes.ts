@@ -1,14 +1,14 @@
 /** From the YAML library's nodes to JSON: only what JSON can express, aliases expanded within limits, each key once. */
 import { isAlias, isMap, isScalar, isSeq, type Alias, type Document, type Node, type Pair, type YAMLMap } from "yaml";
 import { LIMITS } from "../lib/limits.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { quote, type Path } from "./problem.ts";
 
 /** The offset in the text of the value at a path, or of its nearest existing ancestor. */
-export type Locate = (path: Path, at: "key" | "value") => number;
+type Locate = (path: Path, at: "key" | "value") => number;
 
 /** `offset` in characters of the text. */
-export type NodeProblem = { offset: number; path: Path; message: string };
+type NodeProblem = { offset: number; path: Path; message: string };
 
 export function readNodes(document: Document): { value: Json; problems: NodeProblem[]; locate: Locate } {
   const reader = new Reader();

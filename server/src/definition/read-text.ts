@@ -4,15 +4,15 @@
  */
 import { Composer, CST, Lexer, LineCounter, Parser, type Document } from "yaml";
 import { LIMITS } from "../lib/limits.ts";
-import type { Json } from "../lib/json.ts";
-import { atOnce, type Steps } from "../lib/slices.ts";
+import type { Json } from "../lib/json/json.ts";
+import { atOnce, type Steps } from "../lib/sharing/slices.ts";
 import { readNodes } from "./read-nodes.ts";
 import { byPlace, pointer, type Finding, type Problem, type Severity } from "./problem.ts";
 
-export type ReadText = { value?: Json; problems: Problem[]; place(finding: Finding): Problem };
+type ReadText = { value?: Json; problems: Problem[]; place(finding: Finding): Problem };
 
 /** Where in the text something is wrong, in characters. */
-export type TextProblem = { offset: number; message: string };
+type TextProblem = { offset: number; message: string };
 
 export const readText = (text: string): ReadText => atOnce(readingText(text));
 

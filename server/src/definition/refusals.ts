@@ -21,8 +21,7 @@ export const REFUSED = {
     "use.catalogs is not accepted: code from elsewhere could change under a published version; only the catalogue `default` exists",
   extensions: "use.extensions is not accepted: a task must do what it says; write the tasks before and after it",
   schedule:
-    "schedule is not accepted: starts are configured outside the definition; give the agent a trigger of type cron or event",
-  triggers: later("document.metadata.triggers"),
+    "schedule is not accepted: write a trigger of type cron in document.metadata.triggers, or give the agent one",
   resource:
     "a schema from elsewhere is not accepted: it could change under a published version; write it under `document`",
   loose: "mode loose is not accepted: it turns texts into expressions by accident; write ${ } around expressions",

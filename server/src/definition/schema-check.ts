@@ -1,5 +1,5 @@
 /** The schemas of a task's input, output and export and of the workflow's output. */
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { quote } from "./problem.ts";
 import { reasonOf } from "./sentences.ts";

@@ -4,8 +4,8 @@
  * test compares it with @cfworker/json-schema.
  */
 import { LIMITS } from "../lib/limits.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import { isObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import { isObject } from "../lib/json/json.ts";
 import { isCalendarDate, isDateTime } from "./calendar.ts";
 import type { Path } from "./problem.ts";
 
@@ -41,7 +41,7 @@ export type Violation = {
   value: Json;
   key?: string;
 };
-export type Visit = (path: Path, value: Json, means: string) => void;
+type Visit = (path: Path, value: Json, means: string) => void;
 
 /** Thrown when the budget is used up. */
 export class TooCostly extends Error {}

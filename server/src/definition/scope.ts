@@ -1,5 +1,5 @@
 /** Which `$variables` an expression may use, by its place (DSL, "Runtime expression arguments"). */
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { valueAt, type Path } from "./problem.ts";
 import { variableName } from "./tasks/kind.ts";
 import { KINDS, kindOf } from "./tasks/kinds.ts";

@@ -1,6 +1,6 @@
 /** A violation of a schema in one sentence: what is wrong, and what to write instead. */
-import type { Json, JsonObject } from "../lib/json.ts";
-import { isObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import { isObject } from "../lib/json/json.ts";
 import { hint, nearest } from "./did-you-mean.ts";
 import { pointer, quote, type Finding, type Path } from "./problem.ts";
 import { explainRefusedCall } from "./explain-call.ts";

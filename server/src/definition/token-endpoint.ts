@@ -1,6 +1,6 @@
 /** Where a token is asked for (DSL reference "OAUTH2 Authentication"): the authority, with a path below it. */
-import type { Found, Lint } from "./lint.ts";
-import { URI } from "./rules-expressions.ts";
+import type { Found, Lint } from "./rules/lint.ts";
+import { URI } from "./rules/rules-expressions.ts";
 import { hasDots } from "./tasks/http.ts";
 
 export const TOKEN_PATH = "/oauth2/token";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { LIMITS } from "../lib/limits.ts";
 import { lastSegment, WorkflowError, ERROR_KINDS, type ErrorKind } from "./workflow-error.ts";
 
 test.each([
@@ -22,6 +23,14 @@ test("what is no text is left out; the place is kept when there is one", () => {
   expect(fields.type).toMatch(/\/runtime$/);
   expect(new WorkflowError(fields).at("/do/1/b").fields.instance).toBe("/do/0/a");
   expect(WorkflowError.of("timeout", "late").at("/do/1/b").fields).toMatchObject({ instance: "/do/1/b", status: 408 });
+});
+
+test("each text has at most 10,000 characters, and of a longer one the end is cut", () => {
+  const most = LIMITS.errorCharacters;
+  const detailOf = (count: number) =>
+    WorkflowError.fromJson({ type: "https://example.org/x", status: 500, detail: "d".repeat(count) }).fields.detail;
+  expect(detailOf(most)).toBe("d".repeat(most));
+  expect(detailOf(most + 1)).toBe(`${"d".repeat(most - 1)}…`);
 });
 
 test("the title of every kind is a sentence", () => {

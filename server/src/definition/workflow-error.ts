@@ -2,7 +2,7 @@
  * The language's own error (RFC 7807, DSL reference "Error"): what a task raises, a `catch` sees and a failed run shows.
  * Types are compared by their last path segment: the standard changed its host without a new version.
  */
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 const STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/";

@@ -2,7 +2,7 @@
  * The document as its author writes it: the profile of the CNCF workflow DSL 1.0.3 that Autograph runs
  * (docs/definitions.md). `parseDefinition` returns this type only if the text has no problems.
  */
-import type { JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { WrittenTask } from "./tasks/kinds.ts";
 import type { RetryPolicy } from "./tasks/try.ts";
 import type { Duration, ErrorDefinition, ExpressionText, FlowDirective, TemplateJson } from "./written.ts";

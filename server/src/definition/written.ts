@@ -1,5 +1,5 @@
 /** Types shared by the parts of a document (workflow.ts, tasks/). */
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 
 /** A jq expression, with or without the enclosing `${ … }`. */
 export type ExpressionText = string;

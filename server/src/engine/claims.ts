@@ -13,7 +13,7 @@ type Wanted = { id: RunId; organizationId: OrganizationId };
 
 export type Claims = { add(run: Wanted): Promise<Row | undefined> };
 
-export type ClaimsOptions = {
+type ClaimsOptions = {
   database: Database;
   clock: Clock;
   instanceId: InstanceId;

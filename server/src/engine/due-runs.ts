@@ -51,7 +51,7 @@ export async function organizationsWithDue(database: Database, now: number): Pro
   return rows.map((row) => row["organization_id"] as OrganizationId);
 }
 
-export type Turn = { organizationId: OrganizationId; most: number };
+type Turn = { organizationId: OrganizationId; most: number };
 
 /** At most this many of each organization: the first of each in order, then the second of each, and so on. */
 export async function dueByTurns(database: Database, now: number, turns: Turn[]): Promise<Due[]> {

@@ -7,7 +7,7 @@ import type { Client } from "pg";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { InstanceId, RunId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Database } from "../storage/database.ts";
 
 const LOCK = "hashtextextended('autograph executor', 0)";
@@ -29,7 +29,7 @@ export type Predecessor = {
   uncleanStops: number;
 };
 
-export type ElectionOptions = {
+type ElectionOptions = {
   database: Database;
   clock: Clock;
   log: Log;

@@ -8,10 +8,9 @@ import { testClock, type TestClock } from "../../../test/clock.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import { realClock } from "../lib/clock.ts";
 import { newId, type InstanceId, type RunId } from "../lib/ids.ts";
-import { createLog } from "../lib/log.ts";
-import { Places } from "../lib/places.ts";
+import { createLog } from "../lib/log/log.ts";
+import { Places } from "../lib/sharing/places.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
-import { migrate } from "../storage/migrate.ts";
 import { EmbeddedEngine } from "./embedded.ts";
 import type { Outcome } from "./engine.ts";
 import { describeEngine, insertRun, manyPlaces, Process } from "./engine.testsuite.ts";
@@ -29,9 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 beforeEach(async () => {
-  url = await postgres.createDatabase();
+  url = await postgres.createMigrated();
   database = connect();
-  await migrate(database);
 });
 afterEach(() => database[Symbol.asyncDispose]());
 
@@ -246,7 +244,7 @@ describe("one process executes", () => {
       const isSo = await look();
       if (!isSo) clock.pass(100);
       return isSo;
-    }, 30_000);
+    });
   const done: Outcome = { kind: "done" };
   const statusOf = async (id: RunId): Promise<string> =>
     (await database.query("select status from runs where id = $1", [id]))[0]!["status"];
@@ -372,7 +370,7 @@ describe("processes", () => {
       expect(await ticksOf(second)).toBe(0);
       first.kill(signal);
       const began = performance.now();
-      await eventually(async () => (await ticksOf(second)) > 3, 50_000);
+      await eventually(async () => (await ticksOf(second)) > 3);
       expect(performance.now() - began).toBeLessThan(50_000);
       if (signal === "SIGSTOP") first.kill("SIGCONT");
       const count = await ticksOf(second);

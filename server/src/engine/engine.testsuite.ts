@@ -10,10 +10,9 @@ import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts"
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/ids.ts";
-import { createLog } from "../lib/log.ts";
-import { Places } from "../lib/places.ts";
+import { createLog } from "../lib/log/log.ts";
+import { Places } from "../lib/sharing/places.ts";
 import { openDatabase, type Database, type Row } from "../storage/database.ts";
-import { migrate } from "../storage/migrate.ts";
 import type { Advance, Engine, EngineOptions, Outcome } from "./engine.ts";
 
 const ORGANIZATION = newId() as unknown as OrganizationId;
@@ -129,7 +128,7 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
   });
   afterAll(() => postgres.stop());
   beforeEach(async () => {
-    world = await makeWorld(await postgres.createDatabase(), open, stack);
+    world = await makeWorld(await postgres.createMigrated(), open, stack);
   });
   afterEach(async () => {
     for (const one of stack.splice(0).toReversed()) await one[Symbol.asyncDispose]();
@@ -383,7 +382,6 @@ async function makeWorld(
   const clock = testClock();
   const database = openDatabase({ connection: { connectionString: url }, isEmbedded: false, log: createLog("silent") });
   stack.push(database);
-  await migrate(database);
   return {
     clock,
     url,

@@ -12,8 +12,8 @@ import { Refusal } from "../lib/errors.ts";
 import type { Histogram } from "../lib/figures.ts";
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import type { Places } from "../lib/places.ts";
+import type { Log } from "../lib/log/log.ts";
+import type { Places } from "../lib/sharing/places.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
 

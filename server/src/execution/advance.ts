@@ -2,18 +2,18 @@
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Call, Outcome } from "../engine/engine.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Charge } from "../lib/run-memory.ts";
+import type { Charge } from "../lib/sharing/run-memory.ts";
 import type { Row } from "../storage/database.ts";
-import { commitEnd } from "./commit-end.ts";
+import { commitEnd } from "./journal/commit-end.ts";
 import { Execution } from "./execution.ts";
 import type { Executions } from "./executions.ts";
 import { execute } from "./interpreter.ts";
-import { Journal, LostRun } from "./journal.ts";
-import { asRunError, type Head } from "./loaded-run.ts";
+import { Journal, LostRun } from "./journal/journal.ts";
+import { asRunError, type Head } from "./journal/loaded-run.ts";
 import { LEAST_HELD_BYTES, neededBytes, tooLarge } from "./memory.ts";
-import { isReadAtOnce, readWhole } from "./read-journal.ts";
-import { headFromRow } from "./read-rows.ts";
-import { releaseClaim } from "./release-claim.ts";
+import { isReadAtOnce, readWhole } from "./journal/read-journal.ts";
+import { headFromRow } from "./journal/read-rows.ts";
+import { releaseClaim } from "./journal/release-claim.ts";
 
 /** How often a run may be blamed for the end of the process without making progress. */
 const MOST_BLAMED = 5;
@@ -34,7 +34,7 @@ export async function watchOutcome(
     outcome = await advancing;
     return outcome;
   } finally {
-    if (!outcome || outcome.kind === "lost") surroundings.mayHaveChanged(organizationId, runId);
+    if (!outcome || outcome.kind === "lost") surroundings.onLostAnswer(organizationId, runId);
   }
 }
 
@@ -65,13 +65,13 @@ async function advanceClaimed(executions: Executions, row: Row, charge: Charge, 
   }
   const steps = isReadAtOnce(heldBytes) ? await journals.add(head) : await readWhole(database, head);
   if (!steps) return { kind: "lost" };
-  surroundings.committed({ head: { ...head }, steps: [], approvals: [] }, []);
+  surroundings.onCommit({ head: { ...head }, steps: [], approvals: [] }, []);
   const journal = new Journal({
     head,
     steps,
     heldBytes,
     writer: executions.writer,
-    published: surroundings.committed,
+    published: surroundings.onCommit,
   });
   const plan = await surroundings.planOf(head);
   if (!plan) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
@@ -107,12 +107,12 @@ const failInternally = (executions: Executions, row: Row): Promise<Outcome> =>
 
 /** Ends a claimed run whose journal is not in memory. */
 async function failRun(
-  { database, clock, surroundings }: Executions,
+  executions: Executions,
   run: Pick<Head, "id" | "organizationId" | "epoch">,
   error: WorkflowError,
 ): Promise<Outcome> {
-  const end = await commitEnd(database, clock.now(), run, { status: "failed", error: asRunError(error) });
+  const end = await commitEnd(executions, run, { status: "failed", error: asRunError(error) });
   if (!end.changed) return { kind: "lost" };
-  await surroundings.failed(end);
+  await executions.surroundings.onFailure(end);
   return { kind: "done" };
 }

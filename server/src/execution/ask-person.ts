@@ -2,12 +2,12 @@
 import { actorId } from "../lib/actor.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { newId } from "../lib/ids.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { asDuration } from "./evaluate.ts";
 import type { Execution } from "./execution.ts";
-import { readWholeApproval } from "./read-approval.ts";
+import { readWholeApproval } from "./journal/read-approval.ts";
 import type { Frame } from "./frame.ts";
-import type { JournalStep } from "./loaded-run.ts";
+import type { JournalStep } from "./journal/loaded-run.ts";
 import { prepareApproval } from "./question.ts";
 import type { WholeApproval } from "./run.ts";
 

@@ -5,15 +5,15 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Plan } from "../definition/plan.ts";
-import { heldBytes } from "../lib/held-bytes.ts";
+import { heldBytes } from "../lib/sharing/held-bytes.ts";
 import { advanceLoaded, watchOutcome } from "./advance.ts";
 import { Execution } from "./execution.ts";
 import type { Executions } from "./executions.ts";
-import { Journal, type JournalOptions } from "./journal.ts";
-import type { Head } from "./loaded-run.ts";
+import { Journal, type JournalOptions } from "./journal/journal.ts";
+import type { Head } from "./journal/loaded-run.ts";
 import { neededBytes } from "./memory.ts";
 
-export type FirstStretch = {
+type FirstStretch = {
   head: Head;
   plan: Plan;
   start: Omit<NonNullable<JournalOptions["start"]>, "owner" | "wake_at">;
@@ -23,7 +23,7 @@ export type FirstStretch = {
 
 /**
  * Returns the run as its first commit left it. Undefined: this process may not advance it, or has no place or memory for
- * it; nothing is written. Throws what the commit throws (`DuplicateStart`).
+ * it; nothing is written. Throws what the commit throws (`DuplicateStart`, `LockedTrigger`).
  */
 export async function beginRun(
   executions: Executions,
@@ -40,7 +40,7 @@ export async function beginRun(
       const journal = new Journal({
         head,
         writer,
-        published: surroundings.committed,
+        published: surroundings.onCommit,
         start: { ...start, owner, wake_at: null },
       });
       const execution = new Execution({

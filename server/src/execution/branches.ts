@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Id, Kind } from "../lib/ids.ts";
-import { TurnCount } from "../lib/turn-count.ts";
+import { TurnCount } from "../lib/sharing/turn-count.ts";
 import type { Left } from "./scope.ts";
 
 /** The id of what a branch waits for: an approval, a child. */

@@ -1,5 +1,5 @@
 /** When a run is due. */
-import type { Head } from "./loaded-run.ts";
+import type { Head } from "./journal/loaded-run.ts";
 
 /**
  * Due whatever the clock says, as ms and in SQL: the reader's clock may be behind the writer's, and a clock may be set

@@ -1,15 +1,15 @@
 /** An effect outside. Its step is first committed as `running`, so that a repeat is recognized as one. */
 import { hash } from "node:crypto";
 import { WorkflowError } from "../definition/workflow-error.ts";
-import { heldBytes } from "../lib/held-bytes.ts";
+import { heldBytes } from "../lib/sharing/held-bytes.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { Frame } from "./frame.ts";
 import type { HttpResponse } from "./run.ts";
-import { asRunError, type JournalStep } from "./loaded-run.ts";
+import { asRunError, type JournalStep } from "./journal/loaded-run.ts";
 
 /** Both throw WorkflowError. */
-export type Effect = {
+type Effect = {
   /** Makes the request, which is kept and shown as the step's input. Called once: a repeat sends what was committed. */
   prepare(): Promise<JsonObject>;
   perform(request: JsonObject, context: EffectContext): Promise<Json>;

@@ -6,12 +6,12 @@ import { weigh } from "../definition/expressions/weigh.ts";
 import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../lib/durations.ts";
-import { heldBytes } from "../lib/held-bytes.ts";
-import type { Json } from "../lib/json.ts";
+import { heldBytes } from "../lib/sharing/held-bytes.ts";
+import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { LONGEST_MS } from "./back-off.ts";
 import type { Execution } from "./execution.ts";
-import type { JournalStep } from "./loaded-run.ts";
+import type { JournalStep } from "./journal/loaded-run.ts";
 import type { Scope } from "./scope.ts";
 import { moment, runtimeOf } from "./variables.ts";
 
@@ -66,7 +66,7 @@ export async function checkSchema(
 }
 
 /** About how many bytes a result has as JSON and in memory; also its text, if that was made. */
-export type Measure = { bytes: number; heldBytes: number; text?: string };
+type Measure = { bytes: number; heldBytes: number; text?: string };
 
 /** Throws if a result is too large to be kept. */
 export function measure(value: Json): Measure {

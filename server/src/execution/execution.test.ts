@@ -2,12 +2,12 @@
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Charge } from "../lib/run-memory.ts";
+import type { Charge } from "../lib/sharing/run-memory.ts";
 import type { Plan } from "../definition/plan.ts";
 import { Execution, Suspended } from "./execution.ts";
 import type { Shared } from "./shared.ts";
-import type { Journal } from "./journal.ts";
-import type { JournalStep } from "./loaded-run.ts";
+import type { Journal } from "./journal/journal.ts";
+import type { JournalStep } from "./journal/loaded-run.ts";
 import type { Scope } from "./scope.ts";
 
 /** Waits this long, this long after its advance began; returns when it continued, or that it was unloaded. */

@@ -8,15 +8,15 @@ import type { Plan } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
 import { until } from "../lib/clock.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Charge } from "../lib/run-memory.ts";
+import type { Charge } from "../lib/sharing/run-memory.ts";
 import { Branches, type Rest, type Signal, type Wait } from "./branches.ts";
 import { AT_ONCE } from "./due.ts";
 import type { Shared } from "./shared.ts";
-import { LostRun, type Journal } from "./journal.ts";
+import { LostRun, type Journal } from "./journal/journal.ts";
 import { heldBytesOf, neededBytes, tooLarge } from "./memory.ts";
-import { asRunError, type JournalStep } from "./loaded-run.ts";
+import { asRunError, type JournalStep } from "./journal/loaded-run.ts";
 import type { Left, Scope } from "./scope.ts";
 
 /** Thrown through all tasks when the run is unloaded. */
@@ -331,7 +331,7 @@ export class Execution {
     }
     head.finishedAt = now;
     await this.commit();
-    this.shared.surroundings.ended(head);
+    this.shared.surroundings.onEnd(head);
     return { kind: "done" };
   }
 

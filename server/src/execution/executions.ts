@@ -1,23 +1,27 @@
 /** The room's handle: the runs that this process advances, and what they share. */
 import type { Engine } from "../engine/engine.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import { Rounds } from "../lib/rounds.ts";
+import { Rounds } from "../lib/sharing/rounds.ts";
 import type { Execution } from "./execution.ts";
 import type { TaskTable } from "./frame.ts";
 import { createMemory, createNeededBytes } from "./memory.ts";
-import { createJournalReader, type JournalReader } from "./read-journal.ts";
+import { createJournalReader, type JournalReader } from "./journal/read-journal.ts";
 import type { Shared } from "./shared.ts";
 import { createSignals } from "./signals.ts";
-import { createWriter } from "./write.ts";
+import { nobody, type Untold } from "./journal/untold.ts";
+import { createWriter } from "./journal/write.ts";
 
-export type ExecutionsOptions = {
+type ExecutionsOptions = {
   engine: Engine;
   /** What runs each kind of task. */
   tasks: TaskTable;
+  /** If left out, nobody listens. */
+  untold?: Untold | undefined;
 } & Pick<Shared, "database" | "expressions" | "clock" | "random" | "places" | "surroundings">;
 
 export type Executions = Shared &
   ExecutionsOptions & {
+    untold: Untold;
     writer: ReturnType<typeof createWriter>;
     journals: JournalReader;
     /** Runs in the memory of this process. */
@@ -25,10 +29,11 @@ export type Executions = Shared &
   };
 
 export function createExecutions(options: ExecutionsOptions): Executions {
-  const { database, clock } = options;
+  const { database, clock, untold = nobody } = options;
   return {
     ...options,
-    writer: createWriter(database),
+    untold,
+    writer: createWriter(database, untold),
     journals: createJournalReader(database),
     signals: createSignals(database),
     rounds: new Rounds<OrganizationId>(() => clock.now()),

@@ -10,9 +10,9 @@
 import type { Variables } from "../definition/expressions/expressions.ts";
 import type { BodyOf, PlanTask } from "../definition/plan.ts";
 import type { KindName } from "../definition/tasks/kinds.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import type { Execution } from "./execution.ts";
-import type { JournalStep } from "./loaded-run.ts";
+import type { JournalStep } from "./journal/loaded-run.ts";
 import type { Result, Scope } from "./scope.ts";
 
 /** What runs each kind of task. */

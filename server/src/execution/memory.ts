@@ -4,9 +4,9 @@ import { LRUCache } from "lru-cache";
 import { weighed } from "../definition/expressions/weigh.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { RunId } from "../lib/ids.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { RunMemory } from "../lib/run-memory.ts";
+import { RunMemory } from "../lib/sharing/run-memory.ts";
 
 /**
  * Shares of the heap's limit (`--max-old-space-size`, else Node's default for the machine's memory) minus what the process

@@ -2,7 +2,7 @@
 import { compileField } from "../definition/field-check.ts";
 import { propertiesOf } from "../definition/form.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
-import { isObject, type Json, type JsonObject } from "../lib/json.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 export type Question = {

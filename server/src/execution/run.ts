@@ -3,8 +3,8 @@ import type { ErrorFields } from "../definition/workflow-error.ts";
 import type { Actor, ActorKind } from "../lib/actor.ts";
 import type { AgentId, ApprovalId, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
 import type { Reach } from "../lib/reach.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import type { JsonText } from "../lib/json-text.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import type { JsonText } from "../lib/json/json-text.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../storage/schema.ts";
 
 /** What an endpoint answered to an attempt; `body` is cut, and null if it is not text. */

@@ -2,7 +2,7 @@
 import type { Variables } from "../definition/expressions/expressions.ts";
 import { follow } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 
 export type Scope = {
   /** The beginning of the keys of the tasks inside: the enclosing tasks, each as `name#visit`. */
@@ -49,7 +49,7 @@ export const inside = (scope: Scope, key: string, changes: Partial<Scope> = {}):
 });
 
 /** A timeout has ended the task that it belongs to. No `catch` inside that task sees this. */
-export class TimedOut extends Error {
+class TimedOut extends Error {
   readonly deadline: number;
   constructor(deadline: number) {
     super("timed out");

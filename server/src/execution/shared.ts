@@ -3,16 +3,16 @@ import type { Expressions } from "../definition/expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import type { Json } from "../lib/json.ts";
-import type { JsonText } from "../lib/json-text.ts";
-import type { Places } from "../lib/places.ts";
-import type { Rounds } from "../lib/rounds.ts";
-import type { RunMemory } from "../lib/run-memory.ts";
+import type { Json } from "../lib/json/json.ts";
+import type { JsonText } from "../lib/json/json-text.ts";
+import type { Places } from "../lib/sharing/places.ts";
+import type { Rounds } from "../lib/sharing/rounds.ts";
+import type { RunMemory } from "../lib/sharing/run-memory.ts";
 import type { Database } from "../storage/database.ts";
 import type { RunStatus } from "../storage/schema.ts";
-import type { EndedRun } from "./commit-end.ts";
-import type { JournalOptions } from "./journal.ts";
-import type { Head } from "./loaded-run.ts";
+import type { EndedRun } from "./journal/commit-end.ts";
+import type { JournalOptions } from "./journal/journal.ts";
+import type { Head } from "./journal/loaded-run.ts";
 import type { NeededBytes } from "./memory.ts";
 import type { Run } from "./run.ts";
 import type { Signals } from "./signals.ts";
@@ -41,13 +41,13 @@ export type Surroundings = {
   /** The version that the run is pinned to. Undefined: it is gone. */
   planOf(head: Head): Promise<Plan | undefined>;
   /** Called after each commit, never before; `left`: children that no step awaits any longer. */
-  committed: JournalOptions["published"];
+  onCommit: JournalOptions["published"];
   /** It may have changed, or ended, in a commit whose answer was lost. */
-  mayHaveChanged(organizationId: OrganizationId, id: RunId): void;
+  onLostAnswer(organizationId: OrganizationId, id: RunId): void;
   /** Called after the commit of the run's end. */
-  ended(head: Head): void;
+  onEnd(head: Head): void;
   /** It was ended without its journal (commit-end.ts). */
-  failed(end: EndedRun): Promise<void>;
+  onFailure(end: EndedRun): Promise<void>;
   /** Starts a child. Throws WorkflowError. */
   startChild(request: ChildRequest, signal: AbortSignal): Promise<RunStatus>;
   readChild(organizationId: OrganizationId, id: RunId): Promise<Child | undefined>;

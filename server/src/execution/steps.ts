@@ -1,13 +1,13 @@
 /** Step rows: reaching one, failing it, and a task's own steps. */
 import type { PlanTask } from "../definition/plan.ts";
 import type { WorkflowError } from "../definition/workflow-error.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { asWorkflowError, measure } from "./evaluate.ts";
 import type { Execution } from "./execution.ts";
 import type { Frame } from "./frame.ts";
-import { asRunError, asThrown, type JournalStep } from "./loaded-run.ts";
+import { asRunError, asThrown, type JournalStep } from "./journal/loaded-run.ts";
 import { enter, inside } from "./scope.ts";
-import { ownKey } from "./step-keys.ts";
+import { ownKey } from "./journal/step-keys.ts";
 
 /** Returns the row of this round, or a new one. */
 export function reachStep(
@@ -36,7 +36,7 @@ export function failStep(execution: Execution, step: JournalStep, reason: Workfl
  * Runs `work` as a step below the task's step and returns its output; if the step is over already, returns what its row
  * contains. The frame that `work` gets belongs to the new step: for an effect, a question, or further steps.
  */
-export type OwnStep = (what: { name: string; kind: string }, work: (frame: Frame) => Promise<Json>) => Promise<Json>;
+type OwnStep = (what: { name: string; kind: string }, work: (frame: Frame) => Promise<Json>) => Promise<Json>;
 
 /**
  * For a task that does several things, each of which is to be journalled. When the run is resumed, the task runs from its

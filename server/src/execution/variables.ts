@@ -2,10 +2,10 @@
 import type { Variables } from "../definition/expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import { encodeId } from "../lib/ids.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
 import { VERSION } from "../lib/version.ts";
 import type { Execution } from "./execution.ts";
-import type { Head } from "./loaded-run.ts";
+import type { Head } from "./journal/loaded-run.ts";
 
 /** The DSL's date-time descriptor of a time in ms. */
 export const moment = (time: number): JsonObject => ({

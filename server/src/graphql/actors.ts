@@ -1,7 +1,7 @@
 /** Who or what did something. Whoever may see the thing may read the actor's name. */
 import { actorId, type Actor, type ActorKind } from "../lib/actor.ts";
 import type { Context } from "./context.ts";
-import type { ApiKeyId, RunId, UserId } from "../lib/ids.ts";
+import type { ApiKeyId, RunId, TriggerId, UserId } from "../lib/ids.ts";
 import type { Builder } from "./builder.ts";
 import type { Enums } from "./enums.ts";
 import type { Loaders } from "./loaders.ts";
@@ -19,7 +19,7 @@ export function addActor(builder: Builder, enums: Enums): void {
       }),
       name: t.string({
         description:
-          "The name of the user, API key or trigger, also after it was removed. For a run: the name of its agent.",
+          "The name of the user, API key or trigger, even after it was removed. For a run: the name of its agent.",
         resolve: (actor, _, { loaders }) => NAMES[actor.kind](actor, loaders),
       }),
     }),
@@ -41,7 +41,7 @@ const NAMES: Record<ActorKind, NameOf> = {
     // The run's month was dropped, or a narrowed key does not reach it.
     return version ? (await loaders.agent(version.agentId)).name : "a run";
   },
-  trigger: () => "a trigger",
+  trigger: ({ id }, loaders) => loaders.triggerName(id as TriggerId),
   link: () => "a link",
   system: () => "Autograph",
 };

@@ -6,7 +6,7 @@ import { badInput, notFound } from "../lib/errors.ts";
 import { decodeId, type AgentId, type Id, type Kind, type ProjectId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Within } from "../lib/reach.ts";
-import { knownRuns } from "../runs/read.ts";
+import { knownRuns } from "../runs/read/read.ts";
 import type { Handles } from "./rooms.ts";
 
 const NAMES = {
@@ -17,6 +17,9 @@ const NAMES = {
   agentVersion: "Version",
   run: "Run",
   approval: "Approval",
+  trigger: "Trigger",
+  firing: "Firing",
+  event: "Event",
   apiKey: "API key",
   secret: "Secret",
   member: "Member",
@@ -24,7 +27,7 @@ const NAMES = {
   session: "Session",
   auditEvent: "Audit event",
 } as const satisfies Partial<Record<Kind, string>>;
-export type NamedKind = keyof typeof NAMES;
+type NamedKind = keyof typeof NAMES;
 
 export function idOf<K extends NamedKind>(kind: K, text: string): Id<K> {
   const id = decodeId(kind, text);

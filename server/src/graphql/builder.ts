@@ -3,8 +3,8 @@
  * fields of Query and Mutation (`nullable-roots.ts`).
  */
 import SchemaBuilder from "@pothos/core";
-import type { Json } from "../lib/json.ts";
-import type { JsonText } from "../lib/json-text.ts";
+import type { Json } from "../lib/json/json.ts";
+import type { JsonText } from "../lib/json/json-text.ts";
 import type { Context } from "./context.ts";
 import type { Objects } from "./objects.ts";
 

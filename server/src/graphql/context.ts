@@ -1,9 +1,10 @@
 /** What every resolver gets. */
 import { requireCaller, type Acting, type Caller } from "../auth/caller.ts";
-import type { LoginFrom } from "../auth/login.ts";
+import type { LoginFrom } from "../auth/sign-in/login.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { Ending } from "../lib/ending.ts";
-import type { AnswerSize } from "./answer-size.ts";
-import type { Lasting } from "./lasting.ts";
+import type { AnswerSize } from "./documents/answer-size.ts";
+import type { Lasting } from "./documents/lasting.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
 
@@ -41,6 +42,14 @@ export type Context = Handles & {
 
 /** The operation's needs are checked before any resolver runs. */
 export const callerOf = ({ caller }: Context): Caller => requireCaller(caller);
+
+/** Until it is disposed of: who loses the credential waits no longer, and is told what comes of what they asked for. */
+export const endWithCredential = (context: Context, rest: string): Disposable | undefined =>
+  context.watch?.(callerOf(context), () =>
+    context.ending.end(
+      new Refusal("UNAUTHENTICATED", `the credential has expired or was revoked during the wait: ${rest}`),
+    ),
+  );
 
 /** Where a session is opened from, or a password tried. */
 export const loginFrom = ({ origin: { address, userAgent } }: Context): LoginFrom => ({

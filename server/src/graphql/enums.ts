@@ -1,10 +1,16 @@
 /** The enumerations, in lower case as the specification has them. */
 import type { AuditAction, SubjectKind } from "../audit/event.ts";
+import type { Reader } from "../drafts/draft-run-input.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { LlmProblem } from "../llm/problem.ts";
+import type { Missed } from "../triggers/cron/missed.ts";
+import type { Overlap } from "../triggers/trigger-kind.ts";
+import { kindOf, TRIGGER_TYPES, type TriggerType } from "../triggers/kinds.ts";
 import type { Builder } from "./builder.ts";
 
 const RUN_STATUS = {
   pending: { description: "Accepted, and not started yet." },
-  running: { description: "Executing, or waiting for a time or an event." },
+  running: { description: "Executing, or waiting for a set time or another run." },
   paused: { description: "Waiting for a person's approval." },
   completed: { description: "Finished successfully." },
   failed: { description: "Finished with an error." },
@@ -13,7 +19,7 @@ const RUN_STATUS = {
 
 const STEP_STATUS = {
   pending: { description: "Waiting for its turn." },
-  running: { description: "Executing, or waiting for a time or an event." },
+  running: { description: "Executing, or waiting for a set time or another run." },
   paused: { description: "Waiting for a person's approval." },
   completed: { description: "Finished successfully." },
   failed: { description: "Finished with an error." },
@@ -32,7 +38,7 @@ const ACTOR_KIND = {
 
 const ROLE = {
   owner: { description: "Everything, including other owners." },
-  admin: { description: "Everything, except changing owners." },
+  admin: { description: "Everything except making or changing owners." },
   editor: { description: "Agents, runs and approvals, but not members, keys and the plan." },
   runner: { description: "Starts and cancels runs, and decides approvals." },
   viewer: { description: "Reads agents and runs." },
@@ -43,6 +49,40 @@ const AGENT_STATUS = {
   active: { description: "Can be run." },
   paused: { description: "Refuses new runs for now. Open runs continue." },
   archived: { description: "Refuses new runs, and `agents` does not list it. Open runs continue." },
+} as const;
+
+const AGENT_ORDER = {
+  newest: { description: "The last one that was created first." },
+  name: { description: "By name, then by id, as `agents` is." },
+} as const;
+
+const TRIGGER_TYPE = Object.fromEntries(
+  TRIGGER_TYPES.map((type) => [type, { description: kindOf(type).description }]),
+) as Record<TriggerType, { description: string }>;
+
+const TRIGGER_STATUS = {
+  active: { description: "Starts runs." },
+  paused: { description: "Starts runs only on `fireTrigger` and `replayFiring`." },
+} as const;
+
+const TRIGGER_OVERLAP = {
+  allow: { description: "Another run starts." },
+  skip: { description: "No run starts." },
+  queue: { description: "Another run starts, and stays `pending` until the previous one has ended." },
+  cancelPrevious: { description: "The previous run is cancelled first." },
+} as const satisfies Record<Overlap, object>;
+
+const MISSED_INSTANTS = {
+  latest: { description: "The latest one fires, unless it is older than `catchUpMinutes`." },
+  all: { description: `Each of the last ${LIMITS.missedInstants} fires.` },
+  none: { description: `Nothing fires that is more than ${LIMITS.punctualSeconds} s late.` },
+} as const satisfies Record<Missed, object>;
+
+const FIRING_OUTCOME = {
+  started: { description: "A run was started." },
+  skipped: { description: "No run was started, because of the trigger's policy." },
+  refused: { description: "No run was started: see `code` and `message`." },
+  duplicate: { description: "The same delivery had already started a run." },
 } as const;
 
 const APPROVAL_STATUS = {
@@ -91,38 +131,64 @@ const SESSION_CLIENT = {
 /** Stands in the description of each enumeration that a release may add values to (schema-changes.test.ts). */
 export const MAY_GROW = "New values may be added: a client must accept values that it does not know.";
 
+const RUN_DRAFT_READER = {
+  rules: { description: "Built-in rules for English, without a language model." },
+  model: {
+    description:
+      "The language model that the operator configured. What it answered was checked against the sentence and the form.",
+  },
+} as const satisfies Record<Reader, { description: string }>;
+
+const LLM_PROBLEM = {
+  timeout: { description: "It did not answer in time." },
+  unreachable: { description: "No connection, or one that was closed before the answer was complete." },
+  unauthorized: { description: "It rejected the API key." },
+  not_found: { description: "The address or the model does not exist there." },
+  rate_limited: { description: "It was asked too often, counting all requests of this server." },
+  failed: { description: "It answered with another error or a redirect." },
+  unusable: { description: "Its answer was not in the requested form, or was too large." },
+  too_often: { description: "The organization has asked more often than it may." },
+  too_large: { description: "The agent's form is too large for the model." },
+} as const satisfies Record<LlmProblem, { description: string }>;
+
 const PROBLEM_SEVERITY = {
   error: { description: "The definition cannot be published." },
   warning: { description: "The definition can be published, but probably does not do what was meant." },
 } as const;
 
 const AUDIT_ACTION: Record<AuditAction, { description: string }> = {
-  organization_created: { description: "The organization was made: by the setup link, or by the operator." },
-  organization_renamed: { description: "The organization got another name." },
+  organization_created: { description: "The organization was created, with the setup link or by the operator." },
+  organization_renamed: { description: "The organization was renamed." },
   plan_set: { description: "The operator set the plan." },
-  signed_in: { description: "Somebody signed in, or a session came over from another organization." },
-  sign_in_failed: { description: "Somebody tried a wrong password for an account of the organization." },
+  signed_in: { description: "Somebody signed in, or switched a session over from another organization." },
+  sign_in_failed: { description: "Somebody tried to sign in to a member's account with a wrong password." },
   signed_out: { description: "Somebody signed out." },
   refresh_token_reused: { description: "A refresh token was used twice, and its session ended." },
-  session_revoked: { description: "A session was ended from another one." },
+  session_revoked: { description: "A session was ended from another session." },
   password_changed: { description: "A user changed their password." },
   password_reset: { description: "The operator gave a user a new password." },
-  api_key_created: { description: "An API key was made." },
+  api_key_created: { description: "An API key was created." },
   api_key_revoked: { description: "An API key was revoked." },
-  member_invited: { description: "An invitation was made." },
+  member_invited: { description: "An invitation was created." },
   invitation_revoked: { description: "An invitation was revoked." },
   member_joined: { description: "Somebody accepted an invitation." },
-  member_role_set: { description: "A member got another role." },
+  member_role_set: { description: "A member's role was changed." },
   member_removed: { description: "A member was removed." },
   member_left: { description: "A member left." },
-  project_created: { description: "A project was made." },
+  project_created: { description: "A project was created." },
   agent_published: { description: "A version of an agent was published." },
   agent_status_set: { description: "An agent was paused, archived or reactivated." },
+  agent_limit_set: { description: "An agent's limit of concurrent runs was changed." },
   approval_decided: { description: "An approval was decided." },
-  runs_cancelled: { description: "Somebody asked to cancel many runs." },
-  secret_set: { description: "A secret was made or got another value." },
+  trigger_created: { description: "A trigger was created." },
+  trigger_updated: { description: "A trigger was changed." },
+  trigger_status_set: { description: "A trigger was paused or resumed." },
+  webhook_token_rotated: { description: "A webhook's URL was replaced." },
+  trigger_deleted: { description: "A trigger was deleted." },
+  runs_cancelled: { description: "Somebody cancelled many runs with one request." },
+  secret_set: { description: "A secret was created, or its value was replaced." },
   secret_deleted: { description: "A secret was deleted." },
-  secrets_key_rotated: { description: "The operator had all secrets encrypted anew." },
+  secrets_key_rotated: { description: "The operator re-encrypted all secrets and webhook tokens." },
   signing_key_rotated: { description: "The key that signs access tokens was replaced." },
 };
 
@@ -136,6 +202,7 @@ const AUDIT_SUBJECT_KIND: Record<SubjectKind, { description: string }> = {
   project: { description: "A project." },
   agent: { description: "An agent." },
   approval: { description: "An approval." },
+  trigger: { description: "A trigger." },
   secret: { description: "A secret." },
 };
 
@@ -151,9 +218,30 @@ export const addEnums = (builder: Builder) => ({
   ActorKind: builder.enumType("ActorKind", { description: `What an actor is. ${MAY_GROW}`, values: ACTOR_KIND }),
   Role: builder.enumType("Role", { description: `What a member of an organization may do. ${MAY_GROW}`, values: ROLE }),
   AgentStatus: builder.enumType("AgentStatus", { description: "Whether an agent can be run.", values: AGENT_STATUS }),
+  AgentOrder: builder.enumType("AgentOrder", { description: "The order of a list of agents.", values: AGENT_ORDER }),
   ApprovalStatus: builder.enumType("ApprovalStatus", {
     description: "The status of an approval. All but `open` are final.",
     values: APPROVAL_STATUS,
+  }),
+  TriggerStatus: builder.enumType("TriggerStatus", {
+    description: "Whether a trigger starts runs.",
+    values: TRIGGER_STATUS,
+  }),
+  TriggerOverlap: builder.enumType("TriggerOverlap", {
+    description: `What happens to a firing while the run that the trigger started before is still open. ${MAY_GROW}`,
+    values: TRIGGER_OVERLAP,
+  }),
+  MissedInstants: builder.enumType("MissedInstants", {
+    description: `What happens to a schedule's instants at which no server was running. ${MAY_GROW}`,
+    values: MISSED_INSTANTS,
+  }),
+  FiringOutcome: builder.enumType("FiringOutcome", {
+    description: "The outcome of a firing.",
+    values: FIRING_OUTCOME,
+  }),
+  TriggerType: builder.enumType("TriggerType", {
+    description: `What starts runs. ${MAY_GROW}`,
+    values: TRIGGER_TYPE,
   }),
   SortDirection: builder.enumType("SortDirection", {
     description: "The order of a list, by creation.",
@@ -165,7 +253,7 @@ export const addEnums = (builder: Builder) => ({
     values: INPUT_FIELD_TYPE,
   }),
   ProblemSeverity: builder.enumType("ProblemSeverity", {
-    description: "Whether a problem keeps a definition from being published.",
+    description: "Whether a problem prevents a definition from being published.",
     values: PROBLEM_SEVERITY,
   }),
   SessionClient: builder.enumType("SessionClient", {
@@ -176,6 +264,14 @@ export const addEnums = (builder: Builder) => ({
   AuditSubjectKind: builder.enumType("AuditSubjectKind", {
     description: `What something was done to. ${MAY_GROW}`,
     values: AUDIT_SUBJECT_KIND,
+  }),
+  RunDraftReader: builder.enumType("RunDraftReader", {
+    description: `Who read a sentence. ${MAY_GROW}`,
+    values: RUN_DRAFT_READER,
+  }),
+  LlmProblem: builder.enumType("LlmProblem", {
+    description: `Why the language model did not answer. ${MAY_GROW}`,
+    values: LLM_PROBLEM,
   }),
   Plan: builder.enumType("Plan", { description: `The plan of an organization. ${MAY_GROW}`, values: PLAN }),
 });

@@ -2,7 +2,7 @@ import { GraphQLError, parse } from "graphql";
 import { expect, test } from "vitest";
 import { badInput, notFound, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { createErrorMask, GraphqlRefusal } from "./errors.ts";
 
 function maskWithLog() {
@@ -72,6 +72,9 @@ test("a text that repeats what was sent is cut", () => {
   const { mask } = maskWithLog();
   const long = "x".repeat(100_000);
   const cut = `${"x".repeat(LIMITS.messageCharacters - 1)}…`;
+  const fits = "x".repeat(LIMITS.messageCharacters);
+  expect(mask.show(badInput("invalid_input", fits), "r1")[0]!.message).toBe(fits);
+  expect(mask.show(badInput("invalid_input", `${fits}x`), "r1")[0]!.message).toBe(cut);
   expect(mask.show(badInput("invalid_input", long, [{ path: long, code: "required", message: long }]), "r1")).toEqual([
     {
       message: cut,

@@ -2,7 +2,7 @@
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { Refusal, type Code, type Reason } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 
 /** Errors that graphql-js itself found in the query's text or its variables. */
 export class GraphqlRefusal extends Error {

@@ -4,23 +4,23 @@ import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { findRefusal } from "../auth/admission.ts";
 import type { Caller } from "../auth/caller.ts";
 import { overloaded, Refusal, type Code } from "../lib/errors.ts";
-import { ByteBudget } from "../lib/byte-budget.ts";
+import { ByteBudget } from "../lib/sharing/byte-budget.ts";
 import { every } from "../lib/clock.ts";
 import type { Ending } from "../lib/ending.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { Roll } from "../lib/roll.ts";
-import { running } from "../lib/running.ts";
+import { Roll } from "../lib/sharing/roll.ts";
+import { running } from "../lib/sharing/running.ts";
 import { overRate, type Standing } from "../rates/rates.ts";
-import { AnswerSize } from "./answer-size.ts";
+import { AnswerSize } from "./documents/answer-size.ts";
 import type { Context, Origin, WatchCredential } from "./context.ts";
-import { createDocuments, type Operation } from "./documents.ts";
-import { ignoreDroppedErrors } from "./dropped-errors.ts";
+import { createDocuments, type Operation } from "./documents/documents.ts";
+import { ignoreDroppedErrors } from "./documents/dropped-errors.ts";
 import { createErrorMask, type ErrorMask, type ShownError } from "./errors.ts";
-import { countAnswer, createGraphqlFigures, type GraphqlFigures } from "./graphql-figures.ts";
-import { Lasting } from "./lasting.ts";
+import { countAnswer, createGraphqlFigures, type GraphqlFigures } from "./documents/graphql-figures.ts";
+import { Lasting } from "./documents/lasting.ts";
 import { Loaders } from "./loaders.ts";
 import { createSchema } from "./schema.ts";
-import { SentAnswers } from "./sent-answers.ts";
+import { SentAnswers } from "./documents/sent-answers.ts";
 import type { Handles } from "./rooms.ts";
 
 /** Who sent a request, as long as nobody has looked at what it asks for. */
@@ -31,7 +31,7 @@ export type Asking = {
   counted?: ((standing: Standing) => void) | undefined;
 };
 
-export type GraphqlRequest = Asking & {
+type GraphqlRequest = Asking & {
   query: string;
   operationName: string | undefined;
   variables: Record<string, unknown>;
@@ -67,6 +67,8 @@ export type Refused = Answer & { kind: "refused" };
 
 export type Graphql = {
   schema: GraphQLSchema;
+  /** What lasts, also elsewhere. */
+  lasting: Lasting;
   figures: GraphqlFigures & { readonly answersBudget: ByteBudget };
   /** Never throws. */
   answer(request: GraphqlRequest): Promise<Answer>;
@@ -74,7 +76,7 @@ export type Graphql = {
   refuse(error: unknown, asking: Asking, requestId: string): Promise<Refused>;
 } & Disposable;
 
-export type GraphqlOptions = { handles: Handles; isUnavailable: (error: unknown) => boolean };
+type GraphqlOptions = { handles: Handles; isUnavailable: (error: unknown) => boolean };
 
 const tooLongForStranger = (): Refusal =>
   new Refusal(
@@ -261,6 +263,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
 
   return {
     schema,
+    lasting,
     figures: Object.assign(figures, { answersBudget: budget }),
     refuse: async (error, asking, requestId) => {
       const begunAt = performance.now();

@@ -13,8 +13,8 @@ import { readSources, readVersions } from "../agents/versions.ts";
 import { requireCaller, type Caller } from "../auth/caller.ts";
 import { readProjects } from "../projects/projects.ts";
 import type { Project } from "../projects/project.ts";
-import { apiKeyNames } from "../auth/api-keys.ts";
-import { memberEmails, userNames } from "../auth/users.ts";
+import { apiKeyNames } from "../auth/api-keys/api-keys.ts";
+import { memberEmails, userNames } from "../auth/accounts/users.ts";
 import type { Ending } from "../lib/ending.ts";
 import { notFound } from "../lib/errors.ts";
 import type {
@@ -22,28 +22,39 @@ import type {
   AgentVersionId,
   ApiKeyId,
   ApprovalId,
+  EventId,
+  FiringId,
   OrganizationId,
   ProjectId,
   RunId,
   StepId,
+  TriggerId,
   UserId,
 } from "../lib/ids.ts";
-import type { Page } from "../lib/page.ts";
+import { pageOf, type Page } from "../lib/page.ts";
 import type { Within } from "../lib/reach.ts";
-import type { JsonText } from "../lib/json-text.ts";
+import { JsonText } from "../lib/json/json-text.ts";
 import type { Approval, Run, Step } from "../execution/run.ts";
-import { newestRunsOfEach } from "../runs/list-runs.ts";
-import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../runs/read.ts";
-import { readRunVersions } from "../runs/read-run-versions.ts";
-import { readPayloads, type PayloadKey } from "../runs/read-payloads.ts";
-import { listWaits, type RunWait, type WaitsKey } from "../runs/run-waits.ts";
-import { countChildren, countSteps, type StepCount } from "../runs/step-counts.ts";
-import type { AnswerSize } from "./answer-size.ts";
+import { readDraftTexts } from "../runs/draft-texts.ts";
+import { newestRunsOfEach } from "../runs/read/list-runs.ts";
+import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../runs/read/read.ts";
+import { readRunVersions } from "../runs/read/read-run-versions.ts";
+import { readPayloads, type PayloadKey } from "../runs/read/read-payloads.ts";
+import { listWaits, type RunWait, type WaitsKey } from "../runs/read/run-waits.ts";
+import { countChildren, countSteps, type StepCount } from "../runs/read/step-counts.ts";
+import { firingsOfRuns, newestFiringsOfEach, readFiringPayloads, readFiringRows } from "../triggers/firing-store.ts";
+import type { Event } from "../triggers/events/event.ts";
+import { explainEvents, type Explained } from "../triggers/events/explain-event.ts";
+import { readEventData, readEventRows } from "../triggers/events/event-store.ts";
+import { readTriggerRows, triggerNames } from "../triggers/store.ts";
+import { readTokens } from "../triggers/webhooks/token-store.ts";
+import type { Firing, Trigger } from "../triggers/trigger.ts";
+import type { AnswerSize } from "./documents/answer-size.ts";
 import type { Handles } from "./rooms.ts";
 
-export type StepsKey = { runId: RunId; page: StepPage; filter: StepFilter };
+type StepsKey = { runId: RunId; page: StepPage; filter: StepFilter };
 export type Loader<Key, Value> = (key: Key) => Promise<Value>;
-type Rooms = Pick<Handles, "agents" | "auth" | "runs">;
+type Rooms = Pick<Handles, "agents" | "auth" | "runs" | "triggers">;
 
 /** Each is made when it is asked for: most requests need none. */
 export class Loaders {
@@ -63,6 +74,7 @@ export class Loaders {
   #memberEmail: Loader<UserId, string | null> | undefined;
   #keyName: Loader<ApiKeyId, string> | undefined;
   #versionOfRun: Loader<RunId, VersionKey | null> | undefined;
+  #draftText: Loader<RunId, string | null> | undefined;
   #compiled: Loader<VersionKey, Compiled> | undefined;
   #approval: Loader<ApprovalId, Approval> | undefined;
   #steps: Loader<StepsKey, Page<Step>> | undefined;
@@ -70,6 +82,17 @@ export class Loaders {
   #childCounts: Loader<StepId, StepCount[]> | undefined;
   #waits: Loader<WaitsKey, RunWait[]> | undefined;
   #payload: Loader<PayloadKey, JsonText> | undefined;
+  #trigger: Loader<TriggerId, Trigger | null> | undefined;
+  #triggerName: Loader<TriggerId, string> | undefined;
+  #token: Loader<TriggerId, { sealed: string } | null> | undefined;
+  /** By whose they are, and how many are asked for. */
+  readonly #newestFirings = new Map<string, Loader<TriggerId | EventId, Page<Firing>>>();
+  #firing: Loader<FiringId, Firing | null> | undefined;
+  #firingOfRun: Loader<RunId, Firing | null> | undefined;
+  #event: Loader<EventId, Event | null> | undefined;
+  #explained: Loader<Event, Explained> | undefined;
+  #eventData: Loader<EventId, JsonText> | undefined;
+  #firingPayload: Loader<FiringId, JsonText> | undefined;
 
   constructor(rooms: Rooms, caller: Caller | undefined, size: AnswerSize, ending: Ending) {
     this.#rooms = rooms;
@@ -152,6 +175,11 @@ export class Loaders {
     return (this.#versionOfRun ??= batched("Run", (ids) => readRunVersions(this.#rooms.runs, this.#within, ids)));
   }
 
+  /** The sentence that a run was reviewed from; null: none. */
+  get draftText(): Loader<RunId, string | null> {
+    return (this.#draftText ??= batched("Run", (ids) => readDraftTexts(this.#rooms.runs, this.#organizationId, ids)));
+  }
+
   /** A version made ready to run. Its text counts for the answer's size. */
   get compiled(): Loader<VersionKey, Compiled> {
     return (this.#compiled ??= keyed("Version", nameOfVersion, (keys) => this.#compiledOf(keys)));
@@ -215,6 +243,79 @@ export class Loaders {
       readPayloads(this.#rooms.runs, this.#organizationId, keys),
     ));
   }
+
+  /** Null: it was deleted, or is not reached. */
+  get trigger(): Loader<TriggerId, Trigger | null> {
+    return (this.#trigger ??= orNull("Trigger", (ids) => readTriggerRows(this.#database, this.#within, ids)));
+  }
+
+  /** Also of a deleted one. */
+  get triggerName(): Loader<TriggerId, string> {
+    return (this.#triggerName ??= batched("Trigger", (ids) => triggerNames(this.#database, this.#organizationId, ids)));
+  }
+
+  /** The present token of a trigger; null: it has none. */
+  get token(): Loader<TriggerId, { sealed: string } | null> {
+    return (this.#token ??= orNull("Trigger", (ids) => readTokens(this.#database, this.#organizationId, ids)));
+  }
+
+  /** The newest firings of a trigger or of an event, `first` of them. */
+  newestFirings(of: "trigger_id" | "event_id", first: number): Loader<TriggerId | EventId, Page<Firing>> {
+    const name = `${of} ${first}`;
+    let load = this.#newestFirings.get(name);
+    if (!load) {
+      load = batched("Firing", async (ids) => {
+        const found = await newestFiringsOfEach(this.#database, this.#within, of, ids, first + 1);
+        return new Map(ids.map((id) => [id, pageOf(found.get(id) ?? [], first)]));
+      });
+      this.#newestFirings.set(name, load);
+    }
+    return load;
+  }
+
+  /** Null: it is older than firings are kept. */
+  get firing(): Loader<FiringId, Firing | null> {
+    return (this.#firing ??= orNull("Firing", (ids) => readFiringRows(this.#database, this.#within, ids)));
+  }
+
+  /** What started a run; null: nothing did, or it is older than firings are kept. */
+  get firingOfRun(): Loader<RunId, Firing | null> {
+    return (this.#firingOfRun ??= orNull("Run", (ids) => firingsOfRuns(this.#database, this.#within, ids)));
+  }
+
+  /** Of a firing. Whoever asks has charged for it. */
+  get firingPayload(): Loader<FiringId, JsonText> {
+    return (this.#firingPayload ??= batched("Firing", async (ids) => {
+      const texts = await readFiringPayloads(this.#database, this.#organizationId, ids);
+      return new Map([...texts].map(([id, text]) => [id, JsonText.ofText(text)]));
+    }));
+  }
+
+  /** Null: it is older than events are kept, or is not reached. */
+  get event(): Loader<EventId, Event | null> {
+    return (this.#event ??= orNull("Event", (ids) => readEventRows(this.#database, this.#within, ids)));
+  }
+
+  /** Which triggers an event matches, and why not the others. */
+  get explained(): Loader<Event, Explained> {
+    return (this.#explained ??= keyed(
+      "Event",
+      ({ id }: Event) => id,
+      (events) => explainEvents(this.#rooms.triggers, this.#within, events),
+    ));
+  }
+
+  /** Of an event. Whoever asks has charged for it. */
+  get eventData(): Loader<EventId, JsonText> {
+    return (this.#eventData ??= batched("Event", async (ids) => {
+      const texts = await readEventData(this.#database, this.#organizationId, ids);
+      return new Map([...texts].map(([id, text]) => [id, JsonText.ofText(text)]));
+    }));
+  }
+
+  get #database(): Rooms["triggers"]["database"] {
+    return this.#rooms.triggers.database;
+  }
 }
 
 const nameOfSecret = ({ projectId, name }: SecretKey): string => `${projectId} ${name}`;
@@ -242,6 +343,13 @@ function keyed<Key, Value>(
     return load(name);
   };
 }
+
+/** Null for a key that `load` does not answer. */
+const orNull = <Key, Value>(what: string, load: (keys: Key[]) => Promise<Map<Key, Value>>): Loader<Key, Value | null> =>
+  batched(what, async (keys) => {
+    const found = await load(keys);
+    return new Map(keys.map((key) => [key, found.get(key) ?? null]));
+  });
 
 /** Throws NOT_FOUND for a key that `load` does not answer. */
 function batched<Key, Value>(what: string, load: (keys: Key[]) => Promise<Map<Key, Value>>): Loader<Key, Value> {

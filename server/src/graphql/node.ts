@@ -1,24 +1,27 @@
 /** `node(id)`: whatever an id names. */
-import { readApiKey } from "../auth/api-keys.ts";
+import { readApiKey } from "../auth/api-keys/api-keys.ts";
 import { needsWhole, requireScope } from "../auth/caller.ts";
 import { NODE_SCOPES, REACHING_NODES } from "../auth/field-scopes.ts";
-import { readMember } from "../auth/users.ts";
+import { readMember } from "../auth/accounts/users.ts";
 import { notFound } from "../lib/errors.ts";
 import { kindOfId } from "../lib/ids.ts";
-import { findAuditEvent } from "./audit.ts";
-import { findVersion } from "./agent-versions.ts";
-import { findAgent } from "./agents.ts";
-import { findApproval } from "./approvals.ts";
+import { findAuditEvent } from "./people/audit.ts";
+import { findVersion } from "./agents/agent-versions.ts";
+import { findAgent } from "./agents/agents.ts";
+import { findApproval } from "./runs/approvals.ts";
 import { requireFound, idOf } from "./arguments.ts";
 import type { Builder } from "./builder.ts";
 import { callerOf, type Context } from "./context.ts";
-import { findInvitation } from "./invitations.ts";
-import { findMember } from "./members.ts";
-import { findOrganization, findProject } from "./organizations.ts";
-import { findRun } from "./runs.ts";
-import { findSecret } from "./secrets.ts";
-import { findSession } from "./sessions.ts";
-import { findStep } from "./steps.ts";
+import { findInvitation } from "./people/invitations.ts";
+import { findMember } from "./people/members.ts";
+import { findOrganization, findProject } from "./people/organizations.ts";
+import { findRun } from "./runs/runs.ts";
+import { findSecret } from "./people/secrets.ts";
+import { findSession } from "./people/sessions.ts";
+import { findEvent } from "./triggers/events.ts";
+import { findFiring } from "./triggers/firings.ts";
+import { findStep } from "./runs/steps.ts";
+import { findTrigger } from "./triggers/triggers.ts";
 
 type NodeKind = keyof typeof NODE_SCOPES;
 type Reader = (context: Context, id: string) => Promise<object>;
@@ -36,6 +39,9 @@ const READERS: Record<NodeKind, { type: string; read: Reader }> = {
   run: { type: "Run", read: findRun },
   step: { type: "Step", read: findStep },
   approval: { type: "Approval", read: findApproval },
+  trigger: { type: "Trigger", read: findTrigger },
+  firing: { type: "Firing", read: findFiring },
+  event: { type: "Event", read: findEvent },
   secret: { type: "Secret", read: findSecret },
   apiKey: {
     type: "ApiKey",

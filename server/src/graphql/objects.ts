@@ -4,14 +4,14 @@ import type { WrittenEvent } from "../audit/event.ts";
 import type { AuditEvent } from "../audit/read-events.ts";
 import type { Draft } from "../agents/draft-store.ts";
 import type { Actor } from "../lib/actor.ts";
-import type { ApiKey } from "../auth/api-key.ts";
-import type { ApiKeyPreset } from "../auth/api-key-presets.ts";
+import type { ApiKey } from "../auth/api-keys/api-key.ts";
+import type { ApiKeyPreset } from "../auth/api-keys/api-key-presets.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Membership } from "../auth/memberships.ts";
-import type { Organization } from "../auth/organization.ts";
-import type { OwnSession } from "../auth/own-sessions.ts";
+import type { Membership } from "../auth/accounts/memberships.ts";
+import type { Organization } from "../auth/accounts/organization.ts";
+import type { OwnSession } from "../auth/sessions/own-sessions.ts";
 import type { Project } from "../projects/project.ts";
-import type { SignedIn } from "../auth/session.ts";
+import type { SignedIn } from "../auth/sessions/session.ts";
 import type { FormField } from "../definition/form.ts";
 import type { PlannedTask } from "../definition/planned-tasks.ts";
 import type { Problem } from "../definition/problem.ts";
@@ -20,17 +20,34 @@ import type { Invitation } from "../members/invitation.ts";
 import type { OpenInvitation } from "../members/invitation-store.ts";
 import type { Member } from "../members/member.ts";
 import type { RateLimit } from "../rates/rates.ts";
+import type { LlmTest } from "../llm/test-connection.ts";
 import type { UsageDay } from "../rates/usage.ts";
-import type { RunWait } from "../runs/run-waits.ts";
-import type { StepCount } from "../runs/step-counts.ts";
+import type { RunDraft } from "../drafts/draft-run-input.ts";
+import type { Found } from "../drafts/sentence.ts";
+import type { RunWait } from "../runs/read/run-waits.ts";
+import type { CronInstant } from "../triggers/cron/preview-cron.ts";
+import type { StepCount } from "../runs/read/step-counts.ts";
 import type { Approval, Attempt, HttpResponse, Run, RunError, Step } from "../execution/run.ts";
-import type { Badges } from "../runs/badge-counts.ts";
-import type { Count } from "../runs/count-runs.ts";
-import type { RunEvent } from "../runs/watch-run.ts";
+import type { Badges } from "../runs/read/badge-counts.ts";
+import type { Count } from "../runs/read/count-runs.ts";
+import type { RunEvent } from "../runs/watch/watch-run.ts";
+import type { FieldProblem } from "../lib/errors.ts";
+import type { JsonObject } from "../lib/json/json.ts";
+import type { EventMiss } from "../triggers/events/explain-event.ts";
+import type { Event } from "../triggers/events/event.ts";
+import type { Firing, Trigger } from "../triggers/trigger.ts";
 import type { Secret } from "../secrets/secret.ts";
 
 /** A person as others see them; `email` and `organization` are read when asked for. */
 export type Person = { id: UserId; name: string };
+
+export type ShownLlm = {
+  isConfigured: boolean;
+  host: string | null;
+  model: string | null;
+  hasKey: boolean | null;
+  test: LlmTest | null;
+};
 
 /** `name` tells it from every other list, also from those of other objects; `read` answers undefined for what is no key. */
 export type List<Node> = {
@@ -43,6 +60,8 @@ export type PageInfo = { hasNextPage: boolean; startCursor: string | null; endCu
 export type Connection<Node> = { list: List<Node>; items: Node[]; hasNextPage: boolean };
 
 export type Objects = {
+  RunDraft: RunDraft;
+  RunDraftField: Found;
   PageInfo: PageInfo;
   User: Person;
   Organization: Organization;
@@ -63,6 +82,7 @@ export type Objects = {
   InputFieldChoice: NonNullable<FormField["choices"]>[number];
   DefinitionCheck: { valid: boolean; problems: Problem[] };
   DefinitionProblem: Problem;
+  CronInstant: CronInstant;
   Run: Run;
   RunError: RunError;
   Actor: Actor;
@@ -79,8 +99,16 @@ export type Objects = {
   Attempt: Attempt;
   HttpResponse: HttpResponse;
   Approval: Approval;
+  Trigger: Trigger;
+  TriggerPolicy: JsonObject;
+  Firing: Firing;
+  Event: Event;
+  EventMiss: EventMiss;
+  FieldProblem: FieldProblem;
   RateLimit: RateLimit;
   UsageDay: UsageDay;
+  Llm: ShownLlm;
+  LlmTest: LlmTest;
   AuditEvent: AuditEvent;
   AuditSubject: NonNullable<WrittenEvent["subject"]>;
   ProjectConnection: Connection<Project>;
@@ -95,4 +123,7 @@ export type Objects = {
   RunConnection: Connection<Run>;
   StepConnection: Connection<Step>;
   ApprovalConnection: Connection<Approval>;
+  TriggerConnection: Connection<Trigger>;
+  FiringConnection: Connection<Firing>;
+  EventConnection: Connection<Event>;
 };

@@ -1,6 +1,6 @@
 /** Fields whose values may be large: they are read only when selected, and counted before that. */
-import { JsonText } from "../lib/json-text.ts";
-import type { PayloadKey } from "../runs/read-payloads.ts";
+import { JsonText } from "../lib/json/json-text.ts";
+import type { PayloadKey } from "../runs/read/read-payloads.ts";
 import type { Payload, RunError } from "../execution/run.ts";
 import type { Context } from "./context.ts";
 

@@ -1,6 +1,6 @@
 /** docs/access.md: roles, scopes, operations and plans, from the tables that the program decides by. */
 import type { GraphQLEnumType, GraphQLSchema } from "graphql";
-import { API_KEY_PRESETS } from "../auth/api-key-presets.ts";
+import { API_KEY_PRESETS } from "../auth/api-keys/api-key-presets.ts";
 import {
   NODE_SCOPES,
   REACHING_FIELDS,
@@ -68,6 +68,7 @@ ${table(["role", "what it may do"], valuesOf(schema, "Role"))}
 
 Beyond the tables: only an owner makes, changes, removes or invites an owner; nobody grants a role with a scope that they lack; the last
 owner is not demoted or removed and does not leave ([people](api.md#people)). An API key is never an owner.
+A publish that makes, changes or deletes triggers needs \`triggers:write\` as well ([triggers](triggers.md#in-a-definition)).
 
 ## Scopes
 

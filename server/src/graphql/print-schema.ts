@@ -9,7 +9,7 @@ import { accessText } from "./print-access.ts";
 import { createSchema } from "./schema.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-export const SCHEMA_FILE = join(ROOT, "schema.graphql");
+const SCHEMA_FILE = join(ROOT, "schema.graphql");
 export const ACCESS_FILE = join(ROOT, "docs/access.md");
 export const RELEASED_SCHEMA_FILE = join(ROOT, "schema.released.graphql");
 

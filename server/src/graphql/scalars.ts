@@ -1,7 +1,7 @@
 import { valueFromASTUntyped } from "graphql";
 import { isDateTime } from "../definition/calendar.ts";
 import { badInput } from "../lib/errors.ts";
-import { checkJson, type Json } from "../lib/json.ts";
+import { checkJson, type Json } from "../lib/json/json.ts";
 import type { Builder } from "./builder.ts";
 
 /** RFC 3339 with a zone. `Date` alone would read 30 February as 2 March. */

@@ -50,6 +50,12 @@ test.each([
   expect(breaks(buildSchema(SAMPLE), buildSchema(text))).toHaveLength(count);
 });
 
+test("docs/api.md names each enumeration that may grow, and no other", () => {
+  const page = readFileSync(new URL("../../../docs/api.md", import.meta.url), "utf8");
+  const [, names] = /a client must accept values of these that it does not know:\n([^.]*)\./.exec(page)!;
+  expect(names!.match(/\w+/g)).toEqual(growing(buildSchema(schemaText())).toSorted());
+});
+
 test("nothing that was released breaks: add beside it, and deprecate what goes (CONTRIBUTING.md)", () => {
   const released = buildSchema(readFileSync(RELEASED_SCHEMA_FILE, "utf8"));
   expect(breaks(released, buildSchema(schemaText()))).toEqual([]);

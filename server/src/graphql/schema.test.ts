@@ -98,7 +98,8 @@ test("everything has a description", () => {
 test("enum values are in lower case", () => {
   const values = types.filter(isEnumType).flatMap((type) => type.getValues().map(({ name }) => name));
   expect(values.length).toBeGreaterThan(20);
-  expect(values.filter((name) => name !== name.toLowerCase())).toEqual([]);
+  // A definition has it too, in the words of the DSL's keys.
+  expect(values.filter((name) => name !== name.toLowerCase())).toEqual(["cancelPrevious"]);
 });
 
 test("a mutation takes one `input`, but for the specification's own and those without arguments", () => {

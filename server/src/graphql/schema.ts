@@ -1,54 +1,60 @@
 /** The whole schema. Nothing of it is made on import, and it is not made when a field has no entry in auth/field-scopes.ts. */
 import type { GraphQLSchema } from "graphql";
 import { addActor } from "./actors.ts";
-import { addAgentSettings } from "./agent-settings.ts";
-import { addAgentDrafts } from "./agent-drafts.ts";
-import { addAgentVersions } from "./agent-versions.ts";
-import { addAgents } from "./agents.ts";
-import { addApiKeys } from "./api-keys.ts";
-import { addApprovals } from "./approvals.ts";
-import { addAudit } from "./audit.ts";
+import { addAgentSettings } from "./agents/agent-settings.ts";
+import { addAgentDrafts } from "./agents/agent-drafts.ts";
+import { addAgentVersions } from "./agents/agent-versions.ts";
+import { addAgents } from "./agents/agents.ts";
+import { addApiKeys } from "./people/api-keys.ts";
+import { addApprovals } from "./runs/approvals.ts";
+import { addAudit } from "./people/audit.ts";
 import { createBuilder } from "./builder.ts";
-import { addChanges } from "./changes.ts";
-import { addCaller } from "./caller.ts";
-import { chargeFields } from "./charge.ts";
+import { addChanges } from "./runs/changes.ts";
+import { addCaller } from "./people/caller.ts";
+import { chargeFields } from "./documents/charge.ts";
 import { addPageInfo } from "./connection.ts";
-import { addCounts } from "./counts.ts";
-import { addDefinitions } from "./definitions.ts";
+import { addCounts } from "./runs/counts.ts";
+import { addCron } from "./triggers/cron.ts";
+import { addLlm } from "./people/llm.ts";
+import { addRunDrafts } from "./runs/run-drafts.ts";
+import { addDefinitions } from "./agents/definitions.ts";
 import { addEnums } from "./enums.ts";
-import { addInvitations } from "./invitations.ts";
-import { addMembers } from "./members.ts";
-import { readFieldNeeds } from "./needs.ts";
+import { addInvitations } from "./people/invitations.ts";
+import { addMembers } from "./people/members.ts";
+import { readFieldNeeds } from "./documents/needs.ts";
 import { addNode } from "./node.ts";
 import { makeRootsNullable } from "./nullable-roots.ts";
-import { addOrganizations } from "./organizations.ts";
-import { addPlannedTasks } from "./planned-tasks.ts";
-import { addPublish } from "./publish.ts";
-import { addRates } from "./rates.ts";
-import { addRelatives } from "./relatives.ts";
-import { addRerunAndRetry } from "./rerun-and-retry.ts";
-import { addRunFilter } from "./run-filter.ts";
-import { addRunWaits } from "./run-waits.ts";
-import { addRuns } from "./runs.ts";
+import { addOrganizations } from "./people/organizations.ts";
+import { addPlannedTasks } from "./runs/planned-tasks.ts";
+import { addPublish } from "./agents/publish.ts";
+import { addRates } from "./people/rates.ts";
+import { addRelatives } from "./runs/relatives.ts";
+import { addRerunAndRetry } from "./runs/rerun-and-retry.ts";
+import { addRunFilter } from "./runs/run-filter.ts";
+import { addRunWaits } from "./runs/run-waits.ts";
+import { addRuns } from "./runs/runs.ts";
 import { addScalars } from "./scalars.ts";
-import { addSecrets } from "./secrets.ts";
-import { addSessions } from "./sessions.ts";
-import { addSignIn } from "./sign-in.ts";
-import { addStartAndCancel } from "./start-and-cancel.ts";
-import { addStepCounts } from "./step-counts.ts";
-import { addSteps } from "./steps.ts";
-import { addUpdates } from "./updates.ts";
+import { addSecrets } from "./people/secrets.ts";
+import { addSessions } from "./people/sessions.ts";
+import { addSignIn } from "./people/sign-in.ts";
+import { addStartAndCancel } from "./runs/start-and-cancel.ts";
+import { addStepCounts } from "./runs/step-counts.ts";
+import { addSteps } from "./runs/steps.ts";
+import { addEvents } from "./triggers/events.ts";
+import { addFirings } from "./triggers/firings.ts";
+import { addTriggers } from "./triggers/triggers.ts";
+import { addUpdates } from "./runs/updates.ts";
 
 export function createSchema(): GraphQLSchema {
   const builder = createBuilder();
   const enums = addEnums(builder);
   builder.queryType({
     description:
-      "Reads. The fields of an operation are executed side by side, and a refusal of one leaves the answers of the others.",
+      "Reads. The fields of an operation are executed side by side. If one is refused, the others are still answered.",
   });
   builder.mutationType({
     description:
-      "Changes. The fields of an operation are executed one after another, and a refusal of one leaves the answers of the others.",
+      "Changes. The fields of an operation are executed one after another. If one is refused, the others are still executed and answered.",
   });
   builder.subscriptionType({
     description: "Live changes, over WebSocket (`graphql-transport-ws`) or Server-Sent Events.",
@@ -82,6 +88,9 @@ export function createSchema(): GraphQLSchema {
   addPublish(builder);
   addAgentSettings(builder, enums);
   addDefinitions(builder, enums);
+  addCron(builder);
+  addRunDrafts(builder, enums);
+  addLlm(builder, enums);
   const runFilter = addRunFilter(builder, enums);
   addRuns(builder, enums, runFilter);
   addRelatives(builder, runFilter);
@@ -92,6 +101,9 @@ export function createSchema(): GraphQLSchema {
   addRunWaits(builder);
   addPlannedTasks(builder);
   addApprovals(builder, enums);
+  addTriggers(builder, enums);
+  addFirings(builder, enums);
+  addEvents(builder);
   addNode(builder);
   addUpdates(builder);
   addChanges(builder);

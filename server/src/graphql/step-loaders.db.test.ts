@@ -1,10 +1,11 @@
-/** What a page of a large run's steps costs: one statement for each field, which reads the run once. */
+/** What a page of a large run's steps costs: one statement for each field, which reads the run once. And what the runs of many agents cost. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
 import { newId, type RunId } from "../lib/ids.ts";
-import { listSteps, type StepFilter, type StepPage } from "../runs/read.ts";
+import { listSteps, type StepFilter, type StepPage } from "../runs/read/read.ts";
 import { noting } from "../runs/runs.testsuite.ts";
+import { testClock } from "../../../test/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { Loaders } from "./loaders.ts";
 
@@ -135,4 +136,13 @@ test("the numbers of steps of ten runs are one statement; so are their waits", a
   expect(waits.at(-1)).toEqual(
     runIds.map((_, index) => ({ stepNumber: 10 * (index + 1), until: new Date(UNTIL), approvalId: null })),
   );
+});
+
+test("the newest runs of fifty agents are two statements: one of the newest months, one of the others for agents with few", async () => {
+  const rooms = { runs: { database, clock: testClock() } };
+  const ofAgents = new Loaders(rooms as never, { organizationId } as Caller, {} as never, {} as never).newestRuns(3);
+  noted.length = 0;
+  const pages = await Promise.all(Array.from({ length: 50 }, () => ofAgents(newId<"agent">())));
+  expect(pages.every(({ items, hasNextPage }) => items.length === 0 && !hasNextPage)).toBe(true);
+  expect(noted.length).toBe(2);
 });

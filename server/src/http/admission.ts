@@ -3,8 +3,9 @@ import type { Duplex } from "node:stream";
 import { identify } from "../auth/admission.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Connections } from "./connections.ts";
-import { createCredentialWatch, type CredentialWatch } from "./credential-watch.ts";
+import type { OrganizationId } from "../lib/ids.ts";
+import type { Connections } from "./connections/connections.ts";
+import { createCredentialWatch, type CredentialWatch } from "./connections/credential-watch.ts";
 
 export type Admission = {
   /**
@@ -16,6 +17,8 @@ export type Admission = {
     authorization: string | undefined,
     address: () => string,
   ): Caller | undefined | Promise<Caller | undefined>;
+  /** From then on the connection is an organization's whose own credential was in the request's path. Throws as `identify` does. */
+  assign(socket: Duplex, organizationId: OrganizationId): void;
 } & CredentialWatch;
 
 export function createAdmission(auth: Auth, connections: Connections): Admission {
@@ -36,6 +39,7 @@ export function createAdmission(auth: Auth, connections: Connections): Admission
         ? caller.then((known) => seat(socket, authorization, known))
         : seat(socket, authorization, caller);
     },
+    assign: (socket, organizationId) => connections.belongsTo(socket, organizationId),
     watch,
     [Symbol.dispose]: dispose,
   };

@@ -3,9 +3,9 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
-import { ByteBudget } from "../lib/byte-budget.ts";
-import { heldBytes } from "../lib/held-bytes.ts";
-import { createArrivals } from "./arrivals.ts";
+import { ByteBudget } from "../lib/sharing/byte-budget.ts";
+import { heldBytes } from "../lib/sharing/held-bytes.ts";
+import { createArrivals } from "./connections/arrivals.ts";
 import { readBody, type Body } from "./body.ts";
 
 /** In so many pieces, of a stranger. */

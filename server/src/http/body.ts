@@ -2,11 +2,11 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../lib/errors.ts";
-import { heldBytes } from "../lib/held-bytes.ts";
+import { heldBytes } from "../lib/sharing/held-bytes.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { Misfit } from "./misfit.ts";
-import { clientGone } from "./connections.ts";
-import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./arrivals.ts";
+import { Misfit } from "./graphql/misfit.ts";
+import { clientGone } from "./connections/connections.ts";
+import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./connections/arrivals.ts";
 
 export const tooLarge = (): Refusal =>
   new Refusal("REQUEST_ENTITY_TOO_LARGE", `the request body is larger than ${LIMITS.bodyBytes} bytes`);
@@ -17,7 +17,7 @@ const tooLargeForStranger = (): Refusal =>
     `without a credential a request body may have at most ${LIMITS.strangerBodyBytes} bytes`,
   );
 
-/** About the most that a character of JSON takes when it is parsed (lib/held-bytes.ts). */
+/** About the most that a character of JSON takes when it is parsed (lib/sharing/held-bytes.ts). */
 const MOST_PER_CHARACTER = 21;
 
 /** About what a piece takes in addition to its bytes. */

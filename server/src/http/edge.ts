@@ -3,37 +3,41 @@ import { getHeapStatistics } from "node:v8";
 import { recallCaller } from "../auth/authenticate.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Graphql } from "../graphql/graphql.ts";
-import { ByteBudget } from "../lib/byte-budget.ts";
+import { ByteBudget } from "../lib/sharing/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log.ts";
-import { running } from "../lib/running.ts";
+import type { Log } from "../lib/log/log.ts";
+import { running } from "../lib/sharing/running.ts";
 import type { Members } from "../members/members.ts";
+import type { Triggers } from "../triggers/triggers.ts";
 import { createAdmission } from "./admission.ts";
 import { clientAddresses, ownOrigins } from "./addresses.ts";
 import { sendError, sendOverloaded, type Exchange } from "./answer.ts";
-import { createArrivals } from "./arrivals.ts";
-import { strangersLine, type Connections } from "./connections.ts";
+import { createArrivals } from "./connections/arrivals.ts";
+import { strangersLine, type Connections } from "./connections/connections.ts";
 import { corsHeaders } from "./cors.ts";
-import { createDelivery } from "./delivery.ts";
-import type { Backlog, Entrance, Whose } from "./entrance.ts";
-import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
-import { HeldBack } from "./held-back.ts";
+import { createDelivery } from "./triggers/delivery.ts";
+import type { Backlog, Entrance, Whose } from "./connections/entrance.ts";
+import { handleGraphql, type GraphqlEdge } from "./graphql/graphql.ts";
+import { HeldBack } from "./connections/held-back.ts";
 import type { Edge } from "./listen.ts";
-import { createMetricsPage, type MetricsPageOptions } from "./metrics-page.ts";
-import { createPages } from "./pages.ts";
+import { createMetricsPage, type MetricsPageOptions } from "./pages/metrics-page.ts";
+import { createPages, wantsPage } from "./pages/pages.ts";
 import { refuseUpgrade } from "./raw-answer.ts";
 import { userAgentOf } from "./request.ts";
 import { securityHeaders } from "./security-headers.ts";
-import { createEventStreams } from "./sse.ts";
-import { mayBeUrgent } from "./urgent.ts";
-import { createWebSessions } from "./web-session.ts";
-import { createWebSockets } from "./websocket.ts";
+import { createEventsEdge } from "./triggers/events.ts";
+import { createEventStreams } from "./graphql/sse.ts";
+import { mayBeUrgent } from "./connections/urgent.ts";
+import { createWebhooks } from "./triggers/webhooks.ts";
+import { createWebSessions } from "./pages/web-session.ts";
+import { createWebSockets } from "./graphql/websocket.ts";
 
-export type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> & {
+type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> & {
   graphql: Graphql;
   auth: Auth;
   members: Members;
+  triggers: Triggers;
   clock: Clock;
   log: Log;
   publicUrl: string | undefined;
@@ -66,9 +70,11 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
   const { connections, entrance, backlog } = options;
   const admission = stack.use(createAdmission(auth, connections));
   const delivery = createDelivery(options.clock);
-  const streams = stack.use(createEventStreams(admission, delivery, options.clock));
+  const streams = stack.use(createEventStreams({ admission, delivery, clock: options.clock, connections }));
   const arriving = new ByteBudget(arrivingBytes());
   const arrivals = stack.use(createArrivals(arriving, auth.clock));
+  const events = createEventsEdge({ ...options, admission, arrivals, clientAddress });
+  const heldBack = stack.use(new HeldBack(options.clock));
   const webSockets = stack.use(
     createWebSockets({
       graphql,
@@ -80,12 +86,13 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       secure: securityHeaders(options.publicUrl),
       entrance,
       connections,
+      heldBack,
     }),
   );
-  const pages = createPages({ webFolder: options.webFolder, auth, graphql, log });
+  const pages = createPages(options);
   const metricsPage = createMetricsPage({ ...options, admission, clientAddress });
   const webSessions = createWebSessions({ ...options, admission, arrivals, clientAddress });
-  const heldBack = stack.use(new HeldBack(options.clock));
+  const webhooks = createWebhooks({ ...options, admission, arrivals, clientAddress });
   /** A proxy's connection brings requests of many. Answers after how many seconds it is read again, for `Retry-After`. */
   const holdBack = ({ request: { socket } }: Exchange, whose: Whose): number =>
     connections.of(socket).isProxy ? 1 : heldBack.hold(whose, socket);
@@ -107,7 +114,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
     },
     arrivals: arriving,
     backlog,
-    whose: (request) => {
+    whose: ({ request, path }) => {
       const connection = connections.of(request.socket);
       const { known, organizationId, isProxy } = connection;
       const { authorization } = request.headers;
@@ -116,6 +123,9 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
         const caller = recallCaller(auth, authorization, known);
         if (caller) return { line: caller.organizationId, isStranger: false };
       } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
+      // Webhooks of many organizations are called from one address: a forge's, or a proxy's.
+      const called = webhooks.organizationOf(path);
+      if (called !== undefined) return { line: called, isStranger: false };
       return { line: strangersLine(connection, () => clientAddress(request)), isStranger: true };
     },
     handle: (exchange, tooMuchOf) => {
@@ -124,7 +134,9 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       const isGraphql = exchange.path === "/graphql";
       if (tooMuchOf && !(isGraphql && mayBeUrgent(exchange.request)))
         return sendOverloaded(exchange, holdBack(exchange, tooMuchOf), corsHeaders(graphqlEdge.cors, exchange.request));
-      if (!isGraphql && !webSessions.isFor(exchange.path)) return pages(exchange);
+      const others = [webhooks, events, webSessions].find((part) => part.isFor(exchange.path));
+      // `/events` takes CloudEvents, and is a page of the UI.
+      if (!isGraphql && (!others || (others === events && wantsPage(exchange.request)))) return pages(exchange);
       if (isDraining()) {
         return sendError(exchange, 503, "UNAVAILABLE", "the server is stopping", {
           "retry-after": "1",
@@ -140,7 +152,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
             exchange,
             tooMuchOf && (() => holdBack(exchange, tooMuchOf)),
           )
-        : running.run({ requestId }, webSessions.handle, exchange);
+        : running.run({ requestId }, others!.handle, exchange);
       handled.catch((error: unknown) => {
         // The answer could not be written; a client that went away is the usual reason.
         log.debug({ requestId, err: error }, "an answer could not be written");

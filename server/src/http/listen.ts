@@ -10,16 +10,16 @@ import { LIMITS } from "../lib/limits.ts";
 import { addressesOf, ownHosts } from "./addresses.ts";
 import { sendError, sendJson, type Exchange } from "./answer.ts";
 import { isTooLong } from "./body.ts";
-import { limitConnections, type Connections } from "./connections.ts";
+import { limitConnections, type Connections } from "./connections/connections.ts";
 import { countAnswer, createHttpFigures, type HttpFigures } from "./count-answers.ts";
-import { Entrance, type Asked, type Backlog, type Whose } from "./entrance.ts";
-import { headProblem, type HeadProblem } from "./head.ts";
-import { ignoreRest } from "./parser.ts";
-import { limitPieces } from "./pieces.ts";
-import { mayBegin } from "./pipelined.ts";
+import { Entrance, type Asked, type Backlog, type Whose } from "./connections/entrance.ts";
+import { headProblem, type HeadProblem } from "./connections/head.ts";
+import { ignoreRest } from "./connections/parser.ts";
+import { limitPieces } from "./connections/pieces.ts";
+import { mayBegin } from "./connections/pipelined.ts";
 import { refuseUnreadable, refuseUpgrade } from "./raw-answer.ts";
 import { pathOf, requestIds } from "./request.ts";
-import { mayBeUrgent } from "./urgent.ts";
+import { mayBeUrgent } from "./connections/urgent.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 export type Edge = {
@@ -27,7 +27,7 @@ export type Edge = {
   handle(exchange: Exchange, tooMuchOf: Whose | undefined): void;
   upgrade(upgrade: Upgrade, socket: Duplex, head: Buffer): void;
   /** In whose line a request waits: its organization's, or its address's. */
-  whose(request: IncomingMessage): Whose;
+  whose(exchange: Exchange): Whose;
   backlog: Backlog;
   /** Whether runs are accepted. */
   isReady(): Promise<boolean>;
@@ -35,7 +35,7 @@ export type Edge = {
 
 export type Upgrade = Omit<Exchange, "response">;
 
-export type ListenOptions = {
+type ListenOptions = {
   host: string;
   port: number;
   publicUrl: string | undefined;
@@ -53,6 +53,7 @@ export type Listener = {
   serve(edge: Edge): void;
 } & AsyncDisposable;
 
+const OTHER_HOST = "this server has another host name: its operator sets it with PUBLIC_URL";
 const TIMEOUTS_CHECKED_EVERY_MS = 5_000;
 /** More than the 60 s for which proxies keep a connection, so that they close it and not the server. */
 const KEEP_ALIVE_MS = 65_000;
@@ -102,13 +103,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const { host } = exchange.request.headers;
     if (host === undefined)
       return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
-    if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
+    if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", OTHER_HOST);
     if (edge) return edge.handle(exchange, tooMuchOf);
     sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
   };
 
   const door: Door = {
-    whose: (request) => edge?.whose(request) ?? { line: connections.of(request.socket).address, isStranger: true },
+    whose: (exchange) =>
+      edge?.whose(exchange) ?? { line: connections.of(exchange.request.socket).address, isStranger: true },
     begin,
   };
 
@@ -158,7 +160,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /** What is the same for all that arrive. */
-type Door = { whose(request: IncomingMessage): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
+type Door = { whose(exchange: Exchange): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
 
 class Arrival implements Asked {
   readonly #exchange: Exchange;
@@ -170,7 +172,7 @@ class Arrival implements Asked {
   }
 
   whose(): Whose {
-    return this.#door.whose(this.#exchange.request);
+    return this.#door.whose(this.#exchange);
   }
 
   mayBeUrgent(): boolean {

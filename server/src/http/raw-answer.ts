@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import type { Code } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { HeadProblem } from "./head.ts";
+import type { HeadProblem } from "./connections/head.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
 type RefusedUpgrade = HeadProblem["status"] | 403 | 404 | 405 | 421 | 503;

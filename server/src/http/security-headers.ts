@@ -6,18 +6,19 @@
 /** Nothing of an answer is to be shown, run or framed. */
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/** The page has no inline script or style and talks to its own server only. */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** The UI runs no script but its files, and talks to its own server only. Its styles that depend on the theme have the nonce. */
+const pagePolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
 
 /** A year. Only this host's: what else is below the domain is not ours. */
 const HTTPS_ONLY = "max-age=31536000";
@@ -27,8 +28,8 @@ export type SecurityHeaders = {
   api: readonly string[];
   /** The same as lines of an answer that is written to the connection itself. */
   lines: string;
-  /** Of a page: these replace the API's. */
-  page: Readonly<Record<string, string>>;
+  /** Of the UI's files: these replace the API's. `nonce`: of this answer alone. */
+  page(nonce: string): Readonly<Record<string, string>>;
 };
 
 /** Browsers keep to https where the operator says that clients reach the server by it. */
@@ -45,6 +46,10 @@ export function securityHeaders(publicUrl: string | undefined): SecurityHeaders 
   return {
     api: pairs.flat(),
     lines: pairs.map(([name, value]) => `${name}: ${value}\r\n`).join(""),
-    page: { ...api, "content-security-policy": PAGE_POLICY, "cross-origin-opener-policy": "same-origin" },
+    page: (nonce) => ({
+      ...api,
+      "content-security-policy": pagePolicy(nonce),
+      "cross-origin-opener-policy": "same-origin",
+    }),
   };
 }

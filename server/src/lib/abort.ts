@@ -1,5 +1,5 @@
 /** A signal that follows another until disposed. `AbortSignal.any` costs 10 µs and leaves work to the collector. */
-export type Follower = { signal: AbortSignal; abort: (reason: unknown) => void } & Disposable;
+type Follower = { signal: AbortSignal; abort: (reason: unknown) => void } & Disposable;
 
 export function follow(outer: AbortSignal): Follower {
   const controller = new AbortController();

@@ -8,10 +8,10 @@ export type ActorKind = (typeof ACTOR_KINDS)[number];
 export type Actor = { kind: ActorKind; id: string | null };
 
 /** The kinds whose ids have a public form. */
-export const ACTOR_IDS = { user: "user", key: "apiKey", run: "run" } as const;
+export const ACTOR_IDS = { user: "user", key: "apiKey", trigger: "trigger", run: "run" } as const;
 
 /** The TypeID; null for what has none. */
 export const actorId = ({ kind, id }: Actor): string | null =>
   id !== null && Object.hasOwn(ACTOR_IDS, kind)
-    ? encodeId(ACTOR_IDS[kind as keyof typeof ACTOR_IDS], id as Id<"user" | "apiKey" | "run">)
+    ? encodeId(ACTOR_IDS[kind as keyof typeof ACTOR_IDS], id as Id<(typeof ACTOR_IDS)[keyof typeof ACTOR_IDS]>)
     : null;

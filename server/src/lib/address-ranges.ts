@@ -1,9 +1,16 @@
-/** Addresses and CIDR ranges from the settings (config.ts has checked them). */
-import { BlockList, isIPv6 } from "node:net";
+/** Addresses and CIDR ranges. */
+import { BlockList, isIP, isIPv6 } from "node:net";
 
 const familyOf = (address: string): "ipv4" | "ipv6" => (isIPv6(address) ? "ipv6" : "ipv4");
 
-/** Whether an address is one of these or lies in one of these ranges. */
+export function isAddressRange(text: string): boolean {
+  const [address = "", bits, more] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || more !== undefined) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+/** Whether an address is one of these or lies in one of these ranges, which have been checked. */
 export function addressesIn(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const range of ranges) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
 import { durationMs } from "./durations.ts";
 
 test.each<[Json, number | undefined]>([

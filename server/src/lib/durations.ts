@@ -1,6 +1,6 @@
 /** The DSL's durations: an ISO 8601 text (`PT1M30S`, weeks and smaller) or an object `{days, hours, …, milliseconds}`. */
-import type { Json } from "./json.ts";
-import { isObject } from "./json.ts";
+import type { Json } from "./json/json.ts";
+import { isObject } from "./json/json.ts";
 
 const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, milliseconds: 1 } as const;
 const ISO =

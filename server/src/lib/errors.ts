@@ -30,6 +30,7 @@ export const REASONS = {
     "key_reused",
     "last_owner",
     "limit_reached",
+    "name_taken",
     "version_exists",
     "wrong_state",
   ],

@@ -33,6 +33,14 @@ test("answers from memory for 5 s", async () => {
   expect(reads).toHaveLength(2);
 });
 
+test("a clock that is set back keeps nothing longer", async () => {
+  const { clock, rows, cache } = world();
+  await cache.get("a");
+  rows.set("a", 2);
+  clock.pass(-3_600_000);
+  expect(await cache.get("a")).toBe(2);
+});
+
 test("a change that was told is seen at once", async () => {
   const { rows, cache } = world();
   await cache.get("a");

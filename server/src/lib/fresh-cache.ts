@@ -26,21 +26,22 @@ type Options<Key, Value> = {
 
 export function createFreshCache<Key extends string, Value>(options: Options<Key, Value>): FreshCache<Key, Value> {
   const { clock, ttlMs, most } = options;
-  const kept = new LRUCache<Key, { value: Value; until: number }>({ max: most });
+  const kept = new LRUCache<Key, { value: Value; readAt: number }>({ max: most });
   const loading = new Map<Key, Promise<Value | undefined>>();
 
   const peek = (key: Key): Value | undefined => {
     const entry = kept.get(key);
-    return entry && entry.until > clock.now() ? entry.value : undefined;
+    // A clock that was set back keeps nothing longer.
+    return entry && Math.abs(clock.now() - entry.readAt) < ttlMs ? entry.value : undefined;
   };
 
   const load = (key: Key): Promise<Value | undefined> => {
     // Fresh for ttlMs from before the read: the row may have changed just after it.
-    const until = clock.now() + ttlMs;
+    const readAt = clock.now();
     const promise = options.load(key).then(
       (value) => {
         // A load overtaken by `forget` may have read the row before the change, so its answer is not kept.
-        if (loading.get(key) === promise) keep(key, value, until);
+        if (loading.get(key) === promise) keep(key, value, readAt);
         return value;
       },
       (error: unknown) => {
@@ -52,10 +53,10 @@ export function createFreshCache<Key extends string, Value>(options: Options<Key
     return promise;
   };
 
-  const keep = (key: Key, value: Value | undefined, until: number): void => {
+  const keep = (key: Key, value: Value | undefined, readAt: number): void => {
     loading.delete(key);
     if (value === undefined) kept.delete(key);
-    else kept.set(key, { value, until });
+    else kept.set(key, { value, readAt });
   };
 
   return {

@@ -12,7 +12,11 @@ const PREFIXES = {
   agent: "agent",
   agentVersion: "version",
   run: "run",
+  runDraft: "draft",
   approval: "approval",
+  trigger: "trigger",
+  firing: "firing",
+  event: "event",
   apiKey: "key",
   /** Of an organization; the UUID is the user's. */
   member: "member",
@@ -33,7 +37,11 @@ export type ProjectId = Id<"project">;
 export type AgentId = Id<"agent">;
 export type AgentVersionId = Id<"agentVersion">;
 export type RunId = Id<"run">;
+export type RunDraftId = Id<"runDraft">;
 export type ApprovalId = Id<"approval">;
+export type TriggerId = Id<"trigger">;
+export type FiringId = Id<"firing">;
+export type EventId = Id<"event">;
 export type ApiKeyId = Id<"apiKey">;
 export type MemberId = Id<"member">;
 export type InvitationId = Id<"invitation">;

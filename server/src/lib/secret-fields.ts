@@ -1,5 +1,5 @@
 /** A secret that is a JSON object: the fields of a scheme (DSL, "Secret"). */
-import { isObject, parseJson, type Json, type JsonObject } from "./json.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "./json/json.ts";
 
 export function objectIn(text: string): JsonObject | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;

@@ -1,21 +1,22 @@
 /** Becoming a member by a link: as who one is signed in as, as a user who proves a password, or as a new user. */
 import { record } from "../audit/record.ts";
 import { notSignedIn, type Caller } from "../auth/caller.ts";
-import { openSession, tryPassword, wrongLogin, type LoginFrom, type Opening } from "../auth/login.ts";
+import { openSession, tryPassword, wrongLogin, type LoginFrom, type Opening } from "../auth/sign-in/login.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "../auth/names.ts";
-import type { SignedIn } from "../auth/session.ts";
-import { memberEmails } from "../auth/users.ts";
+import type { SignedIn } from "../auth/sessions/session.ts";
+import { memberEmails } from "../auth/accounts/users.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { newId, type UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Query } from "../storage/database.ts";
 import { isDuplicate } from "../storage/pg-errors.ts";
+import { lockMembers } from "./change-members.ts";
 import { findByToken } from "./invitations.ts";
-import { useInvitation, type NewUser, type OpenInvitation } from "./invitation-store.ts";
+import { countMembers, useInvitation, type NewUser, type OpenInvitation } from "./invitation-store.ts";
 import { memberIdOf } from "./member.ts";
 import type { Members } from "./members.ts";
 
-export type Acceptance = {
+type Acceptance = {
   token: string;
   name?: string | undefined;
   email?: string | undefined;
@@ -37,7 +38,7 @@ export async function acceptInvitation(
   from: LoginFrom,
 ): Promise<SignedIn> {
   if (caller?.credential.kind === "key")
-    throw badInput("wrong_credential", "an API key joins nothing: sign in, or send no credential");
+    throw badInput("wrong_credential", "an API key cannot accept an invitation: sign in, or send no credential");
   const { invitation, secretHash } = await findByToken(members, acceptance.token);
   const joining = caller
     ? await asCaller(members, caller, acceptance, invitation)
@@ -116,6 +117,10 @@ function checkFits({ email: wanted, members }: OpenInvitation, email: string, pa
     throw badInput("invalid_input", "this invitation is for another e-mail", [
       { path, code: "differs", message: "is for another e-mail" },
     ]);
+  checkRoom(members);
+}
+
+function checkRoom(members: number): void {
   if (members < LIMITS.membersPerOrganization) return;
   throw conflict("limit_reached", `an organization has at most ${LIMITS.membersPerOrganization} members`);
 }
@@ -126,6 +131,8 @@ async function join({ auth }: Members, found: Found, joining: Joining, from: Log
   const { organizationId, role } = found.invitation;
   const now = auth.clock.now();
   const use = async (query: Query): Promise<boolean> => {
+    await lockMembers(query, organizationId);
+    checkRoom(await countMembers(query, organizationId));
     if (!(await useInvitation(query, found.secretHash, joining, now))) return false;
     const who = { organizationId, actor: { kind: "user", id: joining.id } as const, from };
     const subject = { kind: "member", id: memberIdOf({ user: joining }) } as const;

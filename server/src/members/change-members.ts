@@ -1,4 +1,4 @@
-/** The one way in which members are changed or removed: one change of an organization's members at a time. */
+/** How members are changed, removed and added: one change of an organization's members at a time. */
 import { requireScope, type Caller } from "../auth/caller.ts";
 import { lockRights } from "../auth/present-rights.ts";
 import { conflict } from "../lib/errors.ts";
@@ -9,17 +9,21 @@ import type { Granter } from "./member.ts";
 import type { Members } from "./members.ts";
 
 /**
- * The organization's row is locked first, and each later statement sees what others have committed until then: of two owners
- * who leave at the same moment, the second is the last one. The lock is `no key`: rows that refer to the organization are
- * written meanwhile.
+ * Each later statement sees what others have committed until then: of two owners who leave at the same moment, the second is
+ * the last one, and of two who join, the second may be one too many. The lock is `no key`: rows that refer to the organization
+ * are written meanwhile.
  */
+export const lockMembers = (query: Query, organizationId: OrganizationId): Promise<unknown> =>
+  query("select from organizations where id = $1 for no key update", [organizationId]);
+
+/** The organization's members are locked first. */
 export const changeMembers = <Result>(
   { auth }: Members,
   { organizationId }: Caller,
   work: (query: Query) => Promise<Result>,
 ): Promise<Result> =>
   auth.database.transaction(async (query) => {
-    await query("select from organizations where id = $1 for no key update", [organizationId]);
+    await lockMembers(query, organizationId);
     return work(query);
   }, organizationId);
 

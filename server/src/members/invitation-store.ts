@@ -31,7 +31,7 @@ const IS_OPEN = `i.expires_at > $1 and case i.created_by_kind
        and (g.role = 'owner' or g.role = 'admin' and i.role <> 'owner'))
   end`;
 
-export type NewInvitation = Invitation & { organizationId: OrganizationId; secretHash: Buffer };
+type NewInvitation = Invitation & { organizationId: OrganizationId; secretHash: Buffer };
 
 /**
  * Clears what is open no longer. Undefined when the organization has the most open ones that it may have; the caller
@@ -154,6 +154,11 @@ export async function readOpenInvitation(
       members: row["members"],
     }
   );
+}
+
+export async function countMembers(query: Query, organizationId: OrganizationId): Promise<number> {
+  const [row] = await query("select count(*) as members from members where organization_id = $1", [organizationId]);
+  return row!["members"];
 }
 
 /** A user who is made with the membership. */

@@ -47,6 +47,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   graphql: { seconds: {}, withErrors: {}, refusals: {}, subscriptions: 0, answersBudget: budget },
   runs: { started: {}, ended: {}, seconds: {}, failures: {}, steps: {} },
   due: { latest: () => undefined },
+  openApprovals: { latest: () => undefined },
   memory: { heldBytes: 0, limitBytes: 1 },
   loaded: new Set(),
   places: { taken: 0, waiting: 0 },
@@ -55,6 +56,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   commits: { waiting: 0, figures: { rows: Histogram.ofRows(), seconds: Histogram.ofSeconds() } },
   pools: { hot: pool(), list: pool() },
   outbound: { calls: {}, seconds: Histogram.ofSeconds() },
+  llm: { calls: {} },
 });
 
 test("who scrapes within a moment gets the same text: it is made once", async () => {
@@ -63,7 +65,7 @@ test("who scrapes within a moment gets the same text: it is made once", async ()
   const [first, second] = await Promise.all([metrics.scrape(), metrics.scrape()]);
   expect(first).toBe(second);
   expect(first.text).toContain('\nautograph_build_info{version="1.0.0",node="26.0.0"} 1\n');
-  expect(first.text).not.toMatch(/^autograph_due_runs/m);
+  expect(first.text).not.toMatch(/^autograph_(due_runs|open_approvals)/m);
   expect(reads).toBe(1);
 });
 

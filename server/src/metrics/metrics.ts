@@ -6,9 +6,9 @@ import type { Registry } from "prom-client";
 import { samplesOf } from "./samples.ts";
 import { METRICS, type Metric, type Sources } from "./table.ts";
 
-export type Scrape = { contentType: string; text: string };
+type Scrape = { contentType: string; text: string };
 export type Metrics = {
-  /** Asks the database nothing. What was read less than 100 ms ago is answered again. */
+  /** Waits for nothing of the database. What was read less than 100 ms ago is answered again. */
   scrape(): Promise<Scrape>;
 };
 

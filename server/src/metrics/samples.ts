@@ -2,7 +2,7 @@
 import { Histogram } from "../lib/figures.ts";
 import type { Figure, Metric } from "./table.ts";
 
-export type Labels = Record<string, string | number>;
+type Labels = Record<string, string | number>;
 export type Sample = { metricName?: string; labels: Labels; value: number };
 
 /** What is not known yet has no sample. */

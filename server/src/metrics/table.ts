@@ -34,6 +34,7 @@ export type Sources = {
   };
   runs: { started: Counts; ended: Counts; seconds: Histograms; failures: Counts; steps: Record<string, Counts> };
   due: { latest(): number | undefined };
+  openApprovals: { latest(): number | undefined };
   memory: { readonly heldBytes: number; readonly limitBytes: number };
   loaded: { readonly size: number };
   places: { readonly taken: number; readonly waiting: number };
@@ -42,6 +43,8 @@ export type Sources = {
   commits: { readonly waiting: number; readonly figures: { rows: Histogram; seconds: Histogram } };
   pools: { readonly hot: Pool; readonly list: Pool };
   outbound: { calls: Counts; seconds: Histogram };
+  /** None is configured. */
+  llm: { calls: Counts } | undefined;
 };
 
 export type Metric = {
@@ -157,6 +160,11 @@ export const METRICS: readonly Metric[] = [
   gauge("due_runs", "Runs of the database that are due and not taken up, up to 10,000; up to 10 s old.", ({ due }) =>
     due.latest(),
   ),
+  gauge(
+    "open_approvals",
+    "Approvals of the database that wait for somebody, up to 10,000; up to 10 s old.",
+    ({ openApprovals }) => openApprovals.latest(),
+  ),
   histogram("run_delay_seconds", "How late due runs are taken up.", ({ delaySeconds }) => delaySeconds),
 
   gauge(
@@ -192,6 +200,12 @@ export const METRICS: readonly Metric[] = [
     "outbound_calls_total",
     "Calls of steps to other servers, by class of status or why there was no answer.",
     ({ outbound }) => outbound.calls,
+    "outcome",
+  ),
+  counter(
+    "llm_calls_total",
+    "Questions to the language model, by whether it answered or why not.",
+    ({ llm }) => llm?.calls,
     "outcome",
   ),
   histogram("outbound_call_duration_seconds", "Calls of steps to other servers.", ({ outbound }) => outbound.seconds),

@@ -8,8 +8,8 @@ import { isIP, type LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 import type { buildConnector } from "undici";
 import type { OrganizationId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
-import { Slots } from "../lib/slots.ts";
+import type { Log } from "../lib/log/log.ts";
+import { Slots } from "../lib/sharing/slots.ts";
 import { OutboundRefused } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 
@@ -39,7 +39,7 @@ export function inTurns(lookup: Lookup, timeoutMs: number): (organizationId: Org
   };
 }
 
-export type ConnectOptions = {
+type ConnectOptions = {
   guard: Guard;
   lookup: Lookup;
   timeoutMs: number;

@@ -31,8 +31,8 @@ export class OutboundRefused extends OutboundError {
   }
 }
 
-export const tooLarge = (host: string): OutboundError =>
-  new OutboundError("too_large", `the answer of ${host} is larger than ${LIMITS.outputBytes} bytes`);
+export const tooLarge = (host: string, most: number = LIMITS.outputBytes): OutboundError =>
+  new OutboundError("too_large", `the answer of ${host} is larger than ${most} bytes`);
 
 export const tooManyPieces = (host: string): OutboundError =>
   new OutboundError("network", `${host} answered in too many pieces`);

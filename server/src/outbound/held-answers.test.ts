@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { failureOf, get, LOOPBACK, outboundTo, serve, serveRaw, textOf } from "./loopback.testsuite.ts";
+import { failureOf, get, LOOPBACK, outboundTo, serve, serveRaw, textOf, waitFor } from "./loopback.testsuite.ts";
 import type { Outbound } from "./outbound.ts";
 
 const MB = 1024 * 1024;
@@ -54,7 +54,7 @@ it("chunks of one byte hold what they bring, and leave the thread after a turn's
     const before = heldBytes();
     using busy = meter();
     const answers = Array.from({ length: 10 }, ask);
-    await vi.waitFor(() => expect(ends).toHaveLength(10), 10_000);
+    await waitFor(() => expect(ends).toHaveLength(10));
     await sleep(1_000);
     longestMs = busy.longestMs();
     expect(heldBytes() - before).toBeLessThan(15 * MB);
@@ -62,7 +62,7 @@ it("chunks of one byte hold what they bring, and leave the thread after a turn's
     for (const { body } of await Promise.all(answers)) expect(textOf(body)).toBe("x".repeat(60_000));
   }
   expect(longestMs).toBeLessThan(100);
-}, 30_000);
+});
 
 it("pieces of all sizes come in their order", async () => {
   const sizes = [1, 500, 3, 2_000, 1, 1, 1_024, 1_023, 9_000, 20, 16_000, 1_000, 900, 800, 5];
@@ -98,7 +98,7 @@ it.each([
     const answers = Array.from({ length: 80 }, () =>
       outbound.request(get(server.url, { organizationId, timeoutMs: 20_000, taken })),
     );
-    await vi.waitFor(() => expect(there).toBeGreaterThan(most * 0.6), 10_000);
+    await waitFor(() => expect(there).toBeGreaterThan(most * 0.6));
     await sleep(500);
     expect(there).toBeLessThanOrEqual(most);
     // A small one, and another's, need not wait.
@@ -110,7 +110,6 @@ it.each([
     open();
     for (const { body } of await Promise.all(answers)) expect(body).toHaveLength(1_000_000);
   },
-  30_000,
 );
 
 it("after a redirect with a large body the next answer is charged anew", async () => {
@@ -128,7 +127,7 @@ it("after a redirect with a large body the next answer is charged anew", async (
   const organizationId = newId<"organization">();
   const more = { redirect: true, timeoutMs: 20_000, signal: stop.signal, organizationId };
   const answers = Array.from({ length: 120 }, () => outbound.request(get(`${server.url}/`, more)).catch(() => {}));
-  await vi.waitFor(() => expect(sent).toBeGreaterThan(25), 10_000);
+  await waitFor(() => expect(sent).toBeGreaterThan(25));
   await sleep(1_000);
   expect(heldBytes() - before).toBeLessThan(LIMITS.outboundAnswersBytes);
   stop.abort();
@@ -136,7 +135,7 @@ it("after a redirect with a large body the next answer is charged anew", async (
   // Those that waited for room wait no longer.
   const whole = await outbound.request(get(`${server.url}/whole`, { organizationId }));
   expect(whole.body).toHaveLength(1_000_000);
-}, 30_000);
+});
 
 it("a 304 has no body, whatever it announces", async () => {
   const about = `HTTP/1.1 304 Not Modified\r\ncontent-length: ${2 * LIMITS.outputBytes}\r\n\r\n`;

@@ -1,10 +1,10 @@
 /** What a malicious author writes into `call: http`: none of it may reach a server inside. */
 import { platform } from "node:os";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Lookup } from "./connect.ts";
 import { OutboundRefused } from "./errors.ts";
-import { failureOf, get, LOOPBACK, outboundTo, serve, textOf, type Loopback } from "./loopback.testsuite.ts";
+import { failureOf, get, LOOPBACK, outboundTo, serve, textOf, waitFor, type Loopback } from "./loopback.testsuite.ts";
 
 /** A second address of this machine that is not in OUTBOUND_ALLOW. */
 const INSIDE = platform() === "linux" ? "127.0.0.2" : "::1";
@@ -117,7 +117,7 @@ describe("a name", () => {
     expect(textOf((await outbound.request(get(url))).body)).toBe("the inner network");
     expect(lookup).toHaveBeenCalledTimes(1);
     for (const socket of inside.connections) socket.destroy();
-    await vi.waitFor(async () => expect(await failureOf(outbound.request(get(url)))).toBeInstanceOf(OutboundRefused));
+    await waitFor(async () => expect(await failureOf(outbound.request(get(url)))).toBeInstanceOf(OutboundRefused));
     expect(answers).toHaveLength(0);
     expect(secret.connections).toHaveLength(0);
   });

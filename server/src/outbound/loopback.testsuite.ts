@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createRawServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { newId } from "../lib/ids.ts";
 import { OutboundError } from "./errors.ts";
 import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
@@ -10,6 +10,9 @@ import { createOutbound, type Outbound, type OutboundOptions, type OutboundReque
 export const ORGANIZATION = newId<"organization">();
 export const SECRET = "s3cret-Planted";
 export const LOOPBACK = ["127.0.0.1/32"];
+
+/** Tries until `check` passes. A deadline for what hangs: by itself vitest gives up after a second. */
+export const waitFor = (check: () => unknown): Promise<unknown> => vi.waitFor(check, 60_000);
 
 export type Loopback = { url: string; port: number; connections: Socket[]; open(): number } & AsyncDisposable;
 

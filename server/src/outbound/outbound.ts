@@ -3,9 +3,9 @@ import type { Agent } from "undici";
 import { countsOf, Histogram, type Counts } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { openFilesMost } from "../lib/open-files.ts";
-import { RunMemory, type Charge } from "../lib/run-memory.ts";
+import { RunMemory, type Charge } from "../lib/sharing/run-memory.ts";
 import type { Answer } from "./answer.ts";
 import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
@@ -26,7 +26,7 @@ export interface Outbound {
 /** By the status of the answer, or why there was none; `interrupted`: by its caller. */
 const OUTCOMES = ["2xx", "3xx", "4xx", "5xx", ...ERROR_KINDS, "interrupted"] as const;
 type Outcome = (typeof OUTCOMES)[number];
-export type OutboundFigures = { calls: Counts<Outcome>; seconds: Histogram };
+type OutboundFigures = { calls: Counts<Outcome>; seconds: Histogram };
 
 const outcomeOf = (status: number): Outcome => {
   if (status < 300) return "2xx";

@@ -1,5 +1,5 @@
 /** The pieces of an answer's body. A server may send it in chunks of one byte: 150 bytes and 2 µs each. */
-import { TurnCount } from "../lib/turn-count.ts";
+import { TurnCount } from "../lib/sharing/turn-count.ts";
 
 /** Smaller pieces are copied together: a piece is a view that keeps its whole read in memory. */
 const SMALL_BYTES = 1_024;

@@ -4,7 +4,7 @@ import { testClock, type TestClock } from "../../../test/clock.ts";
 import { randomFrom, type Random } from "../../../test/faults/random.ts";
 import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
-import { setPlan } from "../auth/organizations.ts";
+import { setPlan } from "../auth/accounts/organizations.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { createDatabaseWindows } from "./database-windows.ts";
@@ -142,9 +142,10 @@ test("two processes add up what an organization used, by its day; what a databas
   for (let one = 0; one < 12; one++) await rates[one % 2]!.count(owner);
   rates[0]!.usage.run(organizationId);
   rates[1]!.usage.steps(organizationId, 3);
+  for (const one of rates) one.usage.modelTokens(organizationId, 2 ** 31);
   await rates[1]![Symbol.asyncDispose]();
   expect(await rates[0]!.usage.read(organizationId, 1)).toEqual([
-    { date: "2026-11-21", requests: 10, refused: 2, runs: 1, steps: 3 },
+    { date: "2026-11-21", requests: 10, refused: 2, runs: 1, steps: 3, modelTokens: 2 ** 31 - 1 },
   ]);
   await database.query("alter table usage_days rename to away");
   rates[0]!.usage.run(organizationId);

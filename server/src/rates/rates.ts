@@ -3,9 +3,9 @@ import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
-import type { OrganizationId, SessionId } from "../lib/ids.ts";
+import type { OrganizationId, UserId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
 import { createDatabaseWindows } from "./database-windows.ts";
@@ -16,8 +16,8 @@ import { createMemoryWindows, type Taken, type Windows } from "./windows.ts";
 /** Where a caller stands after a request that counted against a limit. */
 export type Standing = {
   isRefused: boolean;
-  /** What is limited: the organization by its plan, or one session of the web UI. */
-  policy: "plan" | "session";
+  /** What is limited: the organization by its plan, or a user of the web UI, however many sessions they have. */
+  policy: "plan" | "user";
   plan: Plan | undefined;
   limit: number;
   remaining: number;
@@ -28,18 +28,23 @@ export type Standing = {
 /** What `rateLimit` answers: nulls without a limit, and no time while nothing counts. */
 export type RateLimit = { plan: Plan; limit: number | null; remaining: number | null; resetAt: Date | null };
 
+/** Whose request it is. */
+export type Sender = Pick<Caller, "organizationId" | "credential" | "user"> | OwnCredential;
+/** Its credential is what it asks for: a webhook. */
+type OwnCredential = { organizationId: OrganizationId; credential?: never; user?: never };
+
 export type Rates = {
   /**
    * Counts a request. Undefined: there is no limit. A promise only when the organization was not heard of for 5 s, or its
    * window is in a shared database.
    */
-  count(caller: Pick<Caller, "organizationId" | "credential">): Standing | undefined | Promise<Standing | undefined>;
+  count(sender: Sender): Standing | undefined | Promise<Standing | undefined>;
   /** Without counting. */
   look(organizationId: OrganizationId): Promise<RateLimit>;
   usage: Usage;
 } & AsyncDisposable;
 
-export type RatesOptions = { database: Database; clock: Clock; log: Log };
+type RatesOptions = { database: Database; clock: Clock; log: Log };
 
 /** A plan that was set is in force after this, in every process. */
 const PLAN_TTL_MS = 5_000;
@@ -59,7 +64,7 @@ export function createRates(options: RatesOptions): Rates {
   const windows: Windows = stack.use(
     database.isEmbedded ? createMemoryWindows<OrganizationId>(clock) : createDatabaseWindows(database, clock),
   );
-  const sessions = stack.use(createMemoryWindows<SessionId>(clock));
+  const people = stack.use(createMemoryWindows<UserId>(clock));
   const usage = stack.use(createUsage(options));
 
   const countIn = (
@@ -79,10 +84,10 @@ export function createRates(options: RatesOptions): Rates {
   };
 
   return {
-    count: ({ organizationId, credential }) => {
-      if (credential.kind === "user" && credential.client === "ui") {
+    count: ({ organizationId, credential, user }) => {
+      if (user && credential.kind === "user" && credential.client === "ui") {
         const limit = LIMITS.uiRequestsPerMinute;
-        return standingOf("session", undefined, limit, sessions.take(credential.sessionId, limit));
+        return standingOf("user", undefined, limit, people.take(user.id, limit));
       }
       const allowance = allowances.peek(organizationId);
       if (allowance) return countIn(organizationId, allowance);
@@ -110,7 +115,7 @@ function standingOf(
 
 /** RATE_LIMITED, with when to try again. */
 export function overRate({ plan, limit, resetSeconds: retryAfter }: Standing): Refusal {
-  const who = plan === undefined ? "a session of the web UI may send" : `the organization's plan (${plan}) allows`;
+  const who = plan === undefined ? "a user of the web UI may send" : `the organization's plan (${plan}) allows`;
   return new Refusal("RATE_LIMITED", `${who} ${limit} requests in any 60 s: try again in ${retryAfter} s`, {
     retryAfter,
   });

@@ -6,10 +6,10 @@ import { every, type Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Database } from "../storage/database.ts";
 
-export type UsageCounts = {
+type UsageCounts = {
   /** Requests that counted, without the refused ones. */
   requests: number;
   /** Requests over the plan's limit. */
@@ -18,6 +18,8 @@ export type UsageCounts = {
   runs: number;
   /** Steps that completed or failed. */
   steps: number;
+  /** Of questions to the language model and their answers, as it counted them. */
+  modelTokens: number;
 };
 /** `date`: YYYY-MM-DD. */
 export type UsageDay = UsageCounts & { date: string };
@@ -26,11 +28,12 @@ export type Usage = {
   request(organizationId: OrganizationId, isRefused: boolean): void;
   run(organizationId: OrganizationId): void;
   steps(organizationId: OrganizationId, count: number): void;
+  modelTokens(organizationId: OrganizationId, count: number): void;
   /** The last `days` days, today included, the newest first. */
   read(organizationId: OrganizationId, days: number): Promise<UsageDay[]>;
 } & AsyncDisposable;
 
-export type UsageOptions = { database: Database; clock: Clock; log: Log };
+type UsageOptions = { database: Database; clock: Clock; log: Log };
 
 /** `day`: since 1970. */
 type Tally = UsageCounts & { organizationId: OrganizationId; day: number };
@@ -40,6 +43,8 @@ const FLUSH_EVERY_MS = 5_000;
 const ROWS_A_STATEMENT = 1_000;
 /** Of the API's Int. */
 const MOST_INT = 2 ** 31 - 1;
+
+const NOTHING: UsageCounts = { requests: 0, refused: 0, runs: 0, steps: 0, modelTokens: 0 };
 
 const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
@@ -56,7 +61,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
     const tally = open.get(organizationId);
     if (tally?.day === day) return tally;
     if (tally) closed.push(tally);
-    const begun = { organizationId, day, requests: 0, refused: 0, runs: 0, steps: 0 };
+    const begun = { organizationId, day, ...NOTHING };
     open.set(organizationId, begun);
     return begun;
   };
@@ -94,12 +99,13 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
     },
     run: (organizationId) => void tallyOf(organizationId).runs++,
     steps: (organizationId, count) => void (tallyOf(organizationId).steps += count),
+    modelTokens: (organizationId, count) => void (tallyOf(organizationId).modelTokens += count),
     read: async (organizationId, days) => {
       await flush();
       const last = today();
       const rows = await database.query(
         `select to_char(day, 'YYYY-MM-DD') as date, least(requests, $4) as requests, least(refused, $4) as refused,
-                least(runs, $4) as runs, least(steps, $4) as steps
+                least(runs, $4) as runs, least(steps, $4) as steps, least(model_tokens, $4) as "modelTokens"
            from usage_days where organization_id = $1 and day > $2::date and day <= $3::date`,
         [organizationId, dateOf(last - days), dateOf(last), MOST_INT],
         organizationId,
@@ -107,7 +113,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
       const known = new Map(rows.map((row) => [row["date"], row as UsageDay]));
       return Array.from({ length: days }, (_, ago) => {
         const date = dateOf(last - ago);
-        return known.get(date) ?? { date, requests: 0, refused: 0, runs: 0, steps: 0 };
+        return known.get(date) ?? { date, ...NOTHING };
       });
     },
     async [Symbol.asyncDispose]() {
@@ -129,18 +135,20 @@ function merged(tallies: Tally[]): Tally[] {
   return [...sums].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, tally]) => tally);
 }
 
-const COUNTS = ["requests", "refused", "runs", "steps"] as const satisfies (keyof UsageCounts)[];
+/** In the order of their columns. */
+const COUNTS = ["requests", "refused", "runs", "steps", "modelTokens"] as const satisfies (keyof UsageCounts)[];
 
 /** Also removes the organizations' days that nobody can ask for any longer. */
 async function write(database: Database, tallies: Tally[], today: number): Promise<void> {
   await database.query(
     `with added as (
-       insert into usage_days as known (organization_id, day, requests, refused, runs, steps)
-       select * from unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+       insert into usage_days as known (organization_id, day, requests, refused, runs, steps, model_tokens)
+       select * from unnest($1::uuid[], $2::date[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
        on conflict (organization_id, day) do update set
          requests = known.requests + excluded.requests, refused = known.refused + excluded.refused,
-         runs = known.runs + excluded.runs, steps = known.steps + excluded.steps)
-     delete from usage_days where organization_id = any($1::uuid[]) and day <= $7::date`,
+         runs = known.runs + excluded.runs, steps = known.steps + excluded.steps,
+         model_tokens = known.model_tokens + excluded.model_tokens)
+     delete from usage_days where organization_id = any($1::uuid[]) and day <= $8::date`,
     [
       tallies.map((tally) => tally.organizationId),
       tallies.map((tally) => dateOf(tally.day)),

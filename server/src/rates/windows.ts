@@ -14,7 +14,7 @@ export type Windows = {
   look(organizationId: OrganizationId, limit: number): Room | Promise<Room>;
 } & Disposable;
 
-export type MemoryWindows<Owner> = {
+type MemoryWindows<Owner> = {
   take(owner: Owner, limit: number): Taken;
   look(owner: Owner, limit: number): Room;
   /** How many have a window. */

@@ -7,7 +7,7 @@ import type { Hub } from "./hub.ts";
 /** `message`: undefined once there is a newer one of the same key. */
 type Entry<Message> = { at: number; key: string; message: Message | undefined };
 
-export type FeedOptions<Message> = {
+type FeedOptions<Message> = {
   hub: Hub<Message>;
   /** A newer message takes the place of an older one with the same key. */
   keyOf: (message: Message) => string;

@@ -10,17 +10,20 @@ import type {
   AgentId,
   ApiKeyId,
   ApprovalId,
+  EventId,
+  FiringId,
   InstanceId,
   OrganizationId,
   RunId,
   SessionId,
+  TriggerId,
   UserId,
 } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Database, Row } from "../storage/database.ts";
 
 /** What a notice of each kind is about. */
-export type NoticeIds = {
+type NoticeIds = {
   /** Read the run again. */
   changed: RunId;
   /** The run is due. */
@@ -31,17 +34,22 @@ export type NoticeIds = {
   approval: ApprovalId;
   /** Forget what is cached about it. */
   agent: AgentId;
+  /** Forget what is cached about it. */
+  trigger: TriggerId;
+  /** There is a new one. */
+  firing: FiringId;
+  event: EventId;
   apiKey: ApiKeyId;
   session: SessionId;
   /** Forget the sessions of the user in the organization. */
   member: UserId;
 };
-export type NoticeKind = keyof NoticeIds;
+type NoticeKind = keyof NoticeIds;
 export type Notice = {
   [Kind in NoticeKind]: { kind: Kind; organizationId: OrganizationId; id: NoticeIds[Kind] };
 }[NoticeKind];
 
-export type NoticesOptions = {
+type NoticesOptions = {
   database: Database;
   clock: Clock;
   log: Log;

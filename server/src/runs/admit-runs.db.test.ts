@@ -22,7 +22,10 @@ afterAll(() => databases[Symbol.asyncDispose]());
 
 const WAITING = 5_000;
 
-test("of 5,000 that wait the oldest is admitted in a room of one, and no more than a hundred rows are read for it", async () => {
+test.each([
+  ["of 5,000 that wait the oldest", 2],
+  ["beside 5,000 that wait for the one that their trigger started before the only other one", WAITING + 1],
+])("%s is admitted in a room of one, and no more than a hundred rows are read for it", async (_, first) => {
   const { runs, caller } = opened;
   const { organizationId } = caller;
   const agentId = await opened.agentOf("do: [{pause: {wait: PT1H}}]");
@@ -30,17 +33,17 @@ test("of 5,000 that wait the oldest is admitted in a room of one, and no more th
   const ids = Array.from({ length: WAITING + 1 }, () => newId<"run">()) as RunId[];
   await database.query(
     `insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
-        created_at, revision, progress, epoch, wake_seq, limited)
+        created_at, revision, progress, epoch, wake_seq, limited, queued)
      select run.id, $2, a.project_id, a.id, '1.0.0', case when place = 1 then 'running' else 'pending' end, 'user', $4, '{}',
-        $5, 1, 0, 0, 0, true
+        $5, 1, 0, 0, 0, true, place > 1 and place < $6
        from unnest($1::uuid[]) with ordinality as run (id, place), agents a where a.id = $3`,
-    [ids, organizationId, agentId, caller.user.id, new Date(runs.clock.now())],
+    [ids, organizationId, agentId, caller.user.id, new Date(runs.clock.now()), first],
   );
   const before = await readRows();
   await admitRuns(runs, organizationId, agentId);
   const spent = (await readRows()) - before;
   const admitted = await database.query("select id from runs where agent_id = $1 and wake_at is not null", [agentId]);
-  expect(admitted.map(({ id }: Row) => id)).toEqual([ids[1]]);
+  expect(admitted.map(({ id }: Row) => id)).toEqual([ids[first - 1]]);
   expect(spent).toBeLessThanOrEqual(100);
 });
 

@@ -1,6 +1,7 @@
 /**
  * Agents with a limit on concurrent runs: a run is parked at its start (`pending`, not due) and admitted in order when
- * fewer runs than the limit have begun and not ended. Running, waiting and paused runs count.
+ * fewer runs than the limit have begun and not ended. Running, waiting and paused runs count. A run of a trigger that lets its
+ * runs wait for one another is parked too, and not looked at here until its turn comes (`triggers/overlap/queue.ts`).
  */
 import { messageOf } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
@@ -44,8 +45,8 @@ const ADMIT = `
   update runs set ${DUE_SQL}
    where organization_id = $1 and id = any (array(
      select id from runs
-      where agent_id = $2 and organization_id = $1 and limited and status = 'pending' and owner is null and wake_at is null
-        and (run_at is null or run_at <= $3)
+      where agent_id = $2 and organization_id = $1 and limited and not queued and status = 'pending'
+        and owner is null and wake_at is null and (run_at is null or run_at <= $3)
       order by id
       limit $4::int - (
         select count(*) from (
@@ -87,7 +88,7 @@ export async function admitAll(runs: Admitting): Promise<void> {
     `select organization_id, agent_id, bool_or(run_at is null or run_at <= $1) as has_due,
         array_agg(distinct run_at) filter (where run_at > $1) as times
        from runs
-      where limited and status = 'pending' and wake_at is null and owner is null
+      where limited and not queued and status = 'pending' and wake_at is null and owner is null
         and (run_at is null or run_at <= $2)
       group by organization_id, agent_id`,
     [new Date(now), new Date(now + AHEAD_MS)],

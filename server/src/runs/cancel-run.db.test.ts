@@ -10,7 +10,7 @@ import type { Database } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { cancelRuns } from "./cancel-runs.ts";
-import { readRun } from "./read.ts";
+import { readRun } from "./read/read.ts";
 import type { Runs } from "./runs.ts";
 import { idle, openRuns, type TestRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";

@@ -4,7 +4,7 @@ import type { Within } from "../lib/reach.ts";
 import { commitCancel } from "./commit-cancel.ts";
 import { afterEnd } from "./families.ts";
 import type { Run } from "../execution/run.ts";
-import { readRun } from "./read.ts";
+import { readRun } from "./read/read.ts";
 import type { Runs } from "./runs.ts";
 
 /** Commits `cancelled` at once, then cancels the children. Idempotent. Throws NOT_FOUND; CONFLICT on another end. */

@@ -5,9 +5,9 @@ import type { RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Within } from "../lib/reach.ts";
 import { cancelIfOpen } from "./cancel-run.ts";
-import { listRuns } from "./list-runs.ts";
+import { listRuns } from "./read/list-runs.ts";
 import type { RunFilter } from "../execution/run.ts";
-import { knownRuns } from "./read.ts";
+import { knownRuns } from "./read/read.ts";
 import type { Runs } from "./runs.ts";
 import { isFinal, RUN_STATUSES } from "../execution/states.ts";
 

@@ -5,7 +5,7 @@ import { Refusal } from "../lib/errors.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import type { ChildRequest } from "../execution/shared.ts";
-import type { Head } from "../execution/loaded-run.ts";
+import type { Head } from "../execution/journal/loaded-run.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { prepareRun } from "./prepare-run.ts";
 import type { Runs } from "./runs.ts";

@@ -1,4 +1,4 @@
-import { commitEnd, type EndedRun } from "../execution/commit-end.ts";
+import { commitEnd, type EndedRun } from "../execution/journal/commit-end.ts";
 import { conflict } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { countEndedRun } from "./run-figures.ts";
@@ -9,8 +9,9 @@ import { tellApproval, tellChanged, type Runs } from "./runs.ts";
  * cancelled. Throws NOT_FOUND; CONFLICT if it completed or failed.
  */
 export async function commitCancel(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<EndedRun> {
-  const which = { organizationId, id };
-  const end = await commitEnd(runs.database, runs.clock.now(), which, { status: "cancelled", error: null });
+  const { database, clock, executions } = runs;
+  const by = { database, clock, untold: executions.untold };
+  const end = await commitEnd(by, { organizationId, id }, { status: "cancelled", error: null });
   const { status } = end.run;
   if (!end.changed && status !== "cancelled") throw conflict("wrong_state", `the run is already ${status}`);
   if (end.changed) tellEnd(runs, end);

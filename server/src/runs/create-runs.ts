@@ -5,22 +5,22 @@ import { LIMITS } from "../lib/limits.ts";
 import { Feeds } from "../realtime/feed.ts";
 import { Hub } from "../realtime/hub.ts";
 import { tellEnd } from "./commit-cancel.ts";
-import { createBadgeCounts } from "./badge-counts.ts";
-import { createChangedRows } from "./changed-rows.ts";
-import { createEstimates } from "./count-runs.ts";
+import { createBadgeCounts } from "./read/badge-counts.ts";
+import { createChangedRows } from "./watch/changed-rows.ts";
+import { createEstimates } from "./read/count-runs.ts";
 import { startChild } from "./children.ts";
-import type { Change } from "../execution/loaded-run.ts";
+import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
-import { lookAgain } from "./look-again.ts";
-import { afterEnd, cancelLeft } from "./families.ts";
-import { readPayloads } from "./read-payloads.ts";
-import { readRun } from "./read.ts";
+import { lookAgain } from "./watch/look-again.ts";
+import { afterEnd, cancelLeft, letNext } from "./families.ts";
+import { readPayloads } from "./read/read-payloads.ts";
+import { readRun } from "./read/read.ts";
 import { countChange, createRunFigures } from "./run-figures.ts";
 import { publish, tellChanged, type Runs, type RunsOptions } from "./runs.ts";
 
 export function createRuns(options: RunsOptions): Runs {
-  const { database, agents, engine, clock, log, notices, hasSpace, usage } = options;
+  const { database, agents, engine, clock, log, notices, hasSpace, usage, next = () => {} } = options;
   const changes: Runs["changes"] = new Hub();
   const approvals: Runs["approvals"] = new Hub();
   const most = LIMITS.changesWaiting;
@@ -33,6 +33,7 @@ export function createRuns(options: RunsOptions): Runs {
     notices,
     hasSpace,
     usage,
+    next,
     executions: createExecutions({ ...options, surroundings: surroundingsOf(() => runs) }),
     hub: new Hub(),
     changes,
@@ -90,21 +91,22 @@ function countSteps({ usage }: Runs, { head, steps }: Change): void {
 const surroundingsOf = (room: () => Runs): Surroundings => ({
   planOf: async ({ organizationId, agentId, version }) =>
     (await room().agents.cache.compiled(organizationId, agentId, version))?.plan,
-  committed(change, left) {
+  onCommit(change, left) {
     publish(room(), change);
     countSteps(room(), change);
     countChange(room().figures, change);
     if (left.length > 0) void cancelLeft(room(), change.head.organizationId, left);
   },
-  mayHaveChanged(organizationId, id) {
+  onLostAnswer(organizationId, id) {
     // Nobody else tells its watchers or its relatives.
     room().mended = false;
     tellChanged(room(), organizationId, id);
   },
-  ended(head) {
+  onEnd(head) {
     if (head.parent || head.limited) void afterEnd(room(), head);
+    else letNext(room(), head);
   },
-  async failed(end) {
+  async onFailure(end) {
     tellEnd(room(), end);
     await afterEnd(room(), end.run);
   },

@@ -5,14 +5,15 @@ import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { checkInput, misfitOf } from "../definition/check-input.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { isStorable } from "../lib/text.ts";
 import { reached } from "../lib/reach.ts";
 import { partitionOf } from "../storage/partitions.ts";
-import { APPROVAL_COLUMNS, approvalFromRow } from "../execution/read-rows.ts";
-import { readWholeApproval } from "../execution/read-approval.ts";
+import { APPROVAL_COLUMNS, approvalFromRow } from "../execution/journal/read-rows.ts";
+import { readWholeApproval } from "../execution/journal/read-approval.ts";
 import type { Approval, WholeApproval } from "../execution/run.ts";
-import { readApproval } from "./read.ts";
+import { readApproval } from "./read/read.ts";
 import { tellApproval, tellChanged, type Runs } from "./runs.ts";
 import { DUE_SQL, hintDue } from "./wake-run.ts";
 import { OPEN_STATUSES_SQL } from "../execution/states.ts";
@@ -86,7 +87,7 @@ function checkComment(comment: string | undefined): void {
   const message =
     comment.length > LIMITS.descriptionCharacters
       ? `has at most ${LIMITS.descriptionCharacters} characters`
-      : comment.includes("\0") || !comment.isWellFormed()
+      : !isStorable(comment)
         ? "has no NUL and no half of a surrogate pair"
         : undefined;
   if (message)

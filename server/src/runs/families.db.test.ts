@@ -8,7 +8,7 @@ import type { RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { mendFamilies } from "./families.ts";
-import { readRun } from "./read.ts";
+import { readRun } from "./read/read.ts";
 import type { Runs } from "./runs.ts";
 import { idle, openRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";

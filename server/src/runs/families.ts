@@ -1,9 +1,9 @@
 /** What a run's end means for its parent, its children and the runs that queue behind it. */
 import { messageOf, Refusal } from "../lib/errors.ts";
-import type { OrganizationId, RunId } from "../lib/ids.ts";
+import type { OrganizationId, RunId, TriggerId } from "../lib/ids.ts";
 import { admitRuns } from "./admit-runs.ts";
 import { commitCancel } from "./commit-cancel.ts";
-import type { Head } from "../execution/loaded-run.ts";
+import type { Head } from "../execution/journal/loaded-run.ts";
 import type { Runs } from "./runs.ts";
 import { wakeRun } from "./wake-run.ts";
 import { OPEN_STATUSES_SQL } from "../execution/states.ts";
@@ -14,8 +14,9 @@ import { OPEN_STATUSES_SQL } from "../execution/states.ts";
  */
 export async function afterEnd(
   runs: Runs,
-  run: Pick<Head, "id" | "organizationId" | "agentId" | "parent" | "status" | "limited">,
+  run: Pick<Head, "id" | "organizationId" | "agentId" | "parent" | "status" | "limited" | "startedBy">,
 ): Promise<void> {
+  letNext(runs, run);
   try {
     if (run.parent?.awaits) {
       await wakeRun(runs, run.organizationId, run.parent.runId, run.id);
@@ -26,6 +27,14 @@ export async function afterEnd(
     runs.mended = false;
     runs.log.warn({ run: run.id, reason: messageOf(error) }, "a run's end was not told to its relatives");
   }
+}
+
+/** After the commit of a run's end: its trigger may have others that wait for it. */
+export function letNext(
+  { next }: Runs,
+  { organizationId, startedBy }: Pick<Head, "organizationId" | "startedBy">,
+): void {
+  if (startedBy.kind === "trigger") next(organizationId, startedBy.id as TriggerId);
 }
 
 /** After the commit that closed the steps waiting for them, early or with the run. A child that has ended stays so. */

@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import { conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
+import { DraftNotFound } from "./draft-texts.ts";
 import { forgetKey } from "./forget-keys.ts";
-import { DuplicateStart } from "../execution/journal.ts";
-import { readRun } from "./read.ts";
+import { DuplicateStart } from "../execution/journal/journal.ts";
+import { readRun } from "./read/read.ts";
 import type { Run } from "../execution/run.ts";
-import type { KeyRow } from "../execution/rows.ts";
+import type { KeyRow } from "../execution/journal/rows.ts";
 import type { Runs } from "./runs.ts";
 
 /** `body`: the request; the order of its keys does not matter. */
@@ -28,8 +29,9 @@ export async function startOnce<Started>(
   } catch (error) {
     const isTaken = error instanceof DuplicateStart;
     if (!key || !(isTaken || error instanceof Refusal)) throw error;
-    // An agent that is not reached, or a version that is not there: the key must not tell what others started with it.
-    if (error instanceof Refusal && error.code === "NOT_FOUND") throw error;
+    // An agent that is not reached, or a version that is not there: the key must not tell what others started with it. A draft only
+    // ends before the key does.
+    if (error instanceof Refusal && error.code === "NOT_FOUND" && !(error instanceof DraftNotFound)) throw error;
     const run = await knownRun(runs, key);
     if (run) return known(run);
     if (!isTaken) throw error;

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
-import { DuplicateStart } from "../execution/journal.ts";
-import type { Head } from "../execution/loaded-run.ts";
+import { DuplicateStart } from "../execution/journal/journal.ts";
+import type { Head } from "../execution/journal/loaded-run.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { prepareRun } from "./prepare-run.ts";
-import { readRun } from "./read.ts";
+import { readRun } from "./read/read.ts";
 import { call, charged, idle, meddling, openRuns, type TestRuns } from "./runs.testsuite.ts";
 import { setAgentLimit } from "./set-agent-limit.ts";
 import { startRun } from "./start-run.ts";
@@ -113,7 +113,7 @@ test("whatever becomes of the first write, the place and the memory are given ba
   expect(new Set(await Promise.all(starts))).toEqual(new Set(["begun", "failed"]));
   database.meddle = undefined;
   const open = "select id from runs where status <> 'completed'";
-  await eventually(async () => (await database.query(open)).length === 0, 30_000);
+  await eventually(async () => (await database.query(open)).length === 0);
   await eventually(() => loaded.size === 0 && held() === 0);
   await eventually(() => places.room(caller.organizationId) === room);
 });

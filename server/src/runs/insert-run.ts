@@ -5,9 +5,9 @@
 import { setImmediate as othersFirst } from "node:timers/promises";
 import { beginRun } from "../execution/begin-run.ts";
 import { dueAt } from "../execution/due.ts";
-import { Journal } from "../execution/journal.ts";
-import type { Head, JournalStep } from "../execution/loaded-run.ts";
-import type { ApprovalRow } from "../execution/rows.ts";
+import { Journal } from "../execution/journal/journal.ts";
+import type { Head, JournalStep } from "../execution/journal/loaded-run.ts";
+import type { ApprovalRow, DraftTextRow, FiringRow, TurnRow } from "../execution/journal/rows.ts";
 import type { Run } from "../execution/run.ts";
 import { newIdAt, type OrganizationId } from "../lib/ids.ts";
 import { admitAt, admitRuns } from "./admit-runs.ts";
@@ -17,10 +17,16 @@ import type { Runs } from "./runs.ts";
 import { hintDue } from "./wake-run.ts";
 
 /** Who or what starts a run: a person, a key, another run. */
-export type Starter = Run["startedBy"];
+type Starter = Run["startedBy"];
 
-export type Insertion = PreparedRun & {
+type Insertion = PreparedRun & {
   key?: IdempotencyKey | undefined;
+  /** What started it: written with it, or neither is. */
+  firing?: FiringRow;
+  /** Of the firing: only if the run that its trigger started last has ended. */
+  turn?: TurnRow | undefined;
+  /** The sentence that it was reviewed from: written with it, too. */
+  draft?: Pick<DraftTextRow, "run_draft_id" | "text"> | undefined;
   /** Somebody waits for its end: it is written together with the start if the run needs nothing from outside. */
   waits?: boolean;
   /** The steps of another run that it continues from. */
@@ -29,11 +35,21 @@ export type Insertion = PreparedRun & {
   keptApprovals?: ApprovalRow[];
 };
 
-/** Returns the run as its first commit left it. Throws `DuplicateStart` if the idempotency key is taken. */
+/**
+ * Returns the run as its first commit left it. Throws `DuplicateStart` if the idempotency key is taken, or the firing is a repeat or
+ * has no turn; `LockedTrigger` if its turn is not known yet.
+ */
 export async function insertRun(runs: Runs, head: Head, insertion: Insertion): Promise<Head> {
   const { executions } = runs;
-  const { version, inputText, key, waits = false, kept, keptApprovals = [] } = insertion;
-  const start = { input: inputText, ...(key && { key: keyToWrite(key) }) };
+  const { version, inputText, key, firing, turn, draft, waits = false, kept, keptApprovals = [] } = insertion;
+  const start = {
+    input: inputText,
+    ...(key && { key: keyToWrite(key) }),
+    ...(firing && { firing }),
+    ...(turn && { turn }),
+    ...(draft && { draft }),
+    ...(firing?.is_queued && { queued: true }),
+  };
   const isDue = !head.limited && head.runAt === null;
   // A child's parent already has a place, and a retry may keep 10,000 rows of the old run.
   if (isDue && !head.parent && !kept) {
@@ -46,7 +62,7 @@ export async function insertRun(runs: Runs, head: Head, insertion: Insertion): P
   const journal = new Journal({
     head,
     writer: executions.writer,
-    published: executions.surroundings.committed,
+    published: executions.surroundings.onCommit,
     start: { ...start, owner: null, wake_at: dueAt(head) },
     ...(kept && { steps: kept }),
   });
@@ -56,7 +72,8 @@ export async function insertRun(runs: Runs, head: Head, insertion: Insertion): P
   if (kept) await othersFirst();
   await journal.commit(runs.clock.now());
   countStart(runs, head);
-  await hintNew(runs, head);
+  // One that waits for the run before is let go by its trigger.
+  if (!firing?.is_queued) await hintNew(runs, head);
   return journal.committed;
 }
 

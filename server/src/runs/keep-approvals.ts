@@ -1,5 +1,5 @@
-import type { JournalStep } from "../execution/loaded-run.ts";
-import type { ApprovalRow } from "../execution/rows.ts";
+import type { JournalStep } from "../execution/journal/loaded-run.ts";
+import type { ApprovalRow } from "../execution/journal/rows.ts";
 import type { Run } from "../execution/run.ts";
 import { isStepOpen } from "../execution/states.ts";
 import { newId, type ApprovalId, type RunId } from "../lib/ids.ts";

@@ -1,4 +1,4 @@
-import type { JournalStep } from "../execution/loaded-run.ts";
+import type { JournalStep } from "../execution/journal/loaded-run.ts";
 import type { Run } from "../execution/run.ts";
 import type { RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";

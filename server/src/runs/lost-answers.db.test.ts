@@ -6,11 +6,11 @@ import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../execution/run.ts";
 import type { RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
-import { readRun } from "./read.ts";
+import { readRun } from "./read/read.ts";
 import { call, meddling, openRuns, type Answer, type TestRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
-import { watchRuns } from "./watch-changes.ts";
-import { watchRun, watchRunEvents, type RunEvent } from "./watch-run.ts";
+import { watchRuns } from "./watch/watch-changes.ts";
+import { watchRun, watchRunEvents, type RunEvent } from "./watch/watch-run.ts";
 
 let databases: Databases;
 beforeAll(async () => {
@@ -103,7 +103,6 @@ test("of the start: the caller hears that it is not known, the run goes on", asy
   const [row] = await opened.database.query("select id, organization_id from runs");
   await eventually(
     async () => (await readRun(opened.runs, wholeOf(row!["organization_id"]), row!["id"]))?.status === "completed",
-    30_000,
   );
 });
 

@@ -1,12 +1,12 @@
 import type { Caller } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
-import { readWholeRun } from "./read.ts";
+import { readWholeRun } from "./read/read.ts";
 import type { Run } from "../execution/run.ts";
 import type { Runs } from "./runs.ts";
 import { startRun } from "./start-run.ts";
 
-export type RerunRequest = { runId: RunId; idempotencyKey?: string };
+type RerunRequest = { runId: RunId; idempotencyKey?: string };
 
 /** Starts a new run with the same input on the agent's published version. Throws NOT_FOUND and what a start throws. */
 export async function rerunRun(runs: Runs, caller: Caller, request: RerunRequest): Promise<Run> {

@@ -9,7 +9,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
-import { readRun } from "./read.ts";
+import { readRun } from "./read/read.ts";
 import { noting, openRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
 

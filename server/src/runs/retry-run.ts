@@ -6,22 +6,22 @@ import { setImmediate as othersFirst } from "node:timers/promises";
 import { actorOf, type Caller } from "../auth/caller.ts";
 import { badInput, conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
-import { checkFit } from "../execution/check-fit.ts";
-import { readJournalSteps } from "../execution/read-journal.ts";
+import { checkFit } from "../execution/journal/check-fit.ts";
+import { readJournalSteps } from "../execution/journal/read-journal.ts";
 import { startOnce, type IdempotencyKey } from "./idempotency-key.ts";
-import { contextOf, firstStep, keep, numberOf } from "../execution/kept-steps.ts";
-import { runOf, type RunState } from "../execution/loaded-run.ts";
+import { contextOf, firstStep, keep, numberOf } from "../execution/journal/kept-steps.ts";
+import { runOf, type RunState } from "../execution/journal/loaded-run.ts";
 import { neededBytes } from "../execution/memory.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { keepApprovals } from "./keep-approvals.ts";
 import { keepAttempts } from "./keep-attempts.ts";
 import { prepareRun } from "./prepare-run.ts";
-import { readWholeRun } from "./read.ts";
+import { readWholeRun } from "./read/read.ts";
 import type { Run, WholeRun } from "../execution/run.ts";
 import type { Runs } from "./runs.ts";
 import { isFinal } from "../execution/states.ts";
 
-export type RetryRequest = {
+type RetryRequest = {
   runId: RunId;
   /** The first step to run again; by default the one that failed. */
   fromStep?: number;

@@ -10,15 +10,16 @@ import { compileWorkflow } from "../definition/plan.ts";
 import { createClaims, type Claims } from "../engine/claims.ts";
 import { EmbeddedEngine } from "../engine/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { Untold } from "../execution/journal/untold.ts";
 import { createTasks } from "../execution/tasks/kinds.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import { Places } from "../lib/places.ts";
-import type { Charge } from "../lib/run-memory.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import { Places } from "../lib/sharing/places.ts";
+import type { Charge } from "../lib/sharing/run-memory.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { createAdvance } from "../execution/advance.ts";
-import { CLAIMED_COLUMNS } from "../execution/read-journal.ts";
+import { CLAIMED_COLUMNS } from "../execution/journal/read-journal.ts";
 import { createRuns } from "./create-runs.ts";
 import type { Runs } from "./runs.ts";
 
@@ -56,6 +57,7 @@ export type TestRunsOptions = {
   tasks?: object;
   compile?: typeof compileWorkflow;
   notices?: Notices;
+  untold?: Untold;
 };
 
 export async function openRuns(
@@ -67,6 +69,7 @@ export async function openRuns(
     tasks = {},
     compile = compileWorkflow,
     notices = noNotices,
+    untold,
   }: TestRunsOptions = {},
 ): Promise<TestRuns> {
   const auth = openAuth(database);
@@ -105,6 +108,7 @@ export async function openRuns(
     },
     random: () => 0.5,
     notices,
+    untold,
     hasSpace: () => true,
     usage: { run: () => {}, steps: () => {} },
   });

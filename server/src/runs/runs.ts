@@ -4,18 +4,19 @@ import type { Expressions } from "../definition/expressions/expressions.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Executions } from "../execution/executions.ts";
 import type { TaskTable } from "../execution/frame.ts";
-import type { Change, Head } from "../execution/loaded-run.ts";
+import type { Change, Head } from "../execution/journal/loaded-run.ts";
+import type { Untold } from "../execution/journal/untold.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { FreshCache } from "../lib/fresh-cache.ts";
-import type { AgentId, ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
-import type { Places } from "../lib/places.ts";
+import type { AgentId, ApprovalId, OrganizationId, RunId, TriggerId } from "../lib/ids.ts";
+import type { Log } from "../lib/log/log.ts";
+import type { Places } from "../lib/sharing/places.ts";
 import type { Feeds } from "../realtime/feed.ts";
 import type { Hub } from "../realtime/hub.ts";
 import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
-import type { BadgeCounts } from "./badge-counts.ts";
-import type { ChangedRows } from "./changed-rows.ts";
+import type { BadgeCounts } from "./read/badge-counts.ts";
+import type { ChangedRows } from "./watch/changed-rows.ts";
 import type { RunFigures } from "./run-figures.ts";
 
 export type RunsOptions = {
@@ -33,19 +34,25 @@ export type RunsOptions = {
   /** Whether the disk has room for another run. */
   hasSpace: () => boolean;
   usage: RunUsage;
+  untold?: Untold | undefined;
+  /** Told of the end of each run that a trigger started: another may wait for it. */
+  next?: Next | undefined;
 };
 
+export type Next = (organizationId: OrganizationId, triggerId: TriggerId) => void;
+
 /** Told what is done for an organization. */
-export type RunUsage = {
+type RunUsage = {
   run(organizationId: OrganizationId): void;
   /** Steps that completed or failed. */
   steps(organizationId: OrganizationId, count: number): void;
 };
 
 /** A commit of this process, or a notice that a run changed and must be read again. */
-export type RunChange = Change | "changed";
+type RunChange = Change | "changed";
 
-export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "places"> & {
+export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "places" | "untold" | "next"> & {
+  next: Next;
   executions: Executions;
   /** By run id. */
   hub: Hub<RunChange>;

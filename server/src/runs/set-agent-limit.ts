@@ -1,6 +1,7 @@
 import type { Agent } from "../agents/agent.ts";
 import { updateLimit } from "../agents/store.ts";
-import type { Caller } from "../auth/caller.ts";
+import { record } from "../audit/record.ts";
+import { whoOf, type Acting } from "../auth/caller.ts";
 import { badInput, notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
 import { reachesAgent } from "../lib/reach.ts";
@@ -8,7 +9,7 @@ import { admitRuns, limitLoaded, limitRuns } from "./admit-runs.ts";
 import type { Runs } from "./runs.ts";
 
 /** `concurrency`: how many of the agent's runs may have begun and not ended at the same time; null: any number. */
-export type LimitRequest = { agentId: AgentId; concurrency: number | null };
+type LimitRequest = { agentId: AgentId; concurrency: number | null };
 
 /**
  * Applies to open runs too, but stops none that has begun; runs over the limit queue. Another process may start runs
@@ -16,7 +17,7 @@ export type LimitRequest = { agentId: AgentId; concurrency: number | null };
  */
 export async function setAgentLimit(
   runs: Runs,
-  caller: Caller,
+  caller: Acting,
   { agentId, concurrency }: LimitRequest,
 ): Promise<Agent> {
   const { organizationId } = caller;
@@ -24,9 +25,13 @@ export async function setAgentLimit(
   const now = runs.clock.now();
   const agent = await runs.database.transaction(async (query) => {
     const changed = await updateLimit(query, organizationId, agentId, concurrency, now);
-    if (!changed || !reachesAgent(caller, changed)) throw notFound("Agent");
+    if (!changed || !reachesAgent(caller, changed.agent)) throw notFound("Agent");
     if (concurrency !== null) await limitRuns(query, organizationId, agentId);
-    return changed;
+    const subject = { kind: "agent", id: agentId, name: changed.agent.name } as const;
+    const detail = { from: changed.from, to: concurrency };
+    if (changed.from !== concurrency)
+      await record(query, whoOf(caller), now, { action: "agent_limit_set", subject, detail });
+    return changed.agent;
   }, organizationId);
   runs.agents.cache.invalidate(organizationId, agentId);
   if (concurrency !== null) limitLoaded(runs, agentId);

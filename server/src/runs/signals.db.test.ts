@@ -6,15 +6,15 @@ import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
-import { readJournalSteps } from "../execution/read-journal.ts";
+import { readJournalSteps } from "../execution/journal/read-journal.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
-import type { JournalStep } from "../execution/loaded-run.ts";
+import type { JournalStep } from "../execution/journal/loaded-run.ts";
 import { call, noting, openRuns, type TestRuns } from "./runs.testsuite.ts";
 import type { Approval, Run } from "../execution/run.ts";
 import { tellApproval, tellChanged } from "./runs.ts";
 import { startRun } from "./start-run.ts";
-import { watchApprovals, watchRuns } from "./watch-changes.ts";
+import { watchApprovals, watchRuns } from "./watch/watch-changes.ts";
 
 /** Branches of branches: 400 of them. */
 const SIDE = 20;
@@ -113,7 +113,7 @@ test(`a child's end in a run that waits for ${COUNT} looks at no other child by 
   const [name] = await rowsOf("select handle as id from agents where id = $1", agentId as string as RunId);
   const child = `{run: {workflow: {namespace: shop, name: ${name}, version: '1.0.0', input: {}}}}`;
   const id = await start(`[{go: ${side(child)}}]`);
-  await eventually(async () => (await openChildren(id)).length === COUNT, 30_000);
+  await eventually(async () => (await openChildren(id)).length === COUNT);
   await eventually(() => isUnloaded(id));
   const [first] = await openChildren(id);
   const done = async (): Promise<boolean> => (await ended(id)) && isUnloaded(id);

@@ -1,7 +1,7 @@
 /** The values of secrets, for the call that uses them. They are kept for seconds, in memory only. */
 import type { FreshCache } from "../lib/fresh-cache.ts";
 import type { OrganizationId, ProjectId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Database } from "../storage/database.ts";
 import type { Sealer } from "./seal.ts";
 import type { Secret, SecretValues } from "./secret.ts";

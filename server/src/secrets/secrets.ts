@@ -1,7 +1,7 @@
 /** The room's handle, the first parameter of each of its operations. */
 import type { Clock } from "../lib/clock.ts";
 import { createFreshCache, type FreshCache } from "../lib/fresh-cache.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Database } from "../storage/database.ts";
 import { loadValues } from "./read-values.ts";
 import { createSealer, type Sealer } from "./seal.ts";
@@ -21,7 +21,7 @@ const TTL_MS = 5_000;
 /** Each has at most `LIMITS.secretsPerDefinition` values: 16 MiB in all. */
 const KEPT = 100;
 
-export type SecretsOptions = Omit<Secrets, "sealer" | "values"> & { derive: (purpose: string) => Buffer };
+type SecretsOptions = Omit<Secrets, "sealer" | "values"> & { derive: (purpose: string) => Buffer };
 
 export function createSecrets({ derive, ...base }: SecretsOptions): Secrets {
   const opening = { ...base, sealer: createSealer(derive) };

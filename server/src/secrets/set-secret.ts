@@ -5,15 +5,15 @@ import { fieldsIn } from "../lib/secret-fields.ts";
 import { conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { encodeId, newId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { isStorable } from "../lib/text.ts";
 import { isSecretName } from "../lib/secret-name.ts";
-import type { Query } from "../storage/database.ts";
-import { newKeyId } from "./seal.ts";
+import { presentKeyId } from "./present-key.ts";
 import type { Secret } from "./secret.ts";
 import { forgetValues } from "./read-values.ts";
 import type { Secrets } from "./secrets.ts";
-import { countOthers, insertKeyId, lockProject, readKeyId, upsertSecret } from "./store.ts";
+import { countOthers, lockProject, upsertSecret } from "./store.ts";
 
-export type SetSecretRequest = { projectId: ProjectId; name: string; value: string };
+type SetSecretRequest = { projectId: ProjectId; name: string; value: string };
 
 /**
  * Makes a secret, or gives an existing one another value: calls that begin from then on use it, in other processes within
@@ -43,14 +43,6 @@ export async function setSecret(secrets: Secrets, caller: Acting, request: SetSe
   return secret;
 }
 
-/** A rotation waits until what is sealed here is committed, and finds it. */
-async function presentKeyId(query: Query): Promise<string> {
-  const known = await readKeyId(query);
-  if (known !== undefined) return known;
-  await insertKeyId(query, newKeyId());
-  return (await readKeyId(query))!;
-}
-
 function nameProblem(name: string): FieldProblem | undefined {
   if (isSecretName(name)) return undefined;
   const message = `must be 1 to ${LIMITS.identifierCharacters} letters, digits, dots, hyphens and underscores, and begin with a letter or underscore`;
@@ -65,7 +57,7 @@ function valueProblem(value: string): FieldProblem | undefined {
     return { path, code: "too_large", message: `must have at most ${LIMITS.secretBytes} bytes as UTF-8` };
   if (fieldsIn(value).length > LIMITS.secretTexts)
     return { path, code: "too_many", message: `must have at most ${LIMITS.secretTexts} texts, if it is a JSON object` };
-  if (!value.isWellFormed() || value.includes("\0"))
+  if (!isStorable(value))
     return { path, code: "invalid", message: "must be text: a NUL or half of a surrogate pair can't be sent anywhere" };
   return undefined;
 }

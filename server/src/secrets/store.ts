@@ -19,7 +19,7 @@ const secretOf = (row: Row): Secret => ({
   updatedAt: row.updated_at,
 });
 
-export type NewValue = {
+type NewValue = {
   id: SecretId;
   organizationId: OrganizationId;
   projectId: ProjectId;

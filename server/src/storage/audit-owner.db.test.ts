@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openDatabase } from "./database.ts";
 import { socketConnection } from "./embedded.ts";
 import type { Ready } from "./embedded.testsuite.ts";

@@ -8,7 +8,7 @@ import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isDeadlock, isUnavailable } from "./pg-errors.ts";
 
-export type BatchOptions<Item, Result> = {
+type BatchOptions<Item, Result> = {
   /** Writes all or none, and returns results in the order of the items. May be called again with items of a failed write. */
   write: (items: Item[]) => Promise<Result[]>;
   /** Sort key of the rows, so that two writes lock rows in the same order. */

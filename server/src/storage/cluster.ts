@@ -50,7 +50,8 @@ async function makeCluster(data: DataFolder, binaries: Binaries, password: strin
     fs.chownSync(around, 0, user.gid);
     fs.chownSync(draft, user.uid, user.gid);
   }
-  const owned = ["-D", draft, "-U", SUPERUSER, "-A", "reject", "--no-instructions"];
+  // In the folder that it stands in: once that is removed, the initdb of a killed start makes no new one.
+  const owned = ["-D", ".", "-U", SUPERUSER, "-A", "reject", "--no-instructions"];
   const locale = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   try {
     await run(binaries.initdb, [...owned, ...locale], draft, user);

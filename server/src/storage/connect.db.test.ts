@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPooler } from "../../../test/pooler.ts";
 import { freePort, startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { connectServer } from "./connect.ts";
 import type { Database } from "./database.ts";
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { messageOf, OperatorError } from "../lib/errors.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { openDatabase, type Connection, type Database } from "./database.ts";
 import { codeOf } from "./pg-errors.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startProxy } from "../../../test/faults/proxy.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { isUnavailable } from "./pg-errors.ts";
 

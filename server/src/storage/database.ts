@@ -5,7 +5,7 @@
 import pg from "pg";
 import { messageOf } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
 import { codeOf } from "./pg-errors.ts";
 import { MeasuredPool } from "./measured-pool.ts";
@@ -53,7 +53,7 @@ export type Database = {
   pools: { readonly hot: MeasuredPool; readonly list: MeasuredPool };
 } & AsyncDisposable;
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   connection: Connection;
   isEmbedded: boolean;
   log: Log;
@@ -67,6 +67,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Idle backends cost about 5 MB each: a pool closes all except one after this. */
 const IDLE_TIMEOUT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 5_000;
+/** A connection keeps each statement that it prepared, also those of past months: it is replaced after a day. */
+const LIFETIME_SECONDS = 86_400;
 /** A pool ends a connection without an answer for this long: longer than any statement may take (statement_timeout). */
 const SILENT_MS = 35_000;
 
@@ -102,6 +104,7 @@ function createPool(options: DatabaseOptions, max: number, session: string): Mea
     max,
     min: 1,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    maxLifetimeSeconds: LIFETIME_SECONDS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     // The pool waits for what this returns, although its types say void.
     onConnect: (client) => {

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { OperatorError } from "../lib/errors.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openEmbedded } from "./embedded.ts";
 
 type Request = {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../lib/errors.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { prepareBinaries } from "./binaries.ts";
 import { prepareCluster } from "./cluster.ts";
 import { prepareDataFolder } from "./data-folder.ts";
@@ -22,10 +22,12 @@ export type EmbeddedPostgres = {
   pid(): number;
 } & AsyncDisposable;
 
-export type EmbeddedOptions = {
+type EmbeddedOptions = {
   dataFolder: string;
   /** Told to whoever starts a second server on this folder. */
   url: string;
+  /** For the commands beside the server, if it is not `url`. */
+  localUrl?: string;
   log: Log;
   space?: Partial<SpaceOptions>;
   /** Where root's data goes if PostgreSQL's user can't enter the data folder. */
@@ -50,7 +52,10 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   const data = prepareDataFolder(options.dataFolder, options.rootFolders, options.systemUsers);
   if (data.notice) options.log.warn(data.notice);
   await makeRoomToStart(data.folder, options.space);
-  const lock = await lockInstance(data.folder, options.url);
+  const lock = await lockInstance(data.folder, {
+    url: options.url,
+    ...(options.localUrl !== undefined && { localUrl: options.localUrl }),
+  });
   try {
     const binaries = prepareBinaries(data.folder, data.user);
     const password = await prepareCluster(data, binaries);

@@ -10,7 +10,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf, OperatorError } from "../lib/errors.ts";
 import { isAlive } from "./postmaster.ts";
 
-export type Instance = { pid: number; url: string };
+/** `url`: how clients reach it; `localUrl`: where it listens, if that is another address. */
+export type Instance = { pid: number; url: string; localUrl?: string };
 
 const SQLITE_BUSY = 5;
 /** The holder writes its entry within a millisecond of taking the lock; a machine under load needs more. */
@@ -20,7 +21,7 @@ const ENTRY_POLL_MS = 20;
 const entryPath = (folder: string): string => path.join(folder, "instance.json");
 
 /** Takes the lock until disposed, or throws an OperatorError that says where the data folder's server is. */
-export async function lockInstance(folder: string, url: string): Promise<Disposable> {
+export async function lockInstance(folder: string, at: Omit<Instance, "pid">): Promise<Disposable> {
   const lock = tryLock(path.join(folder, "instance.lock"));
   if (!lock) {
     const holder = await holderOf(folder);
@@ -29,7 +30,7 @@ export async function lockInstance(folder: string, url: string): Promise<Disposa
     );
   }
   try {
-    writeEntry(folder, { pid: process.pid, url });
+    writeEntry(folder, { pid: process.pid, ...at });
   } catch (error) {
     lock.close();
     throw new OperatorError(`The data folder ${folder} can't be written (${messageOf(error)})`);

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { eventually } from "../../../test/client.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import { decodeId, encodeId, newId, timeOfId, type Id } from "../lib/ids.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { migrate, MIGRATIONS, migrationsOf } from "./migrate.ts";
 

@@ -22,6 +22,27 @@ import * as narrowedKeys from "./migrations/0016-narrowed-keys.ts";
 import * as sessions from "./migrations/0017-sessions.ts";
 import * as audit from "./migrations/0018-audit.ts";
 import * as signingKeys from "./migrations/0019-signing-keys.ts";
+import * as leftSessions from "./migrations/0020-left-sessions.ts";
+import * as formerApiKeys from "./migrations/0021-former-api-keys.ts";
+import * as triggers from "./migrations/0022-triggers.ts";
+import * as openApprovals from "./migrations/0023-open-approvals.ts";
+import * as dueTriggers from "./migrations/0024-due-triggers.ts";
+import * as overlaps from "./migrations/0025-overlaps.ts";
+import * as events from "./migrations/0026-events.ts";
+import * as definedTriggers from "./migrations/0027-defined-triggers.ts";
+import * as queuedFirings from "./migrations/0028-queued-firings.ts";
+import * as rareOutcomes from "./migrations/0029-rare-outcomes.ts";
+import * as untoldEvents from "./migrations/0030-untold-events.ts";
+import * as tokenPlaces from "./migrations/0031-token-places.ts";
+import * as eventRoots from "./migrations/0032-event-roots.ts";
+import * as eventLists from "./migrations/0033-event-lists.ts";
+import * as queuedRuns from "./migrations/0034-queued-runs.ts";
+import * as runDrafts from "./migrations/0035-run-drafts.ts";
+import * as draftTexts from "./migrations/0036-draft-texts.ts";
+import * as changedTriggers from "./migrations/0037-changed-triggers.ts";
+import * as signatureSecrets from "./migrations/0039-signature-secrets.ts";
+import * as modelTokens from "./migrations/0041-model-tokens.ts";
+import * as rootNumbers from "./migrations/0047-root-numbers.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -44,6 +65,27 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0017-sessions": sessions,
   "0018-audit": audit,
   "0019-signing-keys": signingKeys,
+  "0020-left-sessions": leftSessions,
+  "0021-former-api-keys": formerApiKeys,
+  "0022-triggers": triggers,
+  "0023-open-approvals": openApprovals,
+  "0024-due-triggers": dueTriggers,
+  "0025-overlaps": overlaps,
+  "0026-events": events,
+  "0027-defined-triggers": definedTriggers,
+  "0028-queued-firings": queuedFirings,
+  "0029-rare-outcomes": rareOutcomes,
+  "0030-untold-events": untoldEvents,
+  "0031-token-places": tokenPlaces,
+  "0032-event-roots": eventRoots,
+  "0033-event-lists": eventLists,
+  "0034-queued-runs": queuedRuns,
+  "0035-run-drafts": runDrafts,
+  "0036-draft-texts": draftTexts,
+  "0037-changed-triggers": changedTriggers,
+  "0039-signature-secrets": signatureSecrets,
+  "0041-model-tokens": modelTokens,
+  "0047-root-numbers": rootNumbers,
 };
 
 /** Names of the migrations applied to this database, in order. */

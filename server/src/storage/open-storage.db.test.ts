@@ -5,7 +5,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { realClock } from "../lib/clock.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { eventually } from "./launcher.testsuite.ts";
 import { attachStorage, openStorage, type Storage, type StorageOptions } from "./open-storage.ts";
 

@@ -2,7 +2,7 @@
 import path from "node:path";
 import { every, type Clock } from "../lib/clock.ts";
 import { messageOf, OperatorError } from "../lib/errors.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import { connectServer } from "./connect.ts";
 import { findDataFolder, makeFolder } from "./data-folder.ts";
 import { openDatabase, type Database } from "./database.ts";
@@ -21,6 +21,7 @@ export type StorageOptions = {
   dataFolder: string;
   /** The public URL: told to whoever starts a second server on this data folder. */
   url: string;
+  localUrl?: string;
   clock: Clock;
   log: Log;
   space?: Partial<SpaceOptions>;

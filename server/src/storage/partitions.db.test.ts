@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import type { RunId } from "../lib/ids.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "./database.ts";
-import { migrate } from "./migrate.ts";
 import { ensurePartitions, partitionOf } from "./partitions.ts";
 
 const NOVEMBER = Date.parse("2026-11-21T12:00:00Z");
@@ -17,9 +16,8 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 beforeEach(async () => {
-  url = await server.createDatabase();
+  url = await server.createMigrated();
   database = open();
-  await migrate(database);
 });
 afterEach(async () => {
   await database[Symbol.asyncDispose]();

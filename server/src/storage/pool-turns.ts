@@ -5,12 +5,12 @@
  * waits in it for 10 s.
  */
 import type { OrganizationId } from "../lib/ids.ts";
-import { Slots } from "../lib/slots.ts";
+import { Slots } from "../lib/sharing/slots.ts";
 
 /** Callers who are not signed in share their turns. */
 export type Whose = OrganizationId | "strangers";
 
-export type PoolTurns = {
+type PoolTurns = {
   /** At once without `whose`. */
   inTurn<Result>(whose: Whose | undefined, work: () => Promise<Result>): Promise<Result>;
   /** Whether anybody waits for a turn. */

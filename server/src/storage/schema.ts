@@ -4,4 +4,6 @@ export type Role = "owner" | "admin" | "editor" | "runner" | "viewer";
 export type AgentStatus = "draft" | "active" | "paused" | "archived";
 export type RunStatus = "pending" | "running" | "paused" | "completed" | "failed" | "cancelled";
 export type StepStatus = "pending" | "running" | "paused" | "completed" | "failed" | "skipped" | "cancelled";
+export type TriggerStatus = "active" | "paused";
+export type FiringOutcome = "started" | "skipped" | "refused" | "duplicate";
 export type ApprovalStatus = "open" | "approved" | "rejected" | "expired" | "withdrawn";

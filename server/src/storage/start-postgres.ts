@@ -4,14 +4,14 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../lib/log/log.ts";
 import type { Binaries } from "./binaries.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { postgresArguments } from "./postgres-settings.ts";
 import { isPostmasterOf, isTaken, pidFilePath, readPidFile, stopPostmaster } from "./postmaster.ts";
 import { hasSocket, makeSocketFolder, removeSocketFolder, renewSocketFolder } from "./socket-folder.ts";
 
-export type Postmaster = { pid: number; socketFolder: string };
+type Postmaster = { pid: number; socketFolder: string };
 
 const POLL_MS = 2;
 const SLOW_START_MS = 5_000;

@@ -1,7 +1,7 @@
 /** A process that opens storage and ends, for tests that start many at once: `node storage.testsuite.ts DATABASE_URL`. */
 import os from "node:os";
 import { realClock } from "../lib/clock.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openStorage } from "./open-storage.ts";
 
 async function openAndClose(databaseUrl: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startTestPostgres } from "../../../test/postgres.ts";
-import { createLog } from "../lib/log.ts";
+import { createLog } from "../lib/log/log.ts";
 import { openDatabase } from "./database.ts";
 import { bool, int4, json, ms, nullable, RowSet, text, uuid } from "./unnest.ts";
 

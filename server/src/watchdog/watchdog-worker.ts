@@ -4,6 +4,7 @@ import { Session, type Debugger } from "node:inspector";
 import { setTimeout as sleep } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
 import { realClock } from "../lib/clock.ts";
+import { withApiIds } from "../lib/log/log-ids.ts";
 import { BEAT, DEBUGGED, LOOK_EVERY_MS, WHAT_RUNS, type Watched, type WhatRuns } from "./watched.ts";
 
 const { beats, connection, instanceId, standstillSeconds, isTerminal } = workerData as Watched;
@@ -91,9 +92,10 @@ const lineOf = ({ functionName, location }: Debugger.CallFrame, files: ReadonlyM
 
 /** Writes in the log's format, bypassing the stalled thread. */
 function say(fields: Partial<WhatRuns> & { stack?: string[]; reason?: string }, msg: string): void {
+  const shown = withApiIds(fields);
   const text = isTerminal
-    ? `${msg} ${JSON.stringify(fields, null, 2)}\n`
-    : `${JSON.stringify({ level: 50, time: realClock.now(), ...fields, msg })}\n`;
+    ? `${msg} ${JSON.stringify(shown, null, 2)}\n`
+    : `${JSON.stringify({ level: 50, time: realClock.now(), ...shown, msg })}\n`;
   try {
     writeSync(STDERR, text);
   } catch {

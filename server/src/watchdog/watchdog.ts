@@ -9,12 +9,12 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { shortened } from "../lib/errors.ts";
 import type { InstanceId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
-import { running } from "../lib/running.ts";
+import type { Log } from "../lib/log/log.ts";
+import { running } from "../lib/sharing/running.ts";
 import type { Connection } from "../storage/database.ts";
 import { BEAT, DEBUGGED, LOOK_EVERY_MS, WHAT_RUNS, type Watched, type WhatRuns } from "./watched.ts";
 
-export type WatchdogOptions = {
+type WatchdogOptions = {
   log: Log;
   connection: Connection;
   instanceId: InstanceId;

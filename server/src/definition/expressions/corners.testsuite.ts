@@ -1,5 +1,5 @@
 /** Expressions on which JavaScript and jq differ, or might: however they are evaluated, jq's result counts. */
-import type { Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 
 const on = (data: Json, texts: string[]): [string, Json][] => texts.map((text) => [text, data]);
 

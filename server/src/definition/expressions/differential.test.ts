@@ -5,7 +5,7 @@
  */
 import { randomInt } from "node:crypto";
 import { afterAll, expect, test, vi } from "vitest";
-import { createLog } from "../../lib/log.ts";
+import { createLog } from "../../lib/log/log.ts";
 import { CORNERS } from "./corners.testsuite.ts";
 import {
   generatedCases,

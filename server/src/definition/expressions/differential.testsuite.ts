@@ -1,5 +1,5 @@
 /** Generated expressions with their results here and in jq: for the differential test, recorded for `npm run mutants`. */
-import type { Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { newId } from "../../lib/ids.ts";
 import { Generator, OPERATIONS } from "./generated-expressions.testsuite.ts";
 import type { JqPool } from "./jq-pool.ts";

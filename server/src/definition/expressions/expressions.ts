@@ -3,9 +3,9 @@
  * one program per template. An expression has one result; none means null, more than one is an error.
  */
 import type { OrganizationId } from "../../lib/ids.ts";
-import type { Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { Log } from "../../lib/log.ts";
+import type { Log } from "../../lib/log/log.ts";
 import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
 import { JqFailure, JqPool } from "./jq-pool.ts";
 import { checkProgramOf, jobOf, messageOfError, problemOf, resultsOf, type Pen } from "./jq-program.ts";

@@ -1,5 +1,5 @@
 /** Random expressions and data for the differential test: the same seed, the same expressions. */
-import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 
 type Random = () => number;
 

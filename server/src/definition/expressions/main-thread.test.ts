@@ -1,8 +1,8 @@
 /** Many concurrent evaluations give this thread back in between, and nobody's wait for another's. */
 import { expect, test, vi } from "vitest";
 import { newId } from "../../lib/ids.ts";
-import type { Json } from "../../lib/json.ts";
-import { createLog } from "../../lib/log.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { createLog } from "../../lib/log/log.ts";
 import { createExpressions } from "./expressions.ts";
 import { compileExpression, compileTemplate } from "./template.ts";
 

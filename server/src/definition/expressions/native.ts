@@ -2,7 +2,7 @@
  * Compiles the part of jq that is evaluated in this process to closures. An expression with at most one result becomes an
  * `Evaluate`; one with many (`.[]`, `,`) becomes a `Stream`, and only where it is collected again.
  */
-import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { BUILTINS, toString } from "./builtins.ts";
 import { lackOf } from "./given.ts";
 import { ARITHMETIC, index, negate, slice } from "./operators.ts";

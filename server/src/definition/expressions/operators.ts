@@ -1,5 +1,5 @@
 /** jq's `+ - * / %`, negation, indexing and slicing on single values. Each throws Raised in jq's own words. */
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LEFT_TO_JQ, Raised, spend } from "./signals.ts";
 import type { ArithmeticOperator } from "./syntax.ts";
 import { characters, described, equal, keysOf, stepsOf, typeName } from "./values.ts";

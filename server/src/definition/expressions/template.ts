@@ -3,7 +3,7 @@
  * expression; anything else is literal. Compiling needs no jq and never throws: a template with a mistake fails when it is
  * evaluated, and the linter has called `Expressions.check` before.
  */
-import { isObject, type Json } from "../../lib/json.ts";
+import { isObject, type Json } from "../../lib/json/json.ts";
 import type { ExpressionProblem } from "./expression-error.ts";
 import { SyntaxProblem } from "./lexer.ts";
 import { withGiven, type Demand } from "./given.ts";

@@ -1,5 +1,5 @@
 /** jq's view of JSON values: order, equality, and their text. */
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LEFT_TO_JQ, spend } from "./signals.ts";
 
 export const isTrue = (value: Json): boolean => value !== null && value !== false;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { weigh, weighed } from "./weigh.ts";
 
 const sharing = (double: (part: Json) => Json): Json => {

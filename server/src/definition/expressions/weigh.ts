@@ -1,11 +1,11 @@
 /** Finds out whether a value is too large without writing it: parts may be shared a million times. */
-import type { Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 
 /** What is wrong with the value's size, as a sentence's end. */
 export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
   weighed(value, mostBytes, mostNesting).excess;
 
-/** How much more than its text a list or an object takes (measured: lib/held-bytes.ts). */
+/** How much more than its text a list or an object takes (measured: lib/sharing/held-bytes.ts). */
 const CONTAINER_BYTES = 50;
 
 /** State of the current weighing: a closure per result would cost more than counting a small one. */

@@ -3,9 +3,9 @@
  * that neither the form nor an earlier task gives. Where it is not known what comes in, nothing is reported.
  */
 import { LIMITS } from "../../lib/limits.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
-import type { Steps } from "../../lib/slices.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { isObject } from "../../lib/json/json.ts";
+import type { Steps } from "../../lib/sharing/slices.ts";
 import { parseExpression } from "../expressions/parse.ts";
 import { SyntaxProblem } from "../expressions/lexer.ts";
 import { expressionIn } from "../expressions/template.ts";

@@ -1,7 +1,7 @@
 /** For each kind of task: what its expressions see, and what it yields before `output.as`. */
-import type { JsonObject } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
-import type { Steps } from "../../lib/slices.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { isObject } from "../../lib/json/json.ts";
+import type { Steps } from "../../lib/sharing/slices.ts";
 import { expressionIn } from "../expressions/template.ts";
 import { valueAt } from "../problem.ts";
 import { hasFixedHost } from "../tasks/http.ts";

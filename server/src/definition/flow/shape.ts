@@ -1,6 +1,6 @@
 /** What is known of a value before a run has it: which fields it can have. */
-import type { Json } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { isObject } from "../../lib/json/json.ts";
 import { propertiesOf } from "../form.ts";
 
 /**

@@ -1,9 +1,9 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { compileTemplate, type Template } from "../expressions/template.ts";
-import { formRule } from "../form-rules.ts";
-import type { Found, Lint } from "../lint.ts";
-import { fixed, ref, text } from "../profile-words.ts";
-import { isWhole, templateRule } from "../rules-expressions.ts";
+import { formRule } from "../rules/form-rules.ts";
+import type { Found, Lint } from "../rules/lint.ts";
+import { fixed, ref, text } from "../profile/profile-words.ts";
+import { isWhole, templateRule } from "../rules/rules-expressions.ts";
 import type { Kind, Named } from "./kind.ts";
 
 type ApprovalTask = { call: string; with: JsonObject };
@@ -20,6 +20,7 @@ export const approvalTask = {
   },
   required: ["question"],
   rules: { approvalForm: approvalFormRule },
+  waitsFor: "person",
   blocks: {},
   plan: (task: ApprovalTask, _: Named, reference: string): { arguments: Template } => ({
     arguments: compileTemplate(task.with, (path) =>

@@ -1,4 +1,4 @@
-import { ref } from "../profile-words.ts";
+import { ref } from "../profile/profile-words.ts";
 import type { InnerList } from "../written.ts";
 import type { Kind } from "./kind.ts";
 
@@ -7,6 +7,7 @@ type DoTask = { do: InnerList };
 export const doTask = {
   properties: { do: ref("tasks") },
   required: ["do"],
+  waitsFor: "nothing",
   blocks: { do: { at: ["do"], way: "once" } },
   plan: (_task: DoTask): object => ({}),
 } satisfies Kind;

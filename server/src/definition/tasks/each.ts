@@ -1,6 +1,6 @@
 import { LIMITS } from "../../lib/limits.ts";
 import { compileExpression, type Template } from "../expressions/template.ts";
-import { fixed, ref, variable } from "../profile-words.ts";
+import { fixed, ref, variable } from "../profile/profile-words.ts";
 import type { ExpressionText, InnerList } from "../written.ts";
 import { variableName, type Kind, type Variable } from "./kind.ts";
 
@@ -41,6 +41,7 @@ export const eachTask = {
   },
   required: ["in", "do"],
   variables: [ITEM, INDEX],
+  waitsFor: "nothing",
   blocks: { do: { at: ["with", "do"], way: "items" } },
   plan: (task: EachTask): Each => ({
     in: compileExpression(task.with.in),

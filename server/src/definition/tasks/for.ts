@@ -1,6 +1,6 @@
 import { compileExpression, type Template } from "../expressions/template.ts";
 import { include } from "../plan-parts.ts";
-import { object, ref, variable } from "../profile-words.ts";
+import { object, ref, variable } from "../profile/profile-words.ts";
 import type { ExpressionText, InnerList } from "../written.ts";
 import { variableName, type Kind, type Variable } from "./kind.ts";
 
@@ -29,6 +29,7 @@ export const forTask = {
   },
   required: ["for", "do"],
   variables: [EACH, AT],
+  waitsFor: "nothing",
   blocks: { do: { at: ["do"], way: "items" } },
   plan: (task: ForTask): For => ({
     each: variableName(task, EACH),

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../lib/limits.ts";
-import { boolean, object, taskList } from "../profile-words.ts";
+import { boolean, object, taskList } from "../profile/profile-words.ts";
 import type { InnerList } from "../written.ts";
 import type { Kind } from "./kind.ts";
 
@@ -22,6 +22,7 @@ export const forkTask = {
     ),
   },
   required: ["fork"],
+  waitsFor: "nothing",
   blocks: { branches: { at: ["fork", "branches"], way: "branches" } },
   plan: ({ fork }: ForkTask): { compete: boolean } => ({ compete: fork.compete ?? false }),
 } satisfies Kind;

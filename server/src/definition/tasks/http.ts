@@ -1,12 +1,12 @@
-import { isObject, type JsonObject } from "../../lib/json.ts";
+import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
 import type { Demand } from "../expressions/given.ts";
 import { compileTemplate, type Template } from "../expressions/template.ts";
-import type { Found, Lint } from "../lint.ts";
+import type { Found, Lint } from "../rules/lint.ts";
 import { include } from "../plan-parts.ts";
 import { pointer } from "../problem.ts";
-import { boolean, fixed, object, ref, text } from "../profile-words.ts";
-import { isWhole, oneLineRule, URI } from "../rules-expressions.ts";
+import { boolean, fixed, object, ref, text } from "../profile/profile-words.ts";
+import { isWhole, oneLineRule, URI } from "../rules/rules-expressions.ts";
 import type { SchemaObject } from "../schema-walk.ts";
 import type { Kind, Named } from "./kind.ts";
 
@@ -55,6 +55,7 @@ export const httpTask = {
   },
   required: ["method", "endpoint"],
   rules: { endpoint: endpointRule, headers: headersRule, query: queryRule },
+  waitsFor: "nothing",
   blocks: {},
   isEffect: true,
   secretsIn: ["with", "endpoint", "authentication"],

@@ -2,10 +2,10 @@
  * What the language knows about a kind of task: how it is written, how it is planned and which lists of tasks it contains.
  * Each kind has one file here and one line in kinds.ts; how it runs is in execution/tasks/.
  */
-import type { JsonObject } from "../../lib/json.ts";
-import type { Rule } from "../lint.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { Rule } from "../rules/lint.ts";
 import { valueAt } from "../problem.ts";
-import type { Properties } from "../profile-words.ts";
+import type { Properties } from "../profile/profile-words.ts";
 
 export type Kind = {
   /** For a call, its full name. Any other kind is recognized by its own name, which is a key of the task. */
@@ -21,6 +21,8 @@ export type Kind = {
   secretsIn?: readonly string[];
   /** Its lists of tasks, by their names in the plan. This is the only description of where they are. */
   blocks: Record<string, Inner>;
+  /** What a step of it waits for while nothing is done for it: its state says until when, which approval, or which run. */
+  waitsFor: "nothing" | "time" | "person" | "child";
   /** It is a single outside effect: alone in a `try`, it runs in the step of the `try` and needs none of its own. */
   isEffect?: true;
   /**
@@ -39,7 +41,7 @@ export type Inner = {
   isOptional?: true;
 };
 
-/** How a task runs a list inside it. What this means for the keys of steps is in execution/step-keys.ts. */
+/** How a task runs a list inside it. What this means for the keys of steps is in execution/journal/step-keys.ts. */
 export type Way =
   | "once"
   /** Each task on its own, all at the same time. */

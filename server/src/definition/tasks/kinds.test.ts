@@ -1,6 +1,6 @@
 /** What a kind says of itself twice, as a schema and as a plan, agrees. */
 import { expect, test } from "vitest";
-import { isObject } from "../../lib/json.ts";
+import { isObject } from "../../lib/json/json.ts";
 import { KINDS, kindOf } from "./kinds.ts";
 
 /** Where in a task of these keys a value of this meaning stands. */

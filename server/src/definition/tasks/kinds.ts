@@ -2,7 +2,7 @@
  * Every kind of task, by the name shown for its steps. The profile (profile.ts), the plan (plan.ts) and the table of what
  * runs each kind (execution/tasks/kinds.ts) follow from this table.
  */
-import { isObject } from "../../lib/json.ts";
+import { isObject } from "../../lib/json/json.ts";
 import { approvalTask } from "./approval.ts";
 import { doTask } from "./do.ts";
 import { eachTask } from "./each.ts";
@@ -51,6 +51,9 @@ type Lists<Blocks, List> = {
 export const KINDS: { readonly [Name in KindName]: Kind } = TABLE;
 
 const NAMES = Object.keys(KINDS) as KindName[];
+
+export const kindsThatWaitFor = (what: Kind["waitsFor"]): readonly KindName[] =>
+  NAMES.filter((name) => KINDS[name].waitsFor === what);
 
 /** By what is written after `call:`. */
 const CALLS = new Map(NAMES.flatMap((name) => (KINDS[name].call === undefined ? [] : [[KINDS[name].call, name]])));

@@ -1,5 +1,5 @@
 import { compileTemplate, type Template } from "../expressions/template.ts";
-import { object, ref } from "../profile-words.ts";
+import { object, ref } from "../profile/profile-words.ts";
 import type { ErrorDefinition } from "../written.ts";
 import type { Kind, Named } from "./kind.ts";
 
@@ -24,6 +24,7 @@ export const raiseTask = {
     ),
   },
   required: ["raise"],
+  waitsFor: "nothing",
   blocks: {},
   plan: ({ raise }: RaiseTask, named: Named): { error: Template } => ({
     error: compileTemplate(named("errors", raise.error)),

@@ -1,6 +1,14 @@
 import { compileExpression, type Template } from "../expressions/template.ts";
 import { compileTemplateOrExpression, include } from "../plan-parts.ts";
-import { boolean, label, object, refused, refusedKey, versionOrLatest, type Properties } from "../profile-words.ts";
+import {
+  boolean,
+  label,
+  object,
+  refused,
+  refusedKey,
+  versionOrLatest,
+  type Properties,
+} from "../profile/profile-words.ts";
 import { REFUSED } from "../refusals.ts";
 import type { TemplateJson } from "../written.ts";
 import type { Kind } from "./kind.ts";
@@ -52,6 +60,7 @@ export const runTask = {
     },
   },
   required: ["run"],
+  waitsFor: "child",
   blocks: {},
   plan: ({ run }: RunTask): Run => {
     const { namespace, name, version, input } = run.workflow;

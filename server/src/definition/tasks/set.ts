@@ -1,6 +1,6 @@
 import { compileTemplate, type Template } from "../expressions/template.ts";
-import type { Found, Lint } from "../lint.ts";
-import { templateRule } from "../rules-expressions.ts";
+import type { Found, Lint } from "../rules/lint.ts";
+import { templateRule } from "../rules/rules-expressions.ts";
 import type { TemplateJson } from "../written.ts";
 import type { Kind } from "./kind.ts";
 
@@ -17,6 +17,7 @@ export const setTask = {
   },
   required: ["set"],
   rules: { set: setRule },
+  waitsFor: "nothing",
   blocks: {},
   plan: ({ set }: SetTask): { value: Template } => ({ value: compileTemplate(set) }),
 } satisfies Kind;

@@ -1,11 +1,11 @@
-import type { Json } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { isObject } from "../../lib/json/json.ts";
 import { compileExpression, type Template } from "../expressions/template.ts";
-import type { Found, Lint } from "../lint.ts";
+import type { Found, Lint } from "../rules/lint.ts";
 import { include } from "../plan-parts.ts";
 import { quote } from "../problem.ts";
-import { list, object, ref } from "../profile-words.ts";
-import { nameOf } from "../rules-tasks.ts";
+import { list, object, ref } from "../profile/profile-words.ts";
+import { nameOf } from "../rules/rules-tasks.ts";
 import type { ExpressionText, FlowDirective } from "../written.ts";
 import type { Kind } from "./kind.ts";
 
@@ -31,6 +31,7 @@ export const switchTask = {
   },
   required: ["switch"],
   rules: { cases: casesRule },
+  waitsFor: "nothing",
   blocks: {},
   plan: (task: SwitchTask): { cases: Case[] } => ({ cases: task.switch.map(planCase) }),
 } satisfies Kind;

@@ -1,7 +1,7 @@
 import { compileExpression, compileTemplate, type Template } from "../expressions/template.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { compileDuration, include } from "../plan-parts.ts";
-import { object, ref, variable } from "../profile-words.ts";
+import { object, ref, variable } from "../profile/profile-words.ts";
 import type { Duration, ErrorDefinition, ExpressionText, InnerList } from "../written.ts";
 import { variableName, type Kind, type Named, type Variable } from "./kind.ts";
 
@@ -76,6 +76,7 @@ export const tryTask = {
   },
   required: ["try", "catch"],
   variables: [ERROR],
+  waitsFor: "nothing",
   blocks: { try: { at: ["try"], way: "tries" }, catch: { at: ["catch", "do"], way: "catch", isOptional: true } },
   plan: (task: TryTask, named: Named): { catch: Catch } => ({ catch: planCatch(task, named) }),
 } satisfies Kind;

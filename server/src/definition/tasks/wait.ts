@@ -1,6 +1,6 @@
 import type { Template } from "../expressions/template.ts";
 import { compileDuration } from "../plan-parts.ts";
-import { ref } from "../profile-words.ts";
+import { ref } from "../profile/profile-words.ts";
 import type { Duration } from "../written.ts";
 import type { Kind } from "./kind.ts";
 
@@ -9,6 +9,7 @@ type WaitTask = { wait: Duration };
 export const waitTask = {
   properties: { wait: ref("duration") },
   required: ["wait"],
+  waitsFor: "time",
   blocks: {},
   plan: ({ wait }: WaitTask): { duration: Template } => ({ duration: compileDuration(wait) }),
 } satisfies Kind;

@@ -1,6 +1,6 @@
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { askPerson } from "../ask-person.ts";
 import { evaluate } from "../evaluate.ts";
 import { goOn, type Frame } from "../frame.ts";

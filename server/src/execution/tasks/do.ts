@@ -2,7 +2,7 @@ import type { BodyOf } from "../../definition/plan.ts";
 import type { Frame } from "../frame.ts";
 import { runBlock } from "../interpreter.ts";
 import { inside, leave, type Result } from "../scope.ts";
-import { keyInside } from "../step-keys.ts";
+import { keyInside } from "../journal/step-keys.ts";
 
 export async function runDo(frame: Frame, { blocks }: BodyOf<"do">): Promise<Result> {
   const { input, step, scope, task } = frame;

@@ -1,12 +1,12 @@
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import type { Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { asItems, evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import { runBlock } from "../interpreter.ts";
 import { inside, leave, type Result, type Scope } from "../scope.ts";
 import { runTogether, type Branch } from "../side-by-side.ts";
-import { keyInside } from "../step-keys.ts";
+import { keyInside } from "../journal/step-keys.ts";
 
 /** Runs the tasks of `do` for each item, `concurrency` items at once; the results are in the order of the items. */
 export async function runEach(frame: Frame, body: BodyOf<"each">): Promise<Result> {

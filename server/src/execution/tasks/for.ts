@@ -3,7 +3,7 @@ import { asItems, evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import { runBlock } from "../interpreter.ts";
 import { inside, type Result } from "../scope.ts";
-import { keyInside } from "../step-keys.ts";
+import { keyInside } from "../journal/step-keys.ts";
 import { truthy } from "../variables.ts";
 
 /** Runs one item after another; an item's input is the output of the one before it. `exit` leaves the loop. */

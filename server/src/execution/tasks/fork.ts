@@ -3,7 +3,7 @@ import type { Frame } from "../frame.ts";
 import { runBlock } from "../interpreter.ts";
 import { inside, leave, type Result, type Scope } from "../scope.ts";
 import { BranchLeft, runTogether } from "../side-by-side.ts";
-import { keyInside } from "../step-keys.ts";
+import { keyInside } from "../journal/step-keys.ts";
 
 /** The output is the branches' outputs in order; with `compete`, that of the first branch to end. */
 export async function runFork(frame: Frame, body: BodyOf<"fork">): Promise<Result> {

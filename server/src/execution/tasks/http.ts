@@ -1,20 +1,20 @@
 /** `call: http` (DSL reference "HTTP Call"): one request behind the outbound guard. */
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json.ts";
-import { inTurns } from "../../lib/slices.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { inTurns } from "../../lib/sharing/slices.ts";
 import { isRedirect } from "../../outbound/redirect.ts";
 import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
-import { authenticationOf, type Authentication, type ReadSecrets } from "../authentication.ts";
-import { createAuthorizer, type Authorizer } from "../authorizer.ts";
-import { Credentials } from "../http-response.ts";
+import { authenticationOf, type Authentication, type ReadSecrets } from "../calls/authentication.ts";
+import { createAuthorizer, type Authorizer } from "../calls/authorizer.ts";
+import { Credentials } from "../calls/http-response.ts";
 import type { HttpResponse } from "../run.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
 import { goOn, type RunTask } from "../frame.ts";
-import type { Tokens } from "../oauth2-tokens.ts";
-import { asWorkflowError } from "../outbound-errors.ts";
-import { prepareRequest } from "../prepare-request.ts";
+import type { Tokens } from "../calls/oauth2-tokens.ts";
+import { asWorkflowError } from "../calls/outbound-errors.ts";
+import { prepareRequest } from "../calls/prepare-request.ts";
 
 /** A call without its own timeout is given up after this long. */
 const TIMEOUT_MS = 60_000;
@@ -50,7 +50,7 @@ export const createRunHttp =
     return goOn(frame, output);
   };
 
-export type HttpCallOptions = { outbound: Outbound; readSecrets: ReadSecrets; tokens: Tokens };
+type HttpCallOptions = { outbound: Outbound; readSecrets: ReadSecrets; tokens: Tokens };
 
 export const createHttpCall = ({ outbound, readSecrets, tokens }: HttpCallOptions): HttpCall => ({
   prepare: prepareRequest,

@@ -1,10 +1,10 @@
 /** `run: workflow`: a run of another agent, which is this run's child. */
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { heldBytes } from "../../lib/held-bytes.ts";
+import { heldBytes } from "../../lib/sharing/held-bytes.ts";
 import { encodeId, newId, type RunId } from "../../lib/ids.ts";
-import type { Json } from "../../lib/json.ts";
-import { JsonText } from "../../lib/json-text.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Child } from "../shared.ts";

@@ -1,4 +1,4 @@
-/** From where users have signed in before (`auth/known-addresses.ts`); at most 20 rows for each user. */
+/** From where users have signed in before (`auth/sign-in/known-addresses.ts`); at most 20 rows for each user. */
 import { sql, type Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {

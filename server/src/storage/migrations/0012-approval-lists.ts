@@ -1,5 +1,5 @@
 /**
- * Lists of approvals by what they belong to and by state, each along one index (`runs/list-approvals.ts`). With a million
+ * Lists of approvals by what they belong to and by state, each along one index (`runs/read/list-approvals.ts`). With a million
  * approvals in an organization, those of an agent that has few were found in 200 ms.
  */
 import { sql, type Kysely } from "kysely";

@@ -1,0 +1,20 @@
+/** A refresh token that is void costs statements too, and whoever once had one may send it without end. */
+import { Refusal } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { createTurns, type Turns } from "../../lib/sharing/turns.ts";
+
+const AT_ONCE = 2;
+
+/** An account's turns are a group, however many sessions it has: one with a hundred leaves others their places. Throws UNAVAILABLE when too many wait. */
+export const createRefreshTurns = (): Turns =>
+  createTurns({
+    atOnce: AT_ONCE,
+    waiting: LIMITS.refreshesWaiting,
+    waitingPerGroup: LIMITS.refreshesWaitingPerAccount,
+    refusal: () =>
+      new Refusal(
+        "UNAVAILABLE",
+        `too many refresh tokens are being used (${LIMITS.refreshesWaiting} may wait, ${LIMITS.refreshesWaitingPerAccount} of one account): try again in a moment`,
+        { retryAfter: 1 },
+      ),
+  });

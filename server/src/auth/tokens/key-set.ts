@@ -1,0 +1,19 @@
+/** The public keys of access tokens, for whoever checks tokens without asking this server (RFC 7517). */
+import type { Auth } from "../auth.ts";
+
+type KeySet = {
+  /** `iss` and `aud` of the tokens. */
+  issuer: string;
+  keys: { kty: string; crv: string; x: string; kid: string; use: "sig"; alg: "EdDSA" }[];
+};
+
+export async function publicKeys({ accessTokens: { issuer }, signingKeys }: Auth): Promise<KeySet> {
+  const keys = await signingKeys.inUse();
+  return {
+    issuer,
+    keys: keys.map((key) => {
+      const { kty, crv, x } = key.public.export({ format: "jwk" });
+      return { kty: kty!, crv: crv!, x: x!, kid: key.id, use: "sig", alg: "EdDSA" };
+    }),
+  };
+}

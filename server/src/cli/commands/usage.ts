@@ -1,0 +1,40 @@
+import { Option, type Command } from "commander";
+import { OperatorError } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
+import { addCommand, type CommandLine } from "../command-line.ts";
+import { printItems, type Table } from "../page.ts";
+
+type Day = { date: string; requests: number; refused: number; runs: number; steps: number; modelTokens: number };
+type Options = ApiOptions & { json?: true; days: number };
+
+const USAGE = "query ($days: Int!) { usage(days: $days) { date requests refused runs steps modelTokens } }";
+const DEFAULT_DAYS = 30;
+
+export function addUsage(program: Command, line: CommandLine): void {
+  addApiOptions(addCommand(program, "usage", "What the organization used on each day, in UTC, today first."))
+    .addOption(
+      new Option("--days <count>", `how many days, up to ${LIMITS.usageDays}`).argParser(daysOf).default(DEFAULT_DAYS),
+    )
+    .action((options: Options) => show(line, options));
+}
+
+function daysOf(text: string): number {
+  const days = Number(text);
+  if (Number.isInteger(days) && days >= 1 && days <= LIMITS.usageDays) return days;
+  throw new OperatorError(`--days must be a whole number from 1 to ${LIMITS.usageDays}`);
+}
+
+const TABLE: Table<Day> = {
+  head: ["date", "requests", "refused", "runs", "steps", "model tokens"],
+  row: ({ date, requests, refused, runs, steps, modelTokens }) => [
+    date,
+    ...[requests, refused, runs, steps, modelTokens].map(String),
+  ],
+  none: "there are no days",
+};
+
+async function show(line: CommandLine, options: Options): Promise<void> {
+  const { usage } = await openApi(line, options).send<{ usage: Day[] }>(USAGE, { days: options.days });
+  printItems(line, usage, TABLE, options.json);
+}

@@ -1,0 +1,66 @@
+/** The tasks of the profile, assembled from their kinds. A task is recognized by its keyword, a call by what it calls. */
+import { LIMITS } from "../../lib/limits.ts";
+import { enumerate } from "../problem.ts";
+import { COMMON, object, refusedKey, taskList, text } from "./profile-words.ts";
+import { REFUSED } from "../refusals.ts";
+import type { SchemaObject } from "../schema-walk.ts";
+import { CALL_NAMES, KEYWORDS, KINDS } from "../tasks/kinds.ts";
+import type { Kind } from "../tasks/kind.ts";
+
+/** Keywords of the language that a later release runs. */
+const LATER = ["listen", "emit"] as const;
+
+/** A task does one thing: these keys exclude each other (sentences.ts). */
+const ALONE = { "x-alone": [...KEYWORDS, ...LATER] };
+
+const taskOf = (keyword: string, { properties, required }: Kind): SchemaObject => ({
+  ...object(`a ${keyword} task`, { ...properties, ...COMMON }, required),
+  ...ALONE,
+});
+
+function callOf(call: string, { properties, required }: Kind): SchemaObject {
+  const word = call.split(":")[0]!;
+  const given = object(`the arguments of ${word}`, properties, required);
+  return {
+    ...object(`a call of ${word}`, { call: { const: call }, with: given, ...COMMON }, ["call", "with"]),
+    ...ALONE,
+  };
+}
+
+const CALL: SchemaObject = {
+  type: "object",
+  required: ["call"],
+  properties: { call: text({ "x-say": `write ${enumerate(CALL_NAMES, "or")}` }) },
+  "x-choose": { property: "call" },
+  oneOf: Object.values(KINDS).flatMap((kind) => (kind.call === undefined ? [] : [callOf(kind.call, kind)])),
+};
+
+const TASKS = new Map(Object.entries(KINDS).map(([name, kind]) => [name, taskOf(name, kind)]));
+
+const NAME = `^[^\\p{Cc}\\p{Surrogate}/#~]{1,${LIMITS.taskNameCharacters}}$`;
+
+export const TASK_SCHEMAS: Record<string, SchemaObject> = {
+  tasks: taskList({
+    minItems: 1,
+    "x-say": "write a list of tasks, each as `- name:` with its keys below",
+  }),
+  taskName: {
+    type: "string",
+    pattern: NAME,
+    "x-say": `write 1 to ${LIMITS.taskNameCharacters} characters, none of them / # ~`,
+  },
+  then: text({
+    minLength: 1,
+    "x-value": "then",
+    "x-say": "write continue, exit, end or the name of a task in the same list",
+  }),
+  task: {
+    type: "object",
+    "x-choose": "key",
+    "x-say": `write what to do: ${enumerate(KEYWORDS, "or")}`,
+    oneOf: [
+      ...KEYWORDS.map((keyword) => (keyword === "call" ? CALL : TASKS.get(keyword)!)),
+      ...LATER.map((keyword) => refusedKey(keyword, REFUSED[keyword])),
+    ],
+  },
+};

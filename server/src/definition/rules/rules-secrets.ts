@@ -1,0 +1,33 @@
+/** Names of secrets: each that a definition uses stands under `use.secrets`, so that one sees which without looking further. */
+import type { Json } from "../../lib/json/json.ts";
+import { hint } from "../did-you-mean.ts";
+import type { CompiledExpression } from "../expressions/template.ts";
+import type { Found, Lint } from "./lint.ts";
+import { quote, valueAt } from "../problem.ts";
+
+export function secretRule({ path, value }: Found, lint: Lint): void {
+  const message = notListed(value as string, lint);
+  if (message !== undefined) lint.report({ path, at: "value", message });
+}
+
+/** What is wrong with the `$secrets` of an expression that may use them. */
+export function* secretProblems({ secrets = new Set(), allSecrets }: CompiledExpression, lint: Lint): Iterable<string> {
+  // Data must not choose which secret is sent.
+  if (allSecrets) yield 'a secret is named where it is used; write $secrets.NAME or $secrets["NAME"]';
+  for (const name of secrets) {
+    const message = notListed(name, lint);
+    if (message !== undefined) yield message;
+  }
+}
+
+/** A document may list thousands, and use each of them thousands of times. */
+export function listedSecrets(root: Json): ReadonlySet<string> {
+  const listed = valueAt(root, ["use", "secrets"]);
+  return new Set(Array.isArray(listed) ? listed.filter((one) => typeof one === "string") : []);
+}
+
+function notListed(name: string, { secrets }: Lint): string | undefined {
+  return secrets.has(name)
+    ? undefined
+    : `the secret ${quote(name)} is not listed under use.secrets${hint(name, secrets)}`;
+}

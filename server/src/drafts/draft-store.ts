@@ -1,0 +1,48 @@
+/** Drafts of runs, for a day. */
+import type { Agents } from "../agents/agents.ts";
+import { every, type Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { AgentId, OrganizationId, RunDraftId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Log } from "../lib/log/log.ts";
+import type { Llm } from "../llm/llm.ts";
+import type { Database } from "../storage/database.ts";
+
+/** The room's handle. */
+export type Drafts = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  agents: Agents;
+  /** None is configured: sentences are read by rules. */
+  llm: Llm | undefined;
+};
+
+type KeptDraft = { id: RunDraftId; agent: { id: AgentId } | null; text: string; expiresAt: Date };
+
+/** Beyond `LIMITS.runDrafts` the organization's oldest go. */
+export async function keepDraft(
+  { database }: Pick<Drafts, "database">,
+  organizationId: OrganizationId,
+  { id, agent, text, expiresAt }: KeptDraft,
+): Promise<void> {
+  await database.query(
+    `with beyond as (
+  delete from run_drafts where organization_id = $1 and id in (
+    select id from run_drafts where organization_id = $1 order by id desc offset $6))
+insert into run_drafts (organization_id, id, agent_id, text, expires_at) values ($1, $2, $3, $4, $5)`,
+    [organizationId, id, agent?.id ?? null, text, expiresAt, LIMITS.runDrafts - 1],
+    organizationId,
+  );
+}
+
+const FORGET_EVERY_MS = 600_000;
+
+/** Deletes expired drafts of all organizations every ten minutes. */
+export const forgetDrafts = ({ database, clock, log }: Omit<Drafts, "agents" | "llm">): Disposable =>
+  every(clock, FORGET_EVERY_MS, async () => {
+    const old = "delete from run_drafts where organization_id is not null and expires_at <= $1";
+    await database.query(old, [new Date(clock.now())]).catch((error: unknown) => {
+      log.warn({ reason: messageOf(error) }, "expired drafts of runs were not deleted");
+    });
+  });

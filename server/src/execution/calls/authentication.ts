@@ -1,0 +1,81 @@
+/** What a call authenticates with: its policy, evaluated for each attempt anew with the secrets that it names. It is never kept. */
+import { ExpressionError } from "../../definition/expressions/expression-error.ts";
+import { quote } from "../../definition/problem.ts";
+import { WorkflowError } from "../../definition/workflow-error.ts";
+import type { BodyOf } from "../../definition/plan.ts";
+import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { SecretValues } from "../../secrets/secret.ts";
+import { evaluate } from "../evaluate.ts";
+import type { Frame } from "../frame.ts";
+import { objectIn } from "../../lib/secret-fields.ts";
+
+export type Authentication = {
+  /** One scheme with its fields: `{basic: {username, password}}`. */
+  policy: JsonObject | undefined;
+  /** All that the definition names, whether this call uses them or not: any of its servers may repeat them. */
+  secrets: SecretValues;
+};
+
+export type ReadSecrets = (
+  organizationId: OrganizationId,
+  projectId: ProjectId,
+  names: readonly string[],
+) => Promise<SecretValues>;
+
+type Written = BodyOf<"http">["authentication"];
+
+const NONE: SecretValues = new Map();
+
+/** Throws an `authentication` error that names the secret that is missing, and an `expression` error. */
+export async function authenticationOf(
+  frame: Frame,
+  written: Written,
+  readSecrets: ReadSecrets,
+): Promise<Authentication> {
+  const { plan, journal } = frame.execution;
+  const { organizationId, projectId } = journal.head;
+  const secrets = plan.secrets.length === 0 ? NONE : await readSecrets(organizationId, projectId, plan.secrets);
+  return { policy: written && (await policyOf(frame, written, secrets)), secrets };
+}
+
+async function policyOf(frame: Frame, written: NonNullable<Written>, secrets: SecretValues): Promise<JsonObject> {
+  for (const name of written.template.secrets) valueOf(secrets, name);
+  const policy = await evaluated(frame, written, secrets);
+  const [[scheme, fields]] = Object.entries(policy) as [[string, Json]];
+  const name = isObject(fields) ? fields["use"] : undefined;
+  return typeof name === "string" ? { [scheme]: fieldsOf(scheme, name, valueOf(secrets, name)) } : policy;
+}
+
+async function evaluated(
+  { execution, input, variables }: Frame,
+  { template, place }: NonNullable<Written>,
+  secrets: SecretValues,
+): Promise<JsonObject> {
+  if (template.secrets.length === 0) return (await evaluate(execution, template, input, variables)) as JsonObject;
+  const withSecrets = () => ({ ...variables(), secrets: Object.fromEntries(secrets) });
+  try {
+    return (await evaluate(execution, template, input, withSecrets)) as JsonObject;
+  } catch (error) {
+    if (!(error instanceof ExpressionError || error instanceof WorkflowError)) throw error;
+    // jq's sentence may repeat the value, or the beginning of it.
+    const message = `an expression in ${place} failed, so nothing was sent; why is not shown, because it may contain a secret`;
+    throw WorkflowError.of("expression", message);
+  }
+}
+
+function valueOf(secrets: SecretValues, name: string): string {
+  const value = secrets.get(name);
+  if (value !== undefined) return value;
+  const message = `the secret ${quote(name)} is not set in the project of the agent, so nothing was sent`;
+  throw WorkflowError.of("authentication", message);
+}
+
+/** Of `use`: the value is a JSON object with the scheme's fields; for bearer it may be the token itself. */
+function fieldsOf(scheme: string, name: string, value: string): JsonObject {
+  const fields = objectIn(value);
+  if (fields) return fields;
+  if (scheme === "bearer") return { token: value };
+  const message = `the secret ${quote(name)} is not a JSON object with the fields of ${scheme}, so nothing was sent`;
+  throw WorkflowError.of("authentication", message);
+}

@@ -1,0 +1,138 @@
+/**
+ * Takes secrets out of what a server answers, before anybody sees it: as they are, in base64 and in hexadecimal, also as JSON, a
+ * URL, a form or HTML have them, one within another. An answer of 1 MiB and twenty secrets are hundreds of searches, so it
+ * is done in steps.
+ */
+import { isUtf8 } from "node:buffer";
+import type { Json } from "../../lib/json/json.ts";
+import type { Steps } from "../../lib/sharing/slices.ts";
+import { misreadingsOf, rangesBefore, readEscapes, type Range } from "./read-escapes.ts";
+import { ENOUGH, Needles } from "./needles.ts";
+import { remainsOf } from "../../lib/secret-fields.ts";
+
+const HIDDEN = "[redacted]";
+
+/** A shorter one is not looked for in outputs: with a secret `on` each such word would be lost. */
+const LEAST_CHARACTERS = 6;
+/** So many bytes of a text are enough to recognise what begins before them, encoded twice. */
+export const ENOUGH_BYTES = 32 * ENOUGH;
+/** JSON within JSON within a URL. */
+const READ_MOST = 3;
+/** A text with more of them is no data any longer, and is hidden whole. */
+const MATCHES_MOST = 10_000;
+
+export class Concealer {
+  readonly #needles: Needles;
+  readonly #numbers: readonly string[];
+
+  constructor(secrets: Iterable<string>, leastCharacters = LEAST_CHARACTERS) {
+    const known = [...new Set(secrets)].filter((secret) => secret.length >= leastCharacters);
+    this.#needles = new Needles(known.flatMap(formsOf));
+    this.#numbers = known.filter((secret) => /^\d+$/.test(secret));
+  }
+
+  /** The value, or a copy where something was hidden. */
+  *json(value: Json): Steps<Json> {
+    if (typeof value === "string") return yield* this.text(value);
+    if (typeof value === "number") return this.#number(value);
+    if (Array.isArray(value)) return yield* this.#list(value);
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value);
+    let isChanged = false;
+    for (const entry of entries) {
+      const [key, child] = entry;
+      entry[0] = yield* this.text(key);
+      entry[1] = yield* this.json(child);
+      isChanged ||= entry[0] !== key || entry[1] !== child;
+    }
+    return isChanged ? Object.fromEntries(entries) : value;
+  }
+
+  *#list(list: Json[]): Steps<Json> {
+    let changed: Json[] | undefined;
+    for (const [index, item] of list.entries()) {
+      const shown = typeof item === "number" ? this.#number(item) : yield* this.json(item);
+      if (shown !== item) (changed ??= [...list])[index] = shown;
+    }
+    return changed ?? list;
+  }
+
+  #number(value: number): Json {
+    if (this.#numbers.length === 0) return value;
+    const text = String(value);
+    // One of more than 15 digits is rounded.
+    return this.#numbers.some((secret) => text.includes(secret) || value === Number(secret)) ? HIDDEN : value;
+  }
+
+  *text(text: string): Steps<string> {
+    return yield* this.beginning(text, text.length);
+  }
+
+  /** Up to a place in the text. What begins before it is hidden whole, even if it ends behind it. */
+  *beginning(text: string, end: number): Steps<string> {
+    if (text.length < this.#needles.shortest) return text.slice(0, end);
+    const found = yield* this.#find(text);
+    if (!found) return HIDDEN;
+    return without(
+      text,
+      found.filter(([start]) => start < end),
+      end,
+    );
+  }
+
+  /** Undefined: there are too many. */
+  *#find(text: string): Steps<Range[] | undefined> {
+    const found: Range[] = [];
+    const readings: string[] = [];
+    for (let reading: string | undefined = text; reading !== undefined;) {
+      let ranges = yield* this.#needles.findIn(reading, MATCHES_MOST);
+      if (ranges.length === MATCHES_MOST) return undefined;
+      for (const before of readings.toReversed()) if (ranges.length > 0) ranges = yield* rangesBefore(before, ranges);
+      found.push(...ranges);
+      readings.push(reading);
+      reading = readings.length > READ_MOST ? undefined : yield* readEscapes(reading);
+    }
+    return found;
+  }
+
+  /** Bytes of any kind: as text if they are, else byte by byte. */
+  *bytes(bytes: Uint8Array): Steps<Buffer> {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const encoding = isUtf8(buffer) ? "utf8" : "latin1";
+    return Buffer.from(yield* this.text(buffer.toString(encoding)), encoding);
+  }
+}
+
+/** Up to a place in the text, or to the end of what begins before it. */
+function without(text: string, found: Range[], end: number): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (const [start, over] of found.toSorted(([one], [other]) => one - other)) {
+    if (start >= from) parts.push(text.slice(from, start), HIDDEN);
+    from = Math.max(from, over);
+  }
+  return parts.join("") + text.slice(from, Math.max(from, end));
+}
+
+function formsOf(secret: string): string[] {
+  // In a form a space is a plus.
+  const asText = [secret, secret.replaceAll(" ", "+"), ...misreadingsOf(secret)];
+  const base64 = base64Of(secret).filter((text) => text.length >= LEAST_CHARACTERS);
+  const hex = secret.length < LEAST_CHARACTERS ? [] : hexOf(secret);
+  return [...asText, ...base64, ...hex, ...remainsOf(secret)];
+}
+
+function hexOf(secret: string): string[] {
+  const hex = Buffer.from(secret).toString("hex");
+  return [hex, hex.toUpperCase()];
+}
+
+/** What a longer text that contains the secret has in base64: it may begin at each third of a group, and its ends are others'. */
+function base64Of(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [0, 1, 2].flatMap((before) => {
+    const all = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
+    const inner = all.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+    return [inner, inner.replaceAll("+", "-").replaceAll("/", "_")];
+  });
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { testClock } from "../../../../test/clock.ts";
+import { newId, type OrganizationId } from "../../lib/ids.ts";
+import type { OutboundRequest } from "../../outbound/outbound.ts";
+import { createTokens } from "./oauth2-tokens.ts";
+
+const { signal } = new AbortController();
+
+/** An authority that gives a new token for each request, good for ten minutes. */
+function opened() {
+  const asked: OutboundRequest[] = [];
+  const outbound = {
+    request: async (request: OutboundRequest) => {
+      const body = JSON.stringify({ access_token: `token${asked.push(request)}`, expires_in: 600 });
+      return { status: 200, statusText: "OK", url: request.url, headers: {}, body: Buffer.from(body) };
+    },
+  };
+  const tokens = createTokens(outbound, testClock());
+  const get = (organizationId: OrganizationId, client: string) =>
+    tokens.get(organizationId, { url: "https://id.example.org/token", headers: {}, body: client }, signal);
+  return { asked, get };
+}
+
+test("a token serves one organization alone, though another one asks with the same client", async () => {
+  const { asked, get } = opened();
+  const [one, other] = [newId<"organization">(), newId<"organization">()];
+  const first = await get(one, "same");
+  expect(await get(one, "same")).toEqual({ token: first.token, isNew: false });
+  expect((await get(other, "same")).token).not.toBe(first.token);
+  expect(asked.map(({ organizationId }) => organizationId)).toEqual([one, other]);
+});
+
+test("who asks with thousands of clients displaces their own tokens, the least recently used first, and nobody else's", async () => {
+  const { asked, get } = opened();
+  const [quiet, busy] = [newId<"organization">(), newId<"organization">()];
+  await get(quiet, "shop");
+  await get(busy, "often");
+  for (let client = 0; client < 1_500; client++) {
+    await get(busy, `client ${client}`);
+    expect((await get(busy, "often")).isNew).toBe(false);
+  }
+  expect((await get(quiet, "shop")).isNew).toBe(false);
+  expect((await get(busy, "client 1499")).isNew).toBe(false);
+  expect(asked).toHaveLength(1_502);
+  expect((await get(busy, "client 500")).isNew).toBe(true);
+});

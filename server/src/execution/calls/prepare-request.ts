@@ -1,0 +1,135 @@
+/**
+ * The request of a `call: http`, from its evaluated arguments. What yields null, nothing or an empty text where a URL or a
+ * header needs a value ends the task before anything is sent: `DELETE /orders/{id}` without an id is another request.
+ */
+import { hint } from "../../definition/did-you-mean.ts";
+import { pointer, type Path } from "../../definition/problem.ts";
+import { hasDots } from "../../definition/tasks/http.ts";
+import { WorkflowError } from "../../definition/workflow-error.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+
+/**
+ * `{method, endpoint, headers, query, body, output, redirect}`. The `{names}` in a literal endpoint are filled in from
+ * the input; an endpoint that an expression yielded is used unchanged. `written` holds the arguments as the author wrote
+ * them, `place` is the JSON pointer to them. Throws WorkflowError.
+ */
+export function prepareRequest(values: JsonObject, input: Json, written: JsonObject, place: string): JsonObject {
+  const at = (path: Path): string => place + pointer(path);
+  const method = values["method"];
+  if (typeof method !== "string") throw unfit(written["method"], at(["method"]), method);
+  checkHeaders(values["headers"], written["headers"], at);
+  const url = withQuery(endpointOf(values, input, written, at), values["query"], written["query"], at);
+  return { ...values, method: method.toUpperCase(), endpoint: url };
+}
+
+type Place = (path: Path) => string;
+
+function endpointOf(values: JsonObject, input: Json, written: JsonObject, at: Place): string {
+  const place = at(isObject(values["endpoint"]) ? ["endpoint", "uri"] : ["endpoint"]);
+  const template = uriOf(values);
+  if (typeof template !== "string" || template === "") throw unfit(uriOf(written), place, template);
+  const url = template === uriOf(written) ? expand(template, input, place) : template;
+  if (hasDots(url)) {
+    throw WorkflowError.of("expression", `the path in ${place} has the segment . or .., so nothing was sent`);
+  }
+  return url;
+}
+
+function uriOf({ endpoint }: JsonObject): Json | undefined {
+  return isObject(endpoint) ? endpoint["uri"] : endpoint;
+}
+
+/** Simple expansion of RFC 6570, in which each name must have a value. */
+function expand(template: string, input: Json, place: string): string {
+  const length = new UrlLength(template.length);
+  return template.replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
+    const fields = isObject(input) ? input : {};
+    if (!Object.hasOwn(fields, name)) {
+      const near = hint(name, Object.keys(fields));
+      throw WorkflowError.of(
+        "expression",
+        `the task's input has no ${JSON.stringify(name)} for ${whole} in ${place}, so nothing was sent${near}`,
+      );
+    }
+    const value = fields[name]!;
+    if (!isFilled(value)) throw unfit(whole, place, value);
+    const text = String(value);
+    length.add(text.length);
+    if (!text.isWellFormed()) {
+      throw WorkflowError.of(
+        "validation",
+        `the endpoint's {${name}} contains half of a surrogate pair, which a URL cannot`,
+      );
+    }
+    return encodeURIComponent(text);
+  });
+}
+
+/** Counted while it grows: 80,000 times the same large field of the input would be gigabytes before any check at the end. */
+class UrlLength {
+  #characters = 0;
+
+  constructor(characters = 0) {
+    this.add(characters);
+  }
+
+  /** Throws a `validation` error. */
+  add(characters: number): void {
+    this.#characters += characters;
+    if (this.#characters > LIMITS.outboundUrlCharacters) {
+      throw WorkflowError.of("validation", `a URL has at most ${LIMITS.outboundUrlCharacters} characters`);
+    }
+  }
+}
+
+/** A parameter without a value is left out, as most clients do. */
+function withQuery(endpoint: string, query: Json | undefined, written: Json | undefined, at: Place): string {
+  const length = new UrlLength(endpoint.length);
+  if (query === undefined || query === null) return endpoint;
+  if (!isObject(query)) throw unfit(written, at(["query"]), query);
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null) continue;
+    if (typeof value === "object") throw unfitAt("query", name, value, written, at);
+    const text = String(value);
+    length.add(name.length + text.length);
+    parameters.append(name, text);
+  }
+  if (parameters.size === 0) return endpoint;
+  // A fragment is never sent.
+  const whole = endpoint.split("#", 1)[0]!;
+  return `${whole}${whole.includes("?") ? "&" : "?"}${parameters.toString()}`;
+}
+
+function checkHeaders(headers: Json | undefined, written: Json | undefined, at: Place): void {
+  if (headers === undefined) return;
+  if (!isObject(headers)) throw unfit(written, at(["headers"]), headers);
+  for (const [name, value] of Object.entries(headers)) {
+    // The author may write an empty text; an expression that yields one has not found what it was to send.
+    const isWritten = isObject(written) && written[name] === value;
+    if (!isWritten && !isFilled(value)) throw unfitAt("headers", name, value, written, at);
+  }
+}
+
+/** A number, true, false or a text with something in it. */
+const isFilled = (value: Json | undefined): boolean => value !== undefined && value !== "" && typeof value !== "object";
+
+function unfitAt(of: string, name: string, value: Json, written: Json | undefined, at: Place): WorkflowError {
+  return isObject(written) ? unfit(written[name], at([of, name]), value) : unfit(name, at([of]), value);
+}
+
+const SHOWN_CHARACTERS = 60;
+
+function unfit(what: Json | undefined, place: string, value: Json | undefined): WorkflowError {
+  const text = String(what);
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 3)}...` : text;
+  return WorkflowError.of("expression", `${shown} in ${place} is ${described(value)}, so nothing was sent`);
+}
+
+function described(value: Json | undefined): string {
+  if (value === undefined || value === null) return "null";
+  if (value === "") return "an empty text";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `the ${typeof value} ${String(value).slice(0, SHOWN_CHARACTERS)}`;
+}

@@ -1,0 +1,443 @@
+/**
+ * The journal of one run while it is advanced: its current rows, which changes are not committed yet, and `commit`, which
+ * writes them all in one fenced statement. The database's rows are the truth; each unload discards this.
+ */
+import type { PlanTask } from "../../definition/plan.ts";
+import { WorkflowError } from "../../definition/workflow-error.ts";
+import type { ApprovalId, RunId } from "../../lib/ids.ts";
+import { heldBytes } from "../../lib/sharing/held-bytes.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
+import { heldBytesOf, keyRow, startRow, stepRow, weigh, type Payload } from "./journal-rows.ts";
+import { isBetweenTries, type Change, type Head, type JournalStep, type RunState } from "./loaded-run.ts";
+import type {
+  ApprovalRow,
+  ApprovalChange,
+  AttemptRow,
+  DraftTextRow,
+  FiringRow,
+  KeyRow,
+  StartRow,
+  StepRow,
+  TurnRow,
+} from "./rows.ts";
+import { OpenSteps } from "./open-steps.ts";
+import { enclosing } from "./step-keys.ts";
+import type { RunError } from "../run.ts";
+import { changed, isFinal, isStepOpen } from "../states.ts";
+import type { Write, Writer, Written } from "./write.ts";
+
+/** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */
+export class LostRun extends Error {}
+const MOST_INT4 = 2 ** 31 - 1;
+
+/** A start whose idempotency key is taken, whose firing was a repeat or had no turn, or whose trigger is paused or deleted. */
+export class DuplicateStart extends Error {}
+
+/** A start whose firing may have a turn: somebody has the trigger locked. */
+export class LockedTrigger extends Error {}
+
+export type JournalOptions = {
+  head: Head;
+  writer: Writer;
+  /** Called after each commit, never before; `left`: children that no step awaits any longer. */
+  published: (change: Change, left: readonly RunId[]) => void;
+  steps?: JournalStep[];
+  /** About what all of it takes in memory; known for a run in the database. */
+  heldBytes?: number;
+  /** The row of a run that is not in the database yet: it goes with the first commit. */
+  start?: Pick<StartRow, "input" | "owner" | "wake_at"> & {
+    key?: Pick<KeyRow, "key" | "body_hash">;
+    firing?: FiringRow;
+    turn?: TurnRow;
+    draft?: Pick<DraftTextRow, "run_draft_id" | "text">;
+    queued?: boolean;
+  };
+};
+
+/** An output's weight. */
+type Kept = { bytes: number; heldBytes: number; text?: string };
+
+const STATE_FIELDS = ["context", "input", "deadline", "depth"] as const satisfies (keyof RunState)[];
+
+export class Journal {
+  readonly head: Head;
+  readonly #writer: Writer;
+  readonly #published: JournalOptions["published"];
+  readonly #steps = new Map<string, JournalStep>();
+  readonly #open = new OpenSteps();
+  #committedStatus: RunStatus;
+  #committedState: RunState;
+  #start: JournalOptions["start"];
+  #committed: Head | undefined;
+  #firstWrite: Promise<void> | undefined;
+  #dirty = new Set<JournalStep>();
+  #attempts: AttemptRow[] = [];
+  #newApprovals: ApprovalRow[] = [];
+  #approvalChanges: ApprovalChange[] = [];
+  #left: RunId[] = [];
+  #woken = false;
+  #bytes = 0;
+  #heldBytes: number;
+  #stateHeldBytes: number;
+  /** About what has been kept since the last commit. */
+  keptBytes = 0;
+  #keptHeldBytes = 0;
+  /** What all steps carry. */
+  carriedBytes = 0;
+  #inFlight: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  constructor(options: JournalOptions) {
+    this.head = options.head;
+    this.#writer = options.writer;
+    this.#published = options.published;
+    this.#start = options.start;
+    this.#committedStatus = options.head.status;
+    this.#committedState = { ...options.head.state };
+    for (const step of options.steps ?? []) {
+      this.#steps.set(step.key, step);
+      this.#bytes += step.bytes;
+      this.#open.note(step);
+    }
+    this.#stateHeldBytes = heldBytes(JSON.stringify(options.head.state));
+    this.#heldBytes = options.heldBytes ?? heldBytes(options.start?.input ?? "") + this.#stateHeldBytes;
+    // The memory of each is unknown: takes the same share of the total as its share of the text.
+    const part = this.#bytes === 0 ? 0 : this.#heldBytes / this.#bytes;
+    if (!options.start) for (const step of this.#steps.values()) step.heldBytes = step.bytes * part;
+  }
+
+  /** Whether the run's row is written, or about to be. */
+  get isStarted(): boolean {
+    return this.#start === undefined;
+  }
+
+  /** The run is `paused` in the database, or about to be. */
+  get isPaused(): boolean {
+    return this.#committedStatus === "paused";
+  }
+
+  /** Resolves with the first commit; makes it if nothing has asked for one yet. */
+  async started(now: number): Promise<void> {
+    await (this.#firstWrite ?? this.commit(now));
+  }
+
+  /** The run's own row as the last commit left it. */
+  get committed(): Head {
+    return this.#committed ?? this.head;
+  }
+
+  /** About what the run takes in memory: input, state, step rows, and what is kept for the next commit. */
+  get heldBytes(): number {
+    return this.#heldBytes + this.#keptHeldBytes;
+  }
+
+  /** This run's step rows have reached the bytes that a process must be able to hold. */
+  get isFull(): boolean {
+    return this.#bytes + this.keptBytes > LIMITS.runBytes;
+  }
+
+  /** Enough has gathered, or a child that no step awaits any longer is to be cancelled. */
+  get isDue(): boolean {
+    return this.keptBytes > LIMITS.batchBytes || this.#left.length > 0;
+  }
+
+  get steps(): Iterable<JournalStep> {
+    return this.#steps.values();
+  }
+
+  step(key: string): JournalStep | undefined {
+    return this.#steps.get(key);
+  }
+
+  /** A new step, or a new attempt of the same one when an enclosing `try` reaches it again. */
+  open(
+    key: string,
+    { name, kind, reference }: Pick<PlanTask, "name" | "kind" | "reference">,
+    round: string,
+    now: number,
+  ): JournalStep {
+    const before = this.#steps.get(key);
+    if (before) {
+      // What was caught ended the attempt, whatever came of `catch.do`. A pause before another try is no attempt.
+      if (!isBetweenTries(before.state)) this.recordAttempt(before, before.state.caught ?? before.error, now);
+      Object.assign(before, { status: "running", round, state: {}, error: null, startedAt: now, finishedAt: null });
+      before.input = before.output = before.outputText = undefined;
+      return this.#opened(before);
+    }
+    if (this.#steps.size >= LIMITS.stepsPerRun)
+      throw WorkflowError.overLimit(`a run has at most ${LIMITS.stepsPerRun} steps`).at(reference);
+    const number = this.#steps.size + 1;
+    const step: JournalStep = {
+      number,
+      parentNumber: this.#steps.get(enclosing(key))?.number ?? null,
+      key,
+      name,
+      kind,
+      status: "running",
+      round,
+      attempt: 1,
+      state: {},
+      input: undefined,
+      output: undefined,
+      error: null,
+      response: null,
+      startedAt: now,
+      finishedAt: null,
+      revision: 0,
+      bytes: 0,
+      heldBytes: 0,
+      carriedBytes: 0,
+      unsaved: undefined,
+      outputText: undefined,
+    };
+    this.#steps.set(key, step);
+    return this.#opened(step);
+  }
+
+  #opened(step: JournalStep): JournalStep {
+    this.touch(step);
+    return step;
+  }
+
+  /** Marks a step as changed, for the next commit. */
+  touch(step: JournalStep): void {
+    this.#dirty.add(step);
+    this.#open.note(step);
+  }
+
+  /** Counts what a step has received or made, until its row does. */
+  carry(step: JournalStep, heldBytes: number): void {
+    step.carriedBytes += heldBytes;
+    this.carriedBytes += heldBytes;
+  }
+
+  #settle(step: JournalStep): void {
+    this.carriedBytes -= step.carriedBytes;
+    step.carriedBytes = 0;
+  }
+
+  /** `text`: the output as JSON, if already made. */
+  keep(step: JournalStep, output: Json, { bytes, heldBytes, text }: Kept): void {
+    step.output = output;
+    step.outputText = text;
+    this.#settle(step);
+    this.keptBytes += bytes;
+    this.#keptHeldBytes += heldBytes + (text === undefined ? 0 : text.length);
+  }
+
+  close(step: JournalStep, status: StepStatus, now: number): void {
+    if (step.state.awaits) this.#left.push(step.state.childId!);
+    if (step.state.answer !== undefined) delete step.state.answer;
+    step.unsaved = undefined;
+    step.status = status;
+    step.finishedAt = now;
+    this.touch(step);
+  }
+
+  /** Closes what is open below a step that is left early: withdraws its open approvals, cancels its children. */
+  closeBelow(key: string, status: StepStatus, now: number): void {
+    for (const step of this.#open.below(key)) {
+      if (step.state.approvalId) this.changeApproval(step.state.approvalId, "withdrawn", now);
+      this.close(step, status, now);
+    }
+  }
+
+  /** Keeps an attempt that did not succeed; the step's row is always its newest. */
+  recordAttempt(step: JournalStep, error: RunError | null, now: number): void {
+    if (step.attempt >= LIMITS.attemptsPerStep) {
+      throw WorkflowError.of("runtime", `a step has at most ${LIMITS.attemptsPerStep} attempts`);
+    }
+    this.#attempts.push({
+      run_id: this.head.id,
+      number: step.number,
+      attempt: step.attempt,
+      organization_id: this.head.organizationId,
+      status: error ? "failed" : isStepOpen(step.status) ? "completed" : step.status,
+      error: error && JSON.stringify(error),
+      response: step.response && JSON.stringify(step.response),
+      started_at: step.state.tryStartedAt ?? step.startedAt,
+      finished_at: step.state.caughtAt ?? step.finishedAt ?? now,
+    });
+    step.attempt++;
+    step.response = null;
+    this.touch(step);
+  }
+
+  openApproval(row: ApprovalRow): void {
+    this.#newApprovals.push(row);
+  }
+
+  changeApproval(id: ApprovalId, status: ApprovalStatus, now: number): void {
+    const { id: runId, organizationId } = this.head;
+    this.#approvalChanges.push({ run_id: runId, organization_id: organizationId, id, status, decided_at: now });
+  }
+
+  /**
+   * Commits all changes; concurrent calls share one statement. Throws `LostRun` if the run was fenced, `DuplicateStart` if
+   * the start is a repeat, `LockedTrigger` if that is not known yet.
+   */
+  commit(now: number): Promise<void> {
+    this.#next ??= this.#inFlight.then(() => {
+      this.#next = undefined;
+      return (this.#inFlight = this.#write(now, undefined));
+    });
+    return this.#next;
+  }
+
+  /** The last commit of this advance: releases the claim. Returns whether somebody woke the run since the claim. */
+  async release(now: number, wakeAt: number | null): Promise<boolean> {
+    await (this.#next ?? this.#inFlight);
+    await (this.#inFlight = this.#write(now, { wakeAt }));
+    return this.#woken;
+  }
+
+  #write(now: number, release: { wakeAt: number | null } | undefined): Promise<void> {
+    const written = this.#writeTaken(now, release);
+    this.#firstWrite ??= written;
+    return written;
+  }
+
+  async #writeTaken(now: number, release: { wakeAt: number | null } | undefined): Promise<void> {
+    const left = this.#left;
+    this.#left = [];
+    const write = this.#take(now, release);
+    const head = { ...this.head };
+    this.#check(await this.#writer.add(write));
+    this.#committed = head;
+    const approvals = [...write.approvals, ...write.approvalChanges].map(({ id }) => id);
+    this.#published({ head, steps: write.steps, approvals }, left);
+  }
+
+  #check(written: Written): void {
+    if (written.kind === "lost") throw new LostRun();
+    if (written.kind === "duplicate") throw new DuplicateStart();
+    if (written.kind === "locked") throw new LockedTrigger();
+    // The head keeps the claim's number, so the release sees what was decided after the journal was read.
+    if (written.wakeSeq !== this.head.wakeSeq) this.#woken = true;
+  }
+
+  #take(now: number, release: { wakeAt: number | null } | undefined): Write {
+    const { head } = this;
+    let moved = false;
+    let bytes = 0;
+    let outputText: string | undefined;
+    const rows: StepRow[] = [];
+    for (const step of this.#dirty) {
+      const isOpen = isStepOpen(step.status);
+      moved ||= step.revision === 0 || !isOpen;
+      step.revision = ++head.revision;
+      const row = stepRow(head, step);
+      this.#hold(step, row);
+      bytes += step.bytes;
+      rows.push(row);
+      if (head.status === "completed" && step.output === head.output) outputText = row.output ?? undefined;
+      // This advance does not need it again.
+      step.outputText = undefined;
+      if (!isOpen) step.input = step.output = undefined;
+    }
+    this.keptBytes = this.#keptHeldBytes = 0;
+    head.revision++;
+    head.currentStep = this.#currentStep();
+    const payload = this.#payload(outputText);
+    let attemptBytes = 0;
+    for (const { error, response } of this.#attempts) attemptBytes += (error?.length ?? 0) + (response?.length ?? 0);
+    const write: Write = {
+      runId: head.id,
+      organizationId: head.organizationId,
+      steps: rows,
+      attempts: this.#attempts,
+      approvals: this.#newApprovals,
+      approvalChanges: this.#approvalChanges,
+      bytes: bytes + attemptBytes + (payload.output?.length ?? 0),
+    };
+    if (this.#start) {
+      const { key, firing, turn, draft, ...start } = this.#start;
+      write.start = { ...startRow(head, payload), ...start, held_bytes: this.#writtenHeldBytes };
+      if (key) write.key = keyRow(head, key);
+      if (firing) write.firing = firing;
+      if (turn) write.turn = turn;
+      if (draft) write.draft = { run_id: head.id, organization_id: head.organizationId, ...draft };
+      if (isFinal(head.status)) write.start.owner = null;
+      if (release) Object.assign(write.start, { owner: null, wake_at: release.wakeAt });
+      write.bytes += write.start.input.length + (firing?.payload?.length ?? 0) + (draft?.text.length ?? 0);
+    } else write.update = this.#update(now, payload, release, moved);
+    this.#start = undefined;
+    this.#committedStatus = head.status;
+    this.#dirty = new Set();
+    this.#attempts = [];
+    this.#newApprovals = [];
+    this.#approvalChanges = [];
+    return write;
+  }
+
+  #hold(step: JournalStep, row: StepRow): void {
+    const bytes = weigh(row);
+    const held = heldBytesOf(row, step.state.answer !== undefined);
+    this.#bytes += bytes - step.bytes;
+    this.#heldBytes += held - step.heldBytes;
+    step.bytes = bytes;
+    step.heldBytes = held;
+    this.#settle(step);
+  }
+
+  /** `outputText`: the run's output as JSON, if a step's row has it. */
+  #payload(outputText: string | undefined): Payload {
+    const { head } = this;
+    const { state } = head;
+    // By identity: `$context` is replaced, never changed, and writing 1 MB of it as text at each commit costs 2 ms.
+    const isChanged = STATE_FIELDS.some((name) => state[name] !== this.#committedState[name]);
+    const text = isChanged ? JSON.stringify(state) : null;
+    if (text !== null) {
+      this.#committedState = { ...state };
+      const held = heldBytes(text);
+      this.#heldBytes += held - this.#stateHeldBytes;
+      this.#stateHeldBytes = held;
+    }
+    return {
+      output: head.status === "completed" ? (outputText ?? JSON.stringify(head.output)) : null,
+      error: head.error && JSON.stringify(head.error),
+      state: text,
+    };
+  }
+
+  #update(
+    now: number,
+    payload: Payload,
+    release: { wakeAt: number | null } | undefined,
+    moved: boolean,
+  ): NonNullable<Write["update"]> {
+    const { head } = this;
+    return {
+      id: head.id,
+      epoch: head.epoch,
+      from_status: this.#committedStatus,
+      status: changed(this.#committedStatus, head.status),
+      ...payload,
+      now,
+      started_at: head.startedAt,
+      finished_at: head.finishedAt,
+      revision: head.revision,
+      current_step: head.currentStep,
+      progress: head.progress,
+      release: release !== undefined || isFinal(head.status),
+      wake_at: release?.wakeAt ?? null,
+      wake_seq: head.wakeSeq,
+      exact: this.#approvalChanges.length > 0,
+      moved,
+      held_bytes: this.#writtenHeldBytes,
+    };
+  }
+
+  get #writtenHeldBytes(): number {
+    return Math.min(MOST_INT4, Math.ceil(this.#heldBytes));
+  }
+
+  /** The lowest running number, the approval's when paused, the last one otherwise; null before the first step. */
+  #currentStep(): number | null {
+    const wanted = this.head.status === "paused" ? "paused" : "running";
+    const lowest = isFinal(this.head.status) ? null : this.#open.lowest(wanted);
+    return lowest ?? (this.#steps.size || null);
+  }
+}

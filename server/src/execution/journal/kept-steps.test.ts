@@ -1,0 +1,221 @@
+/** What a retried run keeps of 10,000 steps is found by looking at each a few times, never at each for each. */
+import { describe, expect, test } from "vitest";
+import { compileWorkflow } from "../../definition/plan.ts";
+import { checkFit } from "./check-fit.ts";
+import { contextOf, firstStep, keep, type OldSteps } from "./kept-steps.ts";
+import type { JournalStep } from "./loaded-run.ts";
+
+const step = (number: number, key: string, more: Partial<JournalStep> = {}): JournalStep => ({
+  number,
+  parentNumber: null,
+  key,
+  name: /([^/]+)#\d+$/.exec(key)![1]!,
+  kind: "set",
+  status: "completed",
+  round: "",
+  attempt: 1,
+  state: {},
+  input: undefined,
+  output: null,
+  error: null,
+  response: null,
+  startedAt: 0,
+  finishedAt: number,
+  revision: number,
+  bytes: 0,
+  heldBytes: 0,
+  carriedBytes: 0,
+  unsaved: undefined,
+  outputText: undefined,
+  ...more,
+});
+
+/** In processor time of this thread, in which nothing else runs meanwhile. */
+function millisecondsOf(work: () => void): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const planOf = (list: object[]) => compileWorkflow({ document: {}, do: list } as never);
+const set = { set: { a: 1 } };
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+type Case = { name: string; list: object[]; steps: JournalStep[] };
+const CASES: Case[] = [
+  {
+    name: "items of a loop",
+    list: [{ loop: { for: { in: "${ . }" }, do: [{ one: set }] } }],
+    steps: [
+      step(1, "loop#1", { kind: "for", status: "failed" }),
+      ...numbers(9_900).map((item) => step(item + 1, `loop#1/${item}/one#1`, { state: { context: item } })),
+    ],
+  },
+  {
+    name: "open items of open items",
+    list: [
+      {
+        outer: {
+          call: "each:1.0.0@default",
+          with: {
+            in: "${ . }",
+            do: [{ inner: { call: "each:1.0.0@default", with: { in: "${ . }", do: [{ one: { wait: "PT1H" } }] } } }],
+          },
+        },
+      },
+    ],
+    steps: [
+      step(1, "outer#1", { kind: "each", status: "cancelled" }),
+      ...numbers(99).flatMap((item) => {
+        const at = 2 + (item - 1) * 100;
+        const key = `outer#1/${item}/inner#1`;
+        return [
+          step(at, key, { kind: "each", status: "cancelled" }),
+          ...numbers(99).map((one) => step(at + one, `${key}/${one}/one#1`, { kind: "wait", status: "cancelled" })),
+        ];
+      }),
+    ],
+  },
+  {
+    name: "tasks of one list",
+    list: numbers(4_000).map((number) => ({ [`t${number}`]: set })),
+    steps: numbers(4_000).map((number) => step(number, `t${number}#1`)),
+  },
+];
+
+describe("from the last step and from the one that is found", () => {
+  test.each(CASES)("$name: below 250 ms of the processor", ({ list, steps }) => {
+    const plan = planOf(list);
+    const old: OldSteps = { steps, failed: undefined };
+    for (const wanted of [steps.length, undefined]) {
+      const spent = millisecondsOf(() => {
+        const kept = keep(old, firstStep(old, wanted), 1_000_000);
+        contextOf(kept);
+        checkFit(plan, "1.0.0", kept);
+      });
+      expect(spent).toBeLessThan(250);
+    }
+  });
+});
+
+test("of what is around the step only the state goes on, of what was cancelled beside it nothing", () => {
+  const steps = [
+    step(1, "all#1", { kind: "fork", status: "failed", input: "of all", state: { taskInput: "kept" } }),
+    step(2, "all#1/left#1", { kind: "wait", status: "cancelled", input: "of left" }),
+    step(3, "all#1/right#1", { kind: "do", status: "failed" }),
+    step(4, "all#1/right#1/deep#1", { status: "failed" }),
+  ];
+  const old: OldSteps = { steps, failed: steps[3] };
+  const from = firstStep(old, undefined);
+  expect(from?.key).toBe("all#1/right#1/deep#1");
+  expect(keep(old, from, 7).map(({ key, status, input, state }) => [key, status, input, state])).toEqual([
+    ["all#1", "running", "of all", { taskInput: "kept" }],
+    ["all#1/left#1", "running", undefined, {}],
+    ["all#1/right#1", "running", undefined, {}],
+  ]);
+});
+
+/** Which of the steps that were stopped are open again, before the step that is done first. */
+const openAgain = (steps: JournalStep[], from: number): string[] =>
+  keep(
+    { steps, failed: steps.at(-1) },
+    steps.find(({ number }) => number === from),
+    7,
+  )
+    .filter(({ status }) => status === "running")
+    .map(({ key }) => key);
+const stopped = { kind: "wait", status: "cancelled" } as const;
+
+test("in a catch: what was stopped in the try stays as it is, what was stopped in the catch is open again", () => {
+  const attempt = step(1, "attempt#1", { kind: "try", status: "failed", state: { try: 1, caught: {} as never } });
+  const steps = [
+    attempt,
+    step(2, "attempt#1/inside#1", { ...stopped, round: "1." }),
+    step(3, "attempt#1/catch/beside#1", stopped),
+    step(4, "attempt#1/catch/bad#1", { status: "failed" }),
+  ];
+  expect(openAgain(steps, 4)).toEqual(["attempt#1", "attempt#1/catch/beside#1"]);
+});
+
+test("in a try: only what was stopped in its last round is open again, and nothing of a catch", () => {
+  const steps = [
+    step(1, "attempt#1", { kind: "try", status: "failed", state: { try: 2 } }),
+    step(2, "attempt#1/early#1", { ...stopped, round: "1." }),
+    step(3, "attempt#1/inner#1", { kind: "try", status: "failed", round: "2.", state: { try: 1 } }),
+    step(4, "attempt#1/inner#1/catch/mend#1", { ...stopped, round: "1." }),
+    step(5, "attempt#1/inner#1/late#1", { ...stopped, round: "2.1." }),
+    step(6, "attempt#1/inner#1/gone#1", { ...stopped, round: "1.1." }),
+    step(7, "attempt#1/inner#1/bad#1", { status: "failed", round: "2.1." }),
+  ];
+  expect(openAgain(steps, 7)).toEqual(["attempt#1", "attempt#1/inner#1", "attempt#1/inner#1/late#1"]);
+});
+
+test("in the catch of a second round: what was stopped in that of the first stays as it is", () => {
+  const steps = [
+    step(1, "attempt#1", { kind: "try", status: "failed", state: { try: 2 } }),
+    step(2, "attempt#1/inner#1", {
+      kind: "try",
+      status: "failed",
+      round: "2.",
+      state: { try: 1, caught: {} as never },
+    }),
+    step(3, "attempt#1/inner#1/catch/first#1", { ...stopped, round: "1." }),
+    step(4, "attempt#1/inner#1/catch/second#1", { ...stopped, round: "2." }),
+    step(5, "attempt#1/inner#1/catch/bad#1", { status: "failed", round: "2." }),
+  ];
+  expect(openAgain(steps, 5)).toEqual(["attempt#1", "attempt#1/inner#1", "attempt#1/inner#1/catch/second#1"]);
+});
+
+test("in a loop: what was stopped in it is open again, what another round left is not", () => {
+  const steps = [
+    step(1, "loop#1", { kind: "for", status: "failed", state: { items: [1, 2] } }),
+    step(2, "loop#1/1/pause#1", stopped),
+    step(3, "loop#1/1/old#1", { ...stopped, round: "1." }),
+    step(4, "loop#1/2/bad#1", { status: "failed" }),
+  ];
+  expect(openAgain(steps, 4)).toEqual(["loop#1", "loop#1/1/pause#1"]);
+});
+
+describe("the order of what is kept", () => {
+  const attempt = { attempt: { try: [{ one: set }, { two: set }], catch: { retry: { delay: "PT1S" } } } };
+  const rows = (...own: [name: string, number: number, attempt: number][]): JournalStep[] => [
+    step(1, "attempt#1", { kind: "try", status: "running", state: { try: 2 } }),
+    ...own.map(([name, number, tries]) => step(number, `attempt#1/${name}#1`, { round: "2.", attempt: tries })),
+  ];
+  const fit = (...own: [string, number, number][]) => checkFit(planOf([attempt]), "2.0.0", rows(...own));
+  const another = /^step 2 \(two, set\) does not fit: version 2.0.0 comes to one before it$/;
+
+  test("is that of the plan", () => {
+    expect(() => fit(["one", 2, 1], ["two", 3, 1])).not.toThrow();
+    expect(() => fit(["one", 3, 1], ["two", 2, 1])).toThrow(another);
+  });
+
+  test("a step that was tried again keeps the number of its first try", () => {
+    expect(() => fit(["one", 3, 1], ["two", 2, 2])).not.toThrow();
+  });
+
+  test("also when what stands before it was tried again", () => {
+    expect(() => fit(["one", 3, 2], ["two", 2, 1])).toThrow(another);
+  });
+});
+
+describe("a try around one call has that call's kind", () => {
+  const call = { call: "http", with: { method: "get", endpoint: "https://example.com" } };
+  const plan = planOf([{ fetch: { if: "${ .wanted }", try: [{ once: call }], catch: {} } }, { end: set }]);
+  const fit = (kind: string) =>
+    checkFit(plan, "2.0.0", [step(1, "fetch#1", { kind, status: "skipped" }), step(2, "end#1")]);
+
+  test.each(["http", "try"])("also when its if has skipped it, and its row says %s", (kind) => {
+    expect(() => fit(kind)).not.toThrow();
+  });
+
+  test("but no other", () => {
+    expect(() => fit("run")).toThrow("step 1 (fetch, run) does not fit: version 2.0.0 has a task of kind http there");
+  });
+
+  test("steps of a task's own fit when it does", () => {
+    const own = step(2, "fetch#1/steps/ask#1", { kind: "model" });
+    expect(() => checkFit(plan, "2.0.0", [step(1, "fetch#1", { kind: "http", status: "running" }), own])).not.toThrow();
+  });
+});

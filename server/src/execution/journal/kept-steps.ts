@@ -1,0 +1,125 @@
+/** What a retried run keeps of the old run's journal. */
+import { badInput, shortened } from "../../lib/errors.ts";
+import type { Json } from "../../lib/json/json.ts";
+import type { JournalStep, StepState } from "./loaded-run.ts";
+import { allAround, enclosing, isWithin, roundInside, wayInto } from "./step-keys.ts";
+
+/** `failed`: the step whose error ended the old run; none if the error came from the run's own output. */
+export type OldSteps = { steps: JournalStep[]; failed: JournalStep | undefined };
+
+/**
+ * The first step to run again: by default the one that failed or was stopped. Undefined if all steps have results: what
+ * comes after them is run, or only the run's output is made again. Throws BAD_USER_INPUT.
+ */
+export function firstStep({ steps, failed }: OldSteps, wanted: number | undefined): JournalStep | undefined {
+  if (wanted === undefined && steps.length > 0) return firstStopped(steps, failed?.key ?? "") ?? failed;
+  const found = steps.find(({ number }) => number === wanted);
+  if (!found) {
+    const message = wanted === undefined ? "the run has no steps: start a new run" : `the run has no step ${wanted}`;
+    throw badInput("invalid_input", message, [{ path: "input.fromStep", code: "unknown", message }]);
+  }
+  return found;
+}
+
+const NUMBERS_NAMED = 20;
+
+/** The number of the only step of a task of this name. Throws BAD_USER_INPUT, which names the numbers if there are several. */
+export function numberOf(steps: JournalStep[], task: string): number {
+  const numbers = steps.filter(({ name }) => name === task).map(({ number }) => number);
+  if (numbers.length === 1) return numbers[0]!;
+  const name = shortened(task);
+  const named = numbers.slice(0, NUMBERS_NAMED).join(", ") + (numbers.length > NUMBERS_NAMED ? ", …" : "");
+  const message =
+    numbers.length === 0
+      ? `the run has no step of a task named ${name}`
+      : `the run has several steps of tasks named ${name}: give one of their numbers as fromStep (${named})`;
+  const code = numbers.length === 0 ? "unknown" : "repeated";
+  throw badInput("invalid_input", message, [{ path: "input.fromTask", code, message }]);
+}
+
+/** The innermost first step that was cancelled during its work, along with all its enclosing steps up to `within`. */
+function firstStopped(steps: JournalStep[], within: string): JournalStep | undefined {
+  const reached = new Set([within]);
+  const stopped = steps.filter(({ key, status }) => {
+    const isStopped = status === "cancelled" && reached.has(enclosing(key));
+    if (isStopped) reached.add(key);
+    return isStopped;
+  });
+  const around = allAround(stopped);
+  return stopped.find(({ key }) => !around.has(key));
+}
+
+const encloses = (step: JournalStep, other: JournalStep): boolean => other.key.startsWith(`${step.key}/`);
+
+/**
+ * Copies of the steps before `from`. Reopened are the steps that enclose it, and those that have no result to keep: what was
+ * cancelled in another branch, and what failed together with the old run.
+ */
+export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined, now: number): JournalStep[] {
+  const before = steps.filter(({ number }) => !from || number < from.number);
+  const begun = allAround(before);
+  const aroundFrom = allAround(from ? [from] : []);
+  const aroundFailed = allAround(failed ? [failed] : []);
+  const open = new Map<string, JournalStep>();
+  return before.map((step) => {
+    const copy = { ...step, state: { ...step.state } };
+    const hasResult = step.status !== "cancelled" && step !== failed && !aroundFailed.has(step.key);
+    if (!isReached(step, open) || (hasResult && !aroundFrom.has(step.key))) return copy;
+    const isBegun = aroundFrom.has(step.key) || begun.has(step.key);
+    const state = isBegun ? begunState(step, from) : {};
+    const reopened: JournalStep = {
+      ...copy,
+      status: "running",
+      state,
+      // What is done again as a whole has its first attempt before it.
+      attempt: isBegun ? copy.attempt : 1,
+      input: isBegun ? copy.input : undefined,
+      output: undefined,
+      error: null,
+      response: state.caught ? copy.response : null,
+      startedAt: now,
+      finishedAt: null,
+    };
+    open.set(step.key, reopened);
+    return reopened;
+  });
+}
+
+/** Whether the run comes to this row again: not if it belongs to an earlier try, or to a `try` whose error was caught. */
+function isReached({ key, round }: JournalStep, open: ReadonlyMap<string, JournalStep>): boolean {
+  const around = enclosing(key);
+  if (around === "") return true;
+  const parent = open.get(around);
+  if (!parent) return false;
+  const way = wayInto(parent, key);
+  return isWithin(parent, way) && round === roundInside(parent, way);
+}
+
+/** The state that the steps inside depend on. Times and tries are counted from the beginning again. */
+function begunState(step: JournalStep, from: JournalStep | undefined): StepState {
+  const { items, taskInput, try: number, caught, caughtAt, tryStartedAt, call } = step.state;
+  const isCaught = caught !== undefined && (!from || !encloses(step, from) || wayInto(step, from.key) === "catch");
+  return {
+    ...(items && { items }),
+    ...(taskInput !== undefined && { taskInput }),
+    ...(number !== undefined && { try: number, firstTry: number }),
+    // The try that it ended is not tried again, and is shown as it was.
+    ...(isCaught && {
+      caught,
+      ...(caughtAt !== undefined && { caughtAt }),
+      ...(tryStartedAt !== undefined && { tryStartedAt }),
+      ...(call !== undefined && { call }),
+    }),
+  };
+}
+
+/** `$context` as the kept steps left it. A step ends after those inside it. */
+export function contextOf(kept: JournalStep[]): { context?: Json } {
+  const last = kept
+    .filter(({ state }) => state.context !== undefined)
+    .toSorted(
+      (a, b) => a.finishedAt! - b.finishedAt! || (encloses(a, b) ? 1 : encloses(b, a) ? -1 : a.number - b.number),
+    )
+    .at(-1);
+  return last ? { context: last.state.context! } : {};
+}

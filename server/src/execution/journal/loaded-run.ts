@@ -1,0 +1,126 @@
+/** A run and its steps in memory: their rows, with the state that the interpreter must find again. Times are ms. */
+import { WorkflowError } from "../../definition/workflow-error.ts";
+import type { ApprovalId, RunId } from "../../lib/ids.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
+import type { StepStatus } from "../../storage/schema.ts";
+import type { StepRow } from "./rows.ts";
+import type { HttpResponse, Run, RunError, WholeRun } from "../run.ts";
+
+/** The run's own row while it is in memory. Times are ms. */
+export type Head = Omit<WholeRun, "createdAt" | "startedAt" | "finishedAt" | "cancelledAt" | "runAt"> & {
+  createdAt: number;
+  startedAt: number | null;
+  finishedAt: number | null;
+  runAt: number | null;
+  /** The agent has a limit on concurrent runs. */
+  limited: boolean;
+  /** `$context`, and other state that the run must find again unchanged. */
+  state: RunState;
+  epoch: number;
+  wakeSeq: number;
+};
+export type RunState = {
+  context?: Json;
+  /** After the workflow's `input.from`. */
+  input?: Json;
+  /** The end of the workflow's timeout, ms. */
+  deadline?: number;
+  /** How many runs are between this one and the person or trigger that started the first. */
+  depth?: number;
+};
+
+/** A step's row in memory. `round` says in which try of each enclosing `try` it was reached. Times are ms. */
+export type JournalStep = {
+  number: number;
+  parentNumber: number | null;
+  key: string;
+  name: string;
+  kind: string;
+  status: StepStatus;
+  round: string;
+  attempt: number;
+  /** What the task must find again: a wait's end, a loop's items, the try it is in, the directive it chose. */
+  state: StepState;
+  input: Json | undefined;
+  output: Json | undefined;
+  error: RunError | null;
+  /** What an HTTP endpoint answered to this attempt. */
+  response: HttpResponse | null;
+  startedAt: number;
+  finishedAt: number | null;
+  revision: number;
+  /** About what its row weighs in the database, and takes in memory. */
+  bytes: number;
+  heldBytes: number;
+  /** About how much memory it has received or made that its row does not count yet. */
+  carriedBytes: number;
+  /** What a call returned and no row has: it is written before the run is unloaded. */
+  unsaved: Json | undefined;
+  /** The output as JSON, made when measured and kept until the next commit. */
+  outputText: string | undefined;
+};
+export type StepState = {
+  /** The directive followed, if not the task's own. */
+  then?: string;
+  /** A timeout's end, ms. */
+  deadline?: number;
+  /** The effect with this step's input may have begun. */
+  sent?: boolean;
+  /** What the effect returned, as JSON text: there was no memory to continue with it. */
+  answer?: string;
+  /** A wait's or a retry delay's end, ms. */
+  until?: number;
+  approvalId?: ApprovalId;
+  /** The run that this step started, and whether it still waits for that run's end. */
+  childId?: RunId;
+  awaits?: boolean;
+  items?: Json[];
+  /** The current try, from 1; when the first one began. */
+  try?: number;
+  firstTryAt?: number;
+  /** When the current attempt began, if not together with the step. */
+  tryStartedAt?: number;
+  /** The try from which the retry policy counts, if not the first: in a run that retries another. */
+  firstTry?: number;
+  /** The error that was caught, and when: it ended the last try. `catch.do` is handling it, or has. */
+  caught?: RunError;
+  caughtAt?: number;
+  /** Of a `try` that runs its only task, a call, in its own step: JSON pointer to the call. */
+  call?: string;
+  /** `$context` as this step exported it: a run that keeps the step begins with it. */
+  context?: Json;
+  /** The task's input after `input.from`, if `input` shows a call's arguments instead. */
+  taskInput?: Json;
+};
+
+/** What one commit wrote: copies, because the run continues while others read them. */
+export type Change = { head: Head; steps: readonly StepRow[]; approvals: readonly ApprovalId[] };
+
+/** The run as the edges see it. */
+export function runOf(head: Head): Run {
+  const date = (time: number | null): Date | null => (time === null ? null : new Date(time));
+  const { state: _state, epoch: _epoch, wakeSeq: _wakeSeq, limited: _limited, ...run } = head;
+  return {
+    ...run,
+    input: JsonText.ofValue(run.input),
+    output: run.output === null ? null : JsonText.ofValue(run.output),
+    error: run.error && JsonText.ofValue(run.error),
+    createdAt: new Date(run.createdAt),
+    startedAt: date(run.startedAt),
+    finishedAt: date(run.finishedAt),
+    runAt: date(run.runAt),
+    cancelledAt: null,
+  };
+}
+
+export const asRunError = ({ fields, stepNumber }: WorkflowError): RunError => ({ ...fields, stepNumber });
+
+/** As it was thrown. */
+export function asThrown({ stepNumber, ...fields }: RunError): WorkflowError {
+  return new WorkflowError(fields, { stepNumber });
+}
+
+/** The step is in the pause before its next try: that attempt has not begun. */
+export const isBetweenTries = ({ try: number, until }: StepState): boolean =>
+  number !== undefined && until !== undefined;

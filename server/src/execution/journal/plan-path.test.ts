@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { compileWorkflow } from "../../definition/plan.ts";
+import { pathOf } from "./plan-path.ts";
+
+const plan = compileWorkflow({
+  document: {},
+  do: [
+    { steps: { do: [{ inner: { set: { a: 1 } } }] } },
+    {
+      loop: {
+        for: { in: "${ [1] }" },
+        do: [{ steps: { try: [{ a: { set: { a: 1 } } }], catch: { do: [{ a: { set: {} } }] } } }],
+      },
+    },
+  ],
+} as never);
+
+test.each([
+  ["steps#1", "/do/0/steps"],
+  ["steps#2/inner#1", "/do/0/steps/do/0/inner"],
+  ["steps#1/steps/ask#1", "/do/0/steps"],
+  ["loop#1/12/steps#1/a#3", "/do/1/loop/do/0/steps/try/0/a"],
+  ["loop#1/12/steps#1/catch/a#1", "/do/1/loop/do/0/steps/catch/do/0/a"],
+  ["loop#1/12/steps#1/catch/a#1/steps/model#1/steps/tool#2", "/do/1/loop/do/0/steps/catch/do/0/a"],
+])("the step %s is of the task %s", (key, path) => {
+  expect(pathOf(plan, key)).toBe(path);
+});
+
+test("a step of another plan has none", () => {
+  expect(() => pathOf(plan, "steps#1/other#1")).toThrow("no task");
+});

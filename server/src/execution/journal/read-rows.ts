@@ -1,0 +1,236 @@
+/** Turns PostgreSQL's rows into the types of `run.ts` and of the journal. */
+import { KINDS, kindsThatWaitFor, type KindName } from "../../definition/tasks/kinds.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
+import type { Row } from "../../storage/database.ts";
+import { isBetweenTries, type Head, type JournalStep, type RunState, type StepState } from "./loaded-run.ts";
+import {
+  APPROVAL_PAYLOADS,
+  APPROVAL_SHOWN,
+  RUN_PAYLOADS,
+  RUN_SHOWN,
+  STEP_PAYLOADS,
+  STEP_SHOWN,
+  type StepRow,
+} from "./rows.ts";
+import type { Approval, HttpResponse, Payload, Run, RunError, Step, WholeApproval, WholeRun } from "../run.ts";
+
+/** A payload of at most this many bytes comes with its row; a larger one is read on demand. */
+const SMALL_BYTES = 1_000;
+
+/** Its size, which PostgreSQL knows without reading a large value, and the value itself if small. */
+export const payloadColumn = (column: string, expression = column): string =>
+  `octet_length((${expression})::text) as ${column}_bytes,
+   case when octet_length((${expression})::text) <= ${SMALL_BYTES} then (${expression})::text end as ${column}_text`;
+
+export function payloadFromRow(row: Row, column: string): Payload | null {
+  const text = row[`${column}_text`] as string | null;
+  if (text !== null) return JsonText.ofText(text);
+  const bytes = row[`${column}_bytes`] as number | null;
+  return bytes === null ? null : { bytes };
+}
+
+type Columns = Record<string, unknown>;
+
+const listOf = (...columns: Columns[]): string => columns.flatMap((each) => Object.keys(each)).join(", ");
+
+/** With its payloads, as a list reads them. */
+const withPayloads = (shown: Columns, payloads: Columns): string =>
+  [listOf(shown), ...Object.keys(payloads).map((name) => payloadColumn(name))].join(", ");
+
+/** What a list of runs reads. */
+export const RUN_COLUMNS = withPayloads(RUN_SHOWN, RUN_PAYLOADS);
+export const WHOLE_RUN_COLUMNS = listOf(RUN_SHOWN, RUN_PAYLOADS);
+
+const baseFromRow = (row: Row): Omit<Run, "input" | "output" | "error"> => ({
+  id: row["id"],
+  organizationId: row["organization_id"],
+  projectId: row["project_id"],
+  agentId: row["agent_id"],
+  version: row["version"],
+  status: row["status"],
+  startedBy: { kind: row["started_by_kind"], id: row["started_by_id"] },
+  createdAt: row["created_at"],
+  startedAt: row["started_at"],
+  finishedAt: row["finished_at"],
+  cancelledAt: row["cancelled_at"],
+  revision: row["revision"],
+  currentStep: row["current_step"],
+  progress: row["progress"],
+  runAt: row["run_at"],
+  parent: row["parent_run_id"] && { runId: row["parent_run_id"], awaits: row["parent_awaits"] },
+  retryOf: row["retry_of"],
+});
+
+export const runFromRow = (row: Row): Run => ({
+  ...baseFromRow(row),
+  input: payloadFromRow(row, "input")!,
+  output: payloadFromRow(row, "output"),
+  error: payloadFromRow(row, "error"),
+});
+
+export const wholeRunFromRow = (row: Row): WholeRun => ({
+  ...baseFromRow(row),
+  input: row["input"] as JsonObject,
+  output: row["output"] as Json,
+  error: row["error"] as RunError | null,
+});
+
+const ms = (date: Date | null): number | null => date && date.getTime();
+
+export function headFromRow(row: Row): Head {
+  const { cancelledAt: _cancelledAt, ...run } = wholeRunFromRow(row);
+  return {
+    ...run,
+    createdAt: run.createdAt.getTime(),
+    startedAt: ms(run.startedAt),
+    finishedAt: ms(run.finishedAt),
+    runAt: ms(run.runAt),
+    limited: row["limited"],
+    state: (row["state"] as RunState | null) ?? {},
+    epoch: row["epoch"],
+    wakeSeq: row["wake_seq"],
+  };
+}
+
+/** Kinds of steps that are tried again, or attempted again after a crash: `try`, and the effects that run in its step. */
+export const TRIED = new Set<string>(["try", ...Object.keys(KINDS).filter((kind) => KINDS[kind as KindName].isEffect)]);
+const ASKS: ReadonlySet<string> = new Set(kindsThatWaitFor("person"));
+const STARTS_CHILD: ReadonlySet<string> = new Set(kindsThatWaitFor("child"));
+
+/** A condition of SQL. */
+export const isOneOf = (kinds: Iterable<string>): string =>
+  `kind in (${[...kinds].map((kind) => `'${kind}'`).join(", ")})`;
+const ofKinds = (kinds: Iterable<string>, value: string): string => `case when ${isOneOf(kinds)} then ${value} end`;
+const ofTried = (value: string): string => ofKinds(TRIED, value);
+
+/** What a list of steps reads. */
+export const STEP_COLUMNS = `${withPayloads(STEP_SHOWN, STEP_PAYLOADS)},
+  ${ofKinds(STARTS_CHILD, "state ->> 'childId'")} as child_id,
+  ${ofKinds(ASKS, "state ->> 'approvalId'")} as approval_id,
+  ${payloadColumn("caught", ofTried("state -> 'caught'"))},
+  ${ofTried("(state ->> 'caughtAt')::double precision")} as caught_at,
+  ${ofTried("state ->> 'call'")} as call,
+  ${ofTried("(state ->> 'tryStartedAt')::double precision")} as attempt_started_at,
+  ${ofTried("state ->> 'try' is not null and state ->> 'until' is not null")} as is_between_tries`;
+
+const dateOf = (time: number | null | undefined): Date | null =>
+  time === null || time === undefined ? null : new Date(time);
+
+export const stepFromRow = (row: Row): Step => ({
+  runId: row["run_id"],
+  organizationId: row["organization_id"],
+  number: row["number"],
+  parentNumber: row["parent_number"],
+  key: row["key"],
+  name: row["name"],
+  kind: row["kind"],
+  status: row["status"],
+  attempt: row["attempt"],
+  startedAt: row["started_at"],
+  finishedAt: row["finished_at"],
+  input: payloadFromRow(row, "input"),
+  output: payloadFromRow(row, "output"),
+  error: payloadFromRow(row, "error"),
+  response: payloadFromRow(row, "response"),
+  caught: payloadFromRow(row, "caught"),
+  caughtAt: dateOf(row["caught_at"]),
+  call: row["call"],
+  attemptStartedAt: dateOf(row["attempt_started_at"]),
+  isBetweenTries: row["is_between_tries"] ?? false,
+  revision: row["revision"],
+  childId: row["child_id"],
+  approvalId: row["approval_id"],
+});
+
+/** The same from a row on its way to the database. */
+export function stepFromWrite(write: StepRow): Step {
+  const { run_id: runId, organization_id: organizationId, number, key, name, kind, status, attempt, revision } = write;
+  const json = (text: string | null): JsonText | null => (text === null ? null : JsonText.ofText(text));
+  // Others' states may be large: those of loops have their items in them.
+  const isShown = write.state !== null && (STARTS_CHILD.has(kind) || ASKS.has(kind) || TRIED.has(kind));
+  const state = isShown ? (JSON.parse(write.state!) as StepState) : {};
+  return {
+    runId,
+    organizationId,
+    number,
+    parentNumber: write.parent_number,
+    key,
+    name,
+    kind,
+    status,
+    attempt,
+    revision,
+    childId: (STARTS_CHILD.has(kind) && state.childId) || null,
+    approvalId: (ASKS.has(kind) && state.approvalId) || null,
+    input: json(write.input),
+    output: json(write.output),
+    error: json(write.error),
+    response: json(write.response),
+    caught: state.caught ? JsonText.ofValue(state.caught) : null,
+    caughtAt: dateOf(state.caughtAt),
+    call: state.call ?? null,
+    attemptStartedAt: dateOf(state.tryStartedAt),
+    isBetweenTries: isBetweenTries(state),
+    startedAt: dateOf(write.started_at),
+    finishedAt: dateOf(write.finished_at),
+  };
+}
+
+export const journalStepFromRow = (row: Row): JournalStep => ({
+  number: row["number"],
+  parentNumber: row["parent_number"],
+  key: row["key"],
+  name: row["name"],
+  kind: row["kind"],
+  status: row["status"],
+  round: row["round"],
+  attempt: row["attempt"],
+  state: (row["state"] as StepState | null) ?? {},
+  input: (row["input"] as Json | null) ?? undefined,
+  output: (row["output"] as Json | null) ?? undefined,
+  error: row["error"] as RunError | null,
+  response: row["response"] as HttpResponse | null,
+  startedAt: (row["started_at"] as Date).getTime(),
+  finishedAt: ms(row["finished_at"]),
+  revision: row["revision"],
+  bytes: row["bytes"],
+  heldBytes: 0,
+  carriedBytes: 0,
+  unsaved: undefined,
+  outputText: undefined,
+});
+
+export const APPROVAL_COLUMNS = withPayloads(APPROVAL_SHOWN, APPROVAL_PAYLOADS);
+export const WHOLE_APPROVAL_COLUMNS = listOf(APPROVAL_SHOWN, APPROVAL_PAYLOADS);
+
+const baseApprovalFromRow = (row: Row): Omit<Approval, "context" | "form" | "answer"> => ({
+  id: row["id"],
+  organizationId: row["organization_id"],
+  projectId: row["project_id"],
+  agentId: row["agent_id"],
+  runId: row["run_id"],
+  stepNumber: row["step_number"],
+  status: row["status"],
+  question: row["question"],
+  assignee: row["assignee"],
+  expiresAt: row["expires_at"],
+  createdAt: row["created_at"],
+  decidedAt: row["decided_at"],
+  decidedBy: row["decided_by_kind"] && { kind: row["decided_by_kind"], id: row["decided_by_id"] },
+  comment: row["comment"],
+});
+
+export const approvalFromRow = (row: Row): Approval => ({
+  ...baseApprovalFromRow(row),
+  context: payloadFromRow(row, "context"),
+  form: payloadFromRow(row, "form"),
+  answer: payloadFromRow(row, "answer"),
+});
+
+export const wholeApprovalFromRow = (row: Row): WholeApproval => ({
+  ...baseApprovalFromRow(row),
+  context: row["context"] as Json,
+  form: row["form"] as JsonObject | null,
+  answer: row["answer"] as Json,
+});

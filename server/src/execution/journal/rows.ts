@@ -1,0 +1,256 @@
+/**
+ * Every column of the hot path, once: its name, its type, and what reads and writes it. Fields of rows for the database
+ * have the columns' names; times are ms, payloads JSON text. A new column is one more line here, and the compiler then
+ * asks for its value where rows are made (journal-rows.ts).
+ */
+import type { ActorKind } from "../../lib/actor.ts";
+import type {
+  AgentId,
+  ApprovalId,
+  EventId,
+  FiringId,
+  InstanceId,
+  OrganizationId,
+  ProjectId,
+  RunDraftId,
+  RunId,
+  TriggerId,
+} from "../../lib/ids.ts";
+import type { ApprovalStatus, FiringOutcome, RunStatus, StepStatus } from "../../storage/schema.ts";
+import { bool, hex, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
+
+/** Columns of a run that everybody who may see it reads. */
+export const RUN_SHOWN = {
+  id: uuid<RunId>(),
+  organization_id: uuid<OrganizationId>(),
+  project_id: uuid<ProjectId>(),
+  agent_id: uuid<AgentId>(),
+  version: text(),
+  status: text<RunStatus>(),
+  started_by_kind: text<ActorKind>(),
+  started_by_id: uuid<string>(),
+  created_at: ms(),
+  started_at: nullable(ms()),
+  finished_at: nullable(ms()),
+  cancelled_at: nullable(ms()),
+  revision: int4(),
+  current_step: nullable(int4()),
+  progress: int4(),
+  run_at: nullable(ms()),
+  parent_run_id: nullable(uuid<RunId>()),
+  parent_awaits: nullable(bool()),
+  retry_of: nullable(uuid<RunId>()),
+};
+
+export const RUN_PAYLOADS = { input: json(), output: nullable(json()), error: nullable(json()) };
+
+/** Further columns of a run, for the process that advances it. */
+export const RUN_ADVANCED = {
+  state: nullable(json()),
+  epoch: int4(),
+  wake_seq: int4(),
+  limited: bool(),
+  /** About what the run takes in memory, with the rows of all its steps. */
+  held_bytes: int4(),
+};
+
+const { cancelled_at: _written, ...SHOWN_AT_START } = RUN_SHOWN;
+
+/** A run's first row. */
+export const START = {
+  ...SHOWN_AT_START,
+  ...RUN_PAYLOADS,
+  ...RUN_ADVANCED,
+  owner: nullable(uuid<InstanceId>()),
+  wake_at: nullable(ms()),
+  /** Waits until the run that its trigger started before has ended; it is `limited` too. */
+  queued: bool(),
+};
+
+/** What makes a start safe to repeat. */
+export const KEY = {
+  run_id: uuid<RunId>(),
+  organization_id: uuid<OrganizationId>(),
+  agent_id: uuid<AgentId>(),
+  key: text(),
+  /** SHA-256 of the body that belongs to the key. */
+  body_hash: hex(),
+  created_at: ms(),
+};
+
+/** One time that a trigger was due or called. Of one that starts a run, the run is written only with it. */
+export const FIRING = {
+  id: uuid<FiringId>(),
+  organization_id: uuid<OrganizationId>(),
+  project_id: uuid<ProjectId>(),
+  agent_id: uuid<AgentId>(),
+  trigger_id: uuid<TriggerId>(),
+  /** What happens only once: no two firings of a trigger have the same. Its own id where nothing would be a repeat. */
+  once: text(),
+  at: ms(),
+  /** When the trigger was due, if it has a schedule. */
+  due_at: nullable(ms()),
+  outcome: text<FiringOutcome>(),
+  /** The run that it started, or of a duplicate the one that the first one did. */
+  run_id: nullable(uuid<RunId>()),
+  /** The name of the policy by which it was skipped. */
+  policy: nullable(text()),
+  code: nullable(text()),
+  message: nullable(text()),
+  fields: nullable(json()),
+  /** Its run waits until the one that the trigger started before has ended. */
+  is_queued: bool(),
+  /** How many instants a skipped one stands for. */
+  skipped: nullable(int4()),
+  /** What its sender calls the delivery. */
+  delivery: nullable(text()),
+  /** SHA-256 of what came with it. */
+  body_hash: nullable(hex()),
+  payload: nullable(json()),
+  /** Who asked for it by hand. */
+  fired_by_kind: nullable(text<ActorKind>()),
+  fired_by_id: nullable(uuid<string>()),
+  replay_of: nullable(uuid<FiringId>()),
+  /** The event that it fired on. */
+  event_id: nullable(uuid<EventId>()),
+};
+
+/** A run that is written only if the one that its trigger started last has ended. */
+export const TURN = {
+  run_id: uuid<RunId>(),
+  organization_id: uuid<OrganizationId>(),
+  trigger_id: uuid<TriggerId>(),
+  /** Somebody fires it by hand: also a paused one. */
+  by_hand: bool(),
+};
+
+/** The sentence that a run was reviewed from. */
+export const DRAFT_TEXT = {
+  run_id: uuid<RunId>(),
+  organization_id: uuid<OrganizationId>(),
+  run_draft_id: uuid<RunDraftId>(),
+  text: text(),
+};
+
+/** What somebody is to be told of (untold.ts). */
+export const UNTOLD = {
+  organization_id: uuid<OrganizationId>(),
+  event: text(),
+  /** The run, or the approval. */
+  subject_id: uuid<string>(),
+  run_id: uuid<RunId>(),
+  at: ms(),
+};
+
+export const UPDATE = {
+  id: RUN_SHOWN.id,
+  /** The fence: written only while the run has this epoch. */
+  epoch: RUN_ADVANCED.epoch,
+  from_status: text<RunStatus>(),
+  status: RUN_SHOWN.status,
+  output: RUN_PAYLOADS.output,
+  error: RUN_PAYLOADS.error,
+  /** Null leaves it as it is. */
+  state: RUN_ADVANCED.state,
+  now: ms(),
+  started_at: RUN_SHOWN.started_at,
+  finished_at: RUN_SHOWN.finished_at,
+  revision: RUN_SHOWN.revision,
+  current_step: RUN_SHOWN.current_step,
+  progress: RUN_SHOWN.progress,
+  /** A step was reached or ended; another attempt of the same step is no progress. */
+  moved: bool(),
+  /** Releases the claim; due at `wake_at`, or at once if somebody woke the run since `wake_seq` was read. */
+  release: bool(),
+  wake_at: START.wake_at,
+  wake_seq: RUN_ADVANCED.wake_seq,
+  /** Written only if nobody woke the run since: it closes an approval that may just have been decided. */
+  exact: bool(),
+  held_bytes: RUN_ADVANCED.held_bytes,
+};
+
+/** Columns of a step that everybody who may see it reads. */
+export const STEP_SHOWN = {
+  run_id: uuid<RunId>(),
+  number: int4(),
+  organization_id: uuid<OrganizationId>(),
+  parent_number: nullable(int4()),
+  key: text(),
+  name: text(),
+  kind: text(),
+  status: text<StepStatus>(),
+  attempt: int4(),
+  started_at: nullable(ms()),
+  finished_at: nullable(ms()),
+  revision: int4(),
+};
+
+export const STEP_PAYLOADS = {
+  input: nullable(json()),
+  output: nullable(json()),
+  error: nullable(json()),
+  /** What an HTTP endpoint answered to the newest attempt. */
+  response: nullable(json()),
+};
+
+export const STEP = { ...STEP_SHOWN, round: text(), state: nullable(json()), ...STEP_PAYLOADS };
+
+export const ATTEMPT = {
+  run_id: uuid<RunId>(),
+  number: int4(),
+  attempt: int4(),
+  organization_id: uuid<OrganizationId>(),
+  status: text<StepStatus>(),
+  error: nullable(json()),
+  response: nullable(json()),
+  started_at: ms(),
+  finished_at: ms(),
+};
+
+/** Columns of an approval: the question, which everybody reads. */
+const APPROVAL_ASKED = {
+  organization_id: uuid<OrganizationId>(),
+  id: uuid<ApprovalId>(),
+  project_id: uuid<ProjectId>(),
+  agent_id: uuid<AgentId>(),
+  run_id: uuid<RunId>(),
+  step_number: int4(),
+  status: text<ApprovalStatus>(),
+  question: text(),
+  assignee: nullable(text()),
+  expires_at: nullable(ms()),
+  created_at: ms(),
+};
+
+export const APPROVAL_SHOWN = {
+  ...APPROVAL_ASKED,
+  decided_at: nullable(ms()),
+  decided_by_kind: nullable(text<ActorKind>()),
+  decided_by_id: nullable(uuid<string>()),
+  comment: nullable(text()),
+};
+
+export const APPROVAL_PAYLOADS = { context: nullable(json()), form: nullable(json()), answer: nullable(json()) };
+
+/** A new one, or one that a retried run keeps. */
+export const APPROVAL = { ...APPROVAL_SHOWN, ...APPROVAL_PAYLOADS };
+
+export const APPROVAL_CHANGE = {
+  run_id: uuid<RunId>(),
+  organization_id: uuid<OrganizationId>(),
+  id: uuid<ApprovalId>(),
+  status: text<ApprovalStatus>(),
+  decided_at: ms(),
+};
+
+export type StartRow = RowOf<typeof START>;
+export type KeyRow = RowOf<typeof KEY>;
+export type FiringRow = RowOf<typeof FIRING>;
+export type TurnRow = RowOf<typeof TURN>;
+export type DraftTextRow = RowOf<typeof DRAFT_TEXT>;
+export type UntoldRow = RowOf<typeof UNTOLD>;
+export type UpdateRow = RowOf<typeof UPDATE>;
+export type StepRow = RowOf<typeof STEP>;
+export type AttemptRow = RowOf<typeof ATTEMPT>;
+export type ApprovalRow = RowOf<typeof APPROVAL>;
+export type ApprovalChange = RowOf<typeof APPROVAL_CHANGE>;

@@ -1,0 +1,47 @@
+/** What an agent's next version is being made of. */
+import type { Draft } from "../../agents/draft-store.ts";
+import { readDraftForm } from "../../agents/drafts.ts";
+import type { Builder } from "../builder.ts";
+import { callerOf, type Context } from "../context.ts";
+import { fieldsOf } from "./form-fields.ts";
+
+export function addAgentDrafts(builder: Builder): void {
+  builder.objectType("AgentDraft", {
+    description: "A definition that was saved but not published yet.",
+    fields: (t) => ({
+      definition: t.string({
+        description: "The text as it was saved. It may contain mistakes.",
+        resolve: (draft, _, context) => textOf(draft, context),
+      }),
+      revision: t.exposeInt("revision", {
+        description:
+          "How many times a draft of this agent has been saved, including before the last publish. Pass it as `expectedRevision` to replace only this draft.",
+      }),
+      savedAt: t.expose("savedAt", { type: "DateTime", description: "When the draft was saved." }),
+      savedBy: t.expose("savedBy", { type: "Actor", description: "Who saved the draft." }),
+      inputFields: t.field({
+        type: ["InputField"],
+        description: "The draft's input schema as the fields of a form. Empty while it contains mistakes.",
+        resolve: async (draft, _, context) => {
+          const { organizationId } = callerOf(context);
+          const text = textOf(draft, context);
+          return fieldsOf(context, await readDraftForm(context.agents, organizationId, text, context.ending.signal));
+        },
+      }),
+    }),
+  });
+  builder.objectField("Agent", "draft", (t) =>
+    t.field({
+      type: "AgentDraft",
+      nullable: true,
+      description: "The unpublished draft. Null if there is none.",
+      resolve: ({ id }, _, { loaders }) => loaders.draft(id),
+    }),
+  );
+}
+
+function textOf({ text }: Draft, { size }: Context): string {
+  // The answer, or what it is made of, would be larger than an answer may be: this refuses it.
+  if (text === null) size.charge(Number.POSITIVE_INFINITY);
+  return text!;
+}

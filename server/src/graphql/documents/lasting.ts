@@ -1,0 +1,43 @@
+/**
+ * What lasts: subscriptions, and requests that wait for a run. Each holds about 20 kB until it ends, whatever its text takes, and a
+ * connection may have a hundred. So there is a most in all, and an organization may have as many as stay free beside its own.
+ */
+import { getHeapStatistics } from "node:v8";
+import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+
+/** Measured: 12.6 kB over a WebSocket, 20 kB as Server-Sent Events that wait behind others of their connection. */
+const BYTES_EACH = 20_000;
+const SHARE_OF_HEAP = 1 / 8;
+
+const mostHere = (): number =>
+  Math.min(LIMITS.lastingRequests, Math.floor((getHeapStatistics().heap_size_limit * SHARE_OF_HEAP) / BYTES_EACH));
+
+export class Lasting {
+  readonly #budget: ByteBudget;
+
+  constructor(most = mostHere()) {
+    this.#budget = new ByteBudget(most);
+  }
+
+  /** Until it is disposed. Throws UNAVAILABLE when the organization has too many. */
+  begin(organizationId: OrganizationId | undefined): Disposable {
+    if (!this.#budget.tryTake(organizationId, 1)) throw tooMany(this.#budget.bytes);
+    let isOver = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (!isOver) this.#budget.give(organizationId, 1);
+        isOver = true;
+      },
+    };
+  }
+}
+
+const tooMany = (most: number): Refusal =>
+  new Refusal(
+    "UNAVAILABLE",
+    `too many subscriptions and waits of this organization are open (of ${most} for all, as many as stay free beside its own): end some`,
+    { retryAfter: 1 },
+  );

@@ -1,0 +1,83 @@
+/** The language model that the operator configured: what it is, and whether it answers. */
+import { LIMITS } from "../../lib/limits.ts";
+import { testConnection } from "../../llm/test-connection.ts";
+import type { Builder } from "../builder.ts";
+import { callerOf, endWithCredential, type Context } from "../context.ts";
+import type { Enums } from "../enums.ts";
+import type { ShownLlm } from "../objects.ts";
+
+export function addLlm(builder: Builder, enums: Enums): void {
+  builder.objectType("LlmTest", {
+    description: "The result of asking the language model a test question.",
+    extensions: { isPart: true },
+    fields: (t) => ({
+      duration: t.exposeInt("durationMs", {
+        description: "How many milliseconds the language model took to answer or fail.",
+      }),
+      problem: t.expose("problem", {
+        type: enums.LlmProblem,
+        nullable: true,
+        description: "Why the test failed. Null if it did not.",
+      }),
+      detail: t.exposeString("detail", {
+        nullable: true,
+        description:
+          "The problem as a sentence, with the HTTP status. Null except for the operator's own organization.",
+      }),
+    }),
+  });
+  builder.objectType("Llm", {
+    description:
+      "The language model that reads sentences for `draftRunInput`. The operator configures it, for the whole server. Only the operator's own organization, which is the first one, sees what it is: for all others, `host`, `model` and `hasKey` are null.",
+    extensions: { isPart: true },
+    fields: (t) => ({
+      isConfigured: t.exposeBoolean("isConfigured", { description: "Whether a language model is configured." }),
+      host: t.exposeString("host", {
+        nullable: true,
+        description: "The host and port that the questions are sent to.",
+      }),
+      model: t.exposeString("model", { nullable: true, description: "The model's name at that host." }),
+      hasKey: t.exposeBoolean("hasKey", {
+        nullable: true,
+        description: "Whether an API key is sent with the questions. It is never shown.",
+      }),
+      test: t.field({
+        type: "LlmTest",
+        nullable: true,
+        description: "The result of the test. Null except in the answer of `testLlm`.",
+        resolve: ({ test }) => test,
+      }),
+    }),
+  });
+  builder.queryField("llm", (t) =>
+    t.field({
+      type: "Llm",
+      description: "The language model that the operator configured, if any.",
+      resolve: (_, _arguments, context) => connectionOf(context, null),
+    }),
+  );
+  builder.mutationField("testLlm", (t) =>
+    t.field({
+      type: "Llm",
+      description: `Asks the language model a short question. CONFLICT if none is configured, RATE_LIMITED beyond ${LIMITS.llmTestsPerMinute} a minute.`,
+      resolve: async (_, _arguments, context) => {
+        const { organizationId } = callerOf(context);
+        using _watched = endWithCredential(context, "the test ended");
+        return await connectionOf(
+          context,
+          await testConnection(context.drafts.llm, organizationId, context.ending.signal),
+        );
+      },
+    }),
+  );
+}
+
+async function connectionOf(context: Context, test: ShownLlm["test"]): Promise<ShownLlm> {
+  const { llm } = context.drafts;
+  const nothing = { host: null, model: null, hasKey: null };
+  if (!llm) return { isConfigured: false, ...nothing, test };
+  if (!(await llm.isOperator(callerOf(context).organizationId)))
+    return { isConfigured: true, ...nothing, test: test && { ...test, detail: null } };
+  const { baseUrl, model, apiKey } = llm.settings;
+  return { isConfigured: true, host: new URL(baseUrl).host, model, hasKey: apiKey !== undefined, test };
+}

@@ -1,0 +1,90 @@
+/** How often the organization may ask, and what it used. */
+import { LIMITS } from "../../lib/limits.ts";
+import { WINDOW_MS } from "../../rates/window.ts";
+import type { Builder } from "../builder.ts";
+import { badInput } from "../../lib/errors.ts";
+import { callerOf } from "../context.ts";
+import type { Enums } from "../enums.ts";
+
+export function addRates(builder: Builder, enums: Enums): void {
+  addRateLimit(builder, enums);
+  addUsage(builder);
+}
+
+function addRateLimit(builder: Builder, enums: Enums): void {
+  builder.objectType("RateLimit", {
+    description: `How many requests the organization may send in any ${WINDOW_MS / 1_000} seconds. All of its API keys and access tokens share it.`,
+    extensions: { isPart: true },
+    fields: (t) => ({
+      plan: t.expose("plan", { type: enums.Plan, description: "The organization's plan." }),
+      limit: t.exposeInt("limit", {
+        nullable: true,
+        description: "The maximum number of requests. Null if there is no limit.",
+      }),
+      remaining: t.exposeInt("remaining", {
+        nullable: true,
+        description: "How many requests are left now. Null if there is no limit.",
+      }),
+      resetAt: t.expose("resetAt", {
+        type: "DateTime",
+        nullable: true,
+        description:
+          "When there is room for one request more. Null if there is no limit, or if no request counts at present.",
+      }),
+    }),
+  });
+  builder.queryField("rateLimit", (t) =>
+    t.field({
+      type: "RateLimit",
+      description:
+        "The organization's request limit, and what is left of it. A query that asks for nothing else does not count.",
+      resolve: (_, _arguments, context) => context.rates.look(callerOf(context).organizationId),
+    }),
+  );
+}
+
+const USAGE_DAYS = 30;
+
+function addUsage(builder: Builder): void {
+  builder.objectType("UsageDay", {
+    description: "What an organization used on one day. Days begin and end in UTC.",
+    extensions: { isPart: true },
+    fields: (t) => ({
+      date: t.exposeString("date", { description: "The day, as YYYY-MM-DD." }),
+      requests: t.exposeInt("requests", {
+        description: "Requests with API keys and access tokens. Requests of the web UI do not count.",
+      }),
+      refused: t.exposeInt("refused", { description: "Further requests that were refused with RATE_LIMITED." }),
+      runs: t.exposeInt("runs", { description: "Runs that were started, by anyone or anything." }),
+      steps: t.exposeInt("steps", {
+        description: "Steps that completed or failed; each visit of a step that is reached again counts.",
+      }),
+      modelTokens: t.exposeInt("modelTokens", {
+        description:
+          "Tokens of questions to the language model and of its answers, as it counted them. 0 for a model that does not say.",
+      }),
+    }),
+  });
+  builder.queryField("usage", (t) =>
+    t.field({
+      type: ["UsageDay"],
+      extensions: { cost: { most: USAGE_DAYS, argument: "days" } },
+      description: "What the organization used on each of the last days, today first. Days without usage have zeros.",
+      args: {
+        days: t.arg.int({
+          required: false,
+          defaultValue: USAGE_DAYS,
+          description: `Return this many days, from 1 to ${LIMITS.usageDays}.`,
+        }),
+      },
+      resolve: (_, { days }, context) =>
+        context.rates.usage.read(callerOf(context).organizationId, daysOf(days ?? USAGE_DAYS)),
+    }),
+  );
+}
+
+function daysOf(days: number): number {
+  if (days >= 1 && days <= LIMITS.usageDays) return days;
+  const message = `must be between 1 and ${LIMITS.usageDays}`;
+  throw badInput("invalid_input", `days ${message}`, [{ path: "days", code: "out_of_range", message }]);
+}

@@ -1,0 +1,193 @@
+/** Approvals: questions that hold runs, and their decisions. */
+import type { JsonObject } from "../../lib/json/json.ts";
+import { encodeId } from "../../lib/ids.ts";
+import { canDecide, decideApproval } from "../../runs/decide-approval.ts";
+import { listApprovals } from "../../runs/read/list-approvals.ts";
+import { readApproval, readRun } from "../../runs/read/read.ts";
+import type { Approval } from "../../execution/run.ts";
+import { fieldsOf } from "../agents/form-fields.ts";
+import { readPayload } from "../payloads.ts";
+import { checkFilter, requireFound, idOf, listOf, optionalIds } from "../arguments.ts";
+import type { Builder } from "../builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
+import { actingOf, callerOf, type Context } from "../context.ts";
+import type { Enums } from "../enums.ts";
+
+export function addApprovals(builder: Builder, enums: Enums): void {
+  addApproval(builder, enums);
+  addConnection(builder, "Approval");
+  addQueries(builder, enums);
+  addDecide(builder, enums);
+}
+
+function addApproval(builder: Builder, enums: Enums): void {
+  builder.objectType("Approval", {
+    description: "An approval: a question to a person. The run waits until it is decided.",
+    interfaces: ["Node"],
+    fields: (t) => ({
+      id: t.id({ resolve: ({ id }) => encodeId("approval", id), description: "The approval's id, `approval_…`." }),
+      status: t.expose("status", { type: enums.ApprovalStatus, description: "Current status." }),
+      question: t.exposeString("question", { description: "The question." }),
+      context: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "Information that helps to decide.",
+        resolve: ({ id, context: value }, _, context) =>
+          readPayload(context, value, { of: "approval", id, column: "context" }),
+      }),
+      assignee: t.exposeString("assignee", {
+        nullable: true,
+        description: "Who should decide, in the words of the definition.",
+      }),
+      form: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "JSON schema of the answer. Null if the approval has no form.",
+        resolve: ({ id, form }, _, context) => readPayload(context, form, { of: "approval", id, column: "form" }),
+      }),
+      answerFields: t.field({
+        type: ["InputField"],
+        description: "The form's fields. Empty if the approval has no form.",
+        resolve: async ({ id, form }, _, context) => {
+          const text = await readPayload(context, form, { of: "approval", id, column: "form" });
+          return fieldsOf(context, text?.value as JsonObject | undefined);
+        },
+      }),
+      run: t.field({
+        type: "Run",
+        description: "The run that waits.",
+        resolve: async ({ runId }, _, context) =>
+          requireFound("run", await readRun(context.runs, callerOf(context), runId)),
+      }),
+      stepNumber: t.exposeInt("stepNumber", { description: "Number of the step that waits." }),
+      agent: t.field({
+        type: "Agent",
+        description: "The agent.",
+        resolve: ({ agentId }, _, { loaders }) => loaders.agent(agentId),
+      }),
+      project: t.field({
+        type: "Project",
+        description: "The agent's project.",
+        resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
+      }),
+      canDecide: t.boolean({
+        description:
+          "Whether you can decide it now: it is open, has not expired, and you have the scope approvals:decide.",
+        resolve: (approval, _, context) => canDecide(approval, callerOf(context), context.clock.now()),
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the approval was requested." }),
+      expiresAt: t.expose("expiresAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the approval expires. Null if it never does.",
+      }),
+      decidedAt: t.expose("decidedAt", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the approval was decided.",
+      }),
+      decidedBy: t.expose("decidedBy", {
+        type: "Actor",
+        nullable: true,
+        description: "Who decided. Null if nobody did.",
+      }),
+      comment: t.exposeString("comment", { nullable: true, description: "The comment on the decision." }),
+      answer: t.field({
+        type: "JSON",
+        nullable: true,
+        description: "The values of the form that came with the decision.",
+        resolve: ({ id, answer }, _, context) => readPayload(context, answer, { of: "approval", id, column: "answer" }),
+      }),
+    }),
+  });
+}
+
+export async function findApproval(context: Context, id: string): Promise<Approval> {
+  return requireFound("approval", await readApproval(context.runs, callerOf(context), idOf("approval", id)));
+}
+
+const APPROVALS = listById("approvals", "approval");
+
+function addQueries(builder: Builder, enums: Enums): void {
+  const filterType = builder.inputType("ApprovalFilter", {
+    description:
+      "Selects the approvals that match every field given. A list selects those that match any of its values; an empty list selects none.",
+    fields: (t) => ({
+      status: t.field({ type: [enums.ApprovalStatus], required: false, description: "With any of these statuses." }),
+      projectId: t.idList({ required: false, description: "Of agents in any of these projects." }),
+      agentId: t.idList({ required: false, description: "Of any of these agents." }),
+      runId: t.idList({ required: false, description: "Of any of these runs." }),
+    }),
+  });
+  builder.queryField("approval", (t) =>
+    t.field({
+      type: "Approval",
+      nullable: true,
+      description: "The approval with this id. NOT_FOUND if there is none.",
+      args: { id: t.arg.id({ description: "The approval's id." }) },
+      resolve: (_, { id }, context) => findApproval(context, id),
+    }),
+  );
+  builder.queryField("approvals", (t) =>
+    t.field({
+      type: "ApprovalConnection",
+      extensions: PAGED,
+      description: "Approvals, newest first. `filter: {status: open}, direction: asc` is the inbox.",
+      args: {
+        filter: t.arg({ type: filterType, required: false, description: "Default: all." }),
+        direction: t.arg({
+          type: enums.SortDirection,
+          required: false,
+          defaultValue: "desc",
+          description: "`asc`: oldest first.",
+        }),
+        ...pageArguments(builder),
+      },
+      resolve: async (_, { filter, direction, ...page }, context) => {
+        const { status, projectId, agentId, runId } = filter ?? {};
+        const wanted = {
+          ...(status && { status: listOf(status, "filter.status") }),
+          ...optionalIds("projectId", "project", projectId, "filter"),
+          ...optionalIds("agentId", "agent", agentId, "filter"),
+          ...optionalIds("runId", "run", runId, "filter"),
+        };
+        const caller = callerOf(context);
+        await checkFilter(context, caller, wanted);
+        return connect(APPROVALS, page, (request) =>
+          listApprovals(context.runs, caller, wanted, request, direction ?? "desc"),
+        );
+      },
+    }),
+  );
+}
+
+function addDecide(builder: Builder, enums: Enums): void {
+  const input = builder.inputType("DecideApprovalInput", {
+    description: "Input of `decideApproval`.",
+    fields: (t) => ({
+      approvalId: t.id({ description: "The approval's id." }),
+      decision: t.field({ type: enums.Decision, description: "The decision." }),
+      comment: t.string({ required: false, description: "A comment, such as the reason." }),
+      answer: t.field({
+        type: "JSON",
+        required: false,
+        description: "The values of the approval's form. Without a form: any JSON value, or nothing.",
+      }),
+    }),
+  });
+  builder.mutationField("decideApproval", (t) =>
+    t.field({
+      type: "Approval",
+      description:
+        "Decides an approval, and its run continues. Only the first decision counts: a different one is CONFLICT, and the same one again by the same caller is answered alike.",
+      args: { input: t.arg({ type: input, description: "Input of `decideApproval`." }) },
+      resolve: (_, { input: { approvalId, decision, comment, answer } }, context) =>
+        decideApproval(context.runs, actingOf(context), {
+          approvalId: idOf("approval", approvalId),
+          decision,
+          ...(comment != null && { comment }),
+          ...(answer !== undefined && { answer }),
+        }),
+    }),
+  );
+}

@@ -1,0 +1,72 @@
+/** Numbers instead of lists: how many runs, and how much is open. */
+import { watchBadges } from "../../runs/watch/watch-badges.ts";
+import { countRuns } from "../../runs/read/count-runs.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { checkFilter, optionalId } from "../arguments.ts";
+import type { Builder } from "../builder.ts";
+import { callerOf, type Context } from "../context.ts";
+import { checkedFilter, type RunFilterInput } from "./run-filter.ts";
+
+export function addCounts(builder: Builder, filter: RunFilterInput): void {
+  addRunCount(builder, filter);
+  addBadges(builder);
+}
+
+function addRunCount(builder: Builder, filter: RunFilterInput): void {
+  builder.objectType("Count", {
+    description: "How many objects there are.",
+    fields: (t) => ({
+      value: t.exposeInt("value", { description: `The number: exact up to ${LIMITS.counted}, estimated above.` }),
+      isExact: t.exposeBoolean("isExact", { description: "Whether the number was counted, not estimated." }),
+    }),
+  });
+  builder.queryField("runCount", (t) =>
+    t.field({
+      type: "Count",
+      description: "How many runs match a filter.",
+      args: { filter: t.arg({ type: filter, required: false, description: "Default: all." }) },
+      resolve: async (_, { filter: given }, context) =>
+        countRuns(context.runs, callerOf(context), await checkedFilter(context, given ?? {}, "filter")),
+    }),
+  );
+}
+
+function addBadges(builder: Builder): void {
+  builder.objectType("Badges", {
+    description: `How much is open. Each number is at most ${LIMITS.counted}, which means that or more.`,
+    fields: (t) => ({
+      openRuns: t.exposeInt("openRuns", { description: "Runs that have not ended." }),
+      openApprovals: t.exposeInt("openApprovals", { description: "Approvals that wait for a decision." }),
+    }),
+  });
+  const ofProject = builder.args((t) => ({
+    projectId: t.id({ required: false, description: "Count only agents in this project." }),
+  }));
+  const projectOf = async (context: Context, text: string | null | undefined) => {
+    const { projectId } = optionalId("projectId", "project", text);
+    const within = callerOf(context);
+    await checkFilter(context, within, projectId ? { projectId: [projectId] } : {});
+    return { within, projectId };
+  };
+  builder.queryField("badges", (t) =>
+    t.field({
+      type: "Badges",
+      description: "How many runs and approvals are open.",
+      args: ofProject,
+      resolve: async (_, { projectId }, context) => context.runs.badgeCounts.add(await projectOf(context, projectId)),
+    }),
+  );
+  builder.subscriptionField("badgesChanged", (t) =>
+    t.field({
+      type: "Badges",
+      description:
+        "Sends how many runs and approvals are open, at once and whenever the numbers change, at most every 250 ms. Never completes.",
+      args: ofProject,
+      subscribe: async (_, { projectId: text }, context) => {
+        const { within, projectId } = await projectOf(context, text);
+        return watchBadges(context.runs, within, projectId, context.ending.signal);
+      },
+      resolve: (badges) => badges,
+    }),
+  );
+}

@@ -1,0 +1,53 @@
+/** What a run waits for. */
+import { isFinal } from "../../execution/states.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { sizeOf } from "../arguments.ts";
+import type { Builder } from "../builder.ts";
+
+const WAITS = 20;
+
+export function addRunWaits(builder: Builder): void {
+  builder.objectType("RunWait", {
+    description:
+      "Something that a run waits for: a time or an approval. A step that waits for the run that it started has neither.",
+    extensions: { isPart: true },
+    fields: (t) => ({
+      stepNumber: t.exposeInt("stepNumber", { description: "Number of the step that is waiting." }),
+      until: t.expose("until", {
+        type: "DateTime",
+        nullable: true,
+        description: "When the wait ends or the approval expires. Null if there is no set time.",
+      }),
+      approval: t.field({
+        type: "Approval",
+        nullable: true,
+        description: "The approval that has to be decided.",
+        resolve: ({ approvalId }, _, { loaders }) => approvalId && loaders.approval(approvalId),
+      }),
+      event: t.string({
+        nullable: true,
+        description: "Always null.",
+        deprecationReason: "No task waits for an event. Removal on 2027-05-31.",
+        resolve: () => null,
+      }),
+    }),
+  });
+  builder.objectField("Run", "waitingFor", (t) =>
+    t.field({
+      type: ["RunWait"],
+      extensions: { cost: { most: WAITS, argument: "first" } },
+      description: "What the run waits for, in the order of its steps. Empty if it waits for nothing or has ended.",
+      args: {
+        first: t.arg.int({
+          required: false,
+          defaultValue: WAITS,
+          description: `Return at most this many, from 1 to ${LIMITS.waitsListed}.`,
+        }),
+      },
+      resolve: ({ id, status }, { first }, { loaders }) => {
+        const most = sizeOf(first ?? WAITS, LIMITS.waitsListed);
+        return isFinal(status) ? [] : loaders.waits({ runId: id, most });
+      },
+    }),
+  );
+}

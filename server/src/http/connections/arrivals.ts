@@ -1,0 +1,120 @@
+/**
+ * What arrives: the bodies of requests and the messages of WebSockets, until they are answered. What all of it holds has a
+ * budget. What stands still or trickles is cut. Strangers, whose credential nobody has seen, get a small size and one
+ * share of the budget among them, so that they cannot use up what callers need.
+ */
+import type { Caller } from "../../auth/caller.ts";
+import type { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { every, type Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { Roll } from "../../lib/sharing/roll.ts";
+
+/** `cut`: called once when too little of it comes. `isUnread`: whether nothing of its connection is read for now. */
+type Ways = { cut: () => void; isUnread: () => boolean };
+
+/** One body or message under way. */
+export class Arrival {
+  readonly cut: () => void;
+  readonly isUnread: () => boolean;
+  /** When it was last looked at, and how many bytes have come since. */
+  lookedAt: number;
+  cameSince = 0;
+  place = -1;
+  readonly #budget: ByteBudget;
+  readonly #entries: Roll<Arrival>;
+  #owner: OrganizationId | undefined;
+  #held = 0;
+  #isOver = false;
+
+  constructor(budget: ByteBudget, entries: Roll<Arrival>, now: number, { cut, isUnread }: Ways) {
+    this.#budget = budget;
+    this.#entries = entries;
+    this.lookedAt = now;
+    this.cut = cut;
+    this.isUnread = isUnread;
+    entries.add(this);
+  }
+
+  /** Counts bytes that came, whoever holds them. */
+  came(bytes: number): void {
+    this.cameSince += bytes;
+  }
+
+  /** Sets what is held of it from now on. False when its owner has no room, or it has ended. */
+  hold(bytes: number): boolean {
+    const more = bytes - this.#held;
+    if (this.#isOver) return false;
+    if (more > 0 && !this.#budget.tryTake(this.#owner, more)) return false;
+    if (more < 0) this.#budget.give(this.#owner, -more);
+    this.#held = bytes;
+    return true;
+  }
+
+  /** Its caller is known now; false when there is no room in the caller's share. */
+  belongsTo(owner: OrganizationId): boolean {
+    if (this.#held > 0) this.#budget.give(this.#owner, this.#held);
+    this.#owner = owner;
+    if (this.#held === 0 || this.#budget.tryTake(owner, this.#held)) return true;
+    this.#held = 0;
+    return false;
+  }
+
+  /** All of it has arrived, and is held until it is answered. */
+  whole(): void {
+    this.#entries.delete(this);
+  }
+
+  /** Answered, refused or gone. */
+  end(): void {
+    this.#isOver = true;
+    this.#entries.delete(this);
+    if (this.#held > 0) this.#budget.give(this.#owner, this.#held);
+    this.#held = 0;
+  }
+}
+
+export type Arrivals = {
+  /** `cut` is called once when too little of it comes, but for the time in which nothing of its connection is read. */
+  begin(cut: () => void, isUnread?: () => boolean): Arrival;
+} & Disposable;
+
+const LOOK_EVERY_MS = 1_000;
+
+export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
+  const entries = new Roll<Arrival>();
+
+  /** Each must have brought enough since the last look, or be whole. */
+  const look = async (): Promise<void> => {
+    const now = clock.now();
+    for (const entry of entries) {
+      if (entry.isUnread()) entry.lookedAt = now;
+      if (now - entry.lookedAt < LIMITS.bodyProgressSeconds * 1_000) continue;
+      if (entry.cameSince < LIMITS.bodyProgressBytes) {
+        entries.delete(entry);
+        entry.cut();
+      }
+      entry.lookedAt = now;
+      entry.cameSince = 0;
+    }
+  };
+  const looking = every(clock, LOOK_EVERY_MS, look);
+
+  return {
+    begin: (cut, isUnread = () => false) => new Arrival(budget, entries, clock.now(), { cut, isUnread }),
+    [Symbol.dispose]: () => looking[Symbol.dispose](),
+  };
+}
+
+/** A request that takes about this much memory or less is not worth counting. */
+export const SMALL_BYTES = 16 * 1024;
+
+/** Whose request it is. Asked only when the request is large or finds no room among strangers. */
+export type Whose = () => Sender | undefined | Promise<Sender | undefined>;
+type Sender = Pick<Caller, "organizationId">;
+
+export const noRoom = (): Refusal =>
+  new Refusal("UNAVAILABLE", "too many large requests are under way at the same time: try again in a moment", {
+    retryAfter: 1,
+  });

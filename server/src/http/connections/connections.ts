@@ -1,0 +1,136 @@
+/**
+ * How many connections may be open. A connection whose caller nobody has seen is a stranger's: of those, one gives way to
+ * the next (strangers.ts). Of callers' connections each organization has a share, as in ByteBudget.
+ */
+import type { Server } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Known } from "../../auth/authenticate.ts";
+import { network } from "../../auth/sign-in/login-throttle.ts";
+import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import type { Ending } from "../../lib/ending.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { openFilesMost } from "../../lib/open-files.ts";
+import { Rounds } from "../../lib/sharing/rounds.ts";
+import { Strangers, type MostStrangers } from "./strangers.ts";
+
+export type Connections = {
+  /** How many are open. */
+  readonly open: { readonly strangers: number; readonly callers: number };
+  /** A request of it is under way until `answered`. False when it has too many. */
+  begin(socket: Duplex): boolean;
+  answered(socket: Duplex): void;
+  /** What is known of an open one. */
+  of(socket: Duplex): Connection;
+  /**
+   * What those that have closed leave behind ends in turns: of 600 with 20 subscriptions each that closed together it held the thread
+   * for half a second, of 2,000 event streams for 0.2 s.
+   */
+  readonly leaving: Rounds<string>;
+  /** Its caller is known. Throws UNAVAILABLE when the organization has too many. */
+  belongsTo(socket: Duplex, organizationId: OrganizationId): void;
+};
+
+/** `address`: whom it comes from, an IPv6 /64 as one. `endings`: of the requests that wait for an answer. */
+export type Connection = {
+  underWay: number;
+  readonly address: string;
+  /** It is a trusted proxy's, and brings requests of many. */
+  readonly isProxy: boolean;
+  readonly endings: Ending[];
+  /** Of its first caller. */
+  organizationId?: OrganizationId;
+  /** The last credential that was found good: a connection may bring requests of many. */
+  known?: Known;
+};
+
+/** In whose line it waits as a stranger's. `client`: the address of the client of a trusted proxy. */
+export const strangersLine = ({ isProxy, address }: Connection, client: () => string): string =>
+  isProxy ? network(client()) : address;
+
+/** Whose it was. */
+export const lineOf = ({ organizationId, address }: Connection): string => organizationId ?? address;
+
+/** Its request is answered. */
+export function leave(endings: Ending[], ending: Ending): void {
+  endings[endings.indexOf(ending)] = endings.at(-1)!;
+  endings.pop();
+}
+
+/** Nobody sees it. */
+export const clientGone = (): Refusal => new Refusal("UNAVAILABLE", "the client has gone away");
+
+type Options = { strangers?: MostStrangers; callers?: number; isProxy: (address: string) => boolean };
+
+/** Strangers may have half of the files that the process may open, one address an eighth: the others need the rest. */
+export function mostConnections(files: number): { strangers: MostStrangers; callers: number } {
+  const atMost = (limit: number, share: number): number => Math.min(limit, Math.floor(files * share));
+  return {
+    strangers: {
+      all: atMost(LIMITS.strangerConnections, 1 / 2),
+      perAddress: atMost(LIMITS.strangerConnectionsPerAddress, 1 / 8),
+    },
+    callers: atMost(LIMITS.callerConnections, 1),
+  };
+}
+
+const tooMany = (most: number): Refusal =>
+  new Refusal(
+    "UNAVAILABLE",
+    `too many connections of this organization are open (of ${most} for all, as many as stay free beside its own): close some`,
+    { retryAfter: 1 },
+  );
+
+/** `isProxy`: whether an address is a trusted proxy's, which speaks for many. */
+export function limitConnections(server: Server, options: Options): Connections {
+  const most = { ...mostConnections(openFilesMost()), ...options };
+  const strangers = new Strangers(most.strangers);
+  const opened = new WeakMap<Duplex, Connection>();
+  const budget = new ByteBudget(most.callers);
+  const leaving = new Rounds<string>(() => performance.now());
+  let callers = 0;
+
+  server.on("connection", (socket) => {
+    const { remoteAddress = "" } = socket;
+    const [address, isProxy] = [network(remoteAddress), options.isProxy(remoteAddress)];
+    const connection: Connection = { underWay: 0, endings: [], address, isProxy };
+    opened.set(socket, connection);
+    socket.once("close", () => {
+      strangers.delete(address, socket);
+      if (connection.endings.length > 0)
+        leaving.call(lineOf(connection), () => {
+          for (const ending of connection.endings) ending.end(clientGone());
+        });
+    });
+    strangers.add(address, socket, isProxy);
+  });
+
+  return {
+    leaving,
+    get open() {
+      return { strangers: strangers.size, callers };
+    },
+    begin: (socket) => {
+      const connection = opened.get(socket)!;
+      if (connection.underWay >= LIMITS.requestsPerConnection) return false;
+      connection.underWay++;
+      return true;
+    },
+    answered: (socket) => void opened.get(socket)!.underWay--,
+    of: (socket) => opened.get(socket)!,
+    belongsTo: (socket, organizationId) => {
+      const connection = opened.get(socket)!;
+      // Only once for each connection: it stays the first caller's.
+      if (!strangers.has(connection.address, socket)) return;
+      if (!budget.tryTake(organizationId, 1)) throw tooMany(most.callers);
+      strangers.delete(connection.address, socket);
+      connection.organizationId = organizationId;
+      callers++;
+      socket.once("close", () => {
+        callers--;
+        budget.give(organizationId, 1);
+      });
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { testClock } from "../../../../test/clock.ts";
+import type { Auth } from "../../auth/auth.ts";
+import { ownerCaller, type Caller } from "../../auth/caller.ts";
+import { newId } from "../../lib/ids.ts";
+import { createCredentialWatch } from "./credential-watch.ts";
+
+const LOOK_MS = 4_000;
+
+/** `read` answers whether a key is still good. */
+function world(read: (keyId: string) => Promise<boolean>) {
+  const clock = testClock();
+  const warnings: unknown[] = [];
+  const byId = async (organizationId: string, keyId: string): Promise<Caller | undefined> =>
+    (await read(keyId)) ? keyCaller(organizationId, keyId) : undefined;
+  const auth = { clock, keys: { byId }, log: { warn: (...said: unknown[]) => warnings.push(said) } } as unknown as Auth;
+  return { clock, warnings, watch: createCredentialWatch(auth) };
+}
+
+const keyCaller = (organizationId: string, keyId: string): Caller => ({
+  ...ownerCaller(organizationId as never, { id: newId(), name: "Ada" }),
+  credential: { kind: "key", keyId: keyId as never },
+});
+
+test("2,000 credentials are looked at side by side: with 5 ms for each, within a second", async () => {
+  const { clock, watch } = world(async () => (await sleep(5), false));
+  const ended: number[] = [];
+  for (let index = 0; index < 2_000; index++) watch.watch(keyCaller(newId(), newId()), () => ended.push(index));
+  const since = performance.now();
+  clock.pass(LOOK_MS);
+  while (ended.length < 2_000 && performance.now() - since < 5_000) await sleep(10);
+  expect(ended).toHaveLength(2_000);
+  // One after the other they take 10 s.
+  expect(performance.now() - since).toBeLessThan(5_000);
+  watch[Symbol.dispose]();
+});
+
+test("one that cannot be looked at holds up no other, and is looked at again", async () => {
+  let isDown = true;
+  const bad = newId();
+  const { clock, watch, warnings } = world(async (keyId) => {
+    if (keyId === bad && isDown) throw new Error("connection lost");
+    return false;
+  });
+  const ended: string[] = [];
+  for (const id of [bad, newId()]) watch.watch(keyCaller(newId(), id), () => ended.push(id));
+  clock.pass(LOOK_MS);
+  await sleep(0);
+  expect(ended).toHaveLength(1);
+  expect(warnings).toHaveLength(1);
+  isDown = false;
+  clock.pass(LOOK_MS);
+  await sleep(0);
+  expect(ended.at(-1)).toBe(bad);
+  watch[Symbol.dispose]();
+});

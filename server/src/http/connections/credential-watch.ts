@@ -1,0 +1,83 @@
+/** Long connections end with their credential. Each credential in use is checked every 4 s, from memory at most 5 s old. */
+import { isStillValid } from "../../auth/admission.ts";
+import type { Auth } from "../../auth/auth.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { Roll } from "../../lib/sharing/roll.ts";
+
+export type CredentialWatch = {
+  /** Calls `end` once when the credential has expired or was revoked. */
+  watch(caller: Caller, end: () => void): Disposable;
+} & Disposable;
+
+const LOOK_EVERY_MS = 4_000;
+/** One after another 10,000 took longer than all of the 10 s; an organization's own take turns at the database. */
+const LOOKED_AT_ONCE = 64;
+
+/** Every request that waits has one for a moment, so it costs an object and no more. */
+class Watched implements Disposable {
+  place = -1;
+  readonly caller: Caller;
+  readonly end: () => void;
+  readonly #all: Roll<Watched>;
+
+  constructor(all: Roll<Watched>, caller: Caller, end: () => void) {
+    this.#all = all;
+    this.caller = caller;
+    this.end = end;
+    all.add(this);
+  }
+
+  [Symbol.dispose](): void {
+    this.#all.delete(this);
+  }
+}
+
+const keyOf = ({ organizationId, credential }: Caller): string =>
+  credential.kind === "key"
+    ? `${organizationId} ${credential.keyId}`
+    : `${organizationId} ${credential.sessionId} ${credential.expiresAt}`;
+
+export function createCredentialWatch(auth: Auth): CredentialWatch {
+  const watched = new Roll<Watched>();
+  let timer: Disposable;
+
+  /** One that cannot be looked at holds up no other. */
+  const lookAt = async (ofOne: readonly Watched[]): Promise<void> => {
+    if (await isStillValid(auth, ofOne[0]!.caller)) return;
+    for (const one of ofOne) if (watched.delete(one)) one.end();
+  };
+
+  const look = async (): Promise<void> => {
+    const all = [...byCredential(watched).values()];
+    for (let next = 0; next < all.length; next += LOOKED_AT_ONCE) {
+      const looks = await Promise.allSettled(all.slice(next, next + LOOKED_AT_ONCE).map(lookAt));
+      const failed = looks.find((one) => one.status === "rejected");
+      // Without the database nobody can know: connections stay open until it is back.
+      if (failed) auth.log.warn({ reason: messageOf(failed.reason) }, "credentials could not be looked at");
+    }
+  };
+
+  const arm = (): void => {
+    timer = auth.clock.at(auth.clock.now() + LOOK_EVERY_MS, () => {
+      void look().finally(arm);
+    });
+  };
+  arm();
+
+  return {
+    watch: (caller, end) => new Watched(watched, caller, end),
+    [Symbol.dispose]: () => timer[Symbol.dispose](),
+  };
+}
+
+function byCredential(watched: Iterable<Watched>): Map<string, Watched[]> {
+  const found = new Map<string, Watched[]>();
+  for (const one of watched) {
+    const key = keyOf(one.caller);
+    const same = found.get(key);
+    if (same) same.push(one);
+    else found.set(key, [one]);
+  }
+  return found;
+}

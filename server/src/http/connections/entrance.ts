@@ -1,0 +1,156 @@
+/**
+ * When what is asked begins, over HTTP and over WebSockets. It begins at once while there is time in this round of the event loop; else
+ * it waits in the line of its organization or, of strangers, of its address. Organizations and all strangers together take turns
+ * (lib/sharing/rounds.ts), and addresses take turns among strangers. A request is refused when its own line has many and is too slow for too
+ * long (overload.ts). So whoever sends most is refused first, and whoever sends little never is: it waits for others' turns, not for
+ * their lines.
+ */
+import { Fifo } from "../../lib/fifo.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { Rounds } from "../../lib/sharing/rounds.ts";
+import { TurnCount } from "../../lib/sharing/turn-count.ts";
+import { Overload } from "./overload.ts";
+
+/** What an organization's requests would wait for once they have begun. */
+export type Backlog = {
+  /** Whether anybody has to wait. */
+  isContended(): boolean;
+  /** How many of an organization do, and for about how long the next one would. */
+  of(organizationId: string): { waiting: number; ms: number };
+};
+
+/** Whose line it is: an organization's, or a stranger's address's. */
+export type Whose = { line: string; isStranger: boolean };
+
+/** Something that is asked. */
+export type Asked = {
+  /** Called when it has to wait. */
+  whose(): Whose;
+  /** Whether it might be urgent. Called once its bytes are there, when it would be refused. */
+  mayBeUrgent(): boolean;
+  /** It may begin; or, when its line has too much, only if it is urgent. */
+  go(tooMuchOf: Whose | undefined): void;
+};
+
+type EntranceOptions = {
+  /** ms, from any beginning. */
+  now: () => number;
+  backlog: Backlog;
+};
+
+/** `ahead`: of how many it waits for. */
+type Waiting = { cameAt: number; ahead: number; asked: Asked };
+/** `eachMs`: how long the last that left waited for each that was ahead of it. */
+type Line = { whose: Whose; queue: Fifo<Waiting>; eachMs: number };
+
+const STRANGERS = "strangers";
+/** A turn begins one request. Before it, so many at most are refused: they must not use up the turns of those who can be answered. */
+const REFUSED_IN_A_TURN = 16;
+/**
+ * How many are refused as they come in one turn of the event loop, about 10 ms: libuv reads on within a turn, up to 48 times 1,024
+ * connections, as long as clients that were answered there ask again.
+ */
+const REFUSED_AT_ONCE = 200;
+
+export class Entrance {
+  /** For metrics: since the start. */
+  begun = 0;
+  refused = 0;
+  /** How many wait to begin. */
+  waiting = 0;
+  readonly #now: () => number;
+  readonly #backlog: Backlog;
+  readonly #rounds: Rounds<string>;
+  readonly #overload = new Overload();
+  readonly #refusedAtOnce = new TurnCount();
+  /** Of organizations. */
+  readonly #lines = new Map<string, Line>();
+  /** Of strangers, in the order of the turns that addresses take. */
+  readonly #strangers = new Map<string, Line>();
+
+  constructor({ now, backlog }: EntranceOptions) {
+    this.#now = now;
+    this.#backlog = backlog;
+    this.#rounds = new Rounds(now);
+  }
+
+  /** How long the event loop took for its last round in which anything began, ms. */
+  get roundMs(): number {
+    return this.#rounds.lastMs;
+  }
+
+  /** Calls `go` when it may begin: at once, or in a later turn of the event loop. Or with a refusal. */
+  enter(asked: Asked): void {
+    // Asked first: it begins the round that those who wait are served in.
+    if (this.#rounds.isOpen() && !this.#backlog.isContended()) {
+      this.begun++;
+      return asked.go(undefined);
+    }
+    const whose = asked.whose();
+    if (!this.#isHopeless(whose) || this.#refusedAtOnce.add() > REFUSED_AT_ONCE) return this.#wait(whose, asked);
+    // What is refused now leaves nothing behind; what waits for it outlives two collections of garbage. The rest of its bytes are
+    // read in this turn.
+    process.nextTick(() => {
+      if (asked.mayBeUrgent()) return this.#wait(whose, asked);
+      this.refused++;
+      asked.go(whose);
+    });
+  }
+
+  #linesOf({ isStranger }: Whose): Map<string, Line> {
+    return isStranger ? this.#strangers : this.#lines;
+  }
+
+  /** Whether it would be refused when its turn comes, as far as the line can tell. */
+  #isHopeless(whose: Whose): boolean {
+    const found = this.#linesOf(whose).get(whose.line);
+    if (!found) return false;
+    const { size } = found.queue;
+    return this.#isTooMuch(whose.line, size * found.eachMs, size, this.#now());
+  }
+
+  #wait(whose: Whose, asked: Asked): void {
+    const { line, isStranger } = whose;
+    const lines = this.#linesOf(whose);
+    let found = lines.get(line);
+    if (!found) lines.set(line, (found = { whose, queue: new Fifo(), eachMs: 0 }));
+    found.queue.push({ cameAt: this.#now(), ahead: found.queue.size, asked });
+    this.waiting++;
+    if (isStranger) this.#rounds.wait(STRANGERS, this.#serveStranger);
+    else this.#rounds.wait(line, () => this.#serve(this.#lines, line));
+  }
+
+  readonly #serveStranger = (): void => {
+    for (const address of this.#strangers.keys()) return this.#serve(this.#strangers, address);
+  };
+
+  /** One turn of a line. There may be nothing left of it: others of its turns refused what had waited too long. */
+  #serve(lines: Map<string, Line>, line: string): void {
+    const found = lines.get(line);
+    if (!found) return;
+    const { queue, whose } = found;
+    // To the end, behind all others.
+    lines.delete(line);
+    lines.set(line, found);
+    for (let refused = 0; refused <= REFUSED_IN_A_TURN; refused++) {
+      const { cameAt, ahead, asked } = queue.shift()!;
+      this.waiting--;
+      if (queue.size === 0) lines.delete(line);
+      const now = this.#now();
+      if (ahead > 0) found.eachMs = (now - cameAt) / ahead;
+      this.#overload.note(line, now - cameAt + this.#backlog.of(line).ms, now);
+      const isRefused = this.#isTooMuch(line, now - cameAt, queue.size, now);
+      if (isRefused) this.refused++;
+      else this.begun++;
+      asked.go(isRefused ? whose : undefined);
+      if (!isRefused || queue.size === 0) return;
+    }
+  }
+
+  #isTooMuch(line: string, waitMs: number, left: number, now: number): boolean {
+    if (!this.#overload.isOver(line, now)) return false;
+    const backlog = this.#backlog.of(line);
+    // A few are slow on a slow machine, and that is all: refusing them would help nobody.
+    return waitMs + backlog.ms > LIMITS.waitToBeginMs && left + backlog.waiting >= LIMITS.requestsWaiting;
+  }
+}

@@ -1,0 +1,85 @@
+/** Subscriptions as Server-Sent Events: `next` with a result, `complete` at the end (graphql-sse, distinct connections). */
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { notSignedIn } from "../../auth/caller.ts";
+import type { AnswerSize } from "../../graphql/documents/answer-size.ts";
+import type { Answer, Result } from "../../graphql/graphql.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { stringify } from "../../lib/json/json-text.ts";
+import { writeHead, type Exchange } from "../answer.ts";
+import type { Admission } from "../admission.ts";
+import { lineOf, type Connections } from "../connections/connections.ts";
+import type { Delivery } from "../triggers/delivery.ts";
+import { Pings } from "../connections/pings.ts";
+
+export type EventStreams = {
+  send(exchange: Exchange, answer: Answer & { kind: "stream" }, headers?: OutgoingHttpHeaders): Promise<void>;
+  sendOne(exchange: Exchange, answer: Answer & { kind: "result" }, headers?: OutgoingHttpHeaders): Promise<void>;
+} & Disposable;
+
+const eventOf = (result: Result): string => `event: next\ndata: ${stringify(result)}\n\n`;
+const COMPLETE = "event: complete\ndata:\n\n";
+
+type Options = { admission: Admission; delivery: Delivery; clock: Clock; connections: Connections };
+
+export function createEventStreams({ admission, delivery, clock, connections }: Options): EventStreams {
+  const open = new Set<ServerResponse>();
+  const pings = new Pings<ServerResponse>(clock, (response) => {
+    if (!response.writableNeedDrain) response.write(":\n\n");
+  });
+
+  /** False when the reader has gone away or was cut. */
+  const deliver = ({ request, response }: Exchange, text: string): Promise<boolean> =>
+    delivery.pieces(request.socket, Buffer.from(text), (piece, _isLast, done) => void response.write(piece, done));
+
+  const deliverResult = async (exchange: Exchange, size: AnswerSize, result: Result): Promise<boolean> => {
+    const text = eventOf(result);
+    size.settle(text.length);
+    return deliver(exchange, text);
+  };
+
+  return {
+    async send(exchange, { caller, results, size }, headers) {
+      const { response } = exchange;
+      begin(exchange, headers);
+      open.add(response);
+      const stopPings = pings.add(response);
+      const stop = (): void => void results.return();
+      response.once("close", () => connections.leaving.call(lineOf(connections.of(exchange.request.socket)), stop));
+      let isExpired = false;
+      using _watched = caller && admission.watch(caller, () => ((isExpired = true), stop()));
+      try {
+        for await (const result of results) {
+          // The source keeps the newest state while a slow reader's connection is full.
+          if (!(await deliverResult(exchange, size, result))) break;
+        }
+      } finally {
+        open.delete(response);
+        stopPings();
+      }
+      if (isExpired) response.write(eventOf({ errors: [expired()] }));
+      response.end(COMPLETE);
+    },
+    async sendOne(exchange, { result, size }, headers) {
+      begin(exchange, headers);
+      await deliverResult(exchange, size, result);
+      size.clear();
+      exchange.response.end(COMPLETE);
+    },
+    [Symbol.dispose]: () => {
+      pings[Symbol.dispose]();
+      for (const response of open) response.destroy();
+    },
+  };
+}
+
+function begin(exchange: Exchange, headers?: OutgoingHttpHeaders): void {
+  // Otherwise nginx would buffer events.
+  const own = { "x-accel-buffering": "no", ...headers };
+  writeHead(exchange, 200, "text/event-stream; charset=utf-8", undefined, own);
+  exchange.response.write(":\n\n");
+}
+
+const expired = () => {
+  const { code } = notSignedIn();
+  return { message: "the credential has expired or was revoked", extensions: { code } } as const;
+};

@@ -1,0 +1,105 @@
+/** `POST /events`: events as CloudEvents 1.0, one or a batch (docs/triggers.md). */
+import { actorOf, type Caller } from "../../auth/caller.ts";
+import type { Needs } from "../../auth/field-scopes.ts";
+import type { Graphql } from "../../graphql/graphql.ts";
+import { Refusal, type Code, type FieldProblem } from "../../lib/errors.ts";
+import { encodeId } from "../../lib/ids.ts";
+import type { Log } from "../../lib/log/log.ts";
+import { checkTakes } from "../../runs/prepare-run.ts";
+import { acceptEvent, firedInTime, type Accepted, type CheckedEvent } from "../../triggers/events/publish-event.ts";
+import type { Triggers } from "../../triggers/triggers.ts";
+import { admit, type AdmitOptions } from "../admit.ts";
+import { sendJson, type Exchange } from "../answer.ts";
+import type { Arrivals } from "../connections/arrivals.ts";
+import { readBody } from "../body.ts";
+import { eventsIn, modeOf } from "./cloud-events.ts";
+import { STATUS } from "../graphql/graphql.ts";
+import { Misfit } from "../graphql/misfit.ts";
+import { sendRefusal } from "../send-refusal.ts";
+
+type EventsEdge = { isFor(path: string): boolean; handle(exchange: Exchange): Promise<void> };
+
+type EventsOptions = {
+  triggers: Triggers;
+  graphql: Graphql;
+  arrivals: Arrivals;
+} & AdmitOptions;
+
+const PATH = "/events";
+const STATUSES: Partial<Record<Code, number>> = { ...STATUS, FORBIDDEN: 403, CONFLICT: 409, BAD_USER_INPUT: 400 };
+const NEEDS: Needs = { signIn: true, scopes: new Map([["events:write", "POST /events"]]), whole: undefined };
+
+export function createEventsEdge(options: EventsOptions): EventsEdge {
+  const { triggers, graphql, arrivals } = options;
+
+  const accept = async (caller: Caller, events: CheckedEvent[]): Promise<Accepted[]> => {
+    checkTakes("events", triggers.runs);
+    const publishedBy = actorOf(caller);
+    const settled = await Promise.allSettled(events.map((event) => acceptEvent(triggers, caller, publishedBy, event)));
+    const accepted = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    await firedInTime(
+      triggers,
+      accepted.map(({ fired }) => fired),
+    );
+    if (accepted.length < settled.length) throw refusalOf(settled, triggers.log);
+    return accepted;
+  };
+
+  const answer = async (exchange: Exchange): Promise<object> => {
+    const { request } = exchange;
+    if (request.method !== "POST") throw new Misfit(405, "publish events with POST", { allow: "POST" });
+    // A batch counts as one request.
+    const caller = await admit(options, exchange, NEEDS);
+    const mode = modeOf(request.headers);
+    const { text, release } = await readBody(request, arrivals, () => caller);
+    try {
+      const accepted = await accept(caller, eventsIn(mode, request.headers, text));
+      return {
+        events: accepted.map(({ event: { id, source, sourceId }, isRepeat }) => ({
+          id: encodeId("event", id),
+          source,
+          sourceId,
+          isRepeat,
+        })),
+      };
+    } finally {
+      release?.();
+    }
+  };
+
+  return {
+    isFor: (path) => path === PATH,
+    handle: async (exchange) => {
+      try {
+        sendJson(exchange, 202, await answer(exchange));
+      } catch (error) {
+        await sendRefusal(graphql, exchange, error, STATUSES);
+      }
+    },
+  };
+}
+
+/** What to tell of a batch of which the others were accepted: what may be sent again comes first, then what is the server's fault. */
+export function refusalOf(settled: PromiseSettledResult<Accepted>[], log: Pick<Log, "error">): unknown {
+  const rejected = settled.flatMap((one, index) =>
+    one.status === "rejected" ? [{ index, reason: one.reason as unknown }] : [],
+  );
+  const codeOf = (reason: unknown): Code | undefined => (reason instanceof Refusal ? reason.code : undefined);
+  const failed = rejected.filter(({ reason }) => codeOf(reason) === undefined);
+  const told =
+    rejected.find(({ reason }) => codeOf(reason) === "UNAVAILABLE") ??
+    failed[0] ??
+    rejected.find(({ reason }) => codeOf(reason) !== "CONFLICT");
+  // What is told is logged with the answer.
+  for (const one of failed)
+    if (one !== told) log.error({ place: one.index, err: one.reason }, "an event of a batch failed");
+  if (told) return told.reason;
+  if (settled.length === 1) return rejected[0]!.reason;
+  const message = "was published before with another body";
+  const fields = rejected.map(({ index }): FieldProblem => ({ path: `${index}.id`, code: "differs", message }));
+  return new Refusal(
+    "CONFLICT",
+    `the events ${rejected.map(({ index }) => index).join(", ")} of the batch were published before with another body; the others were accepted`,
+    { reason: "key_reused", fields },
+  );
+}

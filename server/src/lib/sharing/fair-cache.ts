@@ -1,0 +1,88 @@
+/**
+ * What is remembered of all organizations in a bounded memory. When it is full, who holds most loses what it has used longest
+ * ago: an organization displaces its own first, and never what another one holds less of.
+ */
+import type { OrganizationId } from "../ids.ts";
+import { Largest, type Sized } from "./largest.ts";
+
+/** Values in the order of their last use. */
+type Own<Value> = Sized & { organizationId: OrganizationId; values: Map<string, Value>; newest?: string };
+
+export class FairCache<Value> {
+  readonly #most: number;
+  readonly #sizeOf: (value: Value) => number;
+  readonly #dropped: (key: string) => void;
+  readonly #own = new Map<OrganizationId, Own<Value>>();
+  readonly #bySize = new Largest<Own<Value>>();
+  #size = 0;
+
+  /** `most`: of all sizes together. `dropped`: called with each key that is forgotten, and each whose value is replaced. */
+  constructor(most: number, sizeOf: (value: Value) => number = () => 1, dropped: (key: string) => void = () => {}) {
+    this.#most = most;
+    this.#sizeOf = sizeOf;
+    this.#dropped = dropped;
+  }
+
+  get(organizationId: OrganizationId, key: string): Value | undefined {
+    const own = this.#own.get(organizationId);
+    const value = own?.values.get(key);
+    if (!own || value === undefined || own.newest === key) return value;
+    own.values.delete(key);
+    own.values.set(key, value);
+    own.newest = key;
+    return value;
+  }
+
+  set(organizationId: OrganizationId, key: string, value: Value): void {
+    this.delete(organizationId, key);
+    const own = this.#own.get(organizationId) ?? this.#begin(organizationId);
+    own.values.set(key, value);
+    own.newest = key;
+    this.#grow(own, this.#sizeOf(value));
+    while (this.#size > this.#most) this.#dropOne();
+  }
+
+  delete(organizationId: OrganizationId, key: string): void {
+    const own = this.#own.get(organizationId);
+    const value = own?.values.get(key);
+    if (!own || value === undefined) return;
+    own.values.delete(key);
+    this.#dropped(key);
+    this.#grow(own, -this.#sizeOf(value));
+    if (own.values.size > 0) return;
+    this.#own.delete(organizationId);
+    this.#bySize.delete(own);
+  }
+
+  /** All that is remembered of the organization. */
+  forget(organizationId: OrganizationId): void {
+    const own = this.#own.get(organizationId);
+    if (!own) return;
+    for (const key of own.values.keys()) this.#dropped(key);
+    this.#grow(own, -own.size);
+    this.#own.delete(organizationId);
+    this.#bySize.delete(own);
+  }
+
+  clear(): void {
+    for (const organizationId of this.#own.keys()) this.forget(organizationId);
+  }
+
+  #begin(organizationId: OrganizationId): Own<Value> {
+    const own = { organizationId, values: new Map<string, Value>(), size: 0, place: -1 };
+    this.#own.set(organizationId, own);
+    this.#bySize.add(own);
+    return own;
+  }
+
+  #grow(own: Own<Value>, by: number): void {
+    own.size += by;
+    this.#size += by;
+    this.#bySize.moved(own);
+  }
+
+  #dropOne(): void {
+    const { organizationId, values } = this.#bySize.first!;
+    this.delete(organizationId, values.keys().next().value!);
+  }
+}

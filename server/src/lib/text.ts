@@ -1,0 +1,13 @@
+/** What PostgreSQL can keep as text, and read out of JSON. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
+export const UNSTORABLE = "must not contain NUL or lone surrogates";
+
+/** A decomposed letter has a mark or two, and three only in writings that hardly anybody uses. */
+const MARKS = 4;
+
+/**
+ * Unicode's composed form, for a text that may have at most `most` characters. ICU puts combining marks in order in quadratic time,
+ * so a text that is much too long is returned as it is: the check of its length refuses it.
+ */
+export const composed = (text: string, most: number, form: "NFC" | "NFKC" = "NFC"): string =>
+  text.length > MARKS * most ? text : text.normalize(form);

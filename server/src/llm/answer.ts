@@ -1,0 +1,12 @@
+import { isObject, parseJson, type JsonObject } from "../lib/json/json.ts";
+
+/** The object in an answer, which some models put between other words. Undefined: there is none. */
+export function objectIn(answer: string): JsonObject | undefined {
+  const [from, to] = [answer.indexOf("{"), answer.lastIndexOf("}")];
+  try {
+    const value = from < 0 ? null : parseJson(answer.slice(from, to + 1), "the answer");
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

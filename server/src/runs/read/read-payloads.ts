@@ -1,0 +1,69 @@
+/** Payloads too large to come with their rows: read on demand, as text, many in one statement. */
+import { JsonText } from "../../lib/json/json-text.ts";
+import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
+import { partitionOf } from "../../storage/partitions.ts";
+import type { Runs } from "../runs.ts";
+
+/** Which payload. `number` is a step's, `attempt` one of its earlier tries. */
+export type PayloadKey =
+  | { of: "run"; id: RunId; column: "input" | "output" | "error" }
+  | { of: "step"; id: RunId; number: number; column: "input" | "output" | "error" | "caught" | "response" }
+  | { of: "attempt"; id: RunId; number: number; attempt: number; column: "error" | "response" }
+  | { of: "approval"; id: ApprovalId; column: "context" | "form" | "answer" };
+
+const TABLES = {
+  run: { table: "runs", key: ["id"], isPartitioned: true },
+  step: { table: "steps", key: ["run_id", "number"], isPartitioned: true },
+  attempt: { table: "attempts", key: ["run_id", "number", "attempt"], isPartitioned: true },
+  approval: { table: "approvals", key: ["id"], isPartitioned: false },
+} as const;
+const TYPES = ["uuid", "integer", "integer"];
+
+/** What is no column of its own. */
+const EXPRESSIONS: Partial<Record<PayloadKey["column"], string>> = { caught: "(p.state -> 'caught')" };
+
+/** In the order of the keys; undefined for a payload that is gone. */
+export async function readPayloads(
+  runs: Pick<Runs, "database">,
+  organizationId: OrganizationId,
+  keys: readonly PayloadKey[],
+): Promise<(JsonText | undefined)[]> {
+  const found = new Map<PayloadKey, JsonText>();
+  const statements = Map.groupBy(keys, (key) => `${key.of} ${key.column} ${monthOf(runs, key)}`);
+  for (const group of statements.values()) {
+    const texts = await readGroup(runs, organizationId, group);
+    for (const [index, text] of texts) found.set(group[index]!, JsonText.ofText(text));
+  }
+  return keys.map((key) => found.get(key));
+}
+
+const monthOf = ({ database }: Pick<Runs, "database">, key: PayloadKey): string =>
+  TABLES[key.of].isPartitioned ? `_${partitionOf(database, key.id as RunId)}` : "";
+
+/** Of one column of one table. */
+async function readGroup(
+  runs: Pick<Runs, "database">,
+  organizationId: OrganizationId,
+  keys: PayloadKey[],
+): Promise<[index: number, text: string][]> {
+  const { of, column } = keys[0]!;
+  const { table, key: columns } = TABLES[of];
+  const month = monthOf(runs, keys[0]!);
+  const arrays = columns.map((_, index) => `$${index + 2}::${TYPES[index]}[]`).join(", ");
+  const joined = columns.map((name) => `p.${name} = wanted.${name}`).join(" and ");
+  const rows = await runs.database.hot(
+    `payload_${table}${month}_${column}`,
+    `select wanted.place::integer as place, ${EXPRESSIONS[column] ?? `p.${column}`}::text as text
+       from unnest(${arrays}) with ordinality as wanted (${columns.join(", ")}, place)
+       join ${table}${month} p on p.organization_id = $1 and ${joined}`,
+    [organizationId, ...columns.map((_, index) => keys.map((key) => partsOf(key)[index]))],
+    organizationId,
+  );
+  return rows.flatMap((row) => (row["text"] === null ? [] : [[row["place"] - 1, row["text"]]]));
+}
+
+function partsOf(key: PayloadKey): unknown[] {
+  if (key.of === "step") return [key.id, key.number];
+  if (key.of === "attempt") return [key.id, key.number, key.attempt];
+  return [key.id];
+}

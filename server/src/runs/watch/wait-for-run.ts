@@ -1,0 +1,98 @@
+/** `wait`: returns when a run ends or pauses, from the commits of this process, without asking the database. */
+import type { Ending } from "../../lib/ending.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { wholeOf } from "../../lib/reach.ts";
+import { weigh } from "../../execution/journal/journal-rows.ts";
+import { isFinal } from "../../execution/states.ts";
+import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
+import { listSteps, readRun } from "../read/read.ts";
+import { stepFromWrite } from "../../execution/journal/read-rows.ts";
+import type { StepRow } from "../../execution/journal/rows.ts";
+import type { Run, Step } from "../../execution/run.ts";
+import type { Runs } from "../runs.ts";
+
+/** `steps`: all of them, unless they are more than a list answers at once. */
+type Settled = { run: Run; steps: Step[] | undefined };
+type Which = Pick<Run, "organizationId" | "id">;
+
+/** For whoever reaches the run. Listens from now on; call `result` once the run is accepted: it returns then, after the time, or with `ending`. */
+export function untilSettled(
+  runs: Runs,
+  which: Which,
+  waitSeconds: number,
+  ending?: Ending,
+): Disposable & { result(): Promise<Settled> } {
+  const seen = new Seen();
+  const settled = Promise.withResolvers<void>();
+  const look = async (): Promise<void> => {
+    const run = await readRun(runs, wholeOf(which.organizationId), which.id);
+    if (run && isSettled(run)) settled.resolve();
+  };
+  const subscription = runs.hub.subscribe(which.id, (notice) => {
+    if (notice === "changed") {
+      seen.forget();
+      look().catch(() => {});
+    } else if (seen.add(notice)) settled.resolve();
+  });
+  ending?.onEnd(() => settled.resolve());
+  const timer = runs.clock.at(runs.clock.now() + waitSeconds * 1000, () => settled.resolve());
+  return {
+    async result() {
+      // It may have settled before this one listened.
+      if (seen.isLost) await look();
+      await settled.promise;
+      return seen.whole() ?? (await read(runs, which));
+    },
+    [Symbol.dispose]() {
+      subscription[Symbol.dispose]();
+      timer[Symbol.dispose]();
+    },
+  };
+}
+
+/** The run after all commits since its first. Lost if there was an earlier commit, or one was missed. */
+class Seen {
+  readonly #steps = new Map<number, StepRow>();
+  #bytes = 0;
+  #head: Head | undefined;
+  #isLost = false;
+
+  get isLost(): boolean {
+    return this.#isLost || this.#head === undefined;
+  }
+
+  /** Returns whether the run has settled. */
+  add({ head, steps }: Change): boolean {
+    const before = this.#head?.revision ?? 0;
+    const isNext = head.revision === before || head.revision === before + steps.length + 1;
+    this.#head = head;
+    for (const step of steps) this.#bytes += weigh(step);
+    // A thousand waits may run at once, so one must not hold much.
+    const isMuch = this.#steps.size + steps.length > LIMITS.stepsListed || this.#bytes > LIMITS.batchBytes;
+    if (!isNext || this.#isLost || isMuch) this.forget();
+    else for (const step of steps) this.#steps.set(step.number, step);
+    return isSettled(head);
+  }
+
+  forget(): void {
+    this.#isLost = true;
+    this.#steps.clear();
+  }
+
+  whole(): Settled | undefined {
+    if (this.#isLost || !this.#head || !isSettled(this.#head)) return undefined;
+    const steps = Array.from(this.#steps.values(), stepFromWrite);
+    return { run: runOf(this.#head), steps: steps.toSorted((a, b) => a.number - b.number) };
+  }
+}
+
+const isSettled = ({ status }: Pick<Run, "status">): boolean => isFinal(status) || status === "paused";
+
+async function read(runs: Runs, { organizationId, id }: Which): Promise<Settled> {
+  const [run, steps] = await Promise.all([
+    readRun(runs, wholeOf(organizationId), id),
+    listSteps(runs, { organizationId, id }, { first: LIMITS.stepsListed }),
+  ]);
+  if (!run) throw new Error(`run ${id} is gone`);
+  return { run, steps: steps.hasNextPage ? undefined : steps.items };
+}

@@ -1,0 +1,41 @@
+/** `badgesChanged`: the numbers of open runs and approvals, whenever they change. */
+import { every, until } from "../../lib/clock.ts";
+import type { ProjectId } from "../../lib/ids.ts";
+import type { Within } from "../../lib/reach.ts";
+import { Door, stream } from "../../realtime/stream.ts";
+import type { Badges } from "../read/badge-counts.ts";
+import type { Runs } from "../runs.ts";
+
+const UPDATE_MS = 250;
+/** Notices from another process may be lost. */
+const LOOK_MS = 10_000;
+
+/** The present ones, then whenever they differ from the last. */
+export function watchBadges(
+  runs: Runs,
+  within: Within,
+  projectId: ProjectId | undefined,
+  signal: AbortSignal,
+): AsyncIterableIterator<Badges> {
+  const { organizationId } = within;
+  const door = new Door();
+  const sources = new DisposableStack();
+  sources.use(
+    runs.changes.subscribe(organizationId, ({ head }) => {
+      const changed = head?.deref()?.projectId;
+      if (projectId === undefined || changed === undefined || changed === projectId) door.knock();
+    }),
+  );
+  sources.use(runs.approvals.subscribe(organizationId, () => door.knock()));
+  sources.use(runs.notices.onMissed(() => door.knock()));
+  sources.use(every(runs.clock, LOOK_MS, async () => door.knock()));
+  door.knock();
+  return stream(signal, sources, async function* (ended) {
+    let last: Badges | undefined;
+    while (await door.pass(ended)) {
+      const now = await runs.badgeCounts.add({ within, projectId });
+      if (now.openRuns !== last?.openRuns || now.openApprovals !== last.openApprovals) yield (last = now);
+      await until(runs.clock, runs.clock.now() + UPDATE_MS, ended).catch(() => {});
+    }
+  });
+}

@@ -1,0 +1,138 @@
+/** Changes of a trigger that there is. */
+import { isDeepStrictEqual } from "node:util";
+import { record } from "../audit/record.ts";
+import { nameProblem, tidyName } from "../auth/names.ts";
+import { whoOf, type Acting } from "../auth/caller.ts";
+import type { AuditAction } from "../audit/event.ts";
+import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
+import type { TriggerId } from "../lib/ids.ts";
+import type { Json, JsonObject } from "../lib/json/json.ts";
+import type { Query } from "../storage/database.ts";
+import type { TriggerStatus } from "../storage/schema.ts";
+import { checkFixedInput } from "./check-fixed-input.ts";
+import { checkMapping } from "./check-mapping.ts";
+import { checkSource } from "./events/check-source.ts";
+import { readTrigger } from "./list-triggers.ts";
+import { checkAlike, nameTaken } from "./create-trigger.ts";
+import { configured, GIVEN_AT, type TriggerType } from "./kinds.ts";
+import { dueAfter, lockTrigger, markDeleted, updateTriggerRow } from "./store.ts";
+import { dropDue } from "./skip.ts";
+import { tellFiring } from "./watch-firings.ts";
+import { checkSignatureSecret } from "./webhooks/check-secret.ts";
+import { signatureOf } from "./webhooks/signature.ts";
+import { deleteTokens } from "./webhooks/token-store.ts";
+import { refuseAny } from "./trigger-kind.ts";
+import type { Trigger } from "./trigger.ts";
+import { tellChanged, type Triggers } from "./triggers.ts";
+
+type UpdateRequest = {
+  triggerId: TriggerId;
+  name?: string | undefined;
+  /** All keys anew; the type stays. */
+  trigger?: { type: TriggerType; keys: JsonObject } | undefined;
+  /** All of it anew. */
+  policy?: JsonObject | undefined;
+};
+
+/** What is left out stays as it is. Throws NOT_FOUND, BAD_USER_INPUT with every field that is wrong, FORBIDDEN for a signature by who may not name secrets, CONFLICT for a name that is taken, and for a trigger of a definition. */
+export async function updateTrigger(triggers: Triggers, caller: Acting, request: UpdateRequest): Promise<Trigger> {
+  await checkBefore(triggers, caller, request);
+  return change(triggers, caller, request.triggerId, async (query, before, now) => {
+    refuseManaged(before);
+    const changed = changedBy(before, request);
+    if (request.trigger) checkSource(caller, changed);
+    const updated = await update(query, before, changed, now);
+    if (!updated) throw nameTaken(changed.name);
+    if (request.trigger) await checkAlike(query, updated);
+    return { trigger: updated, action: "trigger_updated", detail: {} };
+  });
+}
+
+/** Before the transaction: what this asks would wait for the connection that the transaction holds. */
+async function checkBefore(triggers: Triggers, caller: Acting, request: UpdateRequest): Promise<void> {
+  if (!request.trigger && !request.policy) return;
+  const present = await readTrigger(triggers, caller, request.triggerId);
+  if (!present || present.isManaged) return;
+  const changed = changedBy(present, request);
+  if (request.trigger) await checkFixedInput(triggers, caller, changed);
+  if (!request.policy) return;
+  await checkMapping(triggers, caller.organizationId, changed.policy);
+  if (!isDeepStrictEqual(signatureOf(present.policy), signatureOf(changed.policy)))
+    await checkSignatureSecret(triggers.database, caller, changed);
+}
+
+function changedBy(before: Trigger, { name, trigger, policy }: UpdateRequest): Trigger {
+  const problems: FieldProblem[] = [];
+  const wrongName = name === undefined ? undefined : nameProblem(name, "input.name");
+  if (wrongName) problems.push(wrongName);
+  if (trigger && trigger.type !== before.type) {
+    const message = `must be ${before.type}: a trigger keeps its type, so create another one`;
+    throw badInput("invalid_input", `trigger.type ${message}`, [
+      { path: "input.trigger.type", code: "not_a_choice", message },
+    ]);
+  }
+  const given = {
+    type: before.type,
+    keys: trigger?.keys ?? before.configuration,
+    policy: policy ?? before.policy,
+  };
+  const made = configured(given, GIVEN_AT, problems);
+  refuseAny(problems);
+  return { ...before, ...made, name: name === undefined ? before.name : tidyName(name) };
+}
+
+/** Setting the present status changes nothing. Throws NOT_FOUND. */
+export const setTriggerStatus = (
+  triggers: Triggers,
+  caller: Acting,
+  { triggerId, status }: { triggerId: TriggerId; status: TriggerStatus },
+): Promise<Trigger> =>
+  change(triggers, caller, triggerId, async (query, before, now) => {
+    if (before.status === status) return { trigger: before };
+    const updated = await update(query, before, { ...before, status }, now);
+    return { trigger: updated!, action: "trigger_status_set", detail: { from: before.status, to: status } };
+  });
+
+/** For good: its URL is unknown from then on, in other processes within seconds. What it started stays. Throws NOT_FOUND, CONFLICT for a trigger of a definition. */
+export const deleteTrigger = (triggers: Triggers, caller: Acting, triggerId: TriggerId): Promise<Trigger> =>
+  change(triggers, caller, triggerId, async (query, before, now) => {
+    refuseManaged(before);
+    await deleteTokens(query, before);
+    return { trigger: await markDeleted(query, before, now), action: "trigger_deleted", detail: {} };
+  });
+
+/** Only the definition may change a managed trigger, except for its status and its URL. */
+function refuseManaged({ isManaged }: Trigger): void {
+  if (isManaged)
+    throw conflict("wrong_state", "the trigger comes from the agent's definition: change it there, and publish it");
+}
+
+const update = (query: Query, before: Trigger, after: Trigger, now: number): Promise<Trigger | undefined> =>
+  updateTriggerRow(query, after, { due: dueAfter(before, after, now), now });
+
+/** Without an action nothing was changed. */
+type Changed = { trigger: Trigger; action?: AuditAction; detail?: Record<string, Json> };
+
+async function change(
+  triggers: Triggers,
+  caller: Acting,
+  id: TriggerId,
+  work: (query: Query, before: Trigger, now: number) => Promise<Changed>,
+): Promise<Trigger> {
+  const { trigger: changed, dropped } = await triggers.database.transaction(async (query) => {
+    const before = await lockTrigger(query, caller, id);
+    if (!before) throw notFound("Trigger");
+    const now = triggers.clock.now();
+    const { trigger, action, detail = {} } = await work(query, before, now);
+    if (action)
+      await record(query, whoOf(caller), now, {
+        action,
+        subject: { kind: "trigger", id, name: trigger.name },
+        detail,
+      });
+    return { trigger, dropped: trigger.deletedAt ? undefined : await dropDue(triggers, query, before, trigger) };
+  }, caller.organizationId);
+  tellChanged(triggers, changed);
+  if (dropped) tellFiring(triggers, dropped);
+  return changed;
+}

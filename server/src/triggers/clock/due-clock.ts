@@ -1,0 +1,212 @@
+/**
+ * Wakes when the first trigger of all is due, so that those that are not cost nothing. Every process of a database has one: a
+ * trigger that is due is taken by one of them for a while, and the firing's uniqueness decides should two fire it all the
+ * same. Organizations take turns, and none has more than its share of what is fired at once: one with 50,000 triggers due at an
+ * instant, or whose firings take long, delays no other.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { Log } from "../../lib/log/log.ts";
+import type { Notices } from "../../realtime/notices.ts";
+import { Batch } from "../../storage/batch.ts";
+import type { Database } from "../../storage/database.ts";
+import { organizationsToWake, setNextDue, takeDue, type NextDue } from "./due-store.ts";
+import type { Trigger } from "../trigger.ts";
+
+/** For so long a trigger is one process's, should that die: longer than a firing takes on a busy machine. */
+const TAKEN_MS = 30_000;
+/** When what is due is locked, or was fired and is locked now; then for so long. It is due again when its time as taken is over. */
+const HELD_MS = 50;
+const MOST_HELD_MS = 10_000;
+/** After a failure. */
+const AGAIN_MS = 1_000;
+/** Looked at all the same, should a notice have been lost; a command that writes triggers beside the server sends none. */
+const LOOK_MS = 5_000;
+/** Changes within this time are looked at together. */
+const GATHER_MS = 20;
+
+type Options = { database: Database; clock: Clock; log: Log; notices: Pick<Notices, "onMissed"> };
+/** `again`: it was due anew before its end was noticed. */
+type Firing = { due: number; done: Promise<void>; again?: Trigger };
+/** Fires a trigger that is due, and says when it is next. */
+type FireDue = (trigger: Trigger) => Promise<Omit<NextDue, "organization_id" | "id" | "due_at">>;
+
+export class DueClock implements AsyncDisposable {
+  readonly #options: Options;
+  readonly #stack = new AsyncDisposableStack();
+  readonly #closing = new AbortController();
+  readonly #next: Batch<NextDue, boolean>;
+  /** What is being fired, by organization. */
+  readonly #firing = new Map<OrganizationId, Map<TriggerId, Firing>>();
+  #count = 0;
+  /** Something is due that found no place. */
+  #isFull = false;
+  /** Whose turn was the last one. */
+  #after: OrganizationId = NO_ID as OrganizationId;
+  #fire: FireDue | undefined;
+  #mayFire: () => boolean = () => true;
+  #timer: Disposable | undefined;
+  #armedFor = Infinity;
+  #work: Promise<void> = Promise.resolve();
+  #isAsked = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#next = new Batch<NextDue, boolean>({
+      id: ({ id }) => id,
+      organizationId: (one) => one.organization_id,
+      bytes: () => 1,
+      write: async (rows) => {
+        const locked = await setNextDue(options.database, rows);
+        return rows.map(({ id }) => !locked.has(id));
+      },
+    });
+  }
+
+  /** `mayFire`: is asked before anything is taken. */
+  start(fire: FireDue, mayFire = (): boolean => true): void {
+    this.#fire = fire;
+    this.#mayFire = mayFire;
+    this.#stack.use(this.#options.notices.onMissed(() => this.look()));
+    this.#wake();
+  }
+
+  /** A trigger was made or changed, here or in another process: it may be due before what the clock waits for. */
+  look(): void {
+    if (this.#fire) this.#armFor(this.#options.clock.now() + GATHER_MS);
+  }
+
+  #armFor(at: number | null): void {
+    if (at !== null && at < this.#armedFor) this.#arm(at);
+  }
+
+  #arm(at: number): void {
+    this.#timer?.[Symbol.dispose]();
+    if (this.#closing.signal.aborted) return;
+    this.#armedFor = at;
+    this.#timer = this.#options.clock.at(at, () => this.#wake());
+  }
+
+  /** One look after the other, and one more if somebody asks meanwhile. */
+  #wake(): void {
+    if (this.#isAsked || this.#closing.signal.aborted) return;
+    this.#isAsked = true;
+    this.#armedFor = Infinity;
+    this.#work = this.#lookOnce(this.#work);
+  }
+
+  async #lookOnce(before: Promise<void>): Promise<void> {
+    const { clock, log } = this.#options;
+    await before;
+    this.#isAsked = false;
+    let next: number;
+    try {
+      next = await this.#fireAll();
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, "looking for due triggers failed; trying again");
+      next = clock.now() + AGAIN_MS;
+    }
+    this.#armFor(next);
+  }
+
+  /** Begins to fire what is due, as far as there are places. Answers when to look again. */
+  async #fireAll(): Promise<number> {
+    const { database, clock } = this.#options;
+    while (!this.#closing.signal.aborted) {
+      const now = clock.now();
+      if (!this.#mayFire()) return now + AGAIN_MS;
+      const { due, next = Infinity } = await organizationsToWake(database, now);
+      const turns = this.#turnsOf(due);
+      this.#isFull = turns.length < due.length;
+      // Whoever leaves a place looks again.
+      if (turns.length === 0) return Math.min(next, now + LOOK_MS);
+      const taken = await takeDue(database, { now, until: now + TAKEN_MS }, turns);
+      // Somebody else has them locked at the moment.
+      if (taken.length === 0) return clock.now() + HELD_MS;
+      for (const trigger of taken) this.#begin(trigger);
+    }
+    return Infinity;
+  }
+
+  /** How many of each may begin, for as many as there are places; those after the last turn first. */
+  #turnsOf(due: OrganizationId[]): { organizationId: OrganizationId; most: number }[] {
+    const free = LIMITS.schedulesFiring - this.#count;
+    const later = due.findIndex((id) => id > this.#after);
+    const inOrder = later < 0 ? due : [...due.slice(later), ...due.slice(0, later)];
+    const mayBegin = inOrder.filter((id) => this.#leftOf(id) > 0).slice(0, free);
+    this.#after = mayBegin.at(-1) ?? this.#after;
+    const share = Math.floor(free / mayBegin.length);
+    return mayBegin.map((organizationId) => ({ organizationId, most: Math.min(share, this.#leftOf(organizationId)) }));
+  }
+
+  #leftOf(organizationId: OrganizationId): number {
+    return LIMITS.schedulesFiringOwn - (this.#firing.get(organizationId)?.size ?? 0);
+  }
+
+  #begin(trigger: Trigger): void {
+    const { organizationId, id } = trigger;
+    const own = this.#firing.get(organizationId) ?? new Map<TriggerId, Firing>();
+    const due = trigger.nextDueAt!.getTime();
+    const present = own.get(id);
+    if (present) {
+      // At the same instant it takes longer than it was taken for: that is prolonged.
+      if (present.due !== due) present.again = trigger;
+      return;
+    }
+    this.#firing.set(organizationId, own);
+    this.#count++;
+    const end = (): void => {
+      this.#count--;
+      own.delete(id);
+      if (own.size === 0) this.#firing.delete(organizationId);
+      if (one.again && !this.#closing.signal.aborted) this.#begin(one.again);
+      if (this.#isFull) this.#wake();
+    };
+    const one: Firing = { due, done: this.#fireAndSet(trigger).finally(end) };
+    own.set(id, one);
+  }
+
+  /** Never rejects: it is due again when its time as taken is over. */
+  async #fireAndSet(trigger: Trigger): Promise<void> {
+    const next = await this.#fireOne(trigger);
+    try {
+      for (
+        let heldMs = 0;
+        !(await this.#next.add(next)) && heldMs < MOST_HELD_MS && !this.#closing.signal.aborted;
+        heldMs += HELD_MS
+      )
+        await sleep(HELD_MS);
+    } catch (error) {
+      const { log } = this.#options;
+      log.warn(
+        { trigger: trigger.id, reason: messageOf(error) },
+        "a trigger's next due time could not be saved; trying again",
+      );
+      return;
+    }
+    this.#armFor(next.wakes_at);
+  }
+
+  async #fireOne(trigger: Trigger): Promise<NextDue> {
+    const due = trigger.nextDueAt!.getTime();
+    const one = { organization_id: trigger.organizationId, id: trigger.id, due_at: due };
+    try {
+      return { ...one, ...(await this.#fire!(trigger)) };
+    } catch (error) {
+      const { clock, log } = this.#options;
+      log.warn({ trigger: trigger.id, reason: messageOf(error) }, "a due trigger was not fired; trying again");
+      return { ...one, next_due_at: due, wakes_at: clock.now() + AGAIN_MS };
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    this.#timer?.[Symbol.dispose]();
+    await this.#stack.disposeAsync();
+    await this.#work;
+    await Promise.all(Array.from(this.#firing.values(), (own) => Array.from(own.values(), ({ done }) => done)).flat());
+  }
+}

@@ -1,0 +1,89 @@
+/** Triggers that a definition brings, as `document.metadata.triggers`: a list of `{name, trigger: {type, …}, policy, status}`. */
+import { nameProblem, tidyName } from "../auth/names.ts";
+import type { Others } from "../definition/check-definition.ts";
+import { enumerate, valueAt, type Finding, type Path } from "../definition/problem.ts";
+import type { Workflow } from "../definition/workflow.ts";
+import type { FieldProblem } from "../lib/errors.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { TriggerStatus } from "../storage/schema.ts";
+import { configured, TRIGGER_TYPES, type TriggerType } from "./kinds.ts";
+
+/** `status`: what it begins with; afterwards `setTriggerStatus` says. */
+export type DefinedTrigger = {
+  name: string;
+  type: TriggerType;
+  configuration: JsonObject;
+  policy: JsonObject;
+  status: TriggerStatus;
+};
+
+const AT: Path = ["document", "metadata", "triggers"];
+const KEYS = ["name", "trigger", "policy", "status"];
+
+/** What is wrong with them, with its place. */
+export function checkDefined(workflow: Workflow): Others {
+  const { triggers, findings } = readDefined(workflow);
+  const expressions = triggers.flatMap(({ policy }, index) =>
+    typeof policy["mapping"] === "string"
+      ? [{ path: [...AT, index, "policy", "mapping"], text: policy["mapping"] }]
+      : [],
+  );
+  // Places count only where each trigger could be read.
+  return { findings, expressions: findings.length === 0 ? expressions : [] };
+}
+
+/** Of a definition that was checked. */
+export const definedTriggers = (workflow: Workflow): DefinedTrigger[] => readDefined(workflow).triggers;
+
+type Read = { triggers: DefinedTrigger[]; findings: Finding[] };
+
+function readDefined(workflow: Workflow): Read {
+  const list = (workflow.document.metadata?.["triggers"] ?? []) as Json;
+  const read: Read = { triggers: [], findings: [] };
+  const say = (path: Path, message: string): void => {
+    read.findings.push({ path: existing(workflow, [...AT, ...path]), at: "value", message });
+  };
+  if (!Array.isArray(list)) say([], "write a list of triggers, each with name, trigger and policy");
+  else if (list.length > LIMITS.triggersPerAgent) say([], `an agent has at most ${LIMITS.triggersPerAgent} triggers`);
+  else
+    for (const [index, item] of list.entries()) {
+      const problems: FieldProblem[] = [];
+      const trigger = readOne(item, problems);
+      for (const { path, message } of problems)
+        say([index, ...path.split(".").filter(Boolean)], `${path === "" ? "this" : path} ${message}`);
+      if (!trigger) continue;
+      if (read.triggers.some(({ name }) => name === trigger.name))
+        say([index, "name"], "there is another trigger with this name");
+      read.triggers.push(trigger);
+    }
+  return read;
+}
+
+/** As much of a path as the document has: what is missing is said where it should be. */
+function existing(root: Json, path: Path): Path {
+  let length = path.length;
+  while (length > 0 && valueAt(root, path.slice(0, length)) === undefined) length--;
+  return path.slice(0, length);
+}
+
+function readOne(item: Json, problems: FieldProblem[]): DefinedTrigger | undefined {
+  const add = (path: string, code: FieldProblem["code"], message: string): undefined =>
+    void problems.push({ path, code, message });
+  if (!isObject(item)) return add("", "wrong_type", "must be an object with name, trigger and policy");
+  for (const key of Object.keys(item))
+    if (!KEYS.includes(key)) add(key, "unknown", "is not known: a trigger has name, trigger, policy and status");
+  const { name, trigger, policy = {}, status = "active" } = item;
+  if (typeof name !== "string") return add("name", "required", "must be a text");
+  const wrongName = nameProblem(name, "name");
+  if (wrongName) problems.push(wrongName);
+  if (!isObject(trigger)) return add("trigger", "required", "must be an object with type, and the keys of that type");
+  if (!isObject(policy)) return add("policy", "wrong_type", "must be an object");
+  if (status !== "active" && status !== "paused") return add("status", "not_a_choice", "must be active or paused");
+  const { type, ...keys } = trigger;
+  if (!TRIGGER_TYPES.some((known) => known === type))
+    return add("trigger.type", "not_a_choice", `must be ${enumerate(TRIGGER_TYPES, "or")}`);
+  const known = type as TriggerType;
+  const made = configured({ type: known, keys, policy }, { keys: "trigger", policy: "policy" }, problems);
+  return { name: tidyName(name), type: known, status, ...made };
+}

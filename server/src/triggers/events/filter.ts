@@ -1,0 +1,85 @@
+/** Which events of a source a trigger takes: for each field of the event's data, the values that it accepts. */
+import { shortened } from "../../lib/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { isStorable, UNSTORABLE } from "../../lib/text.ts";
+import type { Problems } from "../trigger-kind.ts";
+
+type Scalar = string | number | boolean | null;
+/** `path`: the names between the dots of `field`. */
+export type Filter = readonly { field: string; path: readonly string[]; accepted: ReadonlySet<Json> }[];
+
+const isScalar = (value: Json): value is Scalar => typeof value !== "object" || value === null;
+
+/** Of a filter that was checked. JavaScript's sets tell values apart by type, as JSON does. */
+export const compileFilter = (filter: Json | undefined): Filter =>
+  isObject(filter)
+    ? Object.entries(filter).map(([field, values]) => ({
+        field,
+        path: field.split("."),
+        accepted: new Set(values as Scalar[]),
+      }))
+    : [];
+
+/** Adds what is wrong to `problems`, naming the place. */
+export function checkFilter(filter: Json, problems: Problems): void {
+  if (!isObject(filter))
+    return problems.add("filter", "wrong_type", "must be an object: for each field of the data, a list of its values");
+  if (Buffer.byteLength(JSON.stringify(filter)) > LIMITS.eventFilterBytes)
+    return problems.add("filter", "too_large", `must have at most ${LIMITS.eventFilterBytes} bytes as JSON`);
+  const fields = Object.entries(filter);
+  if (fields.length > LIMITS.eventFilterFields)
+    return problems.add("filter", "too_many", `must have at most ${LIMITS.eventFilterFields} fields`);
+  for (const [field, values] of fields) checkField(field, values, problems);
+}
+
+function checkField(field: string, values: Json, problems: Problems): void {
+  const at = `filter.${shortened(field)}`;
+  if (field === "" || !isStorable(field)) return problems.add(at, "invalid", "must be the name of a field of the data");
+  if (!Array.isArray(values)) return problems.add(at, "wrong_type", "must be a list of the values that it accepts");
+  if (values.length === 0) return problems.add(at, "too_few", "must have a value: without one, no event would match");
+  if (values.length > LIMITS.eventFilterValues)
+    return problems.add(at, "too_many", `must have at most ${LIMITS.eventFilterValues} values`);
+  for (const [index, value] of values.entries()) {
+    if (!isScalar(value)) problems.add(`${at}.${index}`, "wrong_type", "must be a text, a number, true, false or null");
+    else if (typeof value === "string" && !isStorable(value)) problems.add(`${at}.${index}`, "invalid", UNSTORABLE);
+  }
+}
+
+/** The first field by which the data does not match; undefined: it matches. */
+export const unmatched = (filter: Filter, fields: Fields): string | undefined =>
+  filter.find(({ field, path, accepted }) => !fields.match(field, path, accepted))?.field;
+
+/** The data of an event, as thousands of filters look into it: a list of thousands of elements is gone through once. */
+export class Fields {
+  readonly #data: JsonObject;
+  readonly #elements = new Map<Json[], ReadonlySet<Json>>();
+
+  constructor(data: JsonObject) {
+    this.#data = data;
+  }
+
+  has(field: string): boolean {
+    return this.#at(field, field.split(".")) !== undefined;
+  }
+
+  /** A list matches by any of its elements. What is not there matches nothing, not even null. */
+  match(field: string, path: readonly string[], accepted: ReadonlySet<Json>): boolean {
+    const value = this.#at(field, path);
+    if (!Array.isArray(value)) return value !== undefined && accepted.has(value);
+    let elements = this.#elements.get(value);
+    if (!elements) this.#elements.set(value, (elements = new Set(value)));
+    return !elements.isDisjointFrom(accepted);
+  }
+
+  /** Of the key of that very name, else along the names between the dots. */
+  #at(field: string, path: readonly string[]): Json | undefined {
+    if (Object.hasOwn(this.#data, field)) return this.#data[field];
+    let value: Json | undefined = this.#data;
+    for (const name of path) {
+      if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+      value = value[name];
+    }
+    return value;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Who listens to events of the service itself, all organizations together in memory: the statement that ends a run asks here
+ * whether it writes that down, so the answer must cost nothing. In doubt it is yes: what nobody listens to is dropped later.
+ */
+import { every, type Clock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import type { Log } from "../../lib/log/log.ts";
+import type { Database } from "../../storage/database.ts";
+import { OWN_SOURCE } from "./own-source.ts";
+
+/** A trigger that another process made is heard after this, if its notice is lost. */
+const READ_EVERY_MS = 5_000;
+
+type ByEvent = ReadonlyMap<string, ReadonlySet<OrganizationId>>;
+
+export class Listeners {
+  readonly #database: Database;
+  readonly #log: Log;
+  /** Undefined: not known, after a failure too. */
+  #known: ByEvent | undefined;
+  /** How often they were forgotten: what was read meanwhile is not known. */
+  #forgotten = 0;
+  /** Their triggers have changed since the last reading began, and before that since the one that is under way did. */
+  #changed = new Set<OrganizationId>();
+  #reading = new Set<OrganizationId>();
+
+  constructor({ database, log }: { database: Database; log: Log }) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  has(organizationId: OrganizationId, event: string): boolean {
+    if (!this.#known || this.#known.get(event)?.has(organizationId)) return true;
+    return this.#changed.has(organizationId) || this.#reading.has(organizationId);
+  }
+
+  /** After a change of any of its triggers. */
+  changed(organizationId: OrganizationId): void {
+    this.#changed.add(organizationId);
+  }
+
+  /** Changes may have been missed. */
+  forget(): void {
+    this.#known = undefined;
+    this.#forgotten++;
+  }
+
+  /** Reads them now and every 5 s. */
+  watch(clock: Clock): AsyncDisposable {
+    let underWay = this.#read();
+    const timer = every(clock, READ_EVERY_MS, () => (underWay = underWay.then(() => this.#read())));
+    return {
+      async [Symbol.asyncDispose]() {
+        timer[Symbol.dispose]();
+        await underWay;
+      },
+    };
+  }
+
+  async #read(): Promise<void> {
+    this.#reading = this.#changed;
+    this.#changed = new Set();
+    const forgotten = this.#forgotten;
+    try {
+      const known = await readListeners(this.#database);
+      this.#known = forgotten === this.#forgotten ? known : undefined;
+    } catch (error) {
+      this.#known = undefined;
+      this.#log.warn({ reason: messageOf(error) }, "who listens to events of the service itself could not be read");
+    }
+    this.#reading = new Set();
+  }
+}
+
+async function readListeners(database: Database): Promise<ByEvent> {
+  const rows = await database.query(
+    `select configuration ->> 'event' as event, string_agg(distinct organization_id::text, ',') as organizations
+       from triggers where type = 'event' and deleted_at is null and configuration ->> 'source' = '${OWN_SOURCE}'
+        and status = 'active' group by 1`,
+  );
+  return new Map(rows.map((row) => [row["event"], new Set(row["organizations"].split(","))]));
+}

@@ -1,0 +1,125 @@
+/**
+ * Goes on with events whose triggers are still to be fired: what a crash left, what failed, and what found no place in memory. So
+ * many are under way that one with thousands of triggers delays no other, and organizations share that room: one may have as
+ * many as stay free beside it, so the next one's first event always finds room.
+ */
+import { every } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { Trigger } from "../trigger.ts";
+import type { Triggers } from "../triggers.ts";
+import { firedOn, releaseEvents, takeEvents, type ToFire } from "./event-store.ts";
+import { fireAll, leaseFrom, matching, publisherOf } from "./fire-events.ts";
+import type { TriggersNow } from "./known-triggers.ts";
+
+const LOOK_EVERY_MS = 5_000;
+/** Of each organization, taken from the table at a time: it may exceed its share by as many. */
+const TAKEN_OF_EACH = 4;
+
+/** At the start, when one has been fired, when asked to, and every 5 s. */
+export function sweepEvents(triggers: Triggers): AsyncDisposable {
+  const { database, clock, log, events } = triggers;
+  const ending = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  const share = new Share(LIMITS.eventsSwept);
+  /** Nobody else is there who could have it. */
+  let isFirst = database.isEmbedded;
+  /** Resolves when there may be something to do. */
+  let next = Promise.withResolvers<void>();
+  const look = (): void => next.resolve();
+
+  const goOn = async (toFire: ToFire, triggersNow: TriggersNow): Promise<void> => {
+    const { event, data } = toFire;
+    try {
+      const before = await firedOn(database, event);
+      const known = await triggersNow(event.organizationId, event.source, event.event);
+      const left = (trigger: Trigger): boolean => trigger.createdAt <= event.at && !before.has(trigger.id);
+      const matched = await matching(triggers, publisherOf(event), data, known);
+      await fireAll(triggers, toFire, { matched: matched.filter(left), known });
+    } catch (error) {
+      log.warn({ event: event.id, reason: messageOf(error) }, "an event could not be fired; it will be retried");
+    } finally {
+      share.give(event.organizationId);
+    }
+  };
+
+  /** Whether there may be more at once. */
+  const takeSome = async (): Promise<boolean> => {
+    const most = share.free - 1;
+    if (most <= 0) return false;
+    if (isFirst) await releaseEvents(database, clock.now());
+    isFirst = false;
+    const now = clock.now();
+    const taken = await takeEvents(database, {
+      now,
+      until: leaseFrom(now),
+      each: TAKEN_OF_EACH,
+      most,
+      full: share.full(),
+      known: [...events.firing.keys()],
+    });
+    const triggersNow = events.known.now();
+    for (const toFire of taken) {
+      share.take(toFire.event.organizationId);
+      const one = goOn(toFire, triggersNow).finally(() => {
+        underWay.delete(one);
+        look();
+      });
+      underWay.add(one);
+    }
+    return taken.length > 0;
+  };
+
+  const sweep = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      next = Promise.withResolvers<void>();
+      try {
+        if (!triggers.runs.executions.draining && (await takeSome())) continue;
+      } catch (error) {
+        log.warn({ reason: messageOf(error) }, "events were not fired; trying again");
+      }
+      await next.promise;
+    }
+  };
+  const swept = sweep();
+  const timer = every(clock, LOOK_EVERY_MS, async () => look());
+  events.look = look;
+  return {
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      timer[Symbol.dispose]();
+      events.look = () => {};
+      look();
+      await swept;
+      await Promise.all(underWay);
+      await Promise.all(events.firing.values());
+    },
+  };
+}
+
+class Share {
+  free: number;
+  readonly #own = new Map<OrganizationId, number>();
+
+  constructor(all: number) {
+    this.free = all;
+  }
+
+  /** Those that must wait until some of theirs are done. */
+  full(): OrganizationId[] {
+    return [...this.#own].flatMap(([id, own]) => (own >= this.free ? [id] : []));
+  }
+
+  take(id: OrganizationId): void {
+    this.free--;
+    this.#own.set(id, (this.#own.get(id) ?? 0) + 1);
+  }
+
+  give(id: OrganizationId): void {
+    this.free++;
+    const own = this.#own.get(id)! - 1;
+    if (own > 0) this.#own.set(id, own);
+    else this.#own.delete(id);
+  }
+}

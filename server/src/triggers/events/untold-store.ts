@@ -1,0 +1,106 @@
+/** The SQL of what has happened and is not published yet. */
+import type { Agent } from "../../agents/agent.ts";
+import type { AgentId, ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
+import type { Database, Query, Row } from "../../storage/database.ts";
+import { ms, RowSet, text, uuid, type RowOf } from "../../storage/unnest.ts";
+import { OWN_SOURCE, type OwnEvent } from "./own-source.ts";
+
+const KEY = { organization_id: uuid<OrganizationId>(), event: text(), subject_id: uuid<string>(), at: ms() };
+const KEYS = new RowSet<RowOf<typeof KEY>>("k", KEY);
+
+type Of<Event extends OwnEvent, Id> = {
+  organizationId: OrganizationId;
+  event: Event;
+  subjectId: Id;
+  /** When it happened. */
+  at: Date;
+};
+export type Untold =
+  | Of<"run.completed" | "run.failed" | "run.cancelled", RunId>
+  | Of<"approval.requested", ApprovalId>
+  | (Of<"agent.published", AgentId> & { version: string });
+
+const untoldOf = (row: Row): Untold => ({
+  organizationId: row["organization_id"],
+  event: row["event"],
+  subjectId: row["subject_id"],
+  at: row["at"],
+  version: row["version"],
+});
+
+export type Taking = {
+  /** Organizations after this one, and none of these. */
+  after: string;
+  without: OrganizationId[];
+  /** So many in all. */
+  most: number;
+  now: number;
+  /** Nobody else takes them before. */
+  until: number;
+};
+
+/** Nobody has them any longer. */
+export const releaseUntold = (database: Database): Promise<unknown> =>
+  database.query("update untold_events set take_at = null where organization_id is not null and take_at is not null");
+
+/**
+ * Takes the oldest of each organization, in the order of the organizations: as many of each as its share of `most` is. What is taken
+ * already is walked past, so whoever takes leaves organizations out of which one was not published.
+ */
+export async function takeUntold(database: Database, { after, without, most, now, until }: Taking): Promise<Untold[]> {
+  const rows = await database.query(
+    `with recursive others as (
+       (select organization_id from untold_events where organization_id > $1 order by organization_id limit 1)
+       union all
+       select (select organization_id from untold_events where organization_id > o.organization_id
+               order by organization_id limit 1)
+         from others o where o.organization_id is not null),
+     turns as materialized (
+       select o.organization_id from others o cross join lateral (
+         select from untold_events where organization_id = o.organization_id and (take_at is null or take_at <= $4) limit 1) u
+        where o.organization_id <> all($2::uuid[]) limit $3),
+     taken as materialized (
+       select u.* from turns o cross join lateral (
+         select * from untold_events where organization_id = o.organization_id
+            and (take_at is null or take_at <= $4)
+          order by at limit (select $3 / count(*) from turns) for update skip locked) u)
+     update untold_events u set take_at = $5 from taken t
+      where u.organization_id = t.organization_id and u.event = t.event and u.subject_id = t.subject_id and u.at = t.at
+     returning u.organization_id, u.event, u.subject_id, u.at, u.version`,
+    [after, without, most, new Date(now), new Date(until)],
+  );
+  return rows.map(untoldOf);
+}
+
+/** They have been published, or nobody listens. */
+export const deleteUntold = (database: Database, told: readonly Untold[]): Promise<unknown> =>
+  database.hot(
+    "delete_untold_events",
+    `delete from untold_events u using ${KEYS.from(1)}
+      where u.organization_id = k.organization_id and u.event = k.event and u.subject_id = k.subject_id
+        and u.at = ${KEYS.column("at")}`,
+    KEYS.values(
+      told.map(({ organizationId, event, subjectId, at }) => ({
+        organization_id: organizationId,
+        event,
+        subject_id: subjectId,
+        at: at.getTime(),
+      })),
+    ),
+  );
+
+/** Within the transaction that publishes it, after its triggers were made. Answers whether anybody listens. */
+export async function insertPublished(
+  query: Query,
+  { organizationId, id, publishedVersion, updatedAt }: Agent,
+): Promise<boolean> {
+  const rows = await query(
+    `insert into untold_events (organization_id, event, subject_id, at, version)
+     select $1, 'agent.published', $2, $3, $4 where exists (
+       select from triggers where organization_id = $1 and type = 'event' and deleted_at is null and status = 'active'
+          and configuration ->> 'source' = '${OWN_SOURCE}' and configuration ->> 'event' = 'agent.published')
+     on conflict do nothing returning 1`,
+    [organizationId, id, updatedAt, publishedVersion],
+  );
+  return rows.length > 0;
+}

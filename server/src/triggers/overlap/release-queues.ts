@@ -1,0 +1,168 @@
+/**
+ * Lets runs go that wait for the one before (`overlap: queue`): at once when that ended in this process, and every half second
+ * whatever ended elsewhere or was missed. Organizations take turns: of each as many triggers are looked at as of the others, and
+ * none waits until another's are done.
+ */
+import { OPEN_STATUSES_SQL } from "../../execution/states.ts";
+import { every } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
+import type { Database, Row } from "../../storage/database.ts";
+import { release, type Waiting } from "./queue.ts";
+import type { Triggers } from "../triggers.ts";
+
+const LOOK_MS = 500;
+/** In one look; the next one goes on from there. */
+const ORGANIZATIONS = 250;
+const LOOKED_AT = 500;
+
+/** A run of the trigger has ended in this process. */
+export function letNext(triggers: Triggers, waiting: Waiting): void {
+  const { queues, runs } = triggers;
+  if (runs.executions.draining || !queues.known.get(waiting.organizationId, waiting.triggerId)) return;
+  const underWay = queues.releasing.get(waiting.triggerId);
+  if (underWay) underWay.again = true;
+  else void releaseOne(triggers, waiting);
+}
+
+/** Never rejects: what fails is tried again with the next look. */
+function releaseOne(triggers: Triggers, waiting: Waiting): Promise<void> {
+  const { queues, log } = triggers;
+  const { triggerId } = waiting;
+  const before = queues.releasing.get(triggerId);
+  if (before) return before.done;
+  const one = { again: false, done: Promise.resolve() };
+  queues.releasing.set(triggerId, one);
+  const work = async (): Promise<void> => {
+    try {
+      do {
+        one.again = false;
+        await release(triggers, waiting);
+      } while (one.again);
+    } catch (error) {
+      log.warn({ trigger: triggerId, reason: messageOf(error) }, "a run that waits was not let go; trying again");
+    } finally {
+      queues.releasing.delete(triggerId);
+    }
+  };
+  one.done = work();
+  return one.done;
+}
+
+/** Looks every half second and at the start. */
+export function releaseQueues(triggers: Triggers): AsyncDisposable {
+  const { database, queues, clock, log } = triggers;
+  const closing = new AbortController();
+  /** What is being let go of each organization. */
+  const busy = new Map<OrganizationId, Promise<void>>();
+  /** Where the next look goes on; of an organization that has more than its share, too. */
+  let after = NO_ID as OrganizationId;
+  const afterTriggers = new Map<OrganizationId, TriggerId>();
+
+  const releaseOf = async (organizationId: OrganizationId, ready: readonly Waiting[]): Promise<void> => {
+    for (const waiting of ready) if (!closing.signal.aborted) await releaseOne(triggers, waiting);
+    busy.delete(organizationId);
+  };
+  const lookAt = async (): Promise<void> => {
+    const organizations = await organizationsWaiting(database, after);
+    after = organizations.length < ORGANIZATIONS ? (NO_ID as OrganizationId) : organizations.at(-1)!;
+    const turns = organizations.filter((id) => !busy.has(id));
+    if (turns.length === 0) return;
+    const most = Math.ceil(LOOKED_AT / turns.length);
+    const waiting = await waitingTriggers(database, turns, afterTriggers, most);
+    const byOrganization = Map.groupBy(waiting, ({ organizationId }) => organizationId);
+    for (const organizationId of turns) {
+      const own = byOrganization.get(organizationId) ?? [];
+      if (own.length < most) afterTriggers.delete(organizationId);
+      else afterTriggers.set(organizationId, own.at(-1)!.triggerId);
+    }
+    for (const { organizationId, triggerId } of waiting) queues.known.set(organizationId, triggerId, true);
+    const ready = Map.groupBy(await readyOf(database, waiting), ({ organizationId }) => organizationId);
+    for (const [organizationId, own] of ready) busy.set(organizationId, releaseOf(organizationId, own));
+  };
+  let underWay: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    try {
+      await lookAt();
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, "runs that wait for the one before were not looked for; trying again");
+    }
+    underWay = undefined;
+  };
+  const lookOnce = (): Promise<void> => (underWay ??= look());
+  void lookOnce();
+  const timer = every(clock, LOOK_MS, lookOnce);
+  return {
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      timer[Symbol.dispose]();
+      await underWay;
+      await Promise.all(busy.values());
+      await Promise.all(Array.from(queues.releasing.values(), ({ done }) => done));
+    },
+  };
+}
+
+/** Jumps through the index from one to the next. */
+async function organizationsWaiting(database: Database, after: OrganizationId): Promise<OrganizationId[]> {
+  const rows = await database.hot(
+    "firings_waiting_organizations",
+    `with recursive o as (
+       (select organization_id, 1 as place from firings where is_queued and organization_id > $1
+         order by organization_id, trigger_id, id limit 1)
+       union all
+       select next.organization_id, o.place + 1 from o
+        cross join lateral (
+          select f.organization_id from firings f where f.is_queued and f.organization_id > o.organization_id
+           order by f.organization_id, f.trigger_id, f.id limit 1) next
+        where o.place < $2)
+     select organization_id from o`,
+    [after, ORGANIZATIONS],
+  );
+  return rows.map((row) => row["organization_id"]);
+}
+
+/** At most so many of each, from the last look's on. So the cost grows with the triggers, and not with what waits. */
+async function waitingTriggers(
+  database: Database,
+  organizations: readonly OrganizationId[],
+  after: ReadonlyMap<OrganizationId, TriggerId>,
+  most: number,
+): Promise<Waiting[]> {
+  const rows = await database.hot(
+    "firings_waiting_triggers",
+    `select turn.organization_id, w.trigger_id
+       from unnest($1::uuid[], $2::uuid[]) as turn (organization_id, after)
+      cross join lateral (
+        with recursive w as (
+          (select f.trigger_id, 1 as place from firings f
+            where f.is_queued and f.organization_id = turn.organization_id and f.trigger_id > turn.after
+            order by f.trigger_id, f.id limit 1)
+          union all
+          select next.trigger_id, w.place + 1 from w
+           cross join lateral (
+             select f.trigger_id from firings f
+              where f.is_queued and f.organization_id = turn.organization_id and f.trigger_id > w.trigger_id
+              order by f.trigger_id, f.id limit 1) next
+           where w.place < $3)
+        select trigger_id from w) w`,
+    [organizations, organizations.map((id) => after.get(id) ?? NO_ID), most],
+  );
+  return rows.map(waitingOfRow);
+}
+
+const waitingOfRow = (row: Row): Waiting => ({ organizationId: row["organization_id"], triggerId: row["trigger_id"] });
+
+/** Those whose last run has ended. */
+async function readyOf(database: Database, waiting: readonly Waiting[]): Promise<Waiting[]> {
+  if (waiting.length === 0) return [];
+  const rows = await database.query(
+    `select t.organization_id, t.id as trigger_id
+       from unnest($1::uuid[], $2::uuid[]) as w (organization_id, trigger_id)
+       join triggers t on t.organization_id = w.organization_id and t.id = w.trigger_id
+       left join runs r on r.organization_id = t.organization_id and r.id = t.last_run_id
+      where r.id is null or r.status not in (${OPEN_STATUSES_SQL})`,
+    [waiting.map(({ organizationId }) => organizationId), waiting.map(({ triggerId }) => triggerId)],
+  );
+  return rows.map(waitingOfRow);
+}

@@ -1,0 +1,41 @@
+/** The URL of a trigger. Its token is kept sealed as well, because whoever may change the trigger may see the URL again. */
+import { encodeId } from "../../lib/ids.ts";
+import { presentKeyId } from "../../secrets/present-key.ts";
+import type { Query } from "../../storage/database.ts";
+import { insertToken } from "./token-store.ts";
+import { hashToken, newToken } from "./token.ts";
+import type { Trigger } from "../trigger.ts";
+import type { Triggers } from "../triggers.ts";
+
+const ownerOf = ({ organizationId, projectId, id }: Trigger) => ({ organizationId, projectId, name: id });
+
+/** Makes one, within the transaction that makes its trigger or replaces the former one. */
+export async function makeToken(
+  { sealer, clock }: Pick<Triggers, "clock" | "sealer">,
+  query: Query,
+  trigger: Trigger,
+): Promise<string> {
+  const token = newToken();
+  const sealed = await sealer.seal(token, ownerOf(trigger), await presentKeyId(query));
+  await insertToken(query, trigger, { hash: hashToken(token), sealed, now: clock.now() });
+  return token;
+}
+
+/** What stands for a token where it is not shown. */
+const MASK = "********";
+
+/** `token`: the present one's row, where the caller may see it. */
+export async function urlOf(
+  { sealer, url, log }: Pick<Triggers, "sealer" | "url" | "log">,
+  trigger: Trigger,
+  token: { sealed: string } | undefined,
+): Promise<string> {
+  const opened = token && (await sealer.open(token.sealed, ownerOf(trigger)));
+  // Not the caller's mistake: the row was changed by hand, or belongs to another installation.
+  if (token && opened === undefined)
+    log.error({ trigger: trigger.id }, "a webhook's token does not open with this server's key");
+  return `${url}/webhook/${encodeId("agent", trigger.agentId)}/${opened ?? MASK}`;
+}
+
+/** A command that calls it. */
+export const curlOf = (url: string): string => `curl -X POST '${url}' -H 'Content-Type: application/json' -d '{}'`;

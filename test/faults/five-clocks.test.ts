@@ -1,0 +1,20 @@
+/** Five processes with one clock of cron triggers, two hours around a change of Berlin's clocks. A day: `npm run soak -- --clocks`. */
+import { expect, test } from "vitest";
+import { runFiveClocks } from "./five-clocks.ts";
+import { seeded } from "./random.ts";
+
+const KILLS = 12;
+/** Berlin's clocks are turned back at 01:00 UTC. */
+const START = Date.UTC(2026, 9, 25, 0);
+const END = Date.UTC(2026, 9, 25, 2);
+
+test(`100 triggers fire at each instant once, while ${KILLS} times processes are killed`, async () => {
+  const { instants, firings, runs, wrong, notStarted } = await runFiveClocks({
+    start: START,
+    end: END,
+    kills: KILLS,
+    random: seeded("five clocks"),
+  });
+  expect({ wrong, notStarted }).toEqual({ wrong: [], notStarted: 0 });
+  expect({ firings, runs }).toEqual({ firings: instants, runs: instants });
+}, 660_000);

@@ -1,0 +1,67 @@
+/** `kill -9` in the midst of webhook calls: none that was answered is lost, none that was sent twice with its name starts two runs. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { publish } from "../agents.ts";
+import { eventually, startTestServer, type TestServer } from "../client.ts";
+import { scaled } from "../scale.ts";
+import { call, webhookOf, type Webhook } from "../webhooks.ts";
+import { connectTo } from "./audit.ts";
+import { seeded } from "./random.ts";
+
+const CALLS = scaled({ whole: 2_000, part: 800 });
+const CLIENTS = 16;
+const KILLS = 5;
+
+let server: TestServer;
+let hook: Webhook;
+beforeAll(async () => {
+  server = await startTestServer();
+  hook = await webhookOf(server, await publish(server, "echo"));
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+test(`${KILLS} kills during ${CALLS} calls, every third of them sent twice`, async () => {
+  const random = seeded("kill webhooks");
+  const answered = new Map<string, Set<string>>();
+  let next = 0;
+  const send = async (name: string): Promise<void> => {
+    for (;;) {
+      const sent = await call(hook.url, { name }, { headers: { "idempotency-key": name } }).catch(() => undefined);
+      if (sent?.status === 202) {
+        answered.set(name, (answered.get(name) ?? new Set()).add(sent.body["runId"]));
+        return;
+      }
+      // Nobody is there, or it goes down.
+      expect([undefined, 503]).toContain(sent?.status);
+      await sleep(20);
+    }
+  };
+  const client = async (): Promise<void> => {
+    while (next < CALLS) {
+      const name = `delivery ${next++}`;
+      await Promise.all(next % 3 === 0 ? [send(name), send(name)] : [send(name)]);
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, client);
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await eventually(() => next >= (kill * CALLS) / (KILLS + 1), 60_000);
+    await sleep(random.between(0, 20));
+    await server.kill();
+    await server.restart();
+  }
+  await Promise.all(clients);
+
+  expect(answered.size).toBe(CALLS);
+  const twice = [...answered].filter(([, runs]) => runs.size !== 1);
+  expect(twice).toEqual([]);
+  const database = await connectTo(server);
+  const { rows } = await database.query(
+    "select f.delivery, f.run_id, r.id from firings f left join runs r on r.id = f.run_id where f.outcome = 'started'",
+  );
+  const runs = await database.query("select count(*)::int as count from runs where started_by_kind = 'trigger'");
+  await database.end();
+  expect(rows.filter(({ id }) => id === null)).toEqual([]);
+  expect(new Set(rows.map(({ delivery }) => delivery))).toHaveProperty("size", CALLS);
+  expect(rows).toHaveLength(CALLS);
+  expect(runs.rows[0].count).toBe(CALLS);
+});

@@ -1,0 +1,51 @@
+/** What happened, against what was told of it as events of the service itself. */
+import type pg from "pg";
+import { expect } from "vitest";
+import { encodeId } from "../../server/src/lib/ids.ts";
+import { eventually } from "../client.ts";
+
+/** Nothing waits to be published or fired any more. */
+export const untilTold = (database: pg.Client, timeoutMs = 60_000): Promise<unknown> =>
+  eventually(async () => {
+    const { rows } = await database.query(
+      "select (select count(*) from untold_events) + (select count(*) from events where fire_at is not null) as count",
+    );
+    return Number(rows[0].count) === 0;
+  }, timeoutMs);
+
+type Event = { event: string; subject: string; runs: number };
+
+/**
+ * Each run of these agents that ended, and each question, has one event, and each event has started one run of each of its triggers.
+ * Answers how many there are. `since`: those from then on.
+ */
+export async function expectTold(
+  database: pg.Client,
+  agents: readonly string[],
+  triggersOf: Readonly<Record<string, number>>,
+  since = new Date(0),
+): Promise<number> {
+  const { rows: happened } = await database.query(
+    `select 'run' as kind, r.id, 'run.' || r.status as event from runs r join agents a on a.id = r.agent_id
+      where a.handle = any($1) and r.finished_at >= $2
+     union all
+     select 'approval', p.id, 'approval.requested' from approvals p join agents a on a.id = p.agent_id
+      where a.handle = any($1) and p.created_at >= $2`,
+    [agents, since],
+  );
+  const { rows: events } = await database.query<Event>(
+    `select e.event, e.source_id as subject, count(distinct r.id)::int as runs from events e
+       left join firings f on f.event_id = e.id and f.outcome = 'started' left join runs r on r.id = f.run_id
+      where e.source = 'autograph' group by e.id`,
+  );
+  const told = Map.groupBy(events, ({ event, subject }) => `${event} ${subject}`);
+  const wanted = happened
+    .filter(({ event }) => event in triggersOf)
+    .map(({ kind, id, event }) => ({ event, subject: encodeId(kind, id), runs: triggersOf[event]! }));
+  const wrong = wanted.filter((one) => {
+    const found = told.get(`${one.event} ${one.subject}`) ?? [];
+    return found.length !== 1 || found[0]!.runs !== one.runs;
+  });
+  expect(wrong).toEqual([]);
+  return wanted.length;
+}

@@ -1,0 +1,60 @@
+/** A small real service that speaks the protocol of OpenAI-compatible models. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+export type Asked = { path: string; authorization: string | undefined; body: any };
+/** What is answered: a text of the model, or whatever is done with the response. */
+export type Reply = string | object | ((response: ServerResponse) => void);
+
+export type LlmService = {
+  url: string;
+  /** All that was asked, the newest last. */
+  asked: Asked[];
+  /** In this order; when there is none left, the last one again. */
+  replies: Reply[];
+} & AsyncDisposable;
+
+export async function startLlmService(): Promise<LlmService> {
+  const asked: Asked[] = [];
+  const service = { asked, replies: [] as Reply[] };
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body: unknown = JSON.parse(await text(request));
+    asked.push({ path: request.url!, authorization: request.headers.authorization, body });
+    const reply = service.replies.length > 1 ? service.replies.shift()! : service.replies[0]!;
+    if (typeof reply === "function") reply(response);
+    else response.setHeader("content-type", "application/json").end(JSON.stringify(completion(reply)));
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(service, {
+    url: `http://127.0.0.1:${port}/v1`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
+const completion = (reply: string | object): object => ({
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1_800_000_000,
+  model: "test-model",
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", content: typeof reply === "string" ? reply : JSON.stringify(reply) },
+      finish_reason: "stop",
+    },
+  ],
+  usage: { prompt_tokens: 300, completion_tokens: 40, total_tokens: 340 },
+});
+
+export const status =
+  (code: number, headers: Record<string, string> = {}): Reply =>
+  (response) =>
+    void response
+      .writeHead(code, { "content-type": "application/json", ...headers })
+      .end(JSON.stringify({ error: { message: `status ${code}`, type: "test" } }));

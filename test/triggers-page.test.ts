@@ -1,0 +1,110 @@
+/** The examples of docs/triggers.md are good: what is asked fits the schema and does what the page says, and the commands work as they stand. */
+import { execFile, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { parse, validate } from "graphql";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSchema } from "../server/src/graphql/schema.ts";
+import { publish } from "./agents.ts";
+import { startTestServer, type TestServer } from "./client.ts";
+import { eventTriggerOf, firingsOfEvent, publishEvent } from "./published-events.ts";
+import { webhookOf } from "./webhooks.ts";
+
+const PAGE = readFileSync(new URL("../docs/triggers.md", import.meta.url), "utf8");
+const examplesOf = (language: string): string[] =>
+  [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, text]) => text!);
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("what is asked fits the schema", () => {
+  const asked = examplesOf("graphql");
+  expect(asked.length).toBeGreaterThan(2);
+  const schema = createSchema();
+  for (const text of asked) expect(validate(schema, parse(text)), text).toEqual([]);
+});
+
+/** The one example that has this, asked of the server with the ids that are there. */
+async function ask(part: string, ids: Record<string, string> = {}) {
+  const [text, ...others] = examplesOf("graphql").filter((example) => example.includes(part));
+  expect(others, part).toEqual([]);
+  return server.data(text!.replaceAll(/"(agent|trigger)_\w+"/g, (_, kind: string) => JSON.stringify(ids[kind])));
+}
+
+test("what is asked does what the page says", async () => {
+  const agent = await publish(server, "echo");
+  const made = (await ask("X-Order-Delivery", { agent })).createTrigger;
+  const specified = { type: "webhook", url: made.url, method: "POST", authentication: { type: "bearer_token" } };
+  expect(made.configuration).toEqual({ trigger: specified });
+  expect((await ask("weekly report", { agent })).createTrigger.nextDueAt).toMatch(/T0[67]:00:00.000Z$/);
+  expect(await ask("trigger(id:", { trigger: made.id })).toEqual({ trigger: { firings: { nodes: [] } } });
+  const answer = examplesOf("json").find((example) => example.includes("cronPreview"));
+  expect({ data: await ask("cronPreview(") }).toEqual(JSON.parse(answer!));
+});
+
+test("the filter takes the event that is published, and why another is not taken is told", async () => {
+  const echo = await publish(server, "echo");
+  const example = examplesOf("json").find((text) => text.includes('"filter"'));
+  const { type, source, event, filter } = JSON.parse(example!).trigger;
+  expect(type).toBe("event");
+  const { id } = await eventTriggerOf(server, echo, { source, event, filter });
+  const { firings } = (await ask("publishEvent(")).publishEvent;
+  expect(firings.nodes).toMatchObject([{ outcome: "started" }]);
+  await server.clock.advance(1);
+  await publishEvent(server, { source, event, id: "another", data: { status: "open" } });
+  const [{ misses, ...told }] = (await ask("misses")).events.nodes;
+  expect(told).toEqual({ sourceId: "another", firings: { nodes: [] }, matches: [] });
+  expect(misses).toMatchObject([{ reason: expect.stringContaining("status") }]);
+  await server.data("mutation($input: DeleteTriggerInput!) { deleteTrigger(input: $input) { id } }", {
+    input: { triggerId: id },
+  });
+});
+
+const isMissing = ["curl", "openssl"].some((program) => spawnSync(program, ["version"]).error);
+
+test.skipIf(isMissing)("the commands work as they stand", async () => {
+  const echo = await publish(server, "echo");
+  const secret = { name: "GITHUB", value: "It's a Secret to Everybody", projectId: server.world.projectId };
+  await server.data("mutation($input: SetSecretInput!) { setSecret(input: $input) { id } }", { input: secret });
+  const policy = { signature: { preset: "github", secret: "GITHUB" } };
+  const { url } = await webhookOf(server, echo, { name: "from the page", policy });
+  const run = async (text: string) => {
+    const script = text.replaceAll("{base}", server.url);
+    const env = { ...process.env, SECRET: secret.value, WEBHOOK: url, AUTOGRAPH_API_KEY: server.world.apiKey };
+    return JSON.parse((await promisify(execFile)("sh", ["-c", script], { env })).stdout);
+  };
+  const [signed, event, ...others] = examplesOf("sh");
+  expect(others).toEqual([]);
+  expect(await run(signed!)).toMatchObject({ runId: expect.stringMatching(/^run_/) });
+  expect(await run(event!)).toMatchObject({ events: [{ source: "shop", sourceId: expect.any(String) }] });
+});
+
+test("the mapping makes of the data what the page says", async () => {
+  const [, mapping] = /mapping: ("(?:[^"\\]|\\.)*")/.exec(examplesOf("graphql").join())!;
+  const [data, input] = examplesOf("json")
+    .map((text) => JSON.parse(text))
+    .find((example) => Array.isArray(example)) as [object, object];
+  const trigger = { source: "shop", event: "order.paid" };
+  const echo = await publish(server, "echo");
+  await eventTriggerOf(server, echo, trigger, { policy: { mapping: JSON.parse(mapping!) } });
+  const { data: sent } = await publishEvent(server, { ...trigger, id: "order 4711", data });
+  const [firing] = await firingsOfEvent(server, sent.publishEvent.id);
+  expect(firing).toMatchObject({ outcome: "started", payload: data, run: { input } });
+});
+
+test("the definition brings its triggers", async () => {
+  await server.data(`mutation { createProject(input: {handle: "shop", name: "Shop"}) { id } }`);
+  const [definition, ...others] = examplesOf("yaml");
+  expect(others).toEqual([]);
+  const { publishAgent } = await server.data(
+    `mutation($definition: String!) { publishAgent(input: {definition: $definition}) { triggers { nodes { name type isManaged } } } }`,
+    { definition },
+  );
+  expect(publishAgent.triggers.nodes.toReversed()).toEqual([
+    { name: "nightly", type: "cron", isManaged: true },
+    { name: "shop", type: "webhook", isManaged: true },
+  ]);
+});

@@ -1,0 +1,444 @@
+/** An agent's triggers, its definition, and the events that start it. */
+import type { Browser, Locator } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { connectTo } from "../faults/audit.ts";
+import { expectGoodLooks, openBrowser, Person, setUp } from "./ui.ts";
+
+let browser: Browser;
+let server: TestServer;
+let person: Person;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer({ fresh: true })]);
+  person = await Person.open(browser);
+  await setUp(person.page, server);
+});
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+const open = async (agent: string, tab: string): Promise<void> => {
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: agent, exact: true }).click();
+  await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: tab }).click();
+};
+
+/** What a trigger's menu has. */
+const choose = async (trigger: Locator, word: string): Promise<void> => {
+  await trigger.getByRole("button", { name: /^More for / }).click();
+  await person.page.getByRole("menuitem", { name: word, exact: true }).click();
+};
+
+test("a schedule is read in words and made after what is wrong was said; then paused, changed and deleted", async () => {
+  const { page } = person;
+  await open("Flaky service", "Triggers");
+  await page.getByRole("button", { name: "Add a trigger" }).click();
+  await page.getByRole("menuitem", { name: "On a schedule" }).click();
+  const form = page.getByRole("form", { name: "On a schedule" });
+  await form.getByLabel("Name").fill("nightly");
+  const schedule = form.getByRole("textbox", { name: "Schedule" });
+  await schedule.fill("99 2 * * *");
+  await form.getByRole("button", { name: "Add the trigger" }).click();
+  await form
+    .getByRole("alert")
+    .getByText(/minute field cannot be "99"/)
+    .waitFor();
+  await schedule.fill("30 2 * * 1-5");
+  await form.getByText("At 02:30, Monday through Friday").waitFor();
+  const five = form.getByRole("table", { name: "The next five times" }).locator("tbody tr");
+  await expect.poll(() => five.count()).toBe(5);
+  await form.getByRole("button", { name: "Add the trigger" }).click();
+
+  const trigger = page.getByRole("region", { name: "nightly" });
+  await trigger.getByText("active").waitFor();
+  await choose(trigger, "Pause");
+  await trigger.getByText("Paused. If resumed, it would next run:").waitFor();
+  expect(await trigger.getByRole("table", { name: "The next five times" }).locator("tbody tr").count()).toBe(5);
+  await choose(trigger, "Change");
+  // The address has what is changed.
+  await page.reload();
+  await page.getByRole("textbox", { name: "Schedule" }).fill("0 6 * * *");
+  await page.getByRole("button", { name: "Change nightly" }).click();
+  await trigger.getByText("At 06:00").waitFor();
+
+  await trigger.getByRole("button", { name: "Fire now" }).click();
+  await trigger.getByRole("cell", { name: "started" }).waitFor();
+  await choose(trigger, "Delete…");
+  const dialog = page.getByRole("dialog", { name: "Delete nightly?" });
+  const sure = dialog.getByRole("button", { name: "Delete nightly" });
+  expect(await sure.isDisabled()).toBe(true);
+  await dialog.getByRole("textbox").fill("nightly");
+  await sure.click();
+  await trigger.waitFor({ state: "detached" });
+});
+
+test("a schedule's input is made with the agent's own form, with days counted from when it is due", async () => {
+  const { page } = person;
+  await open("Order intake", "Triggers");
+  await page.getByRole("button", { name: "Add a trigger" }).click();
+  await page.getByRole("menuitem", { name: "On a schedule" }).click();
+  const form = page.getByRole("form", { name: "On a schedule" });
+  const input = form.getByRole("group", { name: "Input" });
+  await form.getByLabel("Name").fill("pencils");
+  await form.getByRole("button", { name: "Add the trigger" }).click();
+  await input.getByText("Customer is missing").waitFor();
+  await expect
+    .poll(() => input.getByLabel("Customer").evaluate((field) => field === document.activeElement))
+    .toBe(true);
+  await input.getByLabel("Customer").fill("The office");
+  await input.getByText("By the date below", { exact: true }).click();
+  await input.getByRole("combobox", { name: "Deliver by" }).selectOption("Last day of this week");
+  await input.getByText("JSON", { exact: true }).click();
+  const json = input.getByRole("textbox", { name: "Input" });
+  const said = {
+    customer: "The office",
+    speed: "standard",
+    deliverBy: "@this-week.end",
+    items: ["notebook"],
+    gift: false,
+  };
+  expect(JSON.parse(await json.inputValue())).toEqual(said);
+  await json.fill(JSON.stringify({ ...said, colour: "red" }));
+  await input.getByText("The form cannot show this value. Edit the JSON.").waitFor();
+  expect(await input.getByRole("radio", { name: "Form" }).isDisabled()).toBe(true);
+  await json.fill(JSON.stringify({ ...said, customer: "The school" }));
+  await input.getByText("Form", { exact: true }).click();
+  expect(await input.getByLabel("Customer").inputValue()).toBe("The school");
+  await expectGoodLooks(page, "a schedule's form");
+  await form.getByRole("button", { name: "Add the trigger" }).click();
+
+  const trigger = page.getByRole("region", { name: "pencils" });
+  await choose(trigger, "Change");
+  expect(await page.getByRole("combobox", { name: "Deliver by" }).inputValue()).toBe("@this-week.end");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await trigger.getByRole("button", { name: "Fire now" }).click();
+  await trigger.getByRole("cell", { name: "started" }).waitFor();
+});
+
+test("a test call of a webhook is made with the form", async () => {
+  const { page } = person;
+  await open("Order intake", "Triggers");
+  const trigger = page.getByRole("region", { name: "shop", exact: true });
+  await trigger.getByRole("button", { name: "Send a test call" }).click();
+  const call = trigger.getByRole("form", { name: "Send a test call" });
+  await call.getByLabel("Customer").fill("A test");
+  await call.getByText("Today if at all possible", { exact: true }).click();
+  await call.getByLabel("Deliver by").fill("2026-12-24");
+  await call.getByRole("button", { name: "Send a test call" }).click();
+  await trigger.getByRole("cell", { name: "started" }).waitFor();
+});
+
+test("a webhook is called by its URL, and a refused call says why", async () => {
+  const { page } = person;
+  await open("Order intake", "Triggers");
+  const trigger = page.getByRole("region", { name: "shop", exact: true });
+  const shown = trigger.getByText(/\/webhook\/agent_/);
+  expect(await shown.textContent()).toMatch(/\/•+$/);
+  await trigger.getByRole("button", { name: "Show the token" }).click();
+  const url = await shown.textContent();
+  const call = (body: object): Promise<Response> =>
+    fetch(url!, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  expect((await call({ customer: "Ada" })).status).toBe(422);
+  await trigger.getByRole("row", { name: /refused.*deliverBy/ }).waitFor();
+  expect((await call({ customer: "Ada", speed: "rush", deliverBy: "2026-12-01" })).status).toBe(202);
+  await trigger
+    .getByRole("row", { name: /started/ })
+    .getByRole("link", { name: /^run_/ })
+    .first()
+    .click();
+  await page.getByRole("heading", { name: "Order intake", exact: true }).waitFor();
+});
+
+test("a webhook gets another URL after it was said what becomes of the old one", async () => {
+  const { page } = person;
+  await open("Order intake", "Triggers");
+  const trigger = page.getByRole("region", { name: "shop", exact: true });
+  await trigger.getByRole("button", { name: "Show the token" }).click();
+  const shown = trigger.getByText(/\/webhook\/agent_/);
+  const before = await shown.textContent();
+  await choose(trigger, "New URL…");
+  const dialog = page.getByRole("dialog", { name: "A new URL for shop" });
+  await dialog.getByText(/The old URL works for 60 more minutes/).waitFor();
+  await expectGoodLooks(page, "a new URL");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await shown.textContent(), "nothing was done").toBe(before);
+  await choose(trigger, "New URL…");
+  await dialog.getByRole("button", { name: "Make a new URL" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await expect.poll(() => shown.textContent()).not.toBe(before);
+  const body = JSON.stringify({ customer: "Ada", speed: "rush", deliverBy: "2026-12-01" });
+  for (const url of [before, await shown.textContent()]) {
+    const answer = await fetch(url!, { method: "POST", headers: { "content-type": "application/json" }, body });
+    expect(answer.status).toBe(202);
+  }
+});
+
+test("a firing is replayed once however often it is pressed, and older firings are reached", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: "Flaky service", exact: true }).click();
+  await page.getByRole("heading", { name: "Flaky service", exact: true }).waitFor();
+  await page.goto(`${page.url()}?tab=triggers&add=cron`);
+  const form = page.getByRole("form", { name: "On a schedule" });
+  await form.getByLabel("Name").fill("replayed");
+  await form.getByRole("button", { name: "Add the trigger" }).click();
+  const trigger = page.getByRole("region", { name: "replayed" });
+  await trigger.getByText("not fired yet").waitFor();
+  await trigger.getByRole("button", { name: "Fire now" }).click();
+  const rows = trigger.getByRole("row").filter({ has: page.getByRole("button") });
+  await rows.waitFor();
+
+  // Held back, so that it can be pressed again meanwhile.
+  let go = (): void => undefined;
+  const held = new Promise<void>((resolve) => (go = resolve));
+  let count = 0;
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("replayFiring")) return route.continue();
+    count++;
+    await held;
+    return route.continue();
+  });
+  await rows.getByRole("button", { name: "Replay" }).dispatchEvent("click");
+  await trigger.locator("button[data-loading=true]").waitFor();
+  await rows.locator("button").dispatchEvent("click");
+  go();
+  await expect.poll(() => rows.count()).toBe(2);
+  expect(count).toBe(1);
+  await page.unroute("**/graphql");
+
+  for (let more = 3; more <= 7; more++) {
+    await trigger.getByRole("button", { name: "Fire now" }).click();
+    await expect.poll(() => rows.count()).toBe(Math.min(more, 5));
+    await trigger.locator("button[data-loading=true]").waitFor({ state: "detached" });
+  }
+  await trigger.getByRole("button", { name: "Older firings" }).click();
+  await expect.poll(() => rows.count()).toBe(7);
+});
+
+test("an event's filter is made in a form, and JSON says what the form cannot", async () => {
+  const { page } = person;
+  await open("Order intake", "Triggers");
+  await page.getByRole("button", { name: "Add a trigger" }).click();
+  await page.getByRole("menuitem", { name: "On an event" }).click();
+  const form = page.getByRole("form", { name: "On an event" });
+  await form.getByLabel("Name").fill("european orders");
+  await form.getByRole("textbox", { name: "Source" }).fill("shop");
+  await form.getByRole("textbox", { name: "Event" }).fill("order.created");
+  await form.getByText("Every event of this name is taken.").waitFor();
+  await form.getByRole("button", { name: "Only if a field is…" }).click();
+  await form.getByRole("textbox", { name: "Field 1" }).fill("country");
+  const values = form
+    .getByRole("textbox", { name: "Accepted values of field 1" })
+    .or(form.getByRole("combobox", { name: "Accepted values of field 1" }));
+  for (const value of ["FR", "DE"]) {
+    await values.fill(value);
+    await values.press("Enter");
+  }
+  await expectGoodLooks(page, "a filter's form");
+  await form.getByRole("button", { name: "Add the trigger" }).click();
+  const trigger = page.getByRole("region", { name: "european orders" });
+  await trigger.getByText("When shop says order.created, if country is FR or DE").waitFor();
+
+  await choose(trigger, "Change");
+  const changed = page.getByRole("form", { name: "On an event" });
+  await changed.getByText("JSON", { exact: true }).click();
+  const json = changed.getByRole("textbox", { name: "Filter" });
+  expect(JSON.parse(await json.inputValue())).toEqual({ country: ["FR", "DE"] });
+  await json.fill("{");
+  await changed.getByRole("button", { name: "Change european orders" }).click();
+  await changed.getByText("The filter is not JSON.").waitFor();
+  await json.fill('{"total": [1, 2]}');
+  expect(await changed.getByRole("radio", { name: "Form" }).isDisabled()).toBe(true);
+  await changed.getByRole("button", { name: "Change european orders" }).click();
+  await trigger.getByText("if total is 1 or 2").waitFor();
+  await choose(trigger, "Delete…");
+  await page.getByRole("dialog").getByRole("textbox").fill("european orders");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete european orders" }).click();
+  await trigger.waitFor({ state: "detached" });
+});
+
+test("an event is published, and says which trigger it started and why it missed", async () => {
+  const { page } = person;
+  const publish = async (data: object): Promise<void> => {
+    await page.goto(`${server.url}/events`);
+    await page.getByRole("button", { name: "Publish a test event" }).click();
+    await page.getByRole("textbox", { name: "Source", exact: true }).fill("shop");
+    await page.getByRole("textbox", { name: "Event", exact: true }).fill("order.created");
+    await page.getByLabel("Data").fill(JSON.stringify(data));
+    await page.getByRole("button", { name: "Publish the event" }).click();
+    await page.getByRole("heading", { name: "order.created", exact: true }).waitFor();
+  };
+  await publish({ customer: "Ada" });
+  await page.getByText("its filter wants speed, which the data does not have").waitFor();
+  // The page is read before its trigger has fired.
+  const database = await connectTo(server);
+  await database.query("begin; lock table firings in exclusive mode");
+  await publish({ customer: "Ada", speed: "rush", deliverBy: "2026-12-01" });
+  const started = page.getByRole("region", { name: "What it started" });
+  await started.getByText("Nothing:").waitFor();
+  await database.query("commit");
+  await database.end();
+  await started.getByText("orders of the shop").waitFor();
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Events" }).click();
+  await expect.poll(() => page.getByRole("link", { name: "order.created" }).count()).toBe(2);
+});
+
+test("a definition is changed with its problems beside it, published, compared, and taken back", async () => {
+  const { page } = person;
+  await open("Batch greeting", "Definition");
+  const text = page.getByRole("textbox", { name: "Definition" });
+  await text.waitFor();
+  // With the keys of a person: text that is put over a selection brings styles of the browser's own.
+  const typeInVersion = async (deleted: number, typed: string): Promise<void> => {
+    await text.focus();
+    await page.keyboard.press("ControlOrMeta+Home");
+    for (let line = 0; line < 4; line++) await page.keyboard.press("ArrowDown");
+    for (const key of ["End", "ArrowLeft", ...Array.from({ length: deleted }, () => "Backspace")])
+      await page.keyboard.press(key);
+    await page.keyboard.type(typed);
+  };
+  const publish = page.getByRole("button", { name: "Publish", exact: true });
+  await page.getByText("Published version 1.0.0. Edit it to make a draft.").waitFor();
+  expect(await publish.count()).toBe(0);
+  await typeInVersion(3, "x");
+  await page.getByRole("region", { name: "Problems" }).getByText("Line 5").waitFor();
+  await publish.click();
+  await page
+    .getByRole("alert")
+    .getByText(/version/)
+    .first()
+    .waitFor();
+  await typeInVersion(1, "1.0");
+  await publish.click();
+  await page.getByRole("status").getByText("1.1.0 is published: runs that start from now on are of it.").waitFor();
+  await page.getByText("demo / batch-greeting 1.1.0").waitFor();
+  const versions = page.getByRole("region", { name: "Versions" });
+  expect(await versions.getByRole("button", { name: "Compare with 1.1.0" }).count(), "it is the text").toBe(0);
+  await versions.getByRole("button", { name: "Compare with 1.0.0" }).click();
+  await page.getByRole("textbox", { name: "The present text" }).getByText('"1.1.0"').waitFor();
+  // The address has what is compared.
+  await page.reload();
+  await page.getByRole("textbox", { name: "The present text" }).getByText('"1.1.0"').waitFor();
+  await versions.getByRole("button", { name: "Publish 1.0.0 again" }).click();
+  const dialog = page.getByRole("dialog", { name: "Publish 1.0.0 again?" });
+  await dialog.getByText(/Runs that start from now on are of 1.0.0 instead of 1.1.0/).waitFor();
+  await dialog.getByRole("button", { name: "Publish 1.0.0" }).click();
+  await page.getByRole("status").getByText("1.0.0 is published: runs that start from now on are of it.").waitFor();
+  await page.getByText("demo / batch-greeting 1.0.0").waitFor();
+});
+
+test("a sentence is read, reviewed with the words that each field came from, corrected, and started by hand", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: "Order intake", exact: true }).click();
+  await page.getByText("Describe it", { exact: true }).click();
+  const sentence = page.getByLabel("What should it do?");
+  await sentence.fill("rush, on 2026-12-24, and sing a song");
+  await page.getByRole("button", { name: "Review" }).click();
+  const review = page.getByRole("region", { name: "Review" });
+  await review.getByText("Not understood: “sing a song”").waitFor();
+  await review.getByText("needs a value").waitFor();
+  await review.getByText("from “rush”").waitFor();
+  // Nobody said what is ordered.
+  await review.getByText("by default", { exact: true }).first().waitFor();
+  expect(await review.getByLabel(/^Deliver by/).inputValue()).toBe("2026-12-24");
+
+  // What was put in or emptied by hand stays however often the sentence is read again, and says so.
+  await review.getByLabel(/^Customer/).fill("Ada Lovelace");
+  await review.getByText("needs a value").waitFor({ state: "detached" });
+  await review.getByLabel(/^Deliver by/).fill("");
+  await expect.poll(() => review.getByText("changed by you").count()).toBe(2);
+  for (const [more, source] of [
+    ["as a gift", "gift"],
+    ["no gift", "no gift"],
+  ] as const) {
+    await sentence.fill(`rush, on 2026-12-24, ${more}`);
+    await sentence.press("Control+Enter");
+    await review.getByText(`from “${source}”`).waitFor();
+    expect(await review.getByLabel(/^Customer/).inputValue()).toBe("Ada Lovelace");
+    expect(await review.getByLabel(/^Deliver by/).inputValue()).toBe("");
+    expect(await review.getByText("changed by you").count()).toBe(2);
+  }
+  await expectGoodLooks(page, "a sentence that was corrected");
+  await review.getByLabel(/^Deliver by/).fill("2026-12-24");
+  await review.getByText(/^from “.*2026-12-24”/).waitFor();
+  await review.getByRole("button", { name: "Run with these 5 values" }).click();
+  const input = page.getByRole("region", { name: "Input" });
+  await input.getByText("Ada Lovelace").waitFor();
+  await input.getByText("2026-12-24", { exact: true }).waitFor();
+  await input.getByText("from “rush, on 2026-12-24, no gift”").waitFor();
+  expect(await input.getByRole("button", { name: "Show all" }).count()).toBe(0);
+});
+
+test("a long sentence is folded beside its run's input, and one that was read too long ago is read again", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: "Order intake", exact: true }).click();
+  await page.getByText("Describe it", { exact: true }).click();
+  const sentence = page.getByLabel("What should it do?");
+  await sentence.fill(`rush, on 2026-12-24${", with a bow on it".repeat(15)}`);
+  await page.getByRole("button", { name: "Review" }).click();
+  const review = page.getByRole("region", { name: "Review" });
+  await review.getByLabel(/^Customer/).fill("Ada Lovelace");
+  // The access token has expired too: whichever request comes first is refused and asked again with a new one.
+  person.mayFail();
+  await server.clock.advance(24 * 3_600_000);
+  await review.getByRole("button", { name: "Run with these 5 values" }).click();
+  await review.getByText("The sentence was read too long ago.").waitFor();
+  await page.getByRole("button", { name: "Read it again" }).click();
+  await review.getByText("The sentence was read too long ago.").waitFor({ state: "detached" });
+  await review.getByRole("button", { name: "Run with these 5 values" }).click();
+  const input = page.getByRole("region", { name: "Input" });
+  await input.getByText(/^from “rush, on 2026-12-24, with a bow on it.*…”/).waitFor();
+  await input.getByRole("button", { name: "Show all" }).click();
+  await input.getByText(/with a bow on it”/).waitFor();
+  await input.getByRole("button", { name: "Less" }).waitFor();
+});
+
+test("a sentence in the palette finds its agent by its words, and another can be chosen; without one there is a list", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: "Order intake", exact: true }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search or run" }).waitFor();
+  await page.keyboard.type("rush order intake on 2026-12-24");
+  await page.getByRole("option", { name: /^Describe a run/, selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Describe a run" }).waitFor();
+  const review = page.getByRole("region", { name: "Review" });
+  await review.getByText("from “order intake”").waitFor();
+  const agent = review.getByRole("combobox", { name: /^Agent/ });
+  await expect.poll(() => agent.inputValue()).toBe("Order intake");
+  await expect.poll(() => review.getByLabel(/^Deliver by/).inputValue()).toBe("2026-12-24");
+  await agent.click();
+  await page.getByRole("option", { name: "Expense approval", exact: true }).click();
+  await expect.poll(() => agent.inputValue()).toBe("Expense approval");
+  await review.getByRole("button", { name: /^Run with/ }).waitFor();
+
+  const examples = page.getByRole("list", { name: "For example:" }).getByRole("button");
+  await page.goto(`${server.url}/describe`);
+  await examples.first().waitFor();
+  for (let index = (await examples.count()) - 1; index >= 0; index--) {
+    await page.goto(`${server.url}/describe`);
+    await examples.nth(index).click();
+    await page.getByRole("button", { name: "Review" }).click();
+    await review
+      .getByText(/^from “/)
+      .first()
+      .waitFor();
+    expect(await review.getByText(/^Not understood/).count()).toBe(0);
+  }
+
+  await page.goto(`${server.url}/describe?text=sing%20a%20song`);
+  await review.getByRole("heading", { name: "No agent was found" }).waitFor();
+  await expectGoodLooks(page, "no agent was found");
+  await agent.click();
+  await page.keyboard.type("flaky");
+  await page.getByRole("option", { name: "Flaky service", exact: true }).click();
+  await review.getByText("Not understood: “sing a song”").waitFor();
+  await review.getByRole("button", { name: /^Run with/ }).waitFor();
+});

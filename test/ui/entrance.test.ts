@@ -1,0 +1,219 @@
+/** The ways in and out: setup, sign-in, invitation, the end of a session. */
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { expectGoodLooks, LOOKS, openBrowser, OWNER, Person, setUp, signIn } from "./ui.ts";
+
+const GREETER = `
+document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
+input:
+  schema:
+    format: json
+    document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}
+do:
+  - greet: {set: {greeting: "hello"}}
+`;
+
+let browser: Browser;
+let server: TestServer;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+test("setup by keyboard alone, after what is wrong was said at its fields", async () => {
+  await using fresh = await startTestServer({ fresh: true });
+  await using person = await Person.open(browser);
+  const { page } = person;
+  person.mayFail();
+  await page.goto(fresh.setupLink!);
+  await page.getByLabel("Organization").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText("Your name is required").waitFor();
+  expect(await page.getByLabel("Organization").evaluate((input) => input === document.activeElement)).toBe(true);
+  await expectGoodLooks(page, "setup");
+  for (const text of [OWNER.organization, OWNER.name, OWNER.email]) {
+    await page.keyboard.insertText(text);
+    await page.keyboard.press("Tab");
+  }
+  await page.keyboard.insertText("x".repeat(300));
+  await page.keyboard.press("Enter");
+  await page.getByText("Password must have at most 256 characters").waitFor();
+  await page.keyboard.press("ControlOrMeta+A");
+  await page.keyboard.insertText(OWNER.password);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+
+  // The same link again.
+  const other = await person.tab();
+  await other.goto(fresh.setupLink!);
+  await setUpAgain(other);
+  await other.getByText(/already set up/).waitFor();
+});
+
+const setUpAgain = async (page: Page): Promise<void> => {
+  await page.getByLabel("Organization").fill("other");
+  await page.getByLabel("Your name").fill("Eve");
+  await page.getByLabel("E-mail").fill("eve@example.org");
+  await page.getByRole("textbox", { name: "Password" }).fill("correct horse battery");
+  await page.getByRole("button", { name: "Set up" }).click();
+};
+
+test("a wrong link and a server that is gone are said in words", async () => {
+  await using fresh = await startTestServer({ fresh: true });
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await page.goto(`${fresh.url}/#setup=wrong`);
+  await setUpAgain(page);
+  await page.getByText("The setup link is not valid or has expired").waitFor();
+  await fresh.stop();
+  await page.getByRole("button", { name: "Set up" }).click();
+  await page.getByText("The server does not answer").waitFor();
+});
+
+test("who is not signed in is asked to, then sees the page that was asked for; signing out leads back", async () => {
+  const member = await server.member("grace@example.org", "runner");
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await page.goto(`${server.url}/runs?status=failed`);
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  await signIn(page, { ...member, password: "wrong password" });
+  await page.getByRole("alert").waitFor();
+  await signIn(page, member);
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  expect(new URL(page.url()).search).toBe("?status=failed");
+  await page.reload();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+
+  const other = await person.tab();
+  await other.goto(`${server.url}/agents`);
+  await other.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  await other.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  await signIn(other, member);
+  await other.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+});
+
+test("tabs that exchange their tokens at once stay signed in", async () => {
+  const member = await server.member("lin@example.org", "runner");
+  await using person = await Person.open(browser);
+  person.mayFail();
+  await person.page.goto(`${server.url}/agents`);
+  await signIn(person.page, member);
+  await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const tabs = [person.page, await person.tab(), await person.tab()];
+  await Promise.all(tabs.map((tab) => tab.goto(`${server.url}/agents`)));
+  for (const place of ["Runs", "Approvals"]) {
+    await server.clock.advance(11 * 60_000);
+    await Promise.all(tabs.map((tab) => tab.getByRole("link", { name: place, exact: true }).click()));
+    for (const tab of tabs) await tab.getByRole("heading", { name: place, exact: true }).waitFor();
+  }
+});
+
+test("too many wrong passwords: it says when to try again", async () => {
+  const who = { email: "nobody@example.org", password: "wrong password" };
+  const login =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+  for (let failed = 0; failed < 10; failed++) await server.graphql(login, who, null);
+  await using person = await Person.open(browser);
+  person.mayFail();
+  await person.page.goto(server.url);
+  await signIn(person.page, who);
+  await person.page
+    .getByRole("alert")
+    .getByText(/^Too many failed sign-ins: try again at \d?\d:\d\d:\d\d/)
+    .waitFor();
+});
+
+test("when the session has ended one signs in again over the page, and what was typed is there", async () => {
+  const member = await server.member("hopper@example.org", "runner");
+  await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
+    definition: GREETER,
+  });
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  await signIn(page, member);
+  await page.getByRole("link", { name: "Greeter", exact: true }).click();
+  await page.getByLabel(/^Who/).fill("the crew of the Mark I");
+  const address = page.url();
+  await server.data("mutation { revokeOtherSessions { revokedCount } }", {}, await accessTokenOf(member));
+  await server.clock.advance(15_000);
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.waitFor();
+  await expectGoodLooks(page, "signing in again");
+  expect(await dialog.getByLabel("E-mail").inputValue()).toBe(member.email);
+  await page.keyboard.press("Escape");
+  await signIn(page, { ...member, password: "wrong password" });
+  await dialog.getByRole("alert").waitFor();
+  await signIn(page, member);
+  await dialog.waitFor({ state: "detached" });
+  expect(page.url()).toBe(address);
+  expect(await page.getByLabel(/^Who/).inputValue()).toBe("the crew of the Mark I");
+  await page.getByRole("button", { name: "Run greeter" }).click();
+  await page.getByRole("region", { name: "Output" }).getByText("hello").waitFor();
+});
+
+test("an invitation leads a new member in, once", async () => {
+  const owner = await accessTokenOf(server.world);
+  const { inviteMember } = await server.data("mutation { inviteMember(input: {role: runner}) { url } }", {}, owner);
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await page.goto(inviteMember.url);
+  await page.getByRole("heading", { name: /^Join / }).waitFor();
+  await expectGoodLooks(page, "invitation");
+  await page.getByLabel("Your name").fill("Katherine");
+  await page.getByLabel("E-mail").fill("katherine@example.org");
+  await page.getByRole("textbox", { name: "Password" }).fill("a good long password");
+  await page.getByRole("button", { name: "Join", exact: true }).click();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const again = await person.tab();
+  await again.goto(inviteMember.url);
+  await again.getByRole("heading", { name: "This invitation cannot be used" }).waitFor();
+});
+
+test.each(LOOKS)("signing in looks good: $colorScheme, $viewport.width px", async ({ colorScheme, viewport }) => {
+  await using person = await Person.open(browser, { colorScheme, viewport });
+  person.mayFail();
+  await person.page.goto(`${server.url}/agents`);
+  await person.page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  await expectGoodLooks(person.page, "sign in");
+});
+
+test("works below a path of PUBLIC_URL, also for a page deep within", async () => {
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}/agents/here`;
+  await using below = await startTestServer({ fresh: true, env: { PORT: String(port), PUBLIC_URL: base } });
+  await using person = await Person.open(browser);
+  await setUp(person.page, below);
+  expect(person.page.url()).toBe(`${base}/agents`);
+  await person.page.goto(`${base}/runs?status=failed`);
+  await person.page.getByText("No failed runs").waitFor();
+});
+
+async function accessTokenOf({ email, password }: { email: string; password: string }): Promise<string> {
+  const login =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+  return (await server.data(login, { email, password }, null)).login.accessToken;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}

@@ -1,0 +1,111 @@
+/** The first minute of somebody who has never seen Autograph: from the printed link to a key that works in their own code. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer } from "../client.ts";
+import { expectGoodLooks, LOOKS, openBrowser, Person, setUp } from "./ui.ts";
+
+const run = promisify(execFile);
+
+let browser: Browser;
+const folder = mkdtempSync(join(tmpdir(), "autograph-first-"));
+beforeAll(async () => void (browser = await openBrowser()));
+afterAll(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+const copy = async (page: Page, label: string): Promise<string> => {
+  await page.getByRole("button", { name: label, exact: true }).click();
+  return page.evaluate(() => navigator.clipboard.readText());
+};
+
+test("open the link, own the place, run and approve, run from a sentence, cancel, and call it with a key", async () => {
+  await using server = await startTestServer({ fresh: true });
+  await using person = await Person.open(browser);
+  const { page, context } = person;
+  const hosts = new Set<string>();
+  page.on("request", (request) => hosts.add(new URL(request.url()).host));
+
+  await setUp(page, server);
+  expect(page.url(), "the token is gone from the address").toBe(`${server.url}/agents`);
+
+  // The form is open and filled in.
+  const start = page.getByRole("region", { name: "Start here: run Expense approval" });
+  expect(await start.getByLabel("What was it for").inputValue()).toBe("Train to Lyon");
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await expectGoodLooks(page, `first visit, ${look.colorScheme}, ${look.viewport.width} px`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await start.getByRole("button", { name: "Run expense-approval" }).click();
+
+  await page.getByRole("heading", { name: "Pay 180 euros for Train to Lyon?" }).waitFor();
+  await expect.poll(() => page.title()).toBe("paused · Expense approval · Autograph");
+  const nav = page.getByRole("navigation", { name: "Main" });
+  await nav.getByRole("link", { name: "Approvals 1 open" }).waitFor();
+  await page.getByLabel("Comment").fill("Have a good trip");
+  await page.getByRole("button", { name: "Approve" }).click();
+
+  await expect.poll(() => page.title()).toBe("completed · Expense approval · Autograph");
+  const output = page.getByRole("region", { name: "Output" });
+  await output.getByText("approved", { exact: true }).waitFor();
+  await page.getByRole("treeitem", { name: /Ada Lovelace approved: “Have a good trip”/ }).waitFor();
+  await expect.poll(() => page.getByRole("treeitem").count()).toBe(4);
+  await nav.getByRole("link", { name: "Approvals", exact: true }).waitFor();
+
+  // Another one in words: read back, started by hand, watched, and cancelled.
+  await nav.getByRole("link", { name: "Agents" }).click();
+  await page.getByRole("link", { name: "Expense approval", exact: true }).waitFor();
+  expect(await start.count(), "who has run something needs no beginning").toBe(0);
+  await page.getByRole("link", { name: "Expense approval", exact: true }).click();
+  await page.getByText("Describe it", { exact: true }).click();
+  await page.getByLabel("What should it do?").fill("pay 90 euros for a hotel in Lyon yesterday");
+  await page.getByRole("button", { name: "Review" }).click();
+  const review = page.getByRole("region", { name: "Review" });
+  await review.getByText("from “yesterday”").waitFor();
+  expect(await review.getByLabel(/^Amount in euros/).inputValue()).toBe("90");
+  await review.getByLabel(/^What was it for/).fill("Hotel in Lyon");
+  await review.getByRole("button", { name: /^Run with these/ }).click();
+  await page.getByRole("heading", { name: "Pay 90 euros for Hotel in Lyon?" }).waitFor();
+  await page.getByRole("button", { name: "Cancel run" }).click();
+  await expect.poll(() => page.title()).toBe("cancelled · Expense approval · Autograph");
+
+  // A key, with a command that works.
+  await nav.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
+  const form = page.getByRole("form", { name: "Create key" });
+  await form.getByLabel("Name", { exact: true }).fill("my laptop");
+  await form.getByRole("combobox", { name: "Agents" }).click();
+  await page.getByRole("option", { name: /Expense approval/ }).click();
+  await page.keyboard.press("Escape");
+  await form.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("heading", { name: "Your key “my laptop”" }).waitFor();
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const key = await copy(page, "Copy the key");
+  const first = await run("sh", ["-c", await copy(page, "Copy the command")]);
+  expect(JSON.parse(first.stdout).data.runAgent.id).toMatch(/^run_/);
+
+  // What the form would start, for a shell and for a program: both as they are pasted.
+  await nav.getByRole("link", { name: "Agents" }).click();
+  await page.getByRole("link", { name: "Expense approval", exact: true }).click();
+  await page.getByLabel("What was it for").fill("Ada's taxi");
+  await page.getByLabel("Amount in euros").fill("20");
+  const env = { ...process.env, AUTOGRAPH_API_KEY: key };
+  const byCurl = await run("sh", ["-c", await copy(page, "Copy as curl")], { env });
+  expect(JSON.parse(byCurl.stdout).data.runAgent.id).toMatch(/^run_/);
+  const file = join(folder, "call.mts");
+  writeFileSync(file, await copy(page, "Copy as TypeScript"));
+  const byProgram = await run(process.execPath, [file], { env });
+  const [, runId] = /^(run_\w+) (pending|running|completed)\n$/.exec(byProgram.stdout)!;
+
+  await page.goto(`${server.url}/runs/${runId}`);
+  await page.getByText("my laptop").waitFor();
+  await page.getByRole("region", { name: "Input" }).getByText("Ada's taxi").waitFor();
+  expect([...hosts], "nothing is asked of any other host").toEqual([new URL(server.url).host]);
+});

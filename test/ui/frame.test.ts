@@ -1,0 +1,149 @@
+/** What holds on every screen: few requests, the focus, a deploy, and the organization that one is in. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { ran } from "../runs.ts";
+import { openBrowser, Person, signIn } from "./ui.ts";
+
+let browser: Browser;
+let server: TestServer;
+let person: Person;
+let agentId: string;
+let runId: string;
+let eventId: string;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  agentId = (await server.data(publish, { definition: DEFINITION })).publishAgent.id;
+  runId = (await ran(server, agentId)).id;
+  const { publishEvent } = await server.data(
+    `mutation { publishEvent(input: {source: "shop", event: "order.created", id: "1", data: {}}) { id } }`,
+  );
+  eventId = publishEvent.id;
+  person = await Person.open(browser, { viewport: { width: 1280, height: 800 } });
+  person.mayFail();
+  await person.page.goto(`${server.url}/runs`);
+  await signIn(person.page, server.world);
+  await person.page.getByRole("row", { name: /Greeter/ }).waitFor();
+});
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+const triggers = Array.from({ length: 12 }, (_, at) =>
+  JSON.stringify({ name: `at ${at}`, trigger: { type: "cron", schedule: `${at} 8 * * *`, timezone: "UTC" } }),
+);
+const DEFINITION = `
+document:
+  dsl: "1.0.3"
+  namespace: test
+  name: greeter
+  version: "1.0.0"
+  title: Greeter
+  metadata: {triggers: [${triggers.join(", ")}]}
+do: [{done: {set: {ok: true}}}]
+`;
+
+/** Besides the frame's own, and the check of a text that is written. An agent's page asks for the agent and for its tab. */
+const SCREENS: [path: () => string, shows: string, requests: number][] = [
+  [() => "/agents", "Greeter", 1],
+  [() => "/runs", "1 run", 1],
+  [() => "/approvals", "No approvals waiting", 1],
+  [() => "/approvals?show=decided", "No decisions yet", 1],
+  [() => "/events", "order.created", 1],
+  [() => `/events/${eventId}`, "What it started", 1],
+  [() => `/runs/${runId}`, "1 step", 1],
+  [() => `/runs/${runId}?step=1`, "Output", 2],
+  [() => "/describe", "What should it do?", 1],
+  [() => "/settings/keys", "Last used", 1],
+  [() => "/settings/members", "Create invite link", 2],
+  [() => "/settings/usage", "Last 30 days", 2],
+  [() => "/settings/secrets", "No secrets yet", 1],
+  [() => "/settings/llm", "No language model yet", 1],
+  [() => "/settings/sessions", "this one", 1],
+  [() => `/agents/${agentId}`, "Run greeter", 1],
+  [() => `/agents/${agentId}?tab=runs`, "1 run", 2],
+  [() => `/agents/${agentId}?tab=triggers`, "At 08:11, UTC", 2],
+  [() => `/agents/${agentId}?tab=definition`, "Published version", 2],
+];
+
+test("a screen asks once for what it shows, also while its subscriptions are opened", async () => {
+  const page = await person.tab();
+  let asked: string[] = [];
+  page.on("request", (request) => {
+    const operation = /^\s*(?:query|mutation) (\w+)/.exec(JSON.parse(request.postData() ?? "{}").query ?? "")?.[1];
+    if (request.method() === "POST" && request.url().endsWith("/graphql")) asked.push(operation ?? "?");
+  });
+  const found: Record<string, string[]> = {};
+  const wanted: Record<string, number> = {};
+  for (const [path, shows, requests] of SCREENS) {
+    asked = [];
+    await page.goto(server.url + path());
+    await page.getByText(shows).first().waitFor();
+    await page.waitForLoadState("networkidle");
+    found[path()] = asked.filter((operation) => operation !== "Frame" && operation !== "CheckDefinition");
+    wanted[path()] = requests;
+    expect(asked.filter((operation) => operation === "Frame")).toHaveLength(1);
+  }
+  const counts = Object.entries(found).map(([path, operations]) => [path, operations.length]);
+  expect(Object.fromEntries(counts), JSON.stringify(found)).toEqual(wanted);
+  await page.close();
+});
+
+test("the focus stays on its row when the connection is lost and the list is read again", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/runs`);
+  await page.getByText("1 run", { exact: true }).waitFor();
+  await page.keyboard.press("j");
+  const focused = (): Promise<string | null> =>
+    page.evaluate(() => document.activeElement?.getAttribute("data-line") ?? null);
+  const before = await focused();
+  expect(before).toMatch(/^run_/);
+  await page.context().setOffline(true);
+  await page.getByText(/^Reconnecting/).waitFor();
+  const read = page.waitForResponse((response) => response.request().postData()?.includes("query Runs(") ?? false);
+  await page.context().setOffline(false);
+  await read;
+  await page.getByText(/^Reconnecting/).waitFor({ state: "detached" });
+  expect(await focused()).toBe(before);
+});
+
+test("a deploy replaces a page's files: it is read anew, once; what stays missing is said within the frame", async () => {
+  const { page } = person;
+  let missing = 1;
+  await page.route(/assets\/approvals-[^/]*\.js/, (route) =>
+    missing-- > 0 ? route.fulfill({ status: 404, body: "" }) : route.continue(),
+  );
+  await page.goto(`${server.url}/agents`);
+  const nav = page.getByRole("navigation", { name: "Main" });
+  await nav.getByRole("link", { name: "Approvals" }).click();
+  await page.getByRole("heading", { name: "No approvals waiting" }).waitFor();
+  expect(missing).toBe(-1);
+
+  missing = Number.POSITIVE_INFINITY;
+  await page.goto(`${server.url}/agents`);
+  await nav.getByRole("link", { name: "Approvals" }).click();
+  await page.getByRole("heading", { name: "This page cannot be shown" }).waitFor();
+  await nav.getByRole("link", { name: "Agents" }).click();
+  await page.getByRole("link", { name: "Greeter", exact: true }).waitFor();
+  await page.unroute(/assets\/approvals-[^/]*\.js/);
+});
+
+test("who is a member of two organizations goes from one to the other, in all tabs", async () => {
+  const other = await server.organization("difference");
+  await server.memberOf(other, server.world.email, "viewer");
+  const { page } = person;
+  const tab = await person.tab();
+  for (const one of [page, tab]) {
+    await one.goto(`${server.url}/agents`);
+    await one.getByRole("link", { name: "Greeter", exact: true }).waitFor();
+  }
+  await page.getByRole("button", { name: /^Organization .*: switch$/ }).click();
+  await page.getByRole("menuitem", { name: "difference" }).click();
+  for (const one of [page, tab]) {
+    await one.getByRole("button", { name: "Organization difference: switch" }).waitFor();
+    await one.getByRole("link", { name: "Greeter", exact: true }).waitFor({ state: "detached" });
+  }
+});

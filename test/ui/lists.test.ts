@@ -1,0 +1,197 @@
+/** Long lists: runs by filters that stand in the address, ten thousand of them, hundreds of agents, and one project of several. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { connectTo } from "../faults/audit.ts";
+import { ran } from "../runs.ts";
+import { expectGoodLooks, openBrowser, Person, signIn } from "./ui.ts";
+
+let browser: Browser;
+let server: TestServer;
+let person: Person;
+let agents: { first: string; second: string; waits?: string };
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  const create = "mutation ($handle: String!) { createProject(input: {handle: $handle, name: $handle}) { id } }";
+  await server.data(create, { handle: "billing" });
+  agents = { first: await publish("test", "Invoices"), second: await publish("billing", "Refunds") };
+  for (const id of [agents.first, agents.first, agents.second]) await ran(server, id);
+  person = await Person.open(browser, { viewport: { width: 1280, height: 800 } });
+  person.mayFail();
+  await person.page.goto(`${server.url}/runs`);
+  await signIn(person.page, server.world);
+  await person.page.getByRole("row", { name: /Refunds/ }).waitFor();
+});
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+async function publish(namespace: string, title: string, tasks = "[{done: {set: {ok: true}}}]"): Promise<string> {
+  const definition = `
+document: {dsl: "1.0.3", namespace: ${namespace}, name: ${title.toLowerCase()}, version: "1.0.0", title: ${title}}
+do: ${tasks}
+`;
+  const publishAgent = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  return (await server.data(publishAgent, { definition })).publishAgent.id;
+}
+
+/** Goes down until this is seen; answers how many elements the page had at most. */
+async function goDownTo(page: Page, text: string): Promise<number> {
+  let most = 0;
+  await expect
+    .poll(
+      async () => {
+        await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+        most = Math.max(most, await page.evaluate(() => document.querySelectorAll("*").length));
+        return page.getByText(text, { exact: true }).count();
+      },
+      { timeout: 240_000, interval: 20 },
+    )
+    .toBe(1);
+  return most;
+}
+
+test("runs are filtered by agent, starter and time; the address has it all, and a click takes each away", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/runs`);
+  await page.getByRole("row", { name: /Refunds/ }).waitFor();
+  await page.keyboard.press("f");
+  const agent = page
+    .getByRole("textbox", { name: "Agent", exact: true })
+    .or(page.getByRole("combobox", { name: "Agent", exact: true }));
+  await agent.fill("invo");
+  await page.getByRole("option", { name: "Invoices", exact: true }).click();
+  await page.getByRole("row", { name: /Refunds/ }).waitFor({ state: "detached" });
+  await page.getByLabel("Started", { exact: true }).selectOption("Last 7 days");
+  await page.getByRole("button", { name: "Remove Started: Last 7 days", exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "completed", exact: true }).click();
+  await page.getByRole("button", { name: "Clear", exact: true }).waitFor();
+  await expectGoodLooks(page, "filtered runs");
+
+  const address = new URL(page.url());
+  expect(Object.fromEntries(address.searchParams)).toEqual({ status: "completed", agent: agents.first, when: "week" });
+  const other = await person.tab();
+  await other.goto(`${address}&by=key`);
+  await other.getByRole("button", { name: "Remove Agent: Invoices", exact: true }).waitFor();
+  await other.getByText("2 runs", { exact: true }).waitFor();
+  await other.getByRole("button", { name: "Remove Agent: Invoices", exact: true }).click();
+  await other.getByText("3 runs", { exact: true }).waitFor();
+  await other.goto(`${address}&by=user`);
+  await other.getByRole("heading", { name: "No completed runs match the filters", exact: true }).waitFor();
+  await other.getByRole("button", { name: "Clear", exact: true }).click();
+  await other.getByText("3 runs", { exact: true }).waitFor();
+  expect(new URL(other.url()).search).toBe("");
+  await other.close();
+});
+
+/** Of an agent whose runs wait for a day. */
+async function startWaiting(count: number): Promise<string> {
+  agents.waits ??= await publish("test", "Waits", "[{pause: {wait: {days: 1}}}]");
+  const id = agents.waits;
+  const START = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+  for (let number = 0; number < count; number++) await server.data(START, { input: { agentId: id, input: {} } });
+  return id;
+}
+
+test("runs are chosen by keyboard, up to one with shift, and the button says how many open ones it cancels", async () => {
+  const { page } = person;
+  await startWaiting(2);
+  await page.goto(`${server.url}/runs`);
+  await page.getByText("5 runs", { exact: true }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Shift+X");
+  const chosen = page.getByRole("region", { name: "Selected runs", exact: true });
+  await chosen.getByText("3 selected, 1 of them ended", { exact: true }).waitFor();
+  await expectGoodLooks(page, "chosen runs");
+  await chosen.getByRole("button", { name: "Cancel 2 runs…", exact: true }).click();
+  await chosen.getByRole("button", { name: "Cancel 2 runs", exact: true }).click();
+  await chosen.getByText("2 runs cancelled", { exact: true }).waitFor();
+  await chosen.getByRole("button", { name: "Close", exact: true }).click();
+  await chosen.waitFor({ state: "detached" });
+  await expect.poll(() => page.getByRole("row", { name: /cancelled Waits/ }).count()).toBe(2);
+  await page
+    .getByRole("row", { name: /Refunds/ })
+    .getByRole("checkbox")
+    .check();
+  await chosen.getByText("1 selected, it has ended", { exact: true }).waitFor();
+  expect(await chosen.getByRole("button").allTextContents()).toEqual(["Clear selection"]);
+});
+
+test("all open runs that match are cancelled together, those that the list has not shown too", async () => {
+  const { page } = person;
+  const agent = await startWaiting(120);
+  await page.goto(`${server.url}/runs?agent=${agent}`);
+  await page
+    .getByRole("row", { name: /running Waits/ })
+    .first()
+    .waitFor();
+  await page.getByRole("checkbox", { name: "Select all loaded runs" }).check();
+  const chosen = page.getByRole("region", { name: "Selected runs", exact: true });
+  await chosen.getByRole("button", { name: "Select all 120 matching open runs", exact: true }).click();
+  await chosen.getByRole("button", { name: "Cancel 120 runs…", exact: true }).click();
+  await chosen.getByRole("button", { name: "Cancel 120 runs", exact: true }).click();
+  await chosen.getByText("120 runs cancelled", { exact: true }).waitFor();
+  const count = "query ($filter: RunFilter) { runCount(filter: $filter) { value } }";
+  const open = { agentId: [agent], status: ["pending", "running", "paused"] };
+  expect((await server.data(count, { filter: open })).runCount.value).toBe(0);
+});
+
+test("a project that is chosen in the frame stays chosen from page to page", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/runs`);
+  const nav = page.getByRole("navigation", { name: "Main" });
+  await nav.getByRole("combobox", { name: "Project", exact: true }).selectOption("billing");
+  await page.getByText("1 run", { exact: true }).waitFor();
+  await nav.getByRole("link", { name: "Agents", exact: true }).click();
+  await page.getByRole("link", { name: "Refunds", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Invoices", exact: true }).waitFor({ state: "detached" });
+  expect(new URL(page.url()).searchParams.get("project")).toMatch(/^project_/);
+
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search or run" }).fill("project: all");
+  await page.getByRole("option", { name: "Project: all", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Invoices", exact: true }).waitFor();
+  expect(new URL(page.url()).searchParams.get("project")).toBeNull();
+});
+
+test("of ten thousand runs and five hundred agents the last is reached, and few are in the page at once", async () => {
+  const client = await connectTo(server);
+  await using _ = { [Symbol.asyncDispose]: () => client.end() };
+  const copies = async (table: string, count: number, other = "'{}'"): Promise<unknown> =>
+    client.query(
+      `insert into ${table} select (jsonb_populate_record(one, jsonb_build_object('id',
+         overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)) || ${other})).*
+       from (select t as one from ${table} t order by id limit 1) as first, generate_series(1, $1::int) as number`,
+      [count],
+    );
+  const countOf = async (table: string): Promise<number> =>
+    (await client.query(`select count(*)::int as count from ${table}`)).rows[0].count;
+  await copies("runs", 10_000 - (await countOf("runs")));
+  await copies(
+    "agents",
+    500,
+    "jsonb_build_object('handle', 'copy-' || number, 'name', 'Copy ' || number, 'status', 'draft', 'published_version', null)",
+  );
+  const { page } = person;
+  await page.goto(`${server.url}/runs`);
+  await page
+    .getByRole("row", { name: /completed|cancelled/ })
+    .first()
+    .waitFor();
+  expect(await goDownTo(page, `${(10_000).toLocaleString("en-US")} runs`)).toBeLessThan(6_000);
+  await page.getByRole("link", { name: "Invoices", exact: true }).last().click();
+  await page.getByRole("region", { name: "Output" }).waitFor();
+  await page.goBack();
+  await page.getByText(`${(10_000).toLocaleString("en-US")} runs`, { exact: true }).waitFor();
+
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: "Copy 1", exact: true }).waitFor();
+  expect(await goDownTo(page, `${await countOf("agents")} agents`)).toBeLessThan(12_000);
+});

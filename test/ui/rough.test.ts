@@ -1,0 +1,227 @@
+/** Rough weather: texts of others that have broken programs, values of a megabyte, a slow network, and none at all. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { publish } from "../agents.ts";
+import { startTestServer, type TestServer, type Variables } from "../client.ts";
+import { NAUGHTY } from "../hostile/naughty.ts";
+import { openBrowser, Person, signIn } from "./ui.ts";
+
+let browser: Browser;
+let server: TestServer;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+/** Of processor time, all of a page's scripts, styles and layout together: a quarter of it is usual. */
+const MOST_S = 1;
+/** Says so on the page if any browser takes it for more than text. */
+const SCRIPT = "document.documentElement.dataset.ran=1";
+const HTML = `<img src=x onerror="${SCRIPT}"><script>${SCRIPT}</script>\u202Egpj.exe 👩‍👩‍👧‍👦${"W".repeat(60)}`;
+const LINK = `javascript:${SCRIPT}`;
+
+const asking = `
+document: {dsl: "1.0.3", namespace: test, name: asking, version: "1.0.0", title: ${JSON.stringify(HTML)}, summary: ${JSON.stringify(LINK)}}
+input:
+  schema:
+    format: json
+    document:
+      type: object
+      properties:
+        text: {type: string, title: ${JSON.stringify(HTML)}, description: ${JSON.stringify(LINK)}, default: ${JSON.stringify(HTML)}}
+do:
+  - ask:
+      call: approval:1.0.0@default
+      with: {question: "\${ .text }", context: "\${ . }"}
+`;
+
+const MANY = `
+document: {dsl: "1.0.3", namespace: test, name: many, version: "1.0.0"}
+do:
+  - make: {set: {keys: '\${ [range(8000) | {key: "key\\(.)", value: "<b>"}] | from_entries }'}}
+  - only: {set: '\${ .keys }'}
+`;
+
+const publishText = async (definition: string): Promise<string> =>
+  (
+    await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
+      definition,
+    })
+  ).publishAgent.id;
+const start = async (agentId: string, input: object): Promise<string> =>
+  (
+    await server.data("mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
+      input: { agentId, input, wait: 20 },
+    })
+  ).runAgent.id;
+const change = (name: string, type: string, input: Variables): Promise<unknown> =>
+  server.data(`mutation ($input: ${type}!) { ${name}(input: $input) { id } }`, { input });
+
+async function enter(page: Page, path: string): Promise<void> {
+  await page.goto(server.url + path);
+  await signIn(page, server.world);
+}
+
+test("what others have written is shown as text: no script runs, no other host is asked, nothing freezes or sticks out", async () => {
+  const echo = await publish(server, "echo");
+  const asks = await publishText(asking);
+  const naughty = await start(echo, { HTML, LINK, [HTML]: LINK, NAUGHTY });
+  const long = await start(echo, { text: "W".repeat(600_000) });
+  const many = await start(await publishText(MANY), {});
+  await start(asks, { text: HTML });
+  await change("createApiKey", "CreateApiKeyInput", { name: HTML, scopes: ["runs:read"] });
+  await change("publishEvent", "PublishEventInput", {
+    source: HTML,
+    event: LINK,
+    id: LINK,
+    data: { HTML, LINK, NAUGHTY },
+  });
+
+  await using person = await Person.open(browser, { viewport: { width: 360, height: 780 } });
+  person.mayFail();
+  const { page } = person;
+  const elsewhere: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(server.url)) elsewhere.push(request.url());
+  });
+  page.on("dialog", (dialog) => elsewhere.push(dialog.message()));
+  await enter(page, "/agents");
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const cdp = await person.context.newCDPSession(page);
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  const spentS = async (): Promise<number> =>
+    (await cdp.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration")!.value;
+  const shown: [path: string, text: string][] = [
+    ["/agents", HTML],
+    [`/agents/${asks}`, HTML],
+    [`/agents/${asks}?tab=definition`, "Versions"],
+    [`/agents/${echo}`, "Run echo"],
+    ["/runs", HTML],
+    ["/approvals", HTML],
+    ["/events", LINK],
+    ["/settings/keys", HTML],
+    [`/runs/${naughty}`, LINK],
+    [`/runs/${naughty}?step=1`, LINK],
+    [`/runs/${long}?step=1`, "WWW"],
+    [`/runs/${many}?step=1`, "key0"],
+  ];
+  const problems: string[] = [];
+  for (const [path, text] of shown) {
+    await page.goto(server.url + path);
+    await page.locator("#page").getByText(text).first().waitFor();
+    if ((await spentS()) > MOST_S) problems.push(`${path}: ${await spentS()} s of the main thread`);
+    problems.push(...(await page.evaluate(problemsHere)).map((problem) => `${path}: ${problem}`));
+  }
+  expect(problems).toEqual([]);
+  expect(elsewhere).toEqual([]);
+});
+
+const GREETER = `
+document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
+input: {schema: {format: json, document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}}}
+do:
+  - greet: {set: {greeting: '\${ "hello \\(.who)" }'}}
+`;
+
+test("on a slow network nothing jumps, and what is pressed twice is done once", async () => {
+  const greeter = await publishText(GREETER);
+  const runId = await start(greeter, { who: "Ada" });
+  await using person = await Person.open(browser, { viewport: { width: 1280, height: 800 } });
+  person.mayFail();
+  const { page } = person;
+  await enter(page, "/agents");
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const cdp = await person.context.newCDPSession(page);
+  await cdp.send("Network.enable");
+  await cdp.send("Network.setCacheDisabled", { cacheDisabled: true });
+  await cdp.send("Network.emulateNetworkConditions", {
+    offline: false,
+    latency: 100,
+    downloadThroughput: 400_000,
+    uploadThroughput: 100_000,
+  });
+  await page.addInitScript(() => {
+    const all: PerformanceEntry[] = [];
+    const seen = new PerformanceObserver((list) => all.push(...list.getEntries()));
+    seen.observe({ type: "layout-shift" });
+    Object.assign(window, { shifts: () => [...all, ...seen.takeRecords()] });
+  });
+  for (const [path, text] of [
+    ["/agents", "Greeter"],
+    ["/runs", "Greeter"],
+    [`/runs/${runId}`, "hello Ada"],
+    ["/settings/members", "Create invite link"],
+  ] as const) {
+    await page.goto(server.url + path);
+    await page.locator("#page").getByText(text).first().waitFor();
+    const { sum, what } = await page.evaluate(shiftsHere);
+    expect(sum, `${path}: ${what}`).toBe(0);
+  }
+
+  await page.goto(`${server.url}/agents/${greeter}`);
+  let started = 0;
+  let letGo = (): void => undefined;
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  await page.route("**/graphql", async (route) => {
+    if (/runAgent\(/.test(route.request().postData() ?? "")) {
+      started++;
+      await held;
+    }
+    await route.continue();
+  });
+  await page.getByLabel(/^Who/).fill("Grace");
+  const button = page.getByRole("button", { name: "Run greeter" });
+  await button.dblclick();
+  await expect.poll(() => button.isDisabled()).toBe(true);
+  await page.getByLabel(/^Who/).press("Enter");
+  await page.getByLabel(/^Who/).press("Enter");
+  letGo();
+  await page.getByRole("region", { name: "Output" }).getByText("hello Grace").waitFor();
+  expect(started).toBe(1);
+});
+
+test("without a network the page says since when, and is right again when it is back", async () => {
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await enter(page, "/runs");
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  const another = await publishText(GREETER.replaceAll("reeter", "uest"));
+  await person.context.setOffline(true);
+  await page.getByText(/^Reconnecting/).waitFor();
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  const dialog = page.getByRole("dialog", { name: "Could not sign out" });
+  await dialog.getByText("The server does not answer.").waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await start(another, { who: "nobody" });
+  await person.context.setOffline(false);
+  await page.getByText(/^Reconnecting/).waitFor({ state: "detached" });
+  await page.getByRole("row", { name: /Guest/ }).getByText("completed").waitFor();
+});
+
+/** What moved by itself, once what is there is painted. */
+async function shiftsHere(): Promise<{ sum: number; what: string }> {
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+  type Shift = { value: number; sources: { node: Element | null }[] };
+  const all = (window as unknown as { shifts: () => Shift[] }).shifts();
+  const what = all.flatMap(({ sources }) => sources.map(({ node }) => node?.outerHTML?.slice(0, 80)));
+  return { sum: all.reduce((sum, { value }) => sum + value, 0), what: what.join() };
+}
+
+function problemsHere(): string[] {
+  const out = [...document.querySelectorAll("body *")].filter((one) => {
+    for (let parent = one.parentElement; parent; parent = parent.parentElement)
+      if (getComputedStyle(parent).overflowX !== "visible") return false;
+    return one.getBoundingClientRect().right > innerWidth + 1 && one.checkVisibility();
+  });
+  return [
+    ...(document.documentElement.dataset["ran"] ? ["a script ran"] : []),
+    ...[...document.querySelectorAll("[href^='javascript:' i]")].map(({ outerHTML }) => outerHTML),
+    ...(document.documentElement.scrollWidth > innerWidth ? ["scrolls sideways"] : []),
+    ...out.slice(0, 3).map((one) => `sticks out: ${one.outerHTML.slice(0, 120)}`),
+  ];
+}

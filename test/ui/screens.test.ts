@@ -1,0 +1,334 @@
+/** Every screen in both themes, wide and narrow: no rule of WCAG is broken, and nothing sticks out. Its pictures are those of docs/ui.md. */
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, test } from "vitest";
+import { encodeId } from "../../server/src/lib/ids.ts";
+import { startTestServer, type TestServer } from "../client.ts";
+import { connectTo } from "../faults/audit.ts";
+import {
+  expectGoodLooks,
+  expectNothingSticksOut,
+  LOOKS,
+  openBrowser,
+  OWNER,
+  Person,
+  settle,
+  setUp,
+  signIn,
+  type Looks,
+} from "./ui.ts";
+
+/** Where pictures of the screens go, for docs/ui.md: `SCREENS=docs/screens npm test -- test/ui/screens.test.ts`. */
+const SHOTS = process.env["SCREENS"];
+
+/** Those with a picture in the dark, too. */
+const IN_THE_DARK: ReadonlySet<string> = new Set([
+  "agents",
+  "agent",
+  "runs",
+  "failed run",
+  "run that waits",
+  "open approval",
+  "palette",
+]);
+/** Those with a picture of a phone. */
+const ON_A_PHONE: ReadonlySet<string> = new Set(["agents", "runs", "failed run", "run that waits", "approvals"]);
+/** Those with a picture of a wide screen. */
+const ON_A_WIDE_SCREEN: ReadonlySet<string> = new Set(["agents", "runs"]);
+const WIDE: Looks = { colorScheme: "light", viewport: { width: 2560, height: 1200 } };
+
+/** What a fresh server has no fixed address for. */
+const made = { agent: "", order: "", greeting: "", run: "", failed: "", branches: "", waiting: "", event: "" };
+
+/** `shows`: once it is there; `act`: what is done there. */
+type Screen = [name: string, path: () => string, shows: string, act?: (page: Page) => Promise<void>];
+const SCREENS: Screen[] = [
+  ["agents", () => "/agents", "Order intake"],
+  ["agent", () => made.agent, "Run flaky-service"],
+  ["runs of an agent", () => `${made.agent}?tab=runs`, "2 runs"],
+  ["agent in words", () => `${made.agent}?by=words`, "Review"],
+  ["order form", () => made.order, "How fast"],
+  ["triggers", () => `${made.order}?tab=triggers`, "shop"],
+  ["trigger form", () => `${made.order}?tab=triggers`, "shop", addTrigger],
+  ["definition", () => `${made.order}?tab=definition`, "Versions"],
+  ["versions compared", () => `${made.greeting}?tab=definition`, "Versions", compareVersions],
+  ["run", () => `${made.run}?step=1`, "Output"],
+  ["failed run", () => `${made.failed}?step=2`, "Show the step"],
+  ["run with branches", () => made.branches, "Output"],
+  ["run that waits", () => made.waiting, "Pay 180 euros for Train?"],
+  ["runs", () => "/runs", "Expense approval"],
+  ["filter", () => "/runs", "Expense approval", (page) => page.keyboard.press("f")],
+  ["no runs", () => "/runs?status=cancelled", "No cancelled runs"],
+  ["approvals", () => "/approvals", "Pay 180 euros for Train?"],
+  ["decided", () => "/approvals?show=decided", "No decisions yet"],
+  ["event", () => made.event, "does not match"],
+  ["events", () => "/events", "order.created"],
+  ["API keys", () => "/settings/keys", "No API keys yet"],
+  ["a new key", () => "/settings/keys?make=true", "What it may do"],
+  ["a made key", () => "/settings/keys?make=true", "What it may do", makeKey],
+  ["members", () => "/settings/members", "Create invite link"],
+  ["no usage", () => "/settings/usage", "No requests"],
+  ["usage", () => "/settings/usage?show=runs", "today, UTC"],
+  ["secrets", () => "/settings/secrets", "No secrets yet"],
+  ["a new secret", () => "/settings/secrets?make=true", "Value"],
+  ["LLM connection", () => "/settings/llm", "No language model yet"],
+  ["sessions", () => "/settings/sessions", "this one"],
+  ["a sentence", () => "/describe?text=rush%20order%20intake,%20and%20sing", "Describe a run", reviewed],
+  ["nowhere", () => "/nowhere", "There is nothing at this address"],
+];
+
+/** "How it was understood" is in the help, too. */
+async function reviewed(page: Page): Promise<void> {
+  await page.getByRole("region", { name: "Review" }).waitFor();
+}
+
+async function addTrigger(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Add a trigger" }).click();
+  await page.getByRole("menuitem").first().click();
+  await page.getByRole("menuitem").first().waitFor({ state: "detached" });
+}
+
+async function makeKey(page: Page): Promise<void> {
+  const form = page.getByRole("form", { name: "Create key" });
+  await form.getByLabel("Name", { exact: true }).fill("my laptop");
+  await form.getByRole("combobox", { name: "Agents" }).click();
+  await page.getByRole("option", { name: /Expense approval/ }).click();
+  await page.keyboard.press("Escape");
+  await form.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("heading", { name: "Your key “my laptop”" }).waitFor();
+}
+
+/** Publishes 1.1.0 beside 1.0.0. */
+async function compareVersions(page: Page): Promise<void> {
+  await page.getByRole("textbox", { name: "Definition" }).focus();
+  const line = Array.from({ length: 4 }, () => "ArrowDown");
+  for (const key of ["ControlOrMeta+Home", ...line, "End", "ArrowLeft", "Backspace", "Backspace", "Backspace"])
+    await page.keyboard.press(key);
+  await page.keyboard.type("1.0");
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByRole("button", { name: "Compare with 1.0.0" }).click();
+  await page.getByRole("textbox", { name: "The present text" }).getByText('"1.1.0"').waitFor();
+}
+
+let browser: Browser;
+let server: TestServer;
+let person: Person;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer({ fresh: true })]);
+  person = await Person.open(browser);
+  const { page } = person;
+  if (SHOTS) {
+    await page.setViewportSize(LOOKS[0]!.viewport);
+    await page.goto(server.setupLink!);
+    await page.getByRole("button", { name: "Set up" }).waitFor();
+    await shoot(page, "setup", "light");
+  }
+  await setUp(page, server);
+  if (SHOTS) {
+    await page.getByLabel("What was it for").waitFor();
+    await shoot(page, "first visit", "light");
+  }
+  const pathOf = (): string => new URL(page.url()).pathname;
+  const agent = async (name: string): Promise<void> => {
+    await page.goto(`${server.url}/agents`);
+    await page.getByRole("link", { name, exact: true }).click();
+    await page.getByRole("heading", { name, exact: true }).waitFor();
+  };
+  /** The address of a run that is started by its form. */
+  const start = async (name: string, fields: Record<string, string> = {}): Promise<string> => {
+    await agent(name);
+    for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value);
+    await page.getByRole("button", { name: /^Run / }).click();
+    await page.getByRole("region", { name: "Steps" }).waitFor();
+    return pathOf();
+  };
+  await agent("Flaky service");
+  made.agent = pathOf();
+  made.run = await start("Flaky service");
+  await page.getByRole("region", { name: "Output" }).waitFor();
+  made.failed = await start("Flaky service", { "How often it fails": "5" });
+  made.branches = await start("Fan out");
+  made.waiting = await start("Expense approval", { "What was it for": "Train", "Amount in euros": "180" });
+  await agent("Order intake");
+  made.order = pathOf();
+  await agent("Batch greeting");
+  made.greeting = pathOf();
+  await page.goto(`${server.url}/events`);
+  await page.getByRole("button", { name: "Publish a test event" }).click();
+  await page.getByRole("textbox", { name: "Source" }).fill("shop");
+  await page.getByRole("textbox", { name: "Event" }).fill("order.created");
+  await page.getByLabel("Data").fill('{"orderId": "o-17", "country": "FR"}');
+  await page.getByRole("button", { name: "Publish the event" }).click();
+  await page.getByRole("heading", { name: "order.created" }).waitFor();
+  made.event = pathOf();
+});
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+/** `of`: the theme, and where it is seen. */
+async function shoot(page: Page, name: string, of: string): Promise<void> {
+  // The pointer is on nothing.
+  await page.mouse.move(0, 0);
+  await settle(page);
+  await page.screenshot({ path: join(SHOTS!, `${name.replaceAll(" ", "-")}-${of}.png`), animations: "disabled" });
+}
+
+/** What has no address of its own, for its picture; other tests look at it closer. */
+async function shootOthers(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.goto(`${server.url}/approvals`);
+  await page.getByRole("button", { name: /for Train\?/ }).click();
+  await page.getByRole("button", { name: "Approve" }).waitFor();
+  await shoot(page, "open approval", colorScheme);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: /^Run / }).first().waitFor();
+  await shoot(page, "palette", colorScheme);
+  if (colorScheme !== "light") return;
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("Agents").waitFor();
+  await shoot(page, "keys", colorScheme);
+  await page.goto(`${server.url}/settings/members`);
+  await page.getByRole("button", { name: "Create invite link" }).click();
+  const link = await page.locator("pre").first().textContent();
+  await using stranger = await Person.open(browser, LOOKS[0]);
+  stranger.mayFail();
+  await stranger.page.goto(link!.trim());
+  await stranger.page.getByRole("heading").first().waitFor();
+  await shoot(stranger.page, "invitation", colorScheme);
+  await stranger.page.goto(`${server.url}/sign-in`);
+  await stranger.page.getByRole("button", { name: "Sign in" }).waitFor();
+  await shoot(stranger.page, "sign in", colorScheme);
+}
+
+async function open(page: Page, [, path, shows, act]: Screen): Promise<void> {
+  await page.goto(server.url + path());
+  await page.locator("#page").getByText(shows).first().waitFor();
+  await act?.(page);
+}
+
+test.each(SHOTS ? (["light", "dark"] as const) : [])("pictures, %s", async (colorScheme) => {
+  const { page } = person;
+  // What fades in is there at once.
+  await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  for (const screen of SCREENS.filter(([name]) => colorScheme === "light" || IN_THE_DARK.has(name))) {
+    await open(page, screen);
+    await shoot(page, screen[0], colorScheme);
+  }
+  await shootOthers(page, colorScheme);
+});
+
+test.each(SHOTS ? [{ width: 360, height: 740 }] : [])("pictures of a phone, and of a wide screen", async (viewport) => {
+  await using phone = await Person.open(browser, { viewport, hasTouch: true, isMobile: true });
+  phone.mayFail();
+  await phone.page.goto(`${server.url}/agents`);
+  await signIn(phone.page, OWNER);
+  await phone.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  for (const screen of SCREENS.filter(([name]) => ON_A_PHONE.has(name))) {
+    await open(phone.page, screen);
+    await shoot(phone.page, screen[0], "on-a-phone");
+  }
+  const { page } = person;
+  await page.emulateMedia({ colorScheme: WIDE.colorScheme });
+  await page.setViewportSize(WIDE.viewport);
+  for (const screen of SCREENS.filter(([name]) => ON_A_WIDE_SCREEN.has(name))) {
+    await open(page, screen);
+    await shoot(page, screen[0], "on-a-wide-screen");
+  }
+});
+
+/** Both themes and three widths, one after the other as a window is made narrower. */
+test.each(SHOTS ? [] : SCREENS)("%s", async (...screen) => {
+  const { page } = person;
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(WIDE.viewport);
+  await open(page, screen);
+  await expectNothingSticksOut(page, `${screen[0]}, wide`);
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await expectGoodLooks(page, `${screen[0]}, ${look.name}`, look.rules);
+  }
+});
+
+test("an LLM that is configured", async () => {
+  const env = { LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-model" };
+  await using configured = await startTestServer({ env });
+  await using seeing = await Person.open(browser, LOOKS[0]);
+  seeing.mayFail();
+  const { page } = seeing;
+  await page.goto(`${configured.url}/settings/llm`);
+  await signIn(page, configured.world);
+  await page.getByText("a-model").first().waitFor();
+  if (SHOTS) {
+    await shoot(page, "LLM that is configured", "light");
+    return;
+  }
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await expectGoodLooks(page, `LLM that is configured, ${look.name}`, look.rules);
+  }
+});
+
+/** What a screen shows while its rows are on their way, when they do not come, to whom it is not for, and with very many. */
+test("states: loading, an error, no permission, 10,000 runs", async () => {
+  const client = await connectTo(server);
+  await using _ = { [Symbol.asyncDispose]: () => client.end() };
+  const { rows } = await client.query("select id from organizations");
+  const viewer = await server.memberOf(
+    { ...server.world, organizationId: encodeId("organization", rows[0].id) },
+    "viewer@example.org",
+    "viewer",
+  );
+  await using seeing = await Person.open(browser, LOOKS[0]);
+  seeing.mayFail();
+  const { page } = seeing;
+  const look = (name: string): Promise<void> =>
+    SHOTS ? shoot(page, name, "light") : expectGoodLooks(page, name, LOOKS[0]!.rules);
+  await page.goto(`${server.url}/settings/keys`);
+  await signIn(page, viewer);
+  await page.getByRole("heading", { name: "You may not see API keys" }).waitFor();
+  await look("no permission");
+
+  const held = Promise.withResolvers<void>();
+  const ofRuns = "**/graphql";
+  await page.route(ofRuns, async (route) => {
+    if (/query Runs\b/.test(route.request().postData() ?? "")) await held.promise;
+    await route.continue();
+  });
+  await page.goto(`${server.url}/runs`);
+  await page.locator("table[aria-busy=true]").waitFor();
+  await look("loading");
+  held.resolve();
+  await page.getByRole("row", { name: /Expense approval/ }).waitFor();
+  await page.unroute(ofRuns);
+
+  const body = { errors: [{ message: "the server is starting", extensions: { code: "UNAVAILABLE" } }] };
+  await page.route(ofRuns, (route) =>
+    /query Runs\b/.test(route.request().postData() ?? "")
+      ? route.fulfill({ status: 503, json: body })
+      : route.continue(),
+  );
+  await page.goto(`${server.url}/runs`);
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await look("error");
+  await page.unroute(ofRuns);
+
+  await client.query(
+    `insert into runs select (jsonb_populate_record(one, jsonb_build_object('id',
+       overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)))).*
+     from (select t as one from runs t order by id limit 1) as first, generate_series(1, 10000) as number`,
+  );
+  await page.goto(`${server.url}/runs`);
+  await page
+    .getByRole("row", { name: /Flaky service/ })
+    .nth(20)
+    .waitFor();
+  await look("many runs");
+});

@@ -1,0 +1,157 @@
+/** What a person sends from a page: an answer that is lost, a rejection without the form, and what would be lost by leaving. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { openBrowser, Person, signIn } from "./ui.ts";
+
+let browser: Browser;
+let server: TestServer;
+let person: Person;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  person = await Person.open(browser);
+  person.mayFail();
+  await person.page.goto(`${server.url}/agents`);
+  await signIn(person.page, server.world);
+  await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+});
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+const definition = (name: string, rest: string): string =>
+  `document: {dsl: "1.0.3", namespace: test, name: ${name}, version: "1.0.0", title: ${name}}\n${rest}`;
+
+async function publish(name: string, rest: string): Promise<string> {
+  const publishAgent = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  return (await server.data(publishAgent, { definition: definition(name, rest) })).publishAgent.id;
+}
+const start = async (agentId: string): Promise<string> =>
+  (await server.data("mutation ($id: ID!) { runAgent(input: {agentId: $id}) { id } }", { id: agentId })).runAgent.id;
+
+const ASKING_FOR = `
+do:
+  - ask:
+      call: approval:1.0.0@default
+      with:
+        question: How much?
+        onReject: continue
+        form: {type: object, properties: {amount: {type: number, title: Amount}}, required: [amount]}
+`;
+
+test("a question with a field that must be filled in is rejected without it, and approved only with it", async () => {
+  const { page } = person;
+  const agentId = await publish("asking-for", ASKING_FOR);
+  for (const isByKey of [false, true]) {
+    const runId = await start(agentId);
+    await page.goto(`${server.url}/runs/${runId}`);
+    const card = page.getByRole("region", { name: "Approval: How much?" });
+    await card.getByRole("button", { name: "Approve" }).click();
+    await card.getByRole("alert").waitFor();
+    await card
+      .getByRole("spinbutton", { name: /^Amount/ })
+      .or(card.getByLabel(/^Amount/))
+      .first()
+      .waitFor();
+    if (isByKey) {
+      await page.locator("#page").focus();
+      await page.keyboard.press("r");
+    } else await card.getByRole("button", { name: "Reject" }).click();
+    await expect.poll(() => page.title(), { timeout: 20_000 }).toContain("completed");
+  }
+});
+
+test("of a run with more steps than are read at once all are as they are now when one comes back", async () => {
+  const { page } = person;
+  const tasks = Array.from({ length: 510 }, (_, index) => `  - step${index}: {set: {a: 1}}`).join("\n");
+  const ask = `  - ask: {call: "approval:1.0.0@default", with: {question: "Go on?"}}\n  - after: {set: {a: 2}}\n`;
+  const runId = await start(await publish("many-steps", `do:\n${tasks}\n${ask}`));
+  await page.goto(`${server.url}/runs/${runId}`);
+  await page.getByRole("heading", { name: "511 steps" }).waitFor();
+  await page.getByRole("link", { name: "Approvals" }).first().click();
+  await page.getByRole("heading", { name: "Approvals", exact: true }).waitFor();
+  const { approvals } = await server.data("query ($id: ID!) { approvals(filter: {runId: [$id]}) { nodes { id } } }", {
+    id: runId,
+  });
+  const decide = "mutation ($id: ID!) { decideApproval(input: {approvalId: $id, decision: approve}) { id } }";
+  await server.data(decide, { id: approvals.nodes[0].id });
+  await expect
+    .poll(async () => (await server.data("query ($id: ID!) { run(id: $id) { status } }", { id: runId })).run.status)
+    .toBe("completed");
+  // The rest is refused once: that is said, and it is read on.
+  let isRefused = true;
+  await page.route("**/graphql", async (route) => {
+    if (isRefused && (route.request().postData() ?? "").includes("MoreSteps")) await route.abort();
+    else await route.continue();
+  });
+  await page.goBack();
+  await page
+    .getByRole("alert")
+    .getByText(/does not answer/)
+    .waitFor();
+  isRefused = false;
+  await page.getByRole("button", { name: "Follow the run again" }).click();
+  await page.getByRole("heading", { name: "512 steps" }).waitFor();
+  await page.unroute("**/graphql");
+});
+
+const GREETING = `
+input: {schema: {format: json, document: {type: object, properties: {who: {type: string, title: Who}}, required: [who]}}}
+do:
+  - greet: {set: {text: "\${ \\"hello \\" + .who }"}}
+`;
+
+test("after an answer that was lost another input is another run, and the input is there to begin with", async () => {
+  const { page } = person;
+  const agentId = await publish("greeting", GREETING);
+  await page.goto(`${server.url}/agents/${agentId}`);
+  let isLost = true;
+  await page.route("**/graphql", async (route) => {
+    if (isLost && /runAgent\(/.test(route.request().postData() ?? "")) {
+      isLost = false;
+      await route.fetch();
+      await route.abort();
+    } else await route.continue();
+  });
+  await page.getByLabel(/^Who/).fill("Ada");
+  await page.getByRole("button", { name: "Run greeting" }).click();
+  await page
+    .getByRole("alert")
+    .getByText(/does not answer/)
+    .waitFor();
+  await page.getByLabel(/^Who/).fill("Grace");
+  // The other way to say it, and back.
+  await page.getByText("Describe it", { exact: true }).click();
+  await page.getByLabel("What should it do?").waitFor();
+  await page.getByText("Form", { exact: true }).click();
+  expect(await page.getByLabel(/^Who/).inputValue()).toBe("Grace");
+  await page.getByRole("button", { name: "Run greeting" }).click();
+  await page.getByRole("region", { name: "Output" }).getByText("hello Grace").waitFor();
+  await page.unroute("**/graphql");
+  await page.goBack();
+  await page.getByRole("button", { name: "Use an earlier input" }).click();
+  await page.getByRole("menuitem", { name: /Grace/ }).waitFor();
+  await page.keyboard.press("Escape");
+});
+
+test("a definition that was changed and is saved nowhere is not left without a question", async () => {
+  const { page } = person;
+  const agentId = await publish("changing", GREETING);
+  await page.goto(`${server.url}/agents/${agentId}?tab=definition`);
+  await page.getByText(/^Published version/).waitFor();
+  const editor = page.getByRole("textbox").first();
+  await editor.click();
+  await page.keyboard.type("# mine\n");
+  await page.getByRole("button", { name: "Save as draft" }).waitFor();
+  await page.getByRole("link", { name: "Runs", exact: true }).last().click();
+  const question = page.getByRole("dialog", { name: "Leave without saving?" });
+  await question.waitFor();
+  await page.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Save as draft" }).waitFor();
+  await page.getByRole("link", { name: "Approvals" }).first().click();
+  await question.getByRole("button", { name: "Discard changes" }).click();
+  await page.getByRole("heading", { name: "Approvals", exact: true }).waitFor();
+});

@@ -1,0 +1,369 @@
+/** Settings: keys, members, plan and usage, secrets, sessions, the theme; and what a member without permission is told. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { startLlmService, status, type LlmService } from "../llm-service.ts";
+import { expectGoodLooks, openBrowser, Person, signIn } from "./ui.ts";
+
+const run = promisify(execFile);
+
+const AGENT = `
+document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
+input:
+  schema:
+    format: json
+    document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}
+do:
+  - greet: {set: {greeting: "hello"}}
+`;
+
+let browser: Browser;
+let server: TestServer;
+let llm: LlmService;
+beforeAll(async () => {
+  llm = await startLlmService();
+  const env = { LLM_BASE_URL: llm.url, LLM_MODEL: "test-model", LLM_API_KEY: "sk-planted" };
+  [browser, server] = await Promise.all([openBrowser(), startTestServer({ env })]);
+  await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
+    definition: AGENT,
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+  await llm[Symbol.asyncDispose]();
+});
+
+async function enter(person: Person, path: string, who: { email: string; password: string } = server.world) {
+  person.mayFail();
+  await person.page.goto(server.url + path);
+  await signIn(person.page, who);
+  await person.page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+  return person.page;
+}
+
+/** What a finger may miss. Lines of text may have links, and a label is pressed as well as its box. */
+const tooSmall = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>("main :is(button, input, select, textarea, summary, nav a)")]
+      .filter((one) => one.checkVisibility() && !/^(checkbox|radio)$/.test((one as HTMLInputElement).type))
+      .map((one) => ({
+        name: one.ariaLabel ?? one.textContent ?? one.tagName,
+        high: (one.closest(".mantine-Input-wrapper") ?? one).getBoundingClientRect().height,
+      }))
+      .filter(({ high }) => high < 44)
+      .map(({ name, high }) => `${name}: ${high}`),
+  );
+
+const dialogButton = (page: Page, name: string) => page.getByRole("dialog").getByRole("button", { name });
+
+test("a key for one agent: made, its command starts a run, it is in the list, revoked", async () => {
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings");
+  await expect.poll(() => new URL(page.url()).pathname).toBe("/settings/keys");
+  await page.getByRole("button", { name: "Create key" }).click();
+  const form = page.getByRole("form", { name: "Create key" });
+  await form.getByRole("button", { name: "Create key" }).click();
+  await page.getByText("Name is required").waitFor();
+  await page.getByText("Agents must be at least one").waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("report");
+  expect(await page.getByRole("radio", { name: /Run this agent only/ }).isChecked()).toBe(true);
+  await page.getByRole("combobox", { name: "Agents" }).click();
+  await page.getByRole("option", { name: /Greeter/ }).click();
+  await page.keyboard.press("Escape");
+  await form.getByRole("button", { name: "Create key" }).click();
+
+  await page.getByRole("heading", { name: "Your key “report”" }).waitFor();
+  const [secret, command] = await page.locator("pre").allTextContents();
+  expect(command).toContain(secret);
+  const { stdout } = await run("sh", ["-c", command!]);
+  expect(JSON.parse(stdout).data.runAgent.id).toMatch(/^run_/);
+
+  await page.getByRole("button", { name: "Show all keys" }).click();
+  const row = page.getByRole("row", { name: /report/ });
+  await row.getByText("Run this agent only").waitFor();
+  await row.getByText("Greeter").waitFor();
+  await row.getByText("active").waitFor();
+  expect(await page.getByText(secret!).count(), "shown once").toBe(0);
+  const revoke = row.getByRole("button", { name: "Revoke report" });
+  await revoke.click();
+  await dialogButton(page, "Cancel").click();
+  await expect.poll(() => revoke.evaluate((button) => button === document.activeElement)).toBe(true);
+  await revoke.click();
+  await dialogButton(page, "Revoke key").click();
+  await page.getByText("Revoked (1)").click();
+  await row.getByText("revoked", { exact: true }).waitFor();
+  expect((await server.graphql("{ caller { scopes } }", {}, secret)).status).toBe(401);
+});
+
+test("a key of chosen scopes that never expires", async () => {
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/keys?make=true");
+  await page.getByLabel("Name", { exact: true }).fill("reader");
+  await page.getByRole("radio", { name: /Choose scopes/ }).check();
+  await page.getByRole("checkbox", { name: /runs:read/ }).check();
+  await page.getByLabel("Expires").selectOption({ label: "Never" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("button", { name: "Show all keys" }).click();
+  await page
+    .getByRole("row", { name: /reader.*runs:read.*whole organization/ })
+    .getByText("never")
+    .first()
+    .waitFor();
+});
+
+test("what somebody else changes is there when one comes back to the page, or asks for it", async () => {
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/keys");
+  await page.getByRole("row", { name: /^test/ }).waitFor();
+  await server.data("mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { id } }", {
+    input: { name: "elsewhere", scopes: ["runs:read"] },
+  });
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.getByRole("row", { name: /elsewhere/ }).waitFor();
+
+  await page.getByRole("link", { name: "Members" }).click();
+  await page.getByRole("heading", { name: "Invitations" }).waitFor();
+  await server.member("heidi@example.org", "viewer");
+  await page.getByRole("button", { name: "Reload" }).click();
+  await page.getByRole("row", { name: /heidi@example.org/ }).waitFor();
+});
+
+test("members: another role, an invitation and its end, the last owner stays, one is removed", async () => {
+  await server.member("carol@example.org", "editor");
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/members");
+  const row = page.getByRole("row", { name: /carol@example.org/ });
+  await row.getByRole("button", { name: /^Role of/ }).click();
+  await page.getByRole("menuitemradio", { name: /^admin/ }).click();
+  await row.getByRole("button", { name: /: admin$/ }).waitFor();
+
+  const own = page.getByRole("row", { name: new RegExp(server.world.email) });
+  await own.getByRole("button", { name: /: owner$/ }).waitFor();
+  expect(await own.getByRole("button", { name: "Leave" }).count(), "an organization keeps an owner").toBe(0);
+  // One's own role is changed after a question.
+  await own.getByRole("button", { name: /^Role of/ }).click();
+  await page.getByRole("menuitemradio", { name: /^viewer/ }).click();
+  await page.getByRole("dialog", { name: "Become a viewer?" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await own.getByRole("button", { name: /: owner$/ }).waitFor();
+
+  await page.getByLabel(/^E-mail/).fill("dave@example.org");
+  await page.getByLabel("Role", { exact: true }).selectOption("viewer");
+  await page.getByRole("button", { name: "Create invite link" }).click();
+  expect(await page.locator("pre").textContent()).toContain("#invitation=");
+  const invited = page.getByRole("row", { name: /dave@example.org/ });
+  await invited.getByRole("button", { name: "Revoke" }).click();
+  await dialogButton(page, "Revoke invitation").click();
+  await invited.waitFor({ state: "detached" });
+  expect(await page.locator("pre").count(), "the link that is no longer good").toBe(0);
+
+  await row.getByRole("button", { name: /^Remove/ }).click();
+  await dialogButton(page, "Remove member").click();
+  await row.waitFor({ state: "detached" });
+});
+
+test("an admin is offered no owner, and may not change one; who leaves is out", async () => {
+  const admin = await server.member("erin@example.org", "admin");
+  await server.member("frank@example.org", "runner");
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/members", admin);
+  await page
+    .getByRole("row", { name: /frank@example.org/ })
+    .getByRole("button", { name: /^Role of/ })
+    .click();
+  await page.getByRole("menuitemradio", { name: /^editor/ }).waitFor();
+  await expectGoodLooks(page, "roles");
+  expect(await page.getByRole("menuitemradio", { name: /^owner/ }).count()).toBe(0);
+  await page.keyboard.press("Escape");
+  expect(await page.getByLabel("Role", { exact: true }).getByRole("option", { name: "owner" }).count()).toBe(0);
+  const owner = page.getByRole("row", { name: new RegExp(server.world.email) });
+  expect(await owner.getByRole("button").count()).toBe(0);
+  await page.getByRole("button", { name: "Leave" }).click();
+  await dialogButton(page, "Leave").click();
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+});
+
+test("plan and usage: what was used, as bars and as a table", async () => {
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/usage");
+  await page.getByText("enterprise").waitFor();
+  await page.getByRole("navigation", { name: "What is counted" }).getByRole("link", { name: "Runs" }).click();
+  const table = page.getByRole("table", { name: "Runs by day" });
+  await table.waitFor();
+  expect(await table.getByRole("row").count()).toBe(31);
+  expect(new URL(page.url()).search).toBe("?show=runs");
+});
+
+test("secrets: set, replaced, deleted by typing the name; no value comes back", async () => {
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/secrets");
+  await page.getByRole("heading", { name: "No secrets yet" }).waitFor();
+  await page.getByRole("button", { name: "Set a secret" }).click();
+  await page.getByLabel("Name").fill("no good");
+  await page.getByLabel("Value", { exact: true }).fill("s3cret value");
+  await page.getByRole("button", { name: "Set secret" }).click();
+  await page.getByText(/^Name must be/).waitFor();
+  await page.getByLabel("Name").fill("shopToken");
+  await page.getByRole("button", { name: "Set secret" }).click();
+  const row = page.getByRole("row", { name: /shopToken/ });
+  await row.waitFor();
+  await row.getByRole("button", { name: "Replace the value of shopToken" }).click();
+  await page.getByRole("heading", { name: "Replace the value of shopToken" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Replace the value of shopToken" }).waitFor();
+  await page.getByLabel("Value", { exact: true }).fill("another");
+  await page.getByRole("button", { name: "Replace value" }).click();
+  await page.getByText("shopToken is set.").waitFor();
+  expect(await page.content()).not.toMatch(/s3cret|another/);
+
+  await row.getByRole("button", { name: "Delete shopToken" }).click();
+  expect(await dialogButton(page, "Delete secret").isDisabled()).toBe(true);
+  await page.getByLabel(/^Type shopToken/).fill("shopToken");
+  await dialogButton(page, "Delete secret").click();
+  await page.getByRole("heading", { name: "No secrets yet" }).waitFor();
+});
+
+test("sessions: another one is ended, then all others; a new password", async () => {
+  const who = await server.member("grace@example.org", "runner");
+  const login =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+  await server.data(login, who, null);
+  await server.data(login, who, null);
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/sessions", who);
+  await page.getByText("this one").waitFor();
+  const ends = page.getByRole("button", { name: "End A program" });
+  await expect.poll(() => ends.count()).toBe(2);
+  await ends.first().click();
+  await dialogButton(page, "End session").click();
+  await expect.poll(() => ends.count()).toBe(1);
+  await page.getByRole("button", { name: "End all others" }).click();
+  await dialogButton(page, "End sessions").click();
+  await expect.poll(() => ends.count()).toBe(0);
+
+  await page.getByRole("textbox", { name: "Current password" }).fill("wrong password");
+  await page.getByRole("textbox", { name: "New password" }).fill("a better password");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page
+    .getByText(/wrong|not right|does not/i)
+    .first()
+    .waitFor();
+  await page.getByRole("textbox", { name: "Current password" }).fill(who.password);
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByText("Your password is changed.").waitFor();
+  await server.data(login, { ...who, password: "a better password" }, null);
+});
+
+test("a member without permission is told so, and sees what is for all", async () => {
+  const viewer = await server.member("victor@example.org", "viewer");
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings", viewer);
+  await page.getByRole("row", { name: /victor@example.org/ }).waitFor();
+  expect(await page.getByRole("heading", { name: "Invitations" }).count()).toBe(0);
+  await page.getByText("Owners and admins invite people and see who is invited; you are a viewer.").waitFor();
+  const tabs = page.getByRole("navigation", { name: "Settings" });
+  await tabs.getByRole("link", { name: "API keys" }).click();
+  await page.getByRole("heading", { name: "You may not see API keys" }).waitFor();
+  await page.getByText("you are a viewer here").waitFor();
+  await tabs.getByRole("link", { name: "Secrets" }).click();
+  await page.getByRole("heading", { name: "You may not see secrets" }).waitFor();
+  await tabs.getByRole("link", { name: "LLM connection" }).click();
+  await page.getByRole("heading", { name: "You may not see the LLM connection" }).waitFor();
+  await tabs.getByRole("link", { name: "Usage" }).click();
+  await page.getByRole("heading", { name: "You may not see the usage" }).waitFor();
+  await page.getByText("enterprise").waitFor();
+  await page.goto(`${server.url}/settings/nothing`);
+  await page.getByText("There is nothing at this address").waitFor();
+});
+
+test("the LLM connection: what is configured, a test that answers and one that fails, and a sentence that rules read", async () => {
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/llm");
+  await page.getByText("test-model", { exact: true }).waitFor();
+  await page.getByText(new URL(llm.url).host, { exact: true }).waitFor();
+  await page.getByText("set, never shown", { exact: true }).waitFor();
+  expect(await page.content()).not.toContain("sk-planted");
+  const test = page.getByRole("button", { name: "Test the connection" });
+  llm.replies = [{ ok: true }];
+  await test.click();
+  await page.getByText(/^The model answered in /).waitFor();
+  await expectGoodLooks(page, "LLM connection that answers");
+  llm.replies = [status(401)];
+  await test.click();
+  await page
+    .getByRole("alert")
+    .getByText(/^What came: .* refused the key \(401\)\. Look at LLM_API_KEY\./)
+    .waitFor();
+  await expectGoodLooks(page, "LLM connection that fails");
+
+  await page.goto(`${server.url}/describe?text=greeter`);
+  await page.getByText("The model refused the key, so this was read by rules").waitFor();
+});
+
+test("on a narrow screen the account's menu leads to the settings", async () => {
+  await using person = await Person.open(browser, { viewport: { width: 360, height: 780 }, hasTouch: true });
+  const page = await enter(person, "/settings/sessions");
+  for (const [part, shows] of [
+    ["keys", "button[aria-label^=Revoke]"],
+    ["keys?make=true", "input[type=radio]"],
+    ["members", "button[type=submit]"],
+    ["usage", "table"],
+    ["secrets", "h2"],
+    ["llm", "dl"],
+    ["sessions", "table"],
+  ]) {
+    await page.goto(`${server.url}/settings/${part}`);
+    await page.locator(`main ${shows}`).first().waitFor({ state: "attached" });
+    expect(await tooSmall(page), part).toEqual([]);
+  }
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menuitem", { name: "Settings" }).click();
+  await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+});
+
+test("the theme is chosen in the account's menu and kept", async () => {
+  await using person = await Person.open(browser, { colorScheme: "light" });
+  const page = await enter(person, "/settings/sessions");
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  expect(await ground()).toBe("rgb(255, 255, 255)");
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).waitFor();
+  await expectGoodLooks(page, "account");
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  await expect.poll(ground).toBe("rgb(16, 18, 22)");
+  // Before any of the page's own scripts: nothing flashes.
+  let letGo = (): void => undefined;
+  const held = new Promise<void>((resolve) => (letGo = resolve));
+  await page.route("**/assets/*.js", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.reload({ waitUntil: "commit" });
+  await expect.poll(ground).toBe("rgb(16, 18, 22)");
+  expect(await page.locator("#app").innerHTML()).toBe("");
+  letGo();
+  await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+  expect(await ground()).toBe("rgb(16, 18, 22)");
+});
+
+test("from a later page of a long list there is a way back to the first", async () => {
+  for (let count = 0; count < 55; count++)
+    await server.data(`mutation { createApiKey(input: {name: "many ${count}", scopes: ["runs:read"]}) { id } }`);
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/keys");
+  const pages = page.getByRole("navigation", { name: "Pages" });
+  const newest = page.getByRole("row", { name: /^many 54 / });
+  await newest.waitFor();
+  expect(await pages.getByRole("link", { name: "First keys" }).count()).toBe(0);
+  await pages.getByRole("link", { name: "Next keys" }).click();
+  await page.getByRole("row", { name: /^many 1 / }).waitFor();
+  expect(await newest.count()).toBe(0);
+  await pages.getByRole("link", { name: "First keys" }).click();
+  await newest.waitFor();
+});

@@ -1,0 +1,94 @@
+/** What pages ask the API with. */
+import { createContext, use, useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
+import type { AnyVariables, TypedDocumentNode } from "@urql/core";
+import { useClient } from "urql";
+import type { Api } from "./client.ts";
+import { refusalIn, type Refusal } from "./refusal.ts";
+import type { Session } from "./session.ts";
+
+export const SessionContext = createContext<Session | undefined>(undefined);
+export const ApiContext = createContext<Api | undefined>(undefined);
+
+const given = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new Error("outside of its provider");
+  return value;
+};
+
+export const useSession = (): Session => given(use(SessionContext));
+export const useApi = (): Api => given(use(ApiContext));
+
+export function useConnection() {
+  const { connection } = useApi();
+  return useSyncExternalStore(connection.watch, connection.get);
+}
+
+/** Throws Refusal. */
+export function useMutate() {
+  const client = useClient();
+  return async <Data, Variables extends AnyVariables>(
+    document: TypedDocumentNode<Data, Variables>,
+    variables: Variables,
+  ): Promise<Data> => {
+    const { data, error } = await client.mutation(document, variables).toPromise();
+    if (error) throw refusalIn(error);
+    return data!;
+  };
+}
+
+/** A subscription that was ended for being slow or for a lost notice is opened again after this. */
+const AGAIN_MS = 1_000;
+
+type Live<Data> = {
+  onData?: (data: Data) => void;
+  /**
+   * Something may have been missed: the page was read before it was connected, the connection was lost, or the server
+   * ended the subscription. Read again.
+   */
+  onMissed?: () => void;
+  pause?: boolean;
+};
+
+/** Holds a subscription open while the component is there. */
+export function useLive<Data, Variables extends AnyVariables>(
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+  { onData, onMissed, pause = false }: Live<Data> = {},
+): void {
+  const client = useClient();
+  const { count } = useConnection();
+  const taken = useEffectEvent((data: Data) => onData?.(data));
+  const missed = useEffectEvent(() => onMissed?.());
+  const asked = JSON.stringify(variables);
+
+  const [countAtFirst] = useState(count);
+  useEffect(() => {
+    if (count > countAtFirst) missed();
+  }, [count, countAtFirst]);
+
+  useEffect(() => {
+    if (pause) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let held: { unsubscribe(): void } | undefined;
+    const again = (): void => {
+      timer = undefined;
+      held?.unsubscribe();
+      open();
+      missed();
+    };
+    const open = (): void => {
+      held = client.subscription(document, JSON.parse(asked) as Variables).subscribe(({ data, error }) => {
+        if (data) taken(data);
+        if (error && isPassing(refusalIn(error))) timer ??= setTimeout(again, AGAIN_MS);
+      });
+    };
+    open();
+    return () => {
+      clearTimeout(timer);
+      held?.unsubscribe();
+    };
+  }, [client, document, asked, pause]);
+}
+
+const PASSING: ReadonlySet<string> = new Set(["UNAVAILABLE", "UNREACHABLE", "UNAUTHENTICATED"]);
+/** What may be asked again by itself. */
+export const isPassing = ({ code }: Refusal): boolean => PASSING.has(code);

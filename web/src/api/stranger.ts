@@ -1,0 +1,22 @@
+/** What may be asked without being signed in. */
+import type { TypedDocumentNode } from "@urql/core";
+import { urlOf } from "./base.ts";
+import { refusalOf, unreachable, type GivenError } from "./refusal.ts";
+
+/** Throws Refusal. */
+export async function askAsStranger<Data, Variables>(
+  document: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+): Promise<Data> {
+  const response = await fetch(urlOf("graphql"), {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ query: document, variables }),
+  }).catch(() => {
+    throw unreachable();
+  });
+  const { data, errors } = (await response.json()) as { data?: Data; errors?: GivenError[] };
+  const [error] = errors ?? [];
+  if (error) throw refusalOf(error);
+  return data!;
+}

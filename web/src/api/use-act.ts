@@ -1,0 +1,24 @@
+import { useState } from "react";
+import { Refusal } from "./refusal.ts";
+
+/** One thing at a time that the server may refuse. */
+export function useAct() {
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setIsBusy] = useState(false);
+  /** Answers whether it was done. */
+  const act = async (work: () => Promise<unknown>): Promise<boolean> => {
+    setIsBusy(true);
+    setRefusal(undefined);
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      setRefusal(error);
+      return false;
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return { act, isBusy, refusal };
+}

@@ -1,0 +1,75 @@
+import { Menu } from "@mantine/core";
+import { useNavigate, useRouterState, useSearch } from "@tanstack/react-router";
+import type { FrameQuery } from "../../api/documents.ts";
+import { Icon, SHAPES } from "../icon.tsx";
+import classes from "./frame.module.css";
+
+/** The project that the address names: its agents, runs and approvals are shown alone. */
+export const useProject = (): string | undefined => useSearch({ strict: false }).project;
+
+const LISTS = ["/agents", "/runs", "/approvals", "/events", "/settings"] as const;
+
+/** Chooses a project; a page of one agent or run gives way to the list that it is in. */
+export function useChooseProject(): (project: string | undefined) => void {
+  const navigate = useNavigate();
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const list = LISTS.find((one) => path.startsWith(`${one}/`) && one !== "/settings");
+  return (project) =>
+    void navigate({
+      to: list ?? ".",
+      search: (before) => ({ ...(list ? {} : before), after: undefined, project }),
+    });
+}
+
+type Projects = { projects: FrameQuery["projects"] | undefined };
+
+export function ProjectChoice({ projects }: Projects) {
+  const project = useProject();
+  const choose = useChooseProject();
+  const known = projects?.nodes ?? [];
+  return (
+    <span className={classes["choice"]}>
+      <select
+        aria-label="Project"
+        className={classes["project"]}
+        data-chosen={project !== undefined || undefined}
+        value={project ?? ""}
+        onChange={(event) => choose(event.currentTarget.value || undefined)}
+      >
+        <option value="">All projects</option>
+        {project !== undefined && projects && known.every(({ id }) => id !== project) && (
+          <option value={project}>Another project</option>
+        )}
+        {known.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+        {projects?.pageInfo.hasNextPage && <option disabled>and more, older ones</option>}
+      </select>
+      <Icon shape={SHAPES.chevron} size={12} />
+    </span>
+  );
+}
+
+/** The same in a menu, for where the frame has no head. */
+export function ProjectItems({ projects }: Projects) {
+  const project = useProject();
+  const choose = useChooseProject();
+  const known = projects?.nodes ?? [];
+  if (known.length < 2) return null;
+  return (
+    <div className={classes["narrow-part"]}>
+      <Menu.Label>Project</Menu.Label>
+      <Menu.RadioGroup value={project ?? ""} onChange={(value) => choose(value || undefined)}>
+        <Menu.RadioItem value="">All projects</Menu.RadioItem>
+        {known.map(({ id, name }) => (
+          <Menu.RadioItem key={id} value={id}>
+            {name}
+          </Menu.RadioItem>
+        ))}
+      </Menu.RadioGroup>
+      <Menu.Divider />
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+/** One text, mostly JSON, to read, search, copy and keep. */
+import { useMemo, useState } from "react";
+import { Button } from "@mantine/core";
+import { countText } from "../lib/counts.ts";
+import { CopyButton } from "./copy-button.tsx";
+import classes from "./json-view.module.css";
+
+/** More is not laid out: a megabyte of it holds the page up for seconds. */
+const MOST_CHARACTERS = 200_000;
+const MOST_FOUND = 500;
+/** Shorter ones are seen whole. */
+const SEARCHED_FROM_LINES = 12;
+
+/** `label`: what it is, as in "output"; `file`: its name when it is kept. */
+export function JsonView({ text, label, file }: { text: string; label: string; file: string }) {
+  const [sought, setSought] = useState("");
+  const [current, setCurrent] = useState(0);
+  const shown = text.slice(0, MOST_CHARACTERS);
+  const parts = useMemo(() => partsOf(shown, sought), [shown, sought]);
+  const found = parts.filter(({ place }) => place !== undefined).length;
+  const isSearched = useMemo(() => shown.split("\n", SEARCHED_FROM_LINES).length >= SEARCHED_FROM_LINES, [shown]);
+  return (
+    <div className={classes["view"]}>
+      <div className={classes["bar"]}>
+        {isSearched && (
+          <div className={classes["search"]}>
+            <input
+              type="search"
+              aria-label={`Search the ${label}`}
+              placeholder="Search"
+              value={sought}
+              onChange={(event) => {
+                setSought(event.currentTarget.value);
+                setCurrent(0);
+              }}
+              onKeyDown={(event) => {
+                if (event.key !== "Enter" || found === 0) return;
+                event.preventDefault();
+                setCurrent((current + (event.shiftKey ? found - 1 : 1)) % found);
+              }}
+            />
+            <span aria-live="polite">{sought && (found === 0 ? "none" : `${current + 1} of ${atMost(found)}`)}</span>
+          </div>
+        )}
+        <CopyButton text={text} label={`Copy the ${label}`} isBare />
+        <Button
+          variant="default"
+          size="compact-sm"
+          aria-label={`Download the ${label}`}
+          onClick={() => keep(text, file)}
+        >
+          Download
+        </Button>
+      </div>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it */}
+      <pre tabIndex={0} aria-label={label}>
+        {parts.map(({ at, text: part, place }) =>
+          place === undefined ? (
+            part
+          ) : (
+            <mark
+              key={at}
+              ref={place === current ? bringIntoSight : undefined}
+              data-current={place === current || undefined}
+            >
+              {part}
+            </mark>
+          ),
+        )}
+      </pre>
+      {shown.length < text.length && (
+        <p className={classes["cut"]}>
+          The first {countText(shown.length)} of {countText(text.length)} characters. Download it to see all.
+        </p>
+      )}
+    </div>
+  );
+}
+
+const bringIntoSight = (mark: HTMLElement | null): void => mark?.scrollIntoView({ block: "nearest" });
+
+const atMost = (found: number): string => (found === MOST_FOUND ? `${found} or more` : String(found));
+
+/** `place`: of what is sought, the first is 0. */
+type TextPart = { at: number; text: string; place?: number };
+
+function partsOf(text: string, sought: string): TextPart[] {
+  if (sought === "") return [{ at: 0, text }];
+  const lower = text.toLowerCase();
+  // Few letters become longer in lower case, and then the places are others.
+  const searched = lower.length === text.length ? lower : text;
+  const parts: TextPart[] = [];
+  let from = 0;
+  for (let place = 0; place < MOST_FOUND; place++) {
+    const at = searched.indexOf(sought.toLowerCase(), from);
+    if (at < 0) break;
+    const to = at + sought.length;
+    parts.push({ at: from, text: text.slice(from, at) }, { at, text: text.slice(at, to), place });
+    from = to;
+  }
+  return [...parts, { at: from, text: text.slice(from) }];
+}
+
+function keep(text: string, file: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = file;
+  link.click();
+  // The browser has taken it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,19 @@
+import { useState } from "react";
+import { countText } from "../lib/counts.ts";
+
+/** Setting a megabyte in lines takes the browser most of a second. */
+const MOST_CHARACTERS = 20_000;
+
+/** A text of any length: its beginning, and the rest if somebody wants it. */
+export function LongText({ text }: { text: string }) {
+  const [isWhole, setIsWhole] = useState(false);
+  if (isWhole || text.length <= MOST_CHARACTERS) return text;
+  return (
+    <>
+      {text.slice(0, MOST_CHARACTERS)}…{" "}
+      <button type="button" className="link" onClick={() => setIsWhole(true)}>
+        Show all {countText(text.length)} characters
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,135 @@
+/** Runs, newest first, live: rows change where they stand, and new ones wait behind a button. */
+import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { Checkbox } from "@mantine/core";
+import { RunsChangedDocument, RunsDocument, type RunFilter, type RunRowFragment } from "../../api/documents.ts";
+import { useLive } from "../../api/hooks.ts";
+import { useMay } from "../../api/use-may.ts";
+import { Empty } from "../notice.tsx";
+import { PageOfRows } from "../table/page-of-rows.tsx";
+import { ShowNew } from "../table/show-new.tsx";
+import { Spacer } from "../table/spacer.tsx";
+import { Table } from "../table/table.tsx";
+import { useFresh } from "../table/use-fresh.ts";
+import { useListKeys } from "../table/use-list-keys.ts";
+import { OF_A_PAGE, usePages } from "../table/use-pages.ts";
+import { CancelChosen, runsText } from "./cancel-chosen.tsx";
+import { chooseIn } from "./choose-runs.ts";
+import { columnsOf, RunRow } from "./run-row.tsx";
+import classes from "./runs-table.module.css";
+
+const ROW_PX = 36;
+const NONE: ReadonlySet<string> = new Set();
+
+type Props = {
+  filter: RunFilter;
+  /** Columns say whose runs they are. */
+  hasAgent?: boolean;
+  onFilter?: () => void;
+  /** In place of a list without runs. */
+  empty?: ReactNode;
+};
+
+export const RunsTable = (props: Props) => <OneList key={JSON.stringify(props.filter)} {...props} />;
+
+/** Of one filter. */
+function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
+  const pages = usePages<RunRowFragment>(`runs ${JSON.stringify(filter)}`, ROW_PX);
+  const fresh = useFresh();
+  const [chosen, setChosen] = useState(NONE);
+  const { items, table } = pages;
+  const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
+  const isEmpty = pages.isWhole && items.length === 0;
+  const oldest = pages.isWhole ? "" : items.at(-1)?.createdAt;
+  useLive(
+    RunsChangedDocument,
+    { projectId: onlyOne(filter.projectId), agentId: onlyOne(filter.agentId) },
+    {
+      onMissed: pages.readAgain,
+      onData: ({ runsChanged }) => {
+        const isNew = oldest !== undefined && !known.has(runsChanged.id) && runsChanged.createdAt > oldest;
+        if (isNew && fits(runsChanged, filter)) fresh.add(runsChanged.id);
+      },
+    },
+  );
+  const showFresh = (): void => {
+    fresh.clear();
+    pages.readAgain({ fromStart: true });
+    scrollTo({ top: 0 });
+  };
+  const latest = useRef(items);
+  useEffect(() => void (latest.current = items), [items]);
+  // The same one always: rows are drawn again only when their run changes.
+  const choose = useCallback((id: string, isRange: boolean): void => {
+    setChosen((before) => chooseIn(latest.current, before, { id, isRange }));
+  }, []);
+  const onChoose = useMay().may("runs:cancel") ? choose : undefined;
+  useListKeys({ list: table, ...(onChoose && { onChoose }), ...(onFilter && { onFilter }) });
+  const isAllChosen = items.length > 0 && items.every(({ id }) => chosen.has(id));
+  const box = onChoose && (
+    <Checkbox
+      size="xs"
+      aria-label="Select all loaded runs"
+      checked={isAllChosen}
+      indeterminate={chosen.size > 0 && !isAllChosen}
+      onChange={() => setChosen(isAllChosen ? NONE : new Set(items.map(({ id }) => id)))}
+    />
+  );
+  const columns = columnsOf(hasAgent, box);
+  const ended = new Set(chosen.size === 0 ? [] : items.filter(({ finishedAt }) => finishedAt).map(({ id }) => id));
+
+  return (
+    <div className={classes["runs"]}>
+      <ShowNew count={fresh.count} onShow={showFresh} />
+      {isEmpty && (empty ?? <NoRuns />)}
+      {/* It stays while there is nothing in it: its one page is what says so. */}
+      <div hidden={isEmpty}>
+        <Table ref={table} columns={columns} className={classes["table"]} isBusy={!pages.isWhole && items.length === 0}>
+          <Spacer px={pages.beforePx} columns={columns.length} />
+          {pages.near.map(({ key, index, after }) => (
+            <PageOfRows
+              key={key}
+              pages={pages}
+              index={index}
+              after={after}
+              columns={columns}
+              query={RunsDocument}
+              variables={{ filter, first: OF_A_PAGE, after }}
+              connectionOf={({ runs }) => runs}
+              renderRow={(run) => (
+                <RunRow key={run.id} run={run} hasAgent={hasAgent} isChosen={chosen.has(run.id)} onChoose={onChoose} />
+              )}
+            />
+          ))}
+          <Spacer px={pages.afterPx} columns={columns.length} />
+        </Table>
+      </div>
+      {pages.isWhole && items.length > 0 && <p className={classes["end"]}>{runsText(items.length)}</p>}
+      {chosen.size > 0 && (
+        <CancelChosen
+          key={chosen.size}
+          chosen={[...chosen]}
+          open={[...chosen].filter((id) => !ended.has(id))}
+          filter={isAllChosen && !pages.isWhole ? filter : undefined}
+          onDone={() => setChosen(NONE)}
+        />
+      )}
+    </div>
+  );
+}
+
+const NoRuns = () => (
+  <Empty title="No runs here">
+    <p>Start one from an agent&rsquo;s page, or by the API.</p>
+  </Empty>
+);
+
+const onlyOne = (ids: readonly string[] | string | null | undefined): string | null =>
+  typeof ids === "string" ? ids : (ids?.[0] ?? null);
+
+/** Its project and its agent the subscription goes by. */
+const fits = ({ status, startedBy, createdAt }: RunRowFragment, filter: RunFilter): boolean =>
+  (!filter.status || filter.status.includes(status)) &&
+  (!filter.startedBy?.kind || filter.startedBy.kind.includes(startedBy.kind)) &&
+  (!filter.startedBy?.id || (startedBy.id !== null && filter.startedBy.id.includes(startedBy.id))) &&
+  (!filter.createdFrom || createdAt >= filter.createdFrom) &&
+  (!filter.createdBefore || createdAt < filter.createdBefore);

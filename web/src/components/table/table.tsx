@@ -1,0 +1,47 @@
+import type { ReactNode, Ref } from "react";
+import classes from "./table.module.css";
+
+/** `isSilent`: the word is for screen readers alone, over a box or a button. `head`: in the word's place. */
+export type Column = { word: string; isSilent?: true; head?: ReactNode; className?: string | undefined };
+
+type Props = {
+  columns: readonly Column[];
+  /** What is special of this one. */
+  className?: string | undefined;
+  isBusy?: boolean;
+  ref?: Ref<HTMLTableElement>;
+  /** `tbody`, one or several. */
+  children: ReactNode;
+};
+
+export const Table = ({ columns, className, isBusy = false, ref, children }: Props) => (
+  <table ref={ref} className={`${classes["table"]} ${className ?? ""}`} aria-busy={isBusy}>
+    <thead>
+      <tr>
+        {columns.map(({ word, isSilent, head, className: ofColumn }) => (
+          <th key={word} scope="col" className={ofColumn}>
+            {head ?? (isSilent ? <span className="visually-hidden">{word}</span> : word)}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    {children}
+  </table>
+);
+
+const WIDTHS = ["64%", "80%", "52%", "72%"];
+
+/** Rows that are still to come, as high as those that will stand there. */
+export const RowsToCome = ({ columns, count }: { columns: readonly Column[]; count: number }) => (
+  <tbody data-still="loading" aria-hidden="true">
+    {Array.from({ length: count }, (_, row) => (
+      <tr key={row}>
+        {columns.map(({ word, isSilent, className }, column) => (
+          <td key={word} className={className}>
+            {!isSilent && <span className={classes["bar"]} style={{ width: WIDTHS[(row + column) % WIDTHS.length] }} />}
+          </td>
+        ))}
+      </tr>
+    ))}
+  </tbody>
+);

@@ -1,0 +1,98 @@
+/** The input of a run as a part of another form: by the agent's own fields, or as JSON where they cannot say it. */
+import { useId, useState } from "react";
+import { JsonInput, SegmentedControl } from "@mantine/core";
+import type { Json } from "../lib/json.ts";
+import { Field } from "./field.tsx";
+import classes from "./input-form.module.css";
+import { canSay, inputFrom, problemOf, valuesFrom, type FormField, type Values } from "./values.ts";
+
+type Props = {
+  label: string;
+  description: string;
+  fields: readonly FormField[];
+  /** JSON, as it is typed. */
+  text: string;
+  /** By field; of the whole under "". */
+  problems: ReadonlyMap<string, string>;
+  /** Dates may be counted from the day on which it is due. */
+  hasDueDates?: boolean;
+  /** `name`: of the field that was changed; all of it if there is none. */
+  onChange: (text: string, name?: string) => void;
+};
+
+export function InputPart({ label, description, fields, text, problems, hasDueDates = false, onChange }: Props) {
+  const id = useId();
+  const [isJson, setIsJson] = useState(() => !canSay(fields, parsed(text)));
+  const [values, setValues] = useState<Values>(() => valuesFrom(fields, parsed(text)));
+  const [touched, setTouched] = useState<ReadonlyMap<string, string>>(new Map());
+  const isSaid = canSay(fields, parsed(text));
+  const show = (asJson: boolean): void => {
+    setIsJson(asJson);
+    if (!asJson) setValues(valuesFrom(fields, parsed(text) ?? {}));
+  };
+  const change = (name: string, value: Values[string]): void => {
+    const next = { ...values, [name]: value };
+    setValues(next);
+    onChange(JSON.stringify(inputFrom(fields, next), null, 2), name);
+    if (touched.get(name)) setTouched(new Map([...touched, [name, ""]]));
+  };
+  const leave = (field: FormField): void => {
+    const problem = values[field.name] === undefined ? undefined : problemOf(field, values[field.name]);
+    setTouched(new Map([...touched, [field.name, problem ?? ""]]));
+  };
+  return (
+    <fieldset className={classes["part"]}>
+      <legend className={classes["legend"]}>{label}</legend>
+      {fields.length > 0 && (
+        <SegmentedControl
+          size="xs"
+          aria-label={`How to write the ${label.toLowerCase()}`}
+          value={isJson ? "json" : "form"}
+          data={[
+            { value: "form", label: "Form", disabled: isJson && !isSaid },
+            { value: "json", label: "JSON" },
+          ]}
+          onChange={(way) => show(way === "json")}
+        />
+      )}
+      {fields.length > 0 && isJson && !isSaid && (
+        <p className={classes["help"]}>The form cannot show this value. Edit the JSON.</p>
+      )}
+      {isJson ? (
+        <JsonInput
+          aria-label={label}
+          description={description}
+          autosize
+          minRows={2}
+          value={text}
+          error={problems.size > 0 && [...problems].map(([name, problem]) => `${name} ${problem}`.trim()).join("; ")}
+          onChange={(typed) => onChange(typed)}
+        />
+      ) : (
+        fields.map((field) => (
+          <Field
+            key={field.name}
+            id={`${id}-${field.name}`}
+            field={field}
+            value={values[field.name]}
+            problem={(problems.get(field.name) ?? touched.get(field.name)) || undefined}
+            note={undefined}
+            hasDueDates={hasDueDates}
+            onChange={(value) => change(field.name, value)}
+            onLeave={() => leave(field)}
+          />
+        ))
+      )}
+      {!isJson && problems.has("") && <p className={classes["problem"]}>{problems.get("")}</p>}
+    </fieldset>
+  );
+}
+
+function parsed(text: string): Json | undefined {
+  if (text.trim() === "") return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,17 @@
+const KEY = "autograph-read-anew";
+const AGAIN_MS = 60_000;
+
+/** A new version replaces the files that an open page would load later: then it is read anew, once, if there is a server that answers. */
+export function readAnewForNewFiles(): void {
+  addEventListener("vite:preloadError", () => void readAnew());
+}
+
+async function readAnew(): Promise<void> {
+  if (Date.now() - Number(sessionStorage.getItem(KEY) ?? 0) < AGAIN_MS) return;
+  const answer = await fetch(location.href, { headers: { accept: "text/html" }, cache: "no-store" }).catch(
+    () => undefined,
+  );
+  if (!answer?.ok) return;
+  sessionStorage.setItem(KEY, String(Date.now()));
+  location.reload();
+}

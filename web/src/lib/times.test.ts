@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { durationText, relativeText } from "./times.ts";
+
+test.each([
+  [0, "0 ms"],
+  [99.6, "100 ms"],
+  [340, "0.3 s"],
+  [1_449, "1.4 s"],
+  [59_999, "59 s"],
+  [125_000, "2 m 05 s"],
+  [3 * 3_600_000 + 12 * 60_000, "3 h 12 m"],
+  [49 * 3_600_000, "2 d"],
+])("a duration of %i ms is %s", (ms, text) => expect(durationText(ms)).toBe(text));
+
+test.each([
+  [0, "just now"],
+  [-10_000, "just now"],
+  [-30_000, "in seconds"],
+  [60_000, "1 min ago"],
+  [3_599_999, "59 min ago"],
+  [3_600_000, "1 h ago"],
+  [-2 * 3_600_000, "in 2 h"],
+  [3 * 86_400_000, "3 d ago"],
+])("a time %i ms ago is %s", (ago, text) => expect(relativeText(1e12 - ago, 1e12)).toBe(text));

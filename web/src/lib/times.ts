@@ -1,0 +1,48 @@
+/** Times and durations as people read them. */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `0.3 s`, `1.4 s`, `2 m 05 s`, `3 h 12 m`, `3 d`. */
+export function durationText(ms: number): string {
+  if (ms < 100) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} m ${two((ms % MINUTE) / SECOND)} s`;
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h ${two((ms % HOUR) / MINUTE)} m`;
+  return `${Math.floor(ms / DAY)} d`;
+}
+
+const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");
+
+/** `just now`, `4 min ago`, `in 2 h`, `yesterday` is left to the exact time. */
+export function relativeText(at: number, now: number): string {
+  const ms = Math.abs(now - at);
+  // A clock that is read every few seconds is behind what has just happened.
+  if (ms < 45 * SECOND) return at <= now + 15 * SECOND ? "just now" : "in seconds";
+  const [amount, unit] = ms < HOUR ? [ms / MINUTE, "min"] : ms < DAY ? [ms / HOUR, "h"] : [ms / DAY, "d"];
+  const text = `${Math.max(1, Math.floor(amount))} ${unit}`;
+  return at <= now ? `${text} ago` : `in ${text}`;
+}
+
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+export const exactText = (at: number): string => exact.format(at);
+export const minuteText = (at: number): string => minute.format(at);
+export const clockText = (at: number): string => clock.format(at);
+
+/** `2026-03-31`, where the reader is. */
+export function dayText(at: number): string {
+  const date = new Date(at);
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** `14:02:11`, and of another day than today's `31 Mar 2026, 14:02`. */
+export const momentText = (at: number, now: number): string =>
+  new Date(at).toDateString() === new Date(now).toDateString() ? clock.format(at) : day.format(at);

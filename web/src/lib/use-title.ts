@@ -1,0 +1,8 @@
+import { useEffect } from "react";
+
+/** Of the tab. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Autograph`;
+  }, [title]);
+}

@@ -1,5 +1,0 @@
-import { watchSetupLink } from "./pages/setup.ts";
-import { showStart } from "./pages/start.ts";
-
-showStart();
-watchSetupLink();

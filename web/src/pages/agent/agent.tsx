@@ -1,0 +1,132 @@
+/** One agent: start it, and what it did. */
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "urql";
+import { AgentPageDocument, type TriggerType } from "../../api/documents.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { useMay } from "../../api/use-may.ts";
+import { Empty, NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
+import { useOnScreen } from "../../components/palette/on-screen.ts";
+import { PageHead } from "../../components/page-head.tsx";
+import { RunsTable } from "../../components/runs/runs-table.tsx";
+import { StatusMark } from "../../components/status-mark.tsx";
+import { Tabs } from "../../components/tabs.tsx";
+import { isObject, type Json } from "../../lib/json.ts";
+import { useTitle } from "../../lib/use-title.ts";
+import { DefinitionTab } from "./definition-tab.tsx";
+import { RunTab, type Earlier } from "./run-tab.tsx";
+import { TriggersTab } from "./triggers-tab.tsx";
+
+export const AGENT_TABS = ["run", "runs", "triggers", "definition"] as const;
+export type AgentTab = (typeof AGENT_TABS)[number];
+/** `from`: the run whose input the form begins with; `text`: the sentence that was read. The others are of their tabs. */
+export type AgentSearch = {
+  tab?: AgentTab;
+  from?: string;
+  by?: "words";
+  text?: string;
+  add?: TriggerType;
+  edit?: string;
+  compare?: string;
+};
+
+const WORDS: Record<AgentTab, string> = {
+  run: "Run",
+  runs: "Runs",
+  triggers: "Triggers",
+  definition: "Definition",
+};
+
+const IN_AGENTS = [{ word: "Agents", to: "/agents" }] as const;
+
+const searchOf = (tab: AgentTab): AgentSearch => (tab === "run" ? {} : { tab });
+
+export function Agent({ id, search }: { id: string; search: AgentSearch }) {
+  const { tab = "run", from, by, text } = search;
+  const [{ data, error }, read] = useQuery({
+    query: AgentPageDocument,
+    variables: { id, from: from ?? "", hasFrom: from !== undefined },
+    requestPolicy: "cache-and-network",
+  });
+  const agent = data?.agent;
+  useTitle(agent?.name ?? "Agent");
+  const { may, role } = useMay();
+  const navigate = useNavigate();
+  useOnScreen(
+    AGENT_TABS.filter((one) => agent && one !== tab).map((one) => ({
+      word: one === "run" ? `Run ${agent!.name}` : `${WORDS[one]} of ${agent!.name}`,
+      act: () => navigate({ to: "/agents/$agentId", params: { agentId: id }, search: searchOf(one) }),
+    })),
+  );
+  if (!agent || role === null)
+    return error ? (
+      <div className="stack">
+        <PageHead path={IN_AGENTS} title="This agent cannot be shown" />
+        <Problem
+          refusal={refusalIn(error)}
+          action={
+            refusalIn(error).code === "NOT_FOUND" ? (
+              <Link to="/agents" className="link">
+                All agents
+              </Link>
+            ) : (
+              <TryAgain onClick={() => read({ requestPolicy: "network-only" })} />
+            )
+          }
+        />
+      </div>
+    ) : (
+      <div className="stack" role="status" aria-busy="true" aria-label="Loading the agent">
+        <Skeleton height={28} width={240} />
+        <Skeleton height={240} width={480} />
+      </div>
+    );
+  const { name, handle, description, status, version, project } = agent;
+  return (
+    <div className="stack">
+      <PageHead
+        path={IN_AGENTS}
+        title={name}
+        aside={
+          <span className="dim">
+            {project.handle} / {handle} {version}
+          </span>
+        }
+        mark={<StatusMark status={status} />}
+      />
+      {description && <p className="dim">{description}</p>}
+      <Tabs
+        label="Agent"
+        chosen={tab}
+        tabs={AGENT_TABS.map((one) => ({
+          name: one,
+          word: WORDS[one],
+          link: { to: "/agents/$agentId", params: { agentId: id }, search: searchOf(one) },
+        }))}
+      >
+        {tab === "run" &&
+          (!may("runs:start") ? (
+            <NoPermission what="run agents" who="Owners, admins, editors and runners" role={role} />
+          ) : status === "active" ? (
+            <RunTab agent={agent} earlier={earlierOf(data.from)} isDescribed={by === "words"} said={text} />
+          ) : (
+            <Empty title={`The agent is ${status}`}>
+              <p>It takes no runs. Its runs so far stay where they are.</p>
+            </Empty>
+          ))}
+        {tab === "triggers" && (
+          <TriggersTab agentId={id} search={search} may={{ write: may("triggers:write"), start: may("runs:start") }} />
+        )}
+        {tab === "definition" && (
+          <DefinitionTab agentId={id} compared={search.compare} mayWrite={may("agents:write")} />
+        )}
+        {tab === "runs" && <RunsTable filter={{ agentId: [id] }} hasAgent={false} />}
+      </Tabs>
+    </div>
+  );
+}
+
+function earlierOf(run: { id: string; input: unknown } | null | undefined): Earlier | undefined {
+  const input = run?.input as Json | undefined;
+  return run && isObject(input) ? { id: run.id, input } : undefined;
+}

@@ -1,0 +1,29 @@
+import { useQuery } from "urql";
+import { CronPreviewDocument } from "../../api/documents.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { useLater } from "../../lib/use-later.ts";
+import { CronInstants } from "./cron-instants.tsx";
+import { cronWords } from "./trigger-words.ts";
+import classes from "./triggers-tab.module.css";
+
+const ASKED_AFTER_MS = 250;
+
+/** In words, and when it comes; what is wrong with it while it is typed. */
+export function CronPreview({ schedule, timezone }: { schedule: string; timezone: string }) {
+  const asked = useLater({ schedule, timezone }, ASKED_AFTER_MS);
+  const [{ data, error }] = useQuery({ query: CronPreviewDocument, variables: asked });
+  return (
+    <div className={classes["preview"]} aria-live="polite">
+      {error ? (
+        <p className={classes["wrong"]}>{refusalIn(error).fields[0]?.message ?? refusalIn(error).message}</p>
+      ) : (
+        <>
+          <p>
+            {cronWords(asked.schedule)}, {asked.timezone}
+          </p>
+          {data?.cronPreview && <CronInstants instants={data.cronPreview} timezone={asked.timezone} />}
+        </>
+      )}
+    </div>
+  );
+}

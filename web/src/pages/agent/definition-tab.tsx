@@ -1,0 +1,227 @@
+/** The agent's text: changed with its problems in the margin, published, compared with an older version, taken back. */
+import { lazy, Suspense, useCallback, useState } from "react";
+import { Button, Skeleton } from "@mantine/core";
+import { useBlocker, useNavigate } from "@tanstack/react-router";
+import { useClient, useQuery } from "urql";
+import {
+  AgentDefinitionDocument,
+  AgentVersionTextDocument,
+  CheckDefinitionDocument,
+  PublishDocument,
+  SaveDraftDocument,
+  type AgentDefinitionQuery,
+} from "../../api/documents.ts";
+import { useMutate } from "../../api/hooks.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { useAct } from "../../api/use-act.ts";
+import { Confirm } from "../../components/confirm.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Problem, TryAgain } from "../../components/notice.tsx";
+import type { Check, Found } from "./editor.tsx";
+import classes from "./definition-tab.module.css";
+import { Versions } from "./versions.tsx";
+
+// 130 kB, for those who look at a definition.
+const Editor = lazy(async () => ({ default: (await import("./editor.tsx")).Editor }));
+const Difference = lazy(async () => ({ default: (await import("./difference.tsx")).Difference }));
+
+type Agent = NonNullable<AgentDefinitionQuery["agent"]>;
+
+/** `compared`: the version that stands beside the text. */
+type Props = { agentId: string; compared: string | undefined; mayWrite: boolean };
+
+export function DefinitionTab({ agentId, compared, mayWrite }: Props) {
+  const [{ data, error }, read] = useQuery({
+    query: AgentDefinitionDocument,
+    variables: { id: agentId },
+    // What one begins to change must not be older than what others have saved.
+    requestPolicy: "network-only",
+  });
+  const [told, setTold] = useState("");
+  const readAgain = (): void => read({ requestPolicy: "network-only" });
+  if (error && !data) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
+  if (!data?.agent) return <Loading label="Loading the definition" lines={12} />;
+  const published = (version: string): void => {
+    setTold(`${version} is published: runs that start from now on are of it.`);
+    readAgain();
+  };
+  return (
+    <>
+      <p role="status" className={classes["told"]}>
+        {told}
+      </p>
+      <Loaded
+        key={data.agent.version}
+        agent={data.agent}
+        compared={compared}
+        mayWrite={mayWrite}
+        onSaved={readAgain}
+        onPublished={published}
+      />
+    </>
+  );
+}
+
+type LoadedProps = Pick<Props, "compared" | "mayWrite"> & {
+  agent: Agent;
+  onSaved: () => void;
+  onPublished: (version: string) => void;
+};
+
+function Loaded({ agent, compared, mayWrite, onSaved, onPublished }: LoadedProps) {
+  const { id, definition, draft, version } = agent;
+  const navigate = useNavigate();
+  const before = definition ?? "";
+  const [text, setText] = useState(draft?.definition ?? before);
+  const { problems, check } = useCheck();
+  const leaving = useLeaving(id, text !== (draft?.definition ?? before));
+  const compare = (other: string | undefined): void =>
+    void navigate({
+      to: "/agents/$agentId",
+      params: { agentId: id },
+      search: { tab: "definition", ...(other && { compare: other }) },
+      replace: true,
+      resetScroll: false,
+    });
+  return (
+    <div className={classes["tab"]}>
+      {leaving.status === "blocked" && (
+        <Confirm
+          title="Leave without saving?"
+          verb="Discard changes"
+          act={async () => leaving.proceed()}
+          onClose={leaving.reset}
+        >
+          <p>Your changes to the definition are not saved as a draft, and not published.</p>
+        </Confirm>
+      )}
+      <div className={classes["text"]}>
+        {mayWrite ? (
+          <Bar agent={agent} text={text} onSaved={onSaved} onPublished={onPublished} />
+        ) : (
+          <p className="dim">You may read the definition, but not change it. Owners, admins and editors may.</p>
+        )}
+        <Problems problems={compared ? [] : problems} />
+        <Suspense fallback={<Skeleton height={400} />}>
+          {compared ? (
+            <Compared agentId={id} version={compared} text={text} />
+          ) : (
+            <Editor text={text} isReadOnly={!mayWrite} check={check} onChange={setText} />
+          )}
+        </Suspense>
+      </div>
+      <Versions
+        agentId={id}
+        page={agent.versions}
+        version={version}
+        compared={compared}
+        isChanged={text !== before}
+        mayWrite={mayWrite}
+        onCompare={compare}
+        onPublished={(other) => {
+          compare(undefined);
+          onPublished(other);
+        }}
+      />
+    </div>
+  );
+}
+
+/** Asks before a text that is saved nowhere is lost. The versions beside it are of the same page. */
+function useLeaving(agentId: string, isUnsaved: boolean) {
+  return useBlocker({
+    shouldBlockFn: ({ next }) =>
+      next.pathname !== `/agents/${agentId}` || (next.search as { tab?: string }).tab !== "definition",
+    enableBeforeUnload: isUnsaved,
+    disabled: !isUnsaved,
+    withResolver: true,
+  });
+}
+
+type BarProps = Pick<LoadedProps, "agent" | "onSaved" | "onPublished"> & { text: string };
+
+/** What may be done with the text as it stands: nothing until it is another one. */
+function Bar({ agent: { id, definition, draft, version }, text, onSaved, onPublished }: BarProps) {
+  const mutate = useMutate();
+  const publishing = useAct();
+  const saving = useAct();
+  const [revision, setRevision] = useState(draft?.revision ?? 0);
+  const published = definition ?? "";
+  const refusal = publishing.refusal ?? saving.refusal;
+  const save = async (): Promise<void> => {
+    const { saveAgentDraft } = await mutate(SaveDraftDocument, {
+      input: { agentId: id, definition: text, expectedRevision: revision },
+    });
+    setRevision(saveAgentDraft?.draft?.revision ?? 0);
+    onSaved();
+  };
+  const publish = async (): Promise<void> => {
+    const { publishAgent } = await mutate(PublishDocument, { input: { definition: text } });
+    onPublished(publishAgent!.version);
+  };
+  return (
+    <>
+      <div className={classes["bar"]}>
+        {text === published ? (
+          <span className="dim">Published version {version}. Edit it to make a draft.</span>
+        ) : (
+          <Button size="compact-md" loading={publishing.isBusy} onClick={() => void publishing.act(publish)}>
+            Publish
+          </Button>
+        )}
+        {text !== (draft?.definition ?? published) && (
+          <Button size="compact-md" variant="default" loading={saving.isBusy} onClick={() => void saving.act(save)}>
+            Save as draft
+          </Button>
+        )}
+        {draft && <span className="dim">There is a draft that is not published.</span>}
+      </div>
+      {refusal && <Problem refusal={refusal} />}
+    </>
+  );
+}
+
+function Compared({ agentId, version, text }: { agentId: string; version: string; text: string }) {
+  const [{ data, error }, read] = useQuery({ query: AgentVersionTextDocument, variables: { id: agentId, version } });
+  if (error)
+    return (
+      <Problem
+        refusal={refusalIn(error)}
+        action={<TryAgain onClick={() => read({ requestPolicy: "network-only" })} />}
+      />
+    );
+  if (!data) return <Loading label="Loading the version" lines={12} />;
+  return <Difference version={version} before={data.agent?.agentVersion?.definition ?? ""} after={text} />;
+}
+
+function useCheck(): { problems: readonly Found[]; check: Check } {
+  const client = useClient();
+  const [problems, setProblems] = useState<readonly Found[]>([]);
+  const check: Check = useCallback(
+    async (given) => {
+      const { data } = await client.query(CheckDefinitionDocument, { definition: given }).toPromise();
+      const found = data?.validateDefinition?.problems ?? [];
+      setProblems(found);
+      return found;
+    },
+    [client],
+  );
+  return { problems, check };
+}
+
+/** More are below those that are mended first. */
+const SHOWN_PROBLEMS = 5;
+
+/** What the margin marks, in words. */
+function Problems({ problems }: { problems: readonly Found[] }) {
+  return (
+    <section aria-label="Problems" aria-live="polite" className={classes["problems"]}>
+      {problems.slice(0, SHOWN_PROBLEMS).map(({ line, column, message, severity }) => (
+        <p key={`${line} ${column} ${message}`} data-severity={severity}>
+          <strong>Line {line}</strong> {message}
+        </p>
+      ))}
+      {problems.length > SHOWN_PROBLEMS && <p className="dim">and {problems.length - SHOWN_PROBLEMS} more</p>}
+    </section>
+  );
+}

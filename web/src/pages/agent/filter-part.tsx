@@ -1,0 +1,91 @@
+import { useState } from "react";
+import { ActionIcon, Button, JsonInput, SegmentedControl, TagsInput, TextInput } from "@mantine/core";
+import { Icon, SHAPES } from "../../components/icon.tsx";
+import { linesIn, textOf, type FilterLine } from "./filter-said.ts";
+import classes from "./triggers-tab.module.css";
+
+type Props = {
+  /** JSON, as it is typed. */
+  text: string;
+  problem: string | undefined;
+  onChange: (text: string) => void;
+};
+
+/** Which events are taken, by fields of their data; JSON says what the form cannot. */
+export function FilterPart({ text, problem, onChange }: Props) {
+  const [isJson, setIsJson] = useState(() => linesIn(text) === undefined);
+  const [lines, setLines] = useState<FilterLine[]>(() => linesIn(text) ?? []);
+  const isSaid = linesIn(text) !== undefined;
+  const show = (asJson: boolean): void => {
+    setIsJson(asJson);
+    if (!asJson) setLines(linesIn(text) ?? []);
+  };
+  const change = (next: FilterLine[]): void => {
+    setLines(next);
+    onChange(textOf(next));
+  };
+  const set = (at: number, changed: Partial<FilterLine>): void =>
+    change(lines.map((line, index) => (index === at ? { ...line, ...changed } : line)));
+  return (
+    <fieldset className={classes["filter"]}>
+      <legend>Filter</legend>
+      <SegmentedControl
+        size="xs"
+        aria-label="How to write the filter"
+        value={isJson ? "json" : "form"}
+        data={[
+          { value: "form", label: "Form", disabled: isJson && !isSaid },
+          { value: "json", label: "JSON" },
+        ]}
+        onChange={(way) => show(way === "json")}
+      />
+      {isJson && (
+        <JsonInput
+          aria-label="Filter"
+          description={'For each field the values that are taken: {"total": [1, 2]}. Empty: every event.'}
+          autosize
+          minRows={2}
+          value={text}
+          error={problem}
+          onChange={onChange}
+        />
+      )}
+      {!isJson && lines.length === 0 && <p className="dim">Every event of this name is taken.</p>}
+      {!isJson &&
+        lines.map(({ field, values }, at) => (
+          // oxlint-disable-next-line react/no-array-index-key -- a line has nothing else while it is typed
+          <div key={at} className={classes["condition"]}>
+            <TextInput
+              aria-label={`Field ${at + 1}`}
+              placeholder="country"
+              autoComplete="off"
+              value={field}
+              onChange={(event) => set(at, { field: event.currentTarget.value })}
+            />
+            <span className="dim">is</span>
+            <TagsInput
+              aria-label={`Accepted values of field ${at + 1}`}
+              placeholder={values.length === 0 ? "FR, then Enter" : "or"}
+              value={values}
+              acceptValueOnBlur
+              onChange={(next) => set(at, { values: next })}
+            />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={`Remove field ${at + 1}`}
+              onClick={() => change(lines.filter((_, index) => index !== at))}
+            >
+              <Icon shape={SHAPES.close} />
+            </ActionIcon>
+          </div>
+        ))}
+      {!isJson && problem && <p className={classes["wrong"]}>{problem}</p>}
+      {!isJson && (
+        <Button variant="default" size="compact-sm" onClick={() => setLines([...lines, { field: "", values: [] }])}>
+          {lines.length === 0 ? "Only if a field is…" : "And if a field is…"}
+        </Button>
+      )}
+    </fieldset>
+  );
+}

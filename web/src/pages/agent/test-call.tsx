@@ -1,0 +1,62 @@
+/** Fires a trigger with what would have come: made by the agent's own form, unless a mapping takes something else. */
+import { useState, type SubmitEvent } from "react";
+import { Button } from "@mantine/core";
+import { useAct } from "../../api/use-act.ts";
+import { Problem } from "../../components/notice.tsx";
+import { InputPart } from "../../forms/input-part.tsx";
+import { inputFrom, valuesFrom, type FormField } from "../../forms/values.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { useFocusBack } from "../../lib/use-focus-back.ts";
+import classes from "./triggers-tab.module.css";
+
+type Props = {
+  word: string;
+  fields: readonly FormField[];
+  send: (payload: JsonObject) => Promise<void>;
+  onCancel: () => void;
+};
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+export function TestCall({ word, fields, send, onCancel }: Props) {
+  useFocusBack();
+  const { act, isBusy, refusal } = useAct();
+  const [text, setText] = useState(() => JSON.stringify(inputFrom(fields, valuesFrom(fields)), null, 2));
+  const [problems, setProblems] = useState(NONE);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const payload = payloadIn(text);
+    setProblems(payload ? NONE : new Map([["", "must be a JSON object, such as {}"]]));
+    if (payload && !isBusy) void act(() => send(payload));
+  };
+  return (
+    <form noValidate className={classes["form"]} aria-label={word} onSubmit={submit}>
+      {refusal && <Problem refusal={refusal} />}
+      <InputPart
+        label="What comes with it"
+        description="A JSON object."
+        fields={fields}
+        text={text}
+        problems={problems}
+        onChange={setText}
+      />
+      <span className="line">
+        <Button type="submit" size="compact-md" loading={isBusy}>
+          {word}
+        </Button>
+        <Button variant="default" size="compact-md" onClick={onCancel}>
+          Cancel
+        </Button>
+      </span>
+    </form>
+  );
+}
+
+function payloadIn(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

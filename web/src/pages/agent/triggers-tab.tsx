@@ -1,0 +1,113 @@
+/** What starts the agent by itself: each trigger in words, when it comes next, and what came of it so far. */
+import { useNavigate } from "@tanstack/react-router";
+import { Button, Menu } from "@mantine/core";
+import { useQuery } from "urql";
+import { AgentTriggersDocument, FiringsChangedDocument, type TriggerType } from "../../api/documents.ts";
+import { useLive } from "../../api/hooks.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { Icon, SHAPES } from "../../components/icon.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
+import { TriggerForm } from "./trigger-form.tsx";
+import { TriggerPart, type May } from "./trigger-part.tsx";
+import { TYPES } from "./trigger-words.ts";
+import classes from "./triggers-tab.module.css";
+
+/** `edit`: the id of the trigger that is changed. */
+export type TriggersSearch = { add?: TriggerType; edit?: string };
+
+export function TriggersTab({ agentId, search, may }: { agentId: string; search: TriggersSearch; may: May }) {
+  const [{ data, error }, read] = useQuery({
+    query: AgentTriggersDocument,
+    variables: { id: agentId },
+    requestPolicy: "cache-and-network",
+  });
+  const again = (): void => read({ requestPolicy: "network-only" });
+  useLive(
+    FiringsChangedDocument,
+    { agentId },
+    {
+      onMissed: again,
+      // The cache has the firing itself; a schedule that was due has other next times.
+      onData: ({ firingsChanged: { dueAt } }) => dueAt !== null && again(),
+    },
+  );
+  const navigate = useNavigate();
+  const show = ({ add, edit }: TriggersSearch): void =>
+    void navigate({
+      to: "/agents/$agentId",
+      params: { agentId },
+      search: { tab: "triggers", ...(add && { add }), ...(edit && { edit }) },
+      replace: true,
+      resetScroll: false,
+    });
+  const done = (): void => {
+    show({});
+    again();
+  };
+  const triggers = data?.agent?.triggers.nodes;
+  const fields = data?.agent?.inputFields ?? [];
+  if (error && !triggers) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={again} />} />;
+  if (!triggers) return <Loading label="Loading the triggers" />;
+  const added = may.write ? search.add : undefined;
+  return (
+    <div className={classes["tab"]}>
+      {may.write && !added && <AddTrigger onChoose={(add) => show({ add })} />}
+      {added && (
+        <TriggerForm
+          key={added}
+          agentId={agentId}
+          fields={fields}
+          type={added}
+          onDone={done}
+          onCancel={() => show({})}
+        />
+      )}
+      {!may.write && <p className="dim">You may read triggers, but not change them. Owners, admins and editors may.</p>}
+      {triggers.length === 0 && !added && (
+        <Empty title="Nothing starts this agent by itself">
+          <p>A trigger starts runs on a schedule, when a URL is called, or on an event.</p>
+        </Empty>
+      )}
+      {triggers.map((trigger) =>
+        trigger.id === search.edit && may.write && !trigger.isManaged ? (
+          <TriggerForm
+            key={trigger.id}
+            agentId={agentId}
+            fields={fields}
+            type={trigger.type}
+            trigger={trigger}
+            onDone={done}
+            onCancel={() => show({})}
+          />
+        ) : (
+          <TriggerPart
+            key={trigger.id}
+            fields={fields}
+            trigger={trigger}
+            may={may}
+            onEdit={() => show({ edit: trigger.id })}
+            onChanged={again}
+          />
+        ),
+      )}
+    </div>
+  );
+}
+
+const AddTrigger = ({ onChoose }: { onChoose: (type: TriggerType) => void }) => (
+  <Menu position="bottom-start">
+    <Menu.Target>
+      <Button variant="default" rightSection={<Icon shape={SHAPES.chevron} size={12} />}>
+        Add a trigger
+      </Button>
+    </Menu.Target>
+    <Menu.Dropdown>
+      {(Object.keys(TYPES) as TriggerType[]).map((type) => (
+        <Menu.Item key={type} leftSection={<Icon shape={TYPES[type].shape} size={14} />} onClick={() => onChoose(type)}>
+          {TYPES[type].word}
+        </Menu.Item>
+      ))}
+    </Menu.Dropdown>
+  </Menu>
+);

@@ -1,0 +1,189 @@
+/** What waits for a person, oldest first: read, decide, next. */
+import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import { useClient, useQuery } from "urql";
+import {
+  ApprovalsChangedDocument,
+  ApprovalsDocument,
+  LinkedApprovalDocument,
+  MissedApprovalsDocument,
+  type ApprovalCardFragment,
+  type ApprovalStatus,
+} from "../../api/documents.ts";
+import { useLive } from "../../api/hooks.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { PageOfRows } from "../../components/table/page-of-rows.tsx";
+import { ShowNew } from "../../components/table/show-new.tsx";
+import { Spacer } from "../../components/table/spacer.tsx";
+import { Table } from "../../components/table/table.tsx";
+import { useFresh } from "../../components/table/use-fresh.ts";
+import { OF_A_PAGE, usePages } from "../../components/table/use-pages.ts";
+import { Tabs } from "../../components/tabs.tsx";
+import { ApprovalRow, columnsOf } from "./approval-row.tsx";
+import classes from "./approvals.module.css";
+import { useInboxKeys } from "./use-inbox-keys.ts";
+
+/** `open`: the id of the approval that is open. */
+export type ApprovalsSearch = { project?: string | undefined; show?: "decided"; open?: string };
+
+const ROW_PX = 36;
+const OPEN: ApprovalStatus[] = ["open"];
+const DECIDED: ApprovalStatus[] = ["approved", "rejected", "expired", "withdrawn"];
+
+export function Approvals({ search }: { search: ApprovalsSearch }) {
+  const isDecided = search.show === "decided";
+  return (
+    <div className="stack">
+      <PageHead title="Approvals" />
+      <Tabs
+        label="Approvals"
+        chosen={isDecided ? "decided" : "open"}
+        tabs={[
+          { name: "open", word: "Open", link: { to: "/approvals", search: {} } },
+          { name: "decided", word: "Decided", link: { to: "/approvals", search: { show: "decided" } } },
+        ]}
+      >
+        <List key={`${search.show} ${search.project}`} search={search} isDecided={isDecided} />
+      </Tabs>
+    </div>
+  );
+}
+
+function List({ search: { project, show, open }, isDecided }: { search: ApprovalsSearch; isDecided: boolean }) {
+  const of = (status: ApprovalStatus[]) => ({ status, ...(project && { projectId: [project] }) });
+  const filter = of(isDecided ? DECIDED : OPEN);
+  const pages = usePages<ApprovalCardFragment>(`approvals ${JSON.stringify(filter)}`, ROW_PX);
+  const { items, table, isWhole } = pages;
+  const columns = columnsOf(isDecided);
+  const isEmpty = isWhole && items.length === 0;
+  const { fresh, showFresh } = useFreshApprovals({ pages, isDecided, open: of(OPEN), decided: of(DECIDED) });
+  const navigate = useNavigate();
+  const openOne = (id: string | undefined): void =>
+    void navigate({
+      to: "/approvals",
+      search: { ...(show && { show }), ...(id && { open: id }) },
+      replace: true,
+      resetScroll: false,
+    });
+  const shown = items.find(({ id }) => id === open);
+  const focusOn = useInboxKeys({ list: table, openId: open, isWaiting: shown?.status === "open" });
+  const openNext = (id: string): void => {
+    const at = items.findIndex((one) => one.id === id);
+    const next = items.find((one, index) => index > at && one.status === "open");
+    openOne(next?.id);
+    focusOn(next?.id ?? id);
+  };
+  // The same ones always: a line is drawn again only when its approval changes.
+  const latest = useRef({ open, openOne, openNext });
+  useEffect(() => void (latest.current = { open, openOne, openNext }));
+  const toggle = useCallback((id: string): void => {
+    const now = latest.current;
+    now.openOne(id === now.open ? undefined : id);
+  }, []);
+  const decided = useCallback((id: string): void => latest.current.openNext(id), []);
+  return (
+    <div className={classes["list"]}>
+      <ShowNew count={fresh} onShow={showFresh} />
+      {open && !shown && (isWhole || items.length > 0) && <Linked key={open} id={open} />}
+      {isEmpty &&
+        (isDecided ? (
+          <Empty title="No decisions yet">
+            <p>Each decision stays here, with who made it and what they said.</p>
+          </Empty>
+        ) : (
+          <Empty title="No approvals waiting">
+            <p>A run that asks a person shows up here at once.</p>
+          </Empty>
+        ))}
+      <div hidden={isEmpty}>
+        <Table ref={table} columns={columns} className={classes["table"]} isBusy={!isWhole && items.length === 0}>
+          <Spacer px={pages.beforePx} columns={columns.length} />
+          {pages.near.map(({ key, index, after }) => (
+            <PageOfRows
+              key={key}
+              pages={pages}
+              index={index}
+              after={after}
+              columns={columns}
+              query={ApprovalsDocument}
+              variables={{ filter, direction: isDecided ? "desc" : "asc", first: OF_A_PAGE, after }}
+              connectionOf={({ approvals }) => approvals}
+              renderRow={(approval) => (
+                <ApprovalRow
+                  key={approval.id}
+                  approval={approval}
+                  isOpen={approval.id === open}
+                  onToggle={toggle}
+                  onDecided={decided}
+                />
+              )}
+            />
+          ))}
+          <Spacer px={pages.afterPx} columns={columns.length} />
+        </Table>
+      </div>
+    </div>
+  );
+}
+
+/** The one that a link is about, where the list does not have it: it has been decided, or is further down. */
+function Linked({ id }: { id: string }) {
+  const [{ data, error }, read] = useQuery({ query: LinkedApprovalDocument, variables: { id } });
+  if (data?.approval) return <ApprovalCard approval={data.approval} />;
+  if (!error) return data ? null : <Loading label="Loading the approval" lines={3} />;
+  const refusal = refusalIn(error);
+  const again = <TryAgain onClick={() => read({ requestPolicy: "network-only" })} />;
+  return <Problem refusal={refusal} action={refusal.code === "NOT_FOUND" ? undefined : again} />;
+}
+
+type Filter = { status: ApprovalStatus[]; projectId?: string[] };
+type FreshOf = {
+  pages: ReturnType<typeof usePages<ApprovalCardFragment>>;
+  isDecided: boolean;
+  open: Filter;
+  decided: Filter;
+};
+
+/** What has come to the list meanwhile. Lines that were seen stay where they are, with what became of them. */
+function useFreshApprovals({ pages, isDecided, open, decided }: FreshOf) {
+  const client = useClient();
+  const fresh = useFresh();
+  const { items, isWhole } = pages;
+  const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
+  const showFresh = (): void => {
+    fresh.clear();
+    pages.readAgain({ fromStart: true });
+  };
+  const add = (ids: readonly string[]): void => {
+    const more = ids.filter((id) => !known.has(id));
+    if (more.length === 0) return;
+    // Where there is nothing yet, nothing moves.
+    if (items.length === 0) showFresh();
+    else for (const id of more) fresh.add(id);
+  };
+  const readMissed = async (): Promise<void> => {
+    const requestPolicy = "network-only";
+    const { data } = await client.query(MissedApprovalsDocument, { open, decided }, { requestPolicy }).toPromise();
+    const found = (isDecided ? data?.decided : data?.open)?.nodes ?? [];
+    // Below those that were read there are others that are not new.
+    add(found.slice(0, isWhole ? found.length : items.length).map(({ id }) => id));
+  };
+  useLive(
+    ApprovalsChangedDocument,
+    { projectId: open.projectId?.[0] ?? null },
+    {
+      onMissed: () => void readMissed(),
+      onData: ({ approvalsChanged: { id, status } }) => {
+        const isHere = (status === "open") !== isDecided;
+        // The newest open ones are at the end, the newest decided ones at the beginning.
+        if (isHere && (isDecided || isWhole)) add([id]);
+        else if (!isHere) fresh.drop(id);
+      },
+    },
+  );
+  return { fresh: fresh.count, showFresh };
+}

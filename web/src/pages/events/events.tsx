@@ -1,0 +1,118 @@
+/** What happened and was told: to whom it mattered, to whom not, and why. */
+import { useMemo } from "react";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Button } from "@mantine/core";
+import { EventsChangedDocument, EventsDocument, type EventLineFragment } from "../../api/documents.ts";
+import { useLive } from "../../api/hooks.ts";
+import { useMay } from "../../api/use-may.ts";
+import { Empty } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { PageOfRows } from "../../components/table/page-of-rows.tsx";
+import { ShowNew } from "../../components/table/show-new.tsx";
+import { Spacer } from "../../components/table/spacer.tsx";
+import { Table } from "../../components/table/table.tsx";
+import { useFresh } from "../../components/table/use-fresh.ts";
+import { useListKeys } from "../../components/table/use-list-keys.ts";
+import { OF_A_PAGE, usePages } from "../../components/table/use-pages.ts";
+import { ToCopy } from "../../components/to-copy.tsx";
+import { COLUMNS, EventRow } from "./event-row.tsx";
+import classes from "./events.module.css";
+import { PublishEvent } from "./publish-event.tsx";
+
+/** `publish`: the form for a test event is open. */
+export type EventsSearch = { source?: string; publish?: true };
+
+const ROW_PX = 36;
+
+export function Events({ search: { source, publish } }: { search: EventsSearch }) {
+  const navigate = useNavigate();
+  const mayPublish = useMay().may("events:write");
+  const ofSource = source ? { source } : {};
+  const toggle = (): void =>
+    void navigate({
+      to: "/events",
+      search: publish ? ofSource : { ...ofSource, publish: true },
+      replace: true,
+      resetScroll: false,
+    });
+  return (
+    <div className="stack">
+      <PageHead title="Events">
+        {mayPublish && (
+          <Button variant="default" size="compact-md" aria-expanded={publish === true} onClick={toggle}>
+            Publish a test event
+          </Button>
+        )}
+      </PageHead>
+      {mayPublish && publish && <PublishEvent />}
+      {source && (
+        <p>
+          Only of <strong>{source}</strong>.{" "}
+          <Link to="/events" search={{}} className="link">
+            Show all
+          </Link>
+        </p>
+      )}
+      <List key={source} source={source} />
+    </div>
+  );
+}
+
+function List({ source }: { source: string | undefined }) {
+  const pages = usePages<EventLineFragment>(`events ${source}`, ROW_PX);
+  const fresh = useFresh();
+  const { items, table, isWhole } = pages;
+  const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
+  const showFresh = (): void => {
+    fresh.clear();
+    pages.readAgain({ fromStart: true });
+    scrollTo({ top: 0 });
+  };
+  const isEmpty = isWhole && items.length === 0;
+  useLive(
+    EventsChangedDocument,
+    {},
+    {
+      onMissed: pages.readAgain,
+      onData: ({ eventsChanged }) => {
+        if (known.has(eventsChanged.id) || (source && eventsChanged.source !== source)) return;
+        // Where there is nothing yet, nothing moves.
+        if (isEmpty) showFresh();
+        else if (items.length > 0) fresh.add(eventsChanged.id);
+      },
+    },
+  );
+  useListKeys({ list: table });
+  return (
+    <div>
+      <ShowNew count={fresh.count} onShow={showFresh} />
+      {isEmpty && <NoEvents source={source} />}
+      <div hidden={isEmpty}>
+        <Table ref={table} columns={COLUMNS} className={classes["events"]} isBusy={!isWhole && items.length === 0}>
+          <Spacer px={pages.beforePx} columns={COLUMNS.length} />
+          {pages.near.map(({ key, index, after }) => (
+            <PageOfRows
+              key={key}
+              pages={pages}
+              index={index}
+              after={after}
+              columns={COLUMNS}
+              query={EventsDocument}
+              variables={{ filter: source ? { source: [source] } : null, first: OF_A_PAGE, after }}
+              connectionOf={({ events }) => events}
+              renderRow={(event) => <EventRow key={event.id} event={event} />}
+            />
+          ))}
+          <Spacer px={pages.afterPx} columns={COLUMNS.length} />
+        </Table>
+      </div>
+    </div>
+  );
+}
+
+const NoEvents = ({ source }: { source: string | undefined }) => (
+  <Empty title={source ? `No events of ${source}` : "No events yet"}>
+    <p>An event of a source starts each agent whose trigger waits for it. Publish one from a shell:</p>
+    <ToCopy text={`npx autograph event send ${source ?? "shop"} order.created --data '{}'`} label="Copy the command" />
+  </Empty>
+);

@@ -1,0 +1,107 @@
+import { useSyncExternalStore } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import { Button, Menu } from "@mantine/core";
+import {
+  CancelRunDocument,
+  RerunRunDocument,
+  RetryRunDocument,
+  type RunHeadFragment,
+  type RunStatus,
+} from "../../api/documents.ts";
+import { useMutate } from "../../api/hooks.ts";
+import { useAct } from "../../api/use-act.ts";
+import { useMay } from "../../api/use-may.ts";
+import { Icon, SHAPES } from "../../components/icon.tsx";
+import { Problem } from "../../components/notice.tsx";
+import { useOnScreen } from "../../components/palette/on-screen.ts";
+import { nameOf } from "./rows.ts";
+import type { RunView } from "./run-view.ts";
+
+/** `chosenStep`: the number of the one that is being looked at. */
+type Props = { run: RunHeadFragment; view: RunView; chosenStep: number | undefined };
+type Act = "cancel" | "again" | "edit" | "retry" | "from";
+
+/** Which action fits which status: the one table. */
+const FITTING: Record<RunStatus, readonly Act[]> = {
+  pending: ["cancel"],
+  running: ["cancel"],
+  paused: ["cancel"],
+  completed: ["again", "edit", "from"],
+  failed: ["retry", "again", "edit", "from"],
+  cancelled: ["retry", "again", "edit", "from"],
+};
+
+export function Actions({ run: { id, status, agent, error }, view, chosenStep }: Props) {
+  const failedStep = error?.stepNumber ?? undefined;
+  const [failedName, chosenName] = [useStepName(view, failedStep), useStepName(view, chosenStep)];
+  const mutate = useMutate();
+  const navigate = useNavigate();
+  const { may } = useMay();
+  const { act, isBusy, refusal } = useAct();
+  const show = (runId: string): Promise<void> => navigate({ to: "/runs/$runId", params: { runId }, search: {} });
+  const retry = async (fromStep: number | undefined): Promise<void> =>
+    show((await mutate(RetryRunDocument, { input: { runId: id, ...(fromStep && { fromStep }) } })).retryRun!.id);
+  const ACTS: Record<Act, { word: string; act: () => Promise<unknown> }> = {
+    cancel: { word: "Cancel run", act: () => mutate(CancelRunDocument, { runId: id }) },
+    again: {
+      word: "Run again",
+      act: async () => show((await mutate(RerunRunDocument, { input: { runId: id } })).rerunRun!.id),
+    },
+    edit: {
+      word: "Edit the input and run",
+      act: () => navigate({ to: "/agents/$agentId", params: { agentId: agent.id }, search: { from: id } }),
+    },
+    retry: {
+      word: failedStep === undefined ? "Retry" : `Retry from ${failedName}`,
+      act: () => retry(undefined),
+    },
+    from: { word: `Run again from ${chosenName}`, act: () => retry(chosenStep) },
+  };
+  const names = FITTING[status].filter(
+    (name) =>
+      may(name === "cancel" ? "runs:cancel" : "runs:start") &&
+      (name !== "from" || (chosenStep !== undefined && !(chosenStep === failedStep && status === "failed"))),
+  );
+  useOnScreen(names.map((name) => ({ word: ACTS[name].word, act: () => act(ACTS[name].act) })));
+  const [first, ...others] = names;
+  if (!first) return null;
+  const main = ACTS[first];
+  return (
+    <>
+      {refusal && <Problem refusal={refusal} />}
+      <Button.Group>
+        <Button
+          variant={first === "cancel" ? "default" : "filled"}
+          size="compact-md"
+          loading={isBusy}
+          onClick={() => void act(main.act)}
+        >
+          {main.word}
+        </Button>
+        {others.length > 0 && (
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Button size="compact-md" px={6} aria-label="More ways to run it">
+                <Icon shape={SHAPES.chevron} size={14} />
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              {others.map((name) => (
+                <Menu.Item key={name} onClick={() => void act(ACTS[name].act)}>
+                  {ACTS[name].word}
+                </Menu.Item>
+              ))}
+            </Menu.Dropdown>
+          </Menu>
+        )}
+      </Button.Group>
+    </>
+  );
+}
+
+/** As in "pay (step 4)": names are not unique. */
+const useStepName = (view: RunView, number: number | undefined): string =>
+  useSyncExternalStore(view.shown.watch, () => {
+    const step = number === undefined ? undefined : view.shown.get().find((one) => one.number === number);
+    return step ? `${nameOf(step)} (step ${number})` : `step ${number}`;
+  });

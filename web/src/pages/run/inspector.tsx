@@ -1,0 +1,208 @@
+/** One step: what went in, what came out, why it failed, and each attempt. Read when it is opened, and again when the step changes. */
+import { useMemo, useState } from "react";
+import { Link } from "@tanstack/react-router";
+import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
+import { useQuery } from "urql";
+import {
+  StepDetailDocument,
+  type RunHeadFragment,
+  type StepDetailQuery,
+  type StepRowFragment,
+} from "../../api/documents.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { Icon, SHAPES } from "../../components/icon.tsx";
+import { JsonView } from "../../components/json-view.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Problem, TryAgain } from "../../components/notice.tsx";
+import { StatusMark } from "../../components/status-mark.tsx";
+import { Time } from "../../components/time.tsx";
+import { countText } from "../../lib/counts.ts";
+import { shortId } from "../../lib/ids.ts";
+import { durationText } from "../../lib/times.ts";
+import classes from "./inspector.module.css";
+import { nameOf } from "./rows.ts";
+import type { Part } from "./search.ts";
+
+type Detail = Extract<NonNullable<StepDetailQuery["node"]>, { id: string }>;
+
+/** The newest ones, at first. */
+const ATTEMPTS = 20;
+const MORE_ATTEMPTS = 100;
+
+type Props = {
+  step: StepRowFragment;
+  /** It is on the page already. */
+  runError: RunHeadFragment["error"];
+  /** Undefined: what tells most. */
+  part: Part | undefined;
+  onPart: (part: Part) => void;
+  onClose: () => void;
+};
+
+export function Inspector({ step, runError, part, onPart, onClose }: Props) {
+  const { id, number, status, kind, error, child, attemptCount } = step;
+  const shown = part === undefined || (part === "error" && !error) ? (error ? "error" : "output") : part;
+  return (
+    <aside className={classes["inspector"]} aria-label={`Step ${number}`}>
+      <div className={classes["head"]}>
+        <h2>
+          {number} {nameOf(step)}
+        </h2>
+        <span className="dim">{kind}</span>
+        <StatusMark status={status} />
+        <ActionIcon variant="subtle" color="gray" aria-label="Close the step" onClick={onClose} ml="auto">
+          <Icon shape={SHAPES.close} />
+        </ActionIcon>
+      </div>
+      {child && (
+        <p className="line">
+          Started{" "}
+          <Link to="/runs/$runId" params={{ runId: child.id }} className="link">
+            {shortId(child.id)}
+          </Link>{" "}
+          <StatusMark status={child.status} />
+        </p>
+      )}
+      <SegmentedControl
+        size="xs"
+        aria-label="Part of the step"
+        value={shown}
+        data={[
+          { value: "output", label: "Output" },
+          { value: "input", label: "Input" },
+          ...(error ? [{ value: "error", label: "Error" } as const] : []),
+          { value: "attempts", label: `Attempts ${countText(attemptCount)}` },
+        ]}
+        onChange={(value) => onPart(value)}
+      />
+      {/* What changes with the step is read again. */}
+      <PartOfStep key={`${id} ${status} ${attemptCount}`} step={step} part={shown} runError={runError} />
+    </aside>
+  );
+}
+
+type PartProps = Pick<Props, "step" | "runError"> & { part: Part };
+
+function PartOfStep({ step: { id, number, attemptCount }, part, runError }: PartProps) {
+  const [most, setMost] = useState(ATTEMPTS);
+  const earlier = Math.max(0, attemptCount - most);
+  const [{ data, error }, read] = useQuery({
+    query: StepDetailDocument,
+    variables: { id, attempts: most, after: earlier },
+    requestPolicy: "cache-and-network",
+  });
+  if (error)
+    return (
+      <Problem
+        refusal={refusalIn(error)}
+        action={<TryAgain onClick={() => read({ requestPolicy: "network-only" })} />}
+      />
+    );
+  const node = data?.node as Detail | null | undefined;
+  if (!node) return <Loading label="Loading the step" lines={3} />;
+  if (part === "attempts")
+    return (
+      <>
+        {earlier > 0 && (
+          <Button variant="default" size="compact-sm" onClick={() => setMost(most + MORE_ATTEMPTS)}>
+            Show earlier attempts
+          </Button>
+        )}
+        <Attempts attempts={node.attempts} number={number} />
+      </>
+    );
+  if (part === "error") return <StepError detail={node} number={number} isAbove={isSame(node.error, runError)} />;
+  const value = node[part];
+  if (value === null) return <p className="dim">None.</p>;
+  return <Value value={value} label={part} file={`step-${number}-${part}.json`} />;
+}
+
+/** A step is drawn several times a second while its run is open; a value of a megabyte is put into lines once. */
+function Value({ value, ...of }: { value: unknown; label: string; file: string }) {
+  const text = useMemo(() => JSON.stringify(value, null, 2), [value]);
+  return <JsonView text={text} {...of} />;
+}
+
+type Failure = Pick<NonNullable<Detail["error"]>, "type" | "title" | "detail">;
+
+const isSame = (one: Failure | null, other: Failure | null): boolean =>
+  one?.type === other?.type && one?.title === other?.title && one?.detail === other?.detail;
+
+/** `isAbove`: it is the run's error as well, which the page shows first. */
+function StepError({
+  detail: { error, attempts },
+  number,
+  isAbove,
+}: {
+  detail: Detail;
+  number: number;
+  isAbove: boolean;
+}) {
+  if (!error) return <p className="dim">None.</p>;
+  const response = attempts.at(-1)?.response;
+  // What it adds to the run's error, which is above.
+  if (isAbove && !response?.body)
+    return attempts.length > 1 ? (
+      <Attempts attempts={attempts} number={number} />
+    ) : (
+      <p className="dim">This error ended the run. It is shown above.</p>
+    );
+  return (
+    <>
+      {!isAbove && (
+        <div className={classes["error"]}>
+          <p>
+            <strong>{error.title ?? error.type.split("/").at(-1)}</strong> {error.status}
+          </p>
+          {error.detail && <p>{withoutBody(error.detail, response?.body)}</p>}
+        </div>
+      )}
+      {response?.body && (
+        <JsonView text={legible(response.body)} label="response" file={`step-${number}-response.json`} />
+      )}
+    </>
+  );
+}
+
+function Attempts({ attempts, number: step }: { attempts: Detail["attempts"]; number: number }) {
+  if (attempts.length === 0) return <p className="dim">None yet.</p>;
+  return (
+    <ol className={classes["attempts"]}>
+      {attempts.map(({ number, status, startedAt, finishedAt, error, response }) => (
+        <li key={number}>
+          <div className="line">
+            <span className="dim">{number}</span>
+            <StatusMark status={status} />
+            {response && <span>HTTP {response.status}</span>}
+            {startedAt && finishedAt && (
+              <span className="dim">
+                {durationText(Date.parse(finishedAt) - Date.parse(startedAt))}, <Time at={startedAt} />
+              </span>
+            )}
+          </div>
+          {error && <p>{withoutBody(error.detail ?? error.title ?? "", response?.body)}</p>}
+          {response?.body && (
+            <JsonView
+              text={legible(response.body)}
+              label={attempts.length === 1 ? "response" : `response ${number}`}
+              file={`step-${step}-response-${number}.json`}
+            />
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** It stands below by itself. */
+const withoutBody = (detail: string, body: string | null | undefined): string =>
+  body ? detail.replace(`: ${body}`, "") : detail;
+
+/** JSON in lines, anything else as it came. */
+function legible(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,157 @@
+/** A run that was read, and what becomes of it. */
+import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useSyncExternalStore } from "react";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Button } from "@mantine/core";
+import { useQuery } from "urql";
+import { RunOutcomeDocument, type RunPageQuery } from "../../api/documents.ts";
+import { refusalIn, type Refusal } from "../../api/refusal.ts";
+import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { JsonTable } from "../../components/json-table.tsx";
+import { Problem, TryAgain } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { StatusMark } from "../../components/status-mark.tsx";
+import { lookOf } from "../../lib/statuses.ts";
+import { useStatusIcon } from "../../lib/use-status-icon.ts";
+import { Actions } from "./actions.tsx";
+import { Facts, fieldsIn } from "./facts.tsx";
+import { Questions } from "./questions.tsx";
+import { RunError } from "./run-error.tsx";
+import { definedIn, type Change, type RunSearch } from "./search.ts";
+import { Sentence } from "./sentence.tsx";
+import { Steps } from "./steps.tsx";
+import { useQuestions } from "./use-questions.ts";
+import { FINAL, useRunView } from "./use-run-view.ts";
+import classes from "./run.module.css";
+
+type Read = NonNullable<RunPageQuery["run"]>;
+
+export const IN_RUNS = [{ word: "Runs", to: "/runs" }] as const;
+
+export function LoadedRun({ data, search }: { data: RunPageQuery; search: RunSearch }) {
+  const run = data.run!;
+  const { view, refusal, again } = useRunView(run);
+  // Not with each step that changes.
+  const head = useSyncExternalStore(view.head.watch, view.head.get);
+  useStatusIcon(head.status);
+  const { refusal: unread, readOutcome } = useOutcome(run.id, head.status);
+  const show = useShow(run.id);
+  const { asked, others, hasMoreAsked, hasMoreOthers } = useQuestions(data);
+  const said = useMemo(() => saidIn(run.approvals.nodes), [run.approvals.nodes]);
+  const { agent, status, error } = head;
+  return (
+    <div className="stack">
+      <PageHead
+        path={[
+          ...IN_RUNS,
+          { word: agent.name, to: "/agents/$agentId", params: { agentId: agent.id }, search: { tab: "runs" } },
+        ]}
+        tabTitle={`${lookOf(status).word} · ${agent.name}`}
+        title={agent.name}
+        mark={<StatusMark status={status} />}
+        facts={<Facts head={head} run={run} />}
+      >
+        <Actions run={head} view={view} chosenStep={search.step} />
+        <CopyButton label="Copy link" text={location.href} size="compact-md" isIconWhenNarrow />
+      </PageHead>
+      {refusal && <NotFollowed refusal={refusal} onAgain={again} />}
+      {unread && <Problem refusal={unread} action={<TryAgain onClick={readOutcome} />} />}
+      {error && <RunError error={error} view={view} onShow={show} />}
+      <Questions asked={asked} hasMore={hasMoreAsked} view={view} onDecided={readOutcome} />
+      <Steps
+        view={view}
+        tasks={run.agentVersion.tasks}
+        stepCount={run.stepCount}
+        isOver={FINAL.has(status)}
+        search={search}
+        onShow={show}
+        said={said}
+      />
+      {status === "completed" && run.output !== null && (
+        <section aria-label="Output" className={classes["part"]}>
+          <h2>Output</h2>
+          <JsonTable value={run.output} />
+        </section>
+      )}
+      <Input run={run} />
+      {others.length > 0 && (
+        <section aria-label="Approvals" className={classes["part"]}>
+          <h2>Approvals</h2>
+          {others.map((approval) => (
+            <ApprovalCard key={approval.id} approval={approval} />
+          ))}
+          {hasMoreOthers && (
+            <Link to="/approvals" search={{ show: "decided" }} className="link">
+              Earlier ones
+            </Link>
+          )}
+        </section>
+      )}
+    </div>
+  );
+}
+
+const Input = ({ run: { input, draftText } }: { run: Read }) =>
+  (fieldsIn(input) > 0 || draftText !== null) && (
+    <section aria-label="Input" className={classes["part"]}>
+      <h2>Input</h2>
+      {draftText !== null && <Sentence text={draftText} />}
+      <JsonTable value={input} />
+    </section>
+  );
+
+const NotFollowed = ({
+  refusal,
+  onAgain,
+}: {
+  refusal: Parameters<typeof Problem>[0]["refusal"];
+  onAgain: () => void;
+}) => (
+  <Problem
+    refusal={refusal}
+    action={
+      <Button variant="default" size="compact-md" onClick={onAgain}>
+        Follow the run again
+      </Button>
+    }
+  />
+);
+
+/** What the stream does not tell is read when the status changes; the steps are not: the view has them. */
+function useOutcome(id: string, status: string): { refusal: Refusal | undefined; readOutcome: () => void } {
+  // Not by the client: while an answer is on its way it would give that one again, which may be of before the change.
+  const [{ error }, read] = useQuery({ query: RunOutcomeDocument, variables: { id }, pause: true });
+  const readOutcome = (): void => read({ requestPolicy: "network-only" });
+  const told = useRef(status);
+  const changed = useEffectEvent(readOutcome);
+  useEffect(() => {
+    if (status === told.current) return;
+    told.current = status;
+    changed();
+  }, [status]);
+  return { refusal: error && refusalIn(error), readOutcome };
+}
+
+/** Changes what stands in the address. */
+function useShow(runId: string): (change: Change) => void {
+  const navigate = useNavigate();
+  return useCallback(
+    (change) =>
+      void navigate({
+        to: "/runs/$runId",
+        params: { runId },
+        search: (before) => definedIn({ ...(before as RunSearch), ...change }),
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate, runId],
+  );
+}
+
+/** What was decided at a step, by its number. */
+const saidIn = (approvals: Read["approvals"]["nodes"]): ReadonlyMap<number, string> =>
+  new Map(
+    approvals.flatMap(({ stepNumber, status, decidedBy, comment }) =>
+      decidedBy ? [[stepNumber, `${decidedBy.name} ${status}${comment ? `: “${comment}”` : ""}`] as const] : [],
+    ),
+  );

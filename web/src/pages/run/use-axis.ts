@@ -1,0 +1,39 @@
+import { useState } from "react";
+import type { RunHeadFragment, StepRowFragment } from "../../api/documents.ts";
+import { busyLength, timeAxis, type Span, type TimeAxis } from "../../lib/time-axis.ts";
+import { busyTimes } from "./spans.ts";
+
+/** The end of an open run's axis moves on by this share, so that its bars do not all move with each tick. */
+const GROWTH = 1.15;
+const LEAST_MS = 1_000;
+
+/** The same object as long as nothing on it moves. `now`: ms since 1970, for a run that is open. */
+export function useAxis(head: RunHeadFragment, steps: readonly StepRowFragment[], now: number): TimeAxis {
+  const from = Date.parse(head.startedAt ?? head.createdAt);
+  const busy = busyTimes(steps, now);
+  const isBusy = !head.finishedAt && (steps.length === 0 || busy.some(({ to: end }) => end >= now));
+  // What only waits moves on by whole seconds: with each tick all lines would be drawn again.
+  const to = head.finishedAt
+    ? Date.parse(head.finishedAt)
+    : isBusy
+      ? openEnd({ from, to: now }, busy)
+      : nextSecond(now);
+  // What is still to come is no gap.
+  const axis = timeAxis({ from, to }, isBusy ? [...busy, { from: now, to }] : busy);
+  const key = JSON.stringify([from, to, axis.folds]);
+  const [kept, setKept] = useState({ key, axis });
+  if (kept.key === key) return kept.axis;
+  setKept({ key, axis });
+  return axis;
+}
+
+const nextSecond = (ms: number): number => Math.ceil(ms / 1_000) * 1_000;
+
+/** Room for what is still to come goes by what was done: an hour of waiting is folded, and makes none. */
+function openEnd(sofar: Span, busy: readonly Span[]): number {
+  const length = Math.max(0, busyLength(sofar, busy));
+  return sofar.to - length + roomFor(length);
+}
+
+const roomFor = (ms: number): number =>
+  LEAST_MS * GROWTH ** Math.ceil(Math.log(Math.max(ms, LEAST_MS) / LEAST_MS) / Math.log(GROWTH));

@@ -1,0 +1,204 @@
+/** Credentials for programs: which there are, what they may do, when they were last used. */
+import { useState } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import { Button } from "@mantine/core";
+import { useQuery } from "urql";
+import {
+  KeysDocument,
+  RevokeKeyDocument,
+  type CreateKeyMutation,
+  type KeyRowFragment,
+  type KeysQuery,
+} from "../../api/documents.ts";
+import { useMutate } from "../../api/hooks.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { Loading } from "../../components/loading.tsx";
+import { Confirm } from "../../components/confirm.tsx";
+import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
+import { StatusMark } from "../../components/status-mark.tsx";
+import { Table, type Column } from "../../components/table/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { ToCopy } from "../../components/to-copy.tsx";
+import { useNow } from "../../lib/use-now.ts";
+import { CreateKey } from "./create-key.tsx";
+import { Paging } from "./paging.tsx";
+import { ReadAgain } from "./read-again.tsx";
+import { MadeKey } from "./made-key.tsx";
+import type { PartProps } from "./part.ts";
+import classes from "./settings.module.css";
+
+const COLUMNS: readonly Column[] = [
+  { word: "Key" },
+  { word: "May" },
+  { word: "Where" },
+  { word: "Last used" },
+  { word: "Expires" },
+  { word: "State" },
+  { word: "Actions", isSilent: true },
+];
+
+type Presets = NonNullable<KeysQuery["apiKeyPresets"]>;
+
+/** How late the list may say that a key has expired. */
+const EXPIRY_EVERY_MS = 30_000;
+
+export function Keys(props: PartProps) {
+  const { caller } = props;
+  if (!caller.may("admin")) return <NoPermission what="see API keys" who="Owners and admins" role={caller.role} />;
+  return <KeyList {...props} />;
+}
+
+function KeyList({ caller, search: { after, make } }: PartProps) {
+  const [asked, read] = useQuery({
+    query: KeysDocument,
+    variables: { after: after ?? null },
+    requestPolicy: "cache-and-network",
+  });
+  const { data, error } = asked;
+  const readAgain = (): void => read({ requestPolicy: "network-only" });
+  const navigate = useNavigate();
+  const mutate = useMutate();
+  const [made, setMade] = useState<NonNullable<CreateKeyMutation["createApiKey"]>>();
+  const [ending, setEnding] = useState<KeyRowFragment>();
+  const show = (isMaking: boolean): void =>
+    void navigate({ to: "/settings/$part", params: { part: "keys" }, search: isMaking ? { make: true } : {} });
+  const presets = data?.apiKeyPresets ?? [];
+  const keys = data?.apiKeys?.nodes;
+  const revoked = keys?.filter(({ revokedAt }) => revokedAt) ?? [];
+  const others = keys?.filter(({ revokedAt }) => !revokedAt) ?? [];
+
+  if (made) return <MadeKey made={made} onClose={() => setMade(undefined)} />;
+  if (make && data)
+    return (
+      <CreateKey
+        caller={caller}
+        presets={presets}
+        onMade={(one) => {
+          setMade(one);
+          show(false);
+          readAgain();
+        }}
+        onClose={() => show(false)}
+      />
+    );
+  return (
+    <div className={classes["part"]}>
+      <div className={classes["head"]}>
+        <p>Programs sign in with an API key. It can do only what you allow.</p>
+        {keys && keys.length > 0 && <Button onClick={() => show(true)}>Create key</Button>}
+      </div>
+      {error && <Problem refusal={refusalIn(error)} />}
+      {!keys && !error && <Loading label="Loading the API keys" lines={5} />}
+      {keys?.length === 0 && (
+        <Empty title="No API keys yet">
+          <p>A program needs one to start runs. Give it only what it needs, such as one agent.</p>
+          <Button onClick={() => show(true)}>Create key</Button>
+          <ToCopy text="npx autograph keys create my-program" label="Copy the command" />
+        </Empty>
+      )}
+      {others.length > 0 && <List keys={others} presets={presets} onEnd={setEnding} />}
+      {keys && keys.length > 0 && others.length === 0 && <p className="dim">No active keys.</p>}
+      {revoked.length > 0 && (
+        <details className={classes["folded"]}>
+          <summary>Revoked ({revoked.length})</summary>
+          <List keys={revoked} presets={presets} onEnd={setEnding} />
+        </details>
+      )}
+      <Paging part="keys" after={after} next={data?.apiKeys?.pageInfo} />
+      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
+      {ending && (
+        <Confirm
+          title={`Revoke ${ending.name}?`}
+          verb="Revoke key"
+          act={async () => {
+            await mutate(RevokeKeyDocument, { input: { apiKeyId: ending.id } });
+            readAgain();
+          }}
+          onClose={() => setEnding(undefined)}
+        >
+          <p>
+            Programs that use the key ending in <code>{ending.hint}</code> are refused from then on, for good.{" "}
+            {ending.lastUsedAt ? (
+              <>
+                It was last used <Time at={ending.lastUsedAt} />.
+              </>
+            ) : (
+              "It was never used."
+            )}
+          </p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+type ListProps = { keys: readonly KeyRowFragment[]; presets: Presets; onEnd: (key: KeyRowFragment) => void };
+
+function List({ keys, presets, onEnd }: ListProps) {
+  const now = useNow(EXPIRY_EVERY_MS);
+  return (
+    <Table columns={COLUMNS} className={classes["table"]}>
+      <tbody>
+        {keys.map((key) => {
+          const state = stateOf(key, now);
+          return (
+            <tr key={key.id} className={state === "active" ? undefined : classes["ended"]}>
+              <td>
+                <span className={classes["name"]}>{key.name}</span>
+                <span className={classes["sub"]}>
+                  <code>…{key.hint}</code> by {key.createdBy.name}
+                </span>
+              </td>
+              <td title={key.scopes.join(", ")}>{mayOf(key, presets)}</td>
+              <td data-label="Where" className={classes["where"]}>
+                {whereOf(key)}
+              </td>
+              <td data-label="Last used" className={classes["when"]}>
+                {key.lastUsedAt ? <Time at={key.lastUsedAt} /> : <span className="dim">never</span>}
+              </td>
+              <td data-label="Expires" className={classes["when"]}>
+                {key.expiresAt ? <Time at={key.expiresAt} /> : <span className="dim">never</span>}
+              </td>
+              <td>
+                <StatusMark status={state} />
+              </td>
+              <td className={classes["action"]}>
+                {state === "active" && (
+                  <Button
+                    variant="default"
+                    size="compact-sm"
+                    aria-label={`Revoke ${key.name}`}
+                    onClick={() => onEnd(key)}
+                  >
+                    Revoke
+                  </Button>
+                )}
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </Table>
+  );
+}
+
+function stateOf({ revokedAt, expiresAt }: KeyRowFragment, now: number): "active" | "revoked" | "expired" {
+  if (revokedAt) return "revoked";
+  return expiresAt && Date.parse(expiresAt) <= now ? "expired" : "active";
+}
+
+/** The preset's name if it has one's scopes, else these. */
+function mayOf({ scopes }: KeyRowFragment, presets: Presets): string {
+  const found = presets.find(
+    (one) => one.scopes.length === scopes.length && one.scopes.every((s) => scopes.includes(s)),
+  );
+  return found?.title ?? scopes.join(", ");
+}
+
+function whereOf({ projects, agents }: KeyRowFragment): string {
+  if (!projects && !agents) return "whole organization";
+  const parts = [...(projects ?? []).map(({ name }) => `project ${name}`), ...(agents ?? []).map(({ name }) => name)];
+  const [first, second, ...more] = parts;
+  if (!first) return "nothing that is left";
+  return [first, ...(second ? [second] : [])].join(", ") + (more.length > 0 ? ` and ${more.length} more` : "");
+}

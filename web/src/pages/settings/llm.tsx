@@ -1,0 +1,141 @@
+/** The language model that reads sentences: what the operator configured, and whether it answers. */
+import { useState } from "react";
+import { Button } from "@mantine/core";
+import { useQuery } from "urql";
+import { LlmDocument, TestLlmDocument, type LlmStateFragment, type TestLlmMutation } from "../../api/documents.ts";
+import { useMutate } from "../../api/hooks.ts";
+import { Refusal, refusalIn } from "../../api/refusal.ts";
+import { useAct } from "../../api/use-act.ts";
+import { Loading } from "../../components/loading.tsx";
+import { Icon, SHAPES } from "../../components/icon.tsx";
+import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
+import { ToCopy } from "../../components/to-copy.tsx";
+import { llmProblemText } from "../../lib/llm-problems.ts";
+import { durationText } from "../../lib/times.ts";
+import { ReadAgain } from "./read-again.tsx";
+import classes from "./llm.module.css";
+import type { PartProps } from "./part.ts";
+import settings from "./settings.module.css";
+
+export function Llm(props: PartProps) {
+  const { caller } = props;
+  if (!caller.may("admin"))
+    return <NoPermission what="see the LLM connection" who="Owners and admins" role={caller.role} />;
+  return <Connection {...props} />;
+}
+
+function Connection({ caller }: PartProps) {
+  const [asked, read] = useQuery({ query: LlmDocument, requestPolicy: "cache-and-network" });
+  const { data, error } = asked;
+  const connection = data?.llm;
+  return (
+    <div className={settings["part"]}>
+      <div className={settings["head"]}>
+        <p>
+          The model that reads the sentences in which runs are described. Whoever operates the server configures it.
+        </p>
+      </div>
+      {error && <Problem refusal={refusalIn(error)} />}
+      {!connection && !error && <Loading label="Loading the language model" lines={5} />}
+      {connection && (connection.isConfigured ? <Configured connection={connection} /> : <Missing />)}
+      <ReadAgain asked={asked} readAgain={() => read({ requestPolicy: "network-only" })} caller={caller} />
+    </div>
+  );
+}
+
+const SNIPPET = `LLM_BASE_URL=https://api.example.com/v1
+LLM_MODEL=name-of-the-model
+LLM_API_KEY=your-key`;
+
+const Missing = () => (
+  <Empty title="No language model yet">
+    <p className={classes["words"]}>
+      Sentences are read by rules, which know English only. A model reads them in any language; what it says is checked,
+      and a person still reviews every draft.
+    </p>
+    <p className={classes["words"]}>
+      Put these into the server’s environment, or into the file <code>.env</code> where it starts, and start it again.
+      Any API that speaks as OpenAI’s does will do. A model on the server’s own machine, such as Ollama’s at{" "}
+      <code>http://127.0.0.1:11434/v1</code>, needs no key.
+    </p>
+    <div className={classes["snippet"]}>
+      <ToCopy text={SNIPPET} label="Copy the settings" />
+    </div>
+  </Empty>
+);
+
+type Test = NonNullable<NonNullable<TestLlmMutation["testLlm"]>["test"]>;
+
+function Configured({ connection: { host, model, hasKey } }: { connection: LlmStateFragment }) {
+  const mutate = useMutate();
+  const [test, setTest] = useState<Test>();
+  const { act, isBusy, refusal } = useAct();
+  const run = (): void => {
+    setTest(undefined);
+    void act(async () => setTest((await mutate(TestLlmDocument, {})).testLlm!.test!));
+  };
+  return (
+    <>
+      {host === null ? (
+        <p className={classes["words"]}>
+          There is one. Only the organization of whoever operates the server sees which.
+        </p>
+      ) : (
+        <dl className={classes["facts"]}>
+          <div>
+            <dt>Model</dt>
+            <dd>{model}</dd>
+          </div>
+          <div>
+            <dt>Asked at</dt>
+            <dd>{host}</dd>
+          </div>
+          <div>
+            <dt>Key</dt>
+            <dd>{hasKey ? "set, never shown" : "none"}</dd>
+          </div>
+        </dl>
+      )}
+      <div className={settings["buttons"]}>
+        <Button variant="default" loading={isBusy} onClick={run}>
+          Test the connection
+        </Button>
+      </div>
+      <div role="status">
+        {isBusy && <p className="dim">Asking the model a short question…</p>}
+        {test && !test.problem && (
+          <p className={classes["good"]}>
+            <Icon shape={SHAPES.check} />
+            <span>The model answered in {durationText(test.duration)}.</span>
+          </p>
+        )}
+      </div>
+      {test?.problem && <Failed problem={test.problem} detail={test.detail} isOperator={host !== null} />}
+      {refusal && <Problem refusal={refusal} />}
+    </>
+  );
+}
+
+/** What the operator may look at. */
+const ADVICE: Readonly<Record<string, string>> = {
+  unreachable: "Look at LLM_BASE_URL, and whether the server reaches it.",
+  unauthorized: "Look at LLM_API_KEY.",
+  not_found: "Look at LLM_BASE_URL, which often ends in /v1, and at LLM_MODEL.",
+  failed: "Look at LLM_BASE_URL and LLM_MODEL.",
+  unusable: "Another model may do better.",
+};
+
+type FailedProps = { problem: string; detail: string | null; isOperator: boolean };
+
+const Failed = ({ problem, detail, isOperator }: FailedProps) => (
+  <Problem
+    refusal={new Refusal(`The model ${llmProblemText(problem)}.`)}
+    action={
+      <p>
+        {detail && `What came: ${detail}. `}
+        {isOperator ? ADVICE[problem] : "Whoever operates the server can look at it."} Until it answers, sentences are
+        read by rules.
+      </p>
+    }
+  />
+);

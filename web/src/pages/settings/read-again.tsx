@@ -1,0 +1,74 @@
+/**
+ * What others may have changed and nobody is told of: it is read again when one comes back to the page, when the connection is
+ * back, and by hand. Its button says from when it is.
+ */
+import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { Button, Tooltip } from "@mantine/core";
+import type { UseQueryState } from "urql";
+import { useApi } from "../../api/hooks.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { Icon, SHAPES } from "../../components/icon.tsx";
+import { TryAgain } from "../../components/notice.tsx";
+import { clockText } from "../../lib/times.ts";
+import classes from "./settings.module.css";
+import type { Caller } from "./use-caller.ts";
+
+/** One comes back to a page by two events at once. */
+const LEAST_MS = 1_000;
+
+type Props = {
+  asked: Pick<UseQueryState, "data" | "fetching" | "stale" | "error">;
+  readAgain: () => void;
+  caller: Caller;
+};
+
+export function ReadAgain({ asked: { data, fetching, stale, error }, readAgain, caller }: Props) {
+  const { connection } = useApi();
+  const isReading = fetching || stale;
+  const lookedAt = useRef(0);
+  const look = useEffectEvent(() => {
+    const now = Date.now();
+    if (document.visibilityState !== "visible" || isReading || now - lookedAt.current < LEAST_MS) return;
+    lookedAt.current = now;
+    readAgain();
+  });
+  useEffect(() => {
+    const looked = (): void => look();
+    const stop = connection.watch(looked);
+    document.addEventListener("visibilitychange", looked);
+    window.addEventListener("focus", looked);
+    return () => {
+      stop();
+      document.removeEventListener("visibilitychange", looked);
+      window.removeEventListener("focus", looked);
+    };
+  }, [connection]);
+  // Somebody has changed what the caller may do.
+  const refused = useEffectEvent(caller.readAgain);
+  useEffect(() => {
+    if (error && refusalIn(error).code === "FORBIDDEN") refused();
+  }, [error]);
+
+  // Below what is not there yet it would have to move.
+  if (data === undefined) return error && !isReading ? <TryAgain onClick={readAgain} /> : null;
+  return <Reload key={isReading ? "reading" : "read"} isReading={isReading} onReload={readAgain} />;
+}
+
+/** Another one for each answer, so that it is of the time when that came. */
+function Reload({ isReading, onReload }: { isReading: boolean; onReload: () => void }) {
+  const [readAt] = useState(() => Date.now());
+  return (
+    <Tooltip label={`Read at ${clockText(readAt)}`}>
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        className={classes["again"]}
+        leftSection={<Icon shape={SHAPES.retry} size={12} />}
+        loading={isReading}
+        onClick={onReload}
+      >
+        Reload
+      </Button>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,183 @@
+/** Names of what agents authenticate with, by project; values go in and never come out. */
+import { useState } from "react";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Button } from "@mantine/core";
+import { useQuery } from "urql";
+import { DeleteSecretDocument, SecretsDocument, type SecretRowFragment } from "../../api/documents.ts";
+import { useMutate } from "../../api/hooks.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { Loading } from "../../components/loading.tsx";
+import { Confirm } from "../../components/confirm.tsx";
+import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
+import { Table, type Column } from "../../components/table/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { ToCopy } from "../../components/to-copy.tsx";
+import { Paging } from "./paging.tsx";
+import { ReadAgain } from "./read-again.tsx";
+import type { PartProps, SettingsSearch } from "./part.ts";
+import { SecretForm } from "./secret-form.tsx";
+import classes from "./settings.module.css";
+
+const COLUMNS: readonly Column[] = [
+  { word: "Name" },
+  { word: "Used by" },
+  { word: "Set" },
+  { word: "Actions", isSilent: true },
+];
+
+export function Secrets(props: PartProps) {
+  const { caller } = props;
+  if (!caller.may("secrets:write"))
+    return <NoPermission what="see secrets" who="Owners, admins and editors" role={caller.role} />;
+  return <SecretList {...props} />;
+}
+
+function SecretList({ caller, search }: PartProps) {
+  const { project, after, make, secret: secretId } = search;
+  const [asked, read] = useQuery({
+    query: SecretsDocument,
+    variables: { projectId: project ?? null, after: after ?? null },
+    requestPolicy: "cache-and-network",
+  });
+  const { data, error } = asked;
+  const readAgain = (): void => read({ requestPolicy: "network-only" });
+  const navigate = useNavigate();
+  const mutate = useMutate();
+  const [ending, setEnding] = useState<SecretRowFragment>();
+  const [said, setSaid] = useState("");
+  const show = (next: SettingsSearch): void =>
+    void navigate({ to: "/settings/$part", params: { part: "secrets" }, search: next });
+  const base: SettingsSearch = project ? { project } : {};
+  const projects = data?.projects?.nodes ?? [];
+  const secrets = data?.secrets?.nodes;
+  /** The one that gets another value; the form is for a new one without it. */
+  const changed = secrets?.find(({ id }) => id === secretId);
+
+  if (make && data && (changed || !secretId))
+    return (
+      <SecretForm
+        projects={projects}
+        projectId={changed?.project.id ?? project}
+        name={changed?.name}
+        onSet={(name) => {
+          setSaid(`${name} is set. Calls that begin from now on use it.`);
+          readAgain();
+          show(base);
+        }}
+        onClose={() => show(base)}
+      />
+    );
+  const open = (secret?: SecretRowFragment): void => {
+    setSaid("");
+    show({ ...base, ...(after && { after }), make: true, ...(secret && { secret: secret.id }) });
+  };
+  return (
+    <div className={classes["part"]}>
+      <div className={classes["head"]}>
+        <p>What agents authenticate with. A value is encrypted, and nobody can read it back.</p>
+        {secrets && secrets.length > 0 && <Button onClick={() => open()}>Set a secret</Button>}
+      </div>
+      <div role="status">{said && <p>{said}</p>}</div>
+      {error && <Problem refusal={refusalIn(error)} />}
+      {!secrets && !error && <Loading label="Loading the secrets" lines={5} />}
+      {secrets?.length === 0 && (
+        <Empty title="No secrets yet">
+          <p>An agent that calls a service names a secret here instead of holding its token.</p>
+          {projects.length === 0 ? (
+            <p>Secrets belong to a project: publish an agent first.</p>
+          ) : (
+            <>
+              <Button onClick={() => open()}>Set a secret</Button>
+              <ToCopy
+                text={`npx autograph secrets set shopToken --project ${projects[0]!.handle} < token.txt`}
+                label="Copy the command"
+              />
+            </>
+          )}
+        </Empty>
+      )}
+      {[...Map.groupBy(secrets ?? [], (secret) => secret.project.id)].map(([id, some]) => (
+        <section key={id} className={classes["part"]} aria-labelledby={id}>
+          <h2 id={id}>{some[0]!.project.name}</h2>
+          <List secrets={some} onChange={open} onEnd={setEnding} />
+        </section>
+      ))}
+      <Paging part="secrets" base={base} after={after} next={data?.secrets?.pageInfo} />
+      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
+      {ending && (
+        <Confirm
+          title={`Delete ${ending.name}?`}
+          verb="Delete secret"
+          typed={ending.name}
+          act={async () => {
+            await mutate(DeleteSecretDocument, { input: { secretId: ending.id } });
+            setSaid(`${ending.name} is deleted.`);
+            readAgain();
+          }}
+          onClose={() => setEnding(undefined)}
+        >
+          <p>
+            Nothing brings its value back.{" "}
+            {ending.usedBy.length > 0
+              ? `Calls of ${namesOf(ending)} that need it fail from then on.`
+              : "No published agent names it."}
+          </p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+const namesOf = ({ usedBy }: SecretRowFragment): string => usedBy.map(({ name }) => name).join(", ");
+
+type ListProps = {
+  secrets: readonly SecretRowFragment[];
+  onChange: (secret: SecretRowFragment) => void;
+  onEnd: (secret: SecretRowFragment) => void;
+};
+
+const List = ({ secrets, onChange, onEnd }: ListProps) => (
+  <Table columns={COLUMNS} className={`${classes["table"]} ${classes["twoActions"]}`}>
+    <tbody>
+      {secrets.map((secret) => {
+        const { id, name, usedBy, updatedAt, updatedBy } = secret;
+        return (
+          <tr key={id}>
+            <td>
+              <code className={classes["name"]}>{name}</code>
+            </td>
+            <td data-label="Used by">
+              {usedBy.length === 0 && <span className="dim">no published agent</span>}
+              {usedBy.map((agent, index) => (
+                <span key={agent.id}>
+                  {index > 0 && ", "}
+                  <Link to="/agents/$agentId" params={{ agentId: agent.id }} search={{}} className="link">
+                    {agent.name}
+                  </Link>
+                </span>
+              ))}
+            </td>
+            <td data-label="Set">
+              <Time at={updatedAt} /> <span className="dim">by {updatedBy.name}</span>
+            </td>
+            <td className={classes["action"]}>
+              <Button.Group className={classes["right"]}>
+                <Button
+                  variant="default"
+                  size="compact-sm"
+                  aria-label={`Replace the value of ${name}`}
+                  onClick={() => onChange(secret)}
+                >
+                  Replace
+                </Button>
+                <Button variant="default" size="compact-sm" aria-label={`Delete ${name}`} onClick={() => onEnd(secret)}>
+                  Delete
+                </Button>
+              </Button.Group>
+            </td>
+          </tr>
+        );
+      })}
+    </tbody>
+  </Table>
+);

@@ -1,0 +1,169 @@
+/** What the organization may use, and what it used, day by day. */
+import { Link } from "@tanstack/react-router";
+import { useQuery } from "urql";
+import { PlanAndRateDocument, UsageDocument, type UsageQuery } from "../../api/documents.ts";
+import { refusalIn } from "../../api/refusal.ts";
+import { Loading } from "../../components/loading.tsx";
+import { NoPermission, Problem } from "../../components/notice.tsx";
+import { ReadAgain } from "./read-again.tsx";
+import type { PartProps, SettingsSearch } from "./part.ts";
+import settings from "./settings.module.css";
+import classes from "./usage.module.css";
+
+type Day = NonNullable<UsageQuery["usage"]>[number];
+type Kind = "requests" | "runs" | "steps" | "modelTokens";
+
+const DAYS = 30;
+const WORDS: Record<Kind, string> = { requests: "Requests", runs: "Runs", steps: "Steps", modelTokens: "Model tokens" };
+const KINDS = Object.keys(WORDS) as Kind[];
+
+const counted = new Intl.NumberFormat(undefined);
+/** A day of UTC, as the server counts. */
+const dayFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const dayText = (date: string): string => dayFormat.format(Date.parse(date));
+
+export function Usage({ caller, search: { show } }: PartProps) {
+  const [asked, read] = useQuery({
+    query: PlanAndRateDocument,
+    requestPolicy: "cache-and-network",
+  });
+  const { data, error } = asked;
+  const mayRead = caller.may("admin");
+  const [usage, readUsage] = useQuery({
+    query: UsageDocument,
+    variables: { days: DAYS },
+    pause: !mayRead,
+    requestPolicy: "cache-and-network",
+  });
+  const readAgain = (): void => {
+    read({ requestPolicy: "network-only" });
+    if (mayRead) readUsage({ requestPolicy: "network-only" });
+  };
+  const refused = error ?? usage.error;
+  const { organization, rateLimit } = data ?? {};
+  return (
+    <div className={settings["part"]}>
+      {refused && <Problem refusal={refusalIn(refused)} />}
+      {rateLimit && organization ? (
+        <div className={settings["head"]}>
+          <dl className={classes["facts"]}>
+            <div>
+              <dt>Plan</dt>
+              <dd>{organization.plan}</dd>
+            </div>
+            <div>
+              <dt>Rate limit</dt>
+              <dd>
+                {rateLimit.limit === null ? "none" : `${counted.format(rateLimit.limit)} requests in any 60 seconds`}
+              </dd>
+            </div>
+            {rateLimit.remaining !== null && (
+              <div>
+                <dt>Left now</dt>
+                <dd>{counted.format(rateLimit.remaining)}</dd>
+              </div>
+            )}
+          </dl>
+        </div>
+      ) : (
+        !error && <Loading label="Loading usage" lines={5} />
+      )}
+      {(data || error) && (
+        <section className={settings["section"]} aria-labelledby="usage">
+          <h2 id="usage">Last {DAYS} days</h2>
+          {!mayRead && <NoPermission what="see the usage" who="Owners and admins" role={caller.role} />}
+          {mayRead && !usage.data && !usage.error && <Loading label="Loading usage" lines={5} />}
+          {usage.data?.usage && <Days days={usage.data.usage.toReversed()} kind={show ?? "requests"} />}
+        </section>
+      )}
+      <ReadAgain asked={{ ...asked, data: mayRead ? usage.data : data }} readAgain={readAgain} caller={caller} />
+    </div>
+  );
+}
+
+/** `days`: the oldest first. */
+function Days({ days, kind }: { days: readonly Day[]; kind: Kind }) {
+  const most = Math.max(...days.map((day) => day[kind] + refusedOf(day, kind)));
+  const sum = days.reduce((so, day) => so + day[kind], 0);
+  const refused = days.reduce((so, day) => so + refusedOf(day, kind), 0);
+  return (
+    <>
+      <nav className={classes["kinds"]} aria-label="What is counted">
+        {KINDS.map((one) => (
+          <Link
+            key={one}
+            to="/settings/$part"
+            params={{ part: "usage" }}
+            search={searchOf(one)}
+            aria-current={one === kind ? "page" : undefined}
+            activeOptions={{ exact: true }}
+          >
+            {WORDS[one]}
+          </Link>
+        ))}
+      </nav>
+      <p>
+        {sum === 0 ? "No" : counted.format(sum)} {WORDS[kind].toLowerCase()}
+        {refused > 0 && `, and ${counted.format(refused)} that the rate limit refused`}
+        {kind === "requests" && <span className="dim"> · of keys and tokens; this web UI's do not count</span>}
+      </p>
+      {most > 0 && <Chart days={days} kind={kind} most={most} />}
+      <div className="visually-hidden">
+        <table>
+          <caption>{WORDS[kind]} by day</caption>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              <th scope="col">{WORDS[kind]}</th>
+              {kind === "requests" && <th scope="col">Refused</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {days.map((day) => (
+              <tr key={day.date}>
+                <th scope="row">{day.date}</th>
+                <td>{day[kind]}</td>
+                {kind === "requests" && <td>{day.refused}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+const refusedOf = (day: Day, kind: Kind): number => (kind === "requests" ? day.refused : 0);
+
+/** `most`: of one day, more than 0. */
+function Chart({ days, kind, most }: { days: readonly Day[]; kind: Kind; most: number }) {
+  const share = (count: number): string => `${(count / most) * 100}%`;
+  return (
+    <figure className={classes["chart"]} aria-hidden="true">
+      <div className={classes["ends"]}>
+        <span>Peak: {counted.format(most)} a day</span>
+      </div>
+      <div className={classes["bars"]}>
+        {days.map((day) => (
+          <div key={day.date} className={classes["day"]} title={titleOf(day, kind)}>
+            {refusedOf(day, kind) > 0 && (
+              <div className={classes["refused"]} style={{ height: share(refusedOf(day, kind)) }} />
+            )}
+            <div className={classes[day[kind] > 0 ? "used" : "none"]} style={{ height: share(day[kind]) }} />
+          </div>
+        ))}
+      </div>
+      <div className={classes["ends"]}>
+        <span>{days[0] && dayText(days[0].date)}</span>
+        <span>today, UTC</span>
+      </div>
+    </figure>
+  );
+}
+
+const searchOf = (kind: Kind): SettingsSearch => (kind === "requests" ? {} : { show: kind });
+
+const titleOf = (day: Day, kind: Kind): string =>
+  `${dayText(day.date)}: ${counted.format(day[kind])} ${WORDS[kind].toLowerCase()}${
+    kind === "requests" && day.refused > 0 ? `, ${counted.format(day.refused)} refused` : ""
+  }`;

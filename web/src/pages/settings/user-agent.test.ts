@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { browserOf } from "./user-agent.ts";
+
+test.each([
+  ["Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", "Firefox on Linux"],
+  [
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0 Safari/537.36 Edg/126.0",
+    "Edge on Windows",
+  ],
+  [
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1 Version/17.5 Safari/604.1",
+    "Safari on iPhone",
+  ],
+  ["Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/126.0 Mobile Safari/537.36", "Chrome on Android"],
+  ["Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/126.0 Safari/537.36", "Chrome on Linux"],
+  ["whatever", "A browser"],
+  [null, "A browser"],
+])("%s", (userAgent, name) => expect(browserOf(userAgent)).toBe(name));

@@ -1,0 +1,25 @@
+import { lazy } from "react";
+import { createRoute } from "@tanstack/react-router";
+import type { AgentSearch } from "../pages/agent/agent.tsx";
+import { inside } from "./inside.tsx";
+import { oneOf, someText } from "./search.ts";
+
+const Agent = lazy(async () => ({ default: (await import("../pages/agent/agent.tsx")).Agent }));
+
+export const agent = createRoute({
+  getParentRoute: () => inside,
+  path: "/agents/$agentId",
+  validateSearch: ({ tab, from, by, text, add, edit, compare }): AgentSearch => ({
+    ...oneOf("tab", ["run", "runs", "triggers", "definition"], tab),
+    ...someText("from", from),
+    ...oneOf("by", ["words"], by),
+    ...someText("text", text),
+    ...oneOf("add", ["cron", "webhook", "event"], add),
+    ...someText("edit", edit),
+    ...someText("compare", compare),
+  }),
+  component: function AgentRoute() {
+    const { agentId } = agent.useParams();
+    return <Agent key={agentId} id={agentId} search={agent.useSearch()} />;
+  },
+});

@@ -1,0 +1,30 @@
+import { lazy } from "react";
+import { createRoute, notFound } from "@tanstack/react-router";
+import type { Part } from "../pages/settings/settings.tsx";
+import type { SettingsSearch } from "../pages/settings/part.ts";
+import { inside } from "./inside.tsx";
+import { oneOf, someText } from "./search.ts";
+
+const Settings = lazy(async () => ({ default: (await import("../pages/settings/settings.tsx")).Settings }));
+
+const PARTS: readonly string[] = ["keys", "members", "usage", "secrets", "llm", "sessions"] satisfies Part[];
+const isPart = (text: string): text is Part => PARTS.includes(text);
+
+export const settingsPart = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings/$part",
+  validateSearch: ({ after, make, secret, show, project }): SettingsSearch => ({
+    ...someText("after", after),
+    ...(make === true && { make }),
+    ...someText("secret", secret),
+    ...oneOf("show", ["runs", "steps", "modelTokens"], show),
+    ...someText("project", project),
+  }),
+  beforeLoad: ({ params: { part } }) => {
+    if (!isPart(part)) throw notFound();
+  },
+  component: function SettingsPartRoute() {
+    const { part } = settingsPart.useParams();
+    return isPart(part) ? <Settings key={part} part={part} search={settingsPart.useSearch()} /> : null;
+  },
+});
