@@ -12,6 +12,8 @@ export const BUSY_MS = 40_000;
 
 export type Raw = {
   got(): string;
+  /** What came since, which is not kept. */
+  take(): string;
   onData(listener: () => void): void;
   write(data: string | Buffer): void;
   closed: Promise<void>;
@@ -27,6 +29,11 @@ export async function connect(server: TestServer): Promise<Raw> {
   await once(socket, "connect");
   return {
     got: () => got,
+    take: () => {
+      const taken = got;
+      got = "";
+      return taken;
+    },
     onData: (listener) => void socket.on("data", listener),
     write: (data) => void socket.write(data),
     closed,
