@@ -74,6 +74,27 @@ test("g and a letter go to a place, and ? says the keys", async () => {
   await page.keyboard.press("Escape");
 });
 
+test("the account's menu opens by keyboard, also before its code is there, and gives the focus back; the palette leads to the keys", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  const account = page.getByRole("button", { name: "account" });
+  for (let time = 0; time < 2; time++) {
+    await account.press("Enter");
+    await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    await page.locator("[role^=menuitem]:focus").waitFor();
+    expect(await account.getAttribute("aria-expanded")).toBe("true");
+    await page.keyboard.press("Escape");
+    await account.and(page.locator(":focus")).waitFor();
+    expect(await account.getAttribute("aria-expanded")).toBe("false");
+  }
+  await page.keyboard.press("Control+k");
+  await search("short");
+  await page.getByRole("option", { name: "Keyboard shortcuts", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+  await page.keyboard.press("Escape");
+});
+
 test("the palette opens from a field that takes text, and no key acts behind a dialog", async () => {
   const { page } = person;
   await page.goto(`${server.url}/agents`);

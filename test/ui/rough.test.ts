@@ -190,6 +190,10 @@ test("without a network the page says since when, and is right again when it is 
   await enter(page, "/runs");
   await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   const another = await publishText(GREETER.replaceAll("reeter", "uest"));
+  // What the first page does without comes soon after it.
+  await page.waitForFunction(() =>
+    performance.getEntriesByType("resource").some(({ name }) => /\/menus-[^/]+\.js$/.test(name)),
+  );
   await person.context.setOffline(true);
   await page.getByText(/^Reconnecting/).waitFor();
   await page.getByRole("button", { name: "account" }).click();

@@ -6,9 +6,11 @@ import { createApi } from "../api/client.ts";
 import { ApiContext, useSession } from "../api/hooks.ts";
 import { Frame } from "../components/frame/frame.tsx";
 import { Nowhere } from "../components/nowhere.tsx";
-import { SignInAgain } from "../pages/sign-in/sign-in-again.tsx";
+import { later } from "../lib/later.ts";
 import { EntranceError, root } from "./root.tsx";
 import { someText } from "./search.ts";
+
+const SignInAgain = later(async () => (await import("../pages/sign-in/sign-in-again.tsx")).SignInAgain);
 
 export const inside = createRoute({
   getParentRoute: () => root,
@@ -44,7 +46,11 @@ function Inside() {
             <Outlet />
           </Suspense>
         </Frame>
-        {state === "lapsed" && <SignInAgain />}
+        {state === "lapsed" && (
+          <Suspense>
+            <SignInAgain />
+          </Suspense>
+        )}
       </Provider>
     </ApiContext>
   );

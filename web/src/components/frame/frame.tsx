@@ -1,21 +1,23 @@
 /** What stands around every page: where one can go, who is here, and whether what is shown is still live. */
-import { useState, type ReactNode } from "react";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { Menu, UnstyledButton } from "@mantine/core";
+import { Suspense, useState, type ReactNode } from "react";
+import { Link } from "@tanstack/react-router";
+import { UnstyledButton } from "@mantine/core";
 import { useQuery } from "urql";
 import { BadgesDocument, FrameDocument, type BadgesSubscription, type FrameQuery } from "../../api/documents.ts";
-import { useConnection, useLive, useSession } from "../../api/hooks.ts";
+import { useConnection, useLive } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
-import { useAct } from "../../api/use-act.ts";
+import { later } from "../../lib/later.ts";
 import { clockText } from "../../lib/times.ts";
 import { Mark } from "../entrance.tsx";
 import { Icon, SHAPES } from "../icon.tsx";
 import { Problem, TryAgain } from "../notice.tsx";
 import { Keys } from "../palette/keys.tsx";
-import { ProjectChoice, ProjectItems, useProject } from "./project-choice.tsx";
-import { Theme } from "./theme-choice.tsx";
+import { ProjectChoice, useProject } from "./project-choice.tsx";
 import classes from "./frame.module.css";
-import { Told } from "./told.tsx";
+
+// With what places them they weigh 27 kB.
+const AccountMenu = later(async () => (await import("./menus.tsx")).AccountMenu);
+const OrganizationMenu = later(async () => (await import("./menus.tsx")).OrganizationMenu);
 
 type Badges = BadgesSubscription["badgesChanged"];
 
@@ -95,9 +97,7 @@ export function Frame({ children }: { children: ReactNode }) {
 type Known = { data: FrameQuery | undefined };
 
 function Organization({ data }: Known) {
-  const session = useSession();
-  const navigate = useNavigate();
-  const { act, refusal } = useAct();
+  const [isOpened, setIsOpened] = useState(false);
   const memberships = data?.caller?.memberships ?? [];
   const name = data?.organization?.name ?? "";
   if (memberships.length < 2)
@@ -107,59 +107,49 @@ function Organization({ data }: Known) {
         <strong>{name}</strong>
       </p>
     );
-  const enter = async (id: string): Promise<void> => {
-    const isDone = await act(() => session.switchOrganization(id));
-    if (isDone) await navigate({ to: "/agents", search: { project: undefined } });
-  };
+  const button = (
+    <UnstyledButton
+      className={classes["organization"]}
+      aria-label={`Organization ${name}: switch`}
+      aria-haspopup="menu"
+      aria-expanded={false}
+      onClick={() => setIsOpened(true)}
+    >
+      <Mark size={20} />
+      <strong>{name}</strong>
+      <Icon shape={SHAPES.chevron} size={12} />
+    </UnstyledButton>
+  );
+  if (!isOpened) return button;
   return (
-    <Menu position="bottom-start">
-      <Told title={`You are still in ${name}`} refusal={refusal} />
-      <Menu.Target>
-        <UnstyledButton className={classes["organization"]} aria-label={`Organization ${name}: switch`}>
-          <Mark size={20} />
-          <strong>{name}</strong>
-          <Icon shape={SHAPES.chevron} size={12} />
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {memberships.map(({ organization }) => (
-          <Menu.Item key={organization.id} onClick={() => void enter(organization.id)}>
-            {organization.name}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
+    <Suspense fallback={button}>
+      <OrganizationMenu button={button} name={name} memberships={memberships} />
+    </Suspense>
   );
 }
 
 function Person({ data }: Known) {
-  const session = useSession();
-  const navigate = useNavigate();
-  const { act, refusal } = useAct();
+  const [isOpened, setIsOpened] = useState(false);
   const user = data?.caller?.user;
+  const button = (
+    <UnstyledButton
+      className={classes["person"]}
+      aria-haspopup="menu"
+      aria-expanded={false}
+      onClick={() => setIsOpened(true)}
+    >
+      <span className={classes["initial"]} aria-hidden="true">
+        {user?.name.slice(0, 1).toUpperCase()}
+      </span>
+      <span className={classes["name"]}>{user?.name}</span>
+      <span className="visually-hidden">account</span>
+    </UnstyledButton>
+  );
+  if (!isOpened) return button;
   return (
-    <Menu position="top-start" withinPortal={false}>
-      <Told title="Could not sign out" refusal={refusal} />
-      <Menu.Target>
-        <UnstyledButton className={classes["person"]}>
-          <span className={classes["initial"]} aria-hidden="true">
-            {user?.name.slice(0, 1).toUpperCase()}
-          </span>
-          <span className={classes["name"]}>{user?.name}</span>
-          <span className="visually-hidden">account</span>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown className={classes["menu"]}>
-        <Menu.Label>{user?.email}</Menu.Label>
-        <Menu.Item className={classes["narrow"]} onClick={() => void navigate({ to: "/settings" })}>
-          Settings
-        </Menu.Item>
-        <ProjectItems projects={data?.projects} />
-        <Theme />
-        <Menu.Divider />
-        <Menu.Item onClick={() => void act(() => session.signOut())}>Sign out</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <Suspense fallback={button}>
+      <AccountMenu button={button} email={user?.email} projects={data?.projects} />
+    </Suspense>
   );
 }
 

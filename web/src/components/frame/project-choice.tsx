@@ -1,4 +1,3 @@
-import { Menu } from "@mantine/core";
 import { useNavigate, useRouterState, useSearch } from "@tanstack/react-router";
 import type { FrameQuery } from "../../api/documents.ts";
 import { Icon, SHAPES } from "../icon.tsx";
@@ -21,7 +20,7 @@ export function useChooseProject(): (project: string | undefined) => void {
     });
 }
 
-type Projects = { projects: FrameQuery["projects"] | undefined };
+export type Projects = { projects: FrameQuery["projects"] | undefined };
 
 export function ProjectChoice({ projects }: Projects) {
   const project = useProject();
@@ -49,27 +48,5 @@ export function ProjectChoice({ projects }: Projects) {
       </select>
       <Icon shape={SHAPES.chevron} size={12} />
     </span>
-  );
-}
-
-/** The same in a menu, for where the frame has no head. */
-export function ProjectItems({ projects }: Projects) {
-  const project = useProject();
-  const choose = useChooseProject();
-  const known = projects?.nodes ?? [];
-  if (known.length < 2) return null;
-  return (
-    <div className={classes["narrow-part"]}>
-      <Menu.Label>Project</Menu.Label>
-      <Menu.RadioGroup value={project ?? ""} onChange={(value) => choose(value || undefined)}>
-        <Menu.RadioItem value="">All projects</Menu.RadioItem>
-        {known.map(({ id, name }) => (
-          <Menu.RadioItem key={id} value={id}>
-            {name}
-          </Menu.RadioItem>
-        ))}
-      </Menu.RadioGroup>
-      <Menu.Divider />
-    </div>
   );
 }

@@ -1,33 +1,17 @@
 /** The keys that work everywhere: Ctrl K (⌘K) opens the palette, `?` says all of them. */
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
-import { Kbd, Modal, Switch, UnstyledButton } from "@mantine/core";
+import { Suspense, useEffect, useRef, useState } from "react";
+import { UnstyledButton } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { areSingleKeysOn, isDialogOpen, setSingleKeys, useKeys } from "../../lib/use-keys.ts";
+import { later } from "../../lib/later.ts";
+import { isDialogOpen, useKeys } from "../../lib/use-keys.ts";
 import { Icon, SHAPES } from "../icon.tsx";
 import classes from "./keys.module.css";
-import { useOnScreen } from "./on-screen.ts";
+import { MOD } from "./mod.ts";
 
-const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
+const Palette = later(async () => (await import("./palette.tsx")).Palette);
+const KeyHelp = later(async () => (await import("./key-help.tsx")).KeyHelp);
 
-const MOD = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
-const KEYS: readonly [keys: string, what: string][] = [
-  [`${MOD} K`, "Search, go anywhere, run an agent, say in a sentence what to run, act on what is shown"],
-  ["g a", "Agents"],
-  ["g r", "Runs"],
-  ["g p", "Approvals"],
-  ["g e", "Events"],
-  ["g s", "Settings"],
-  ["j  k", "Next and previous, in a list"],
-  ["Enter", "Open it"],
-  ["x", "Select the run, with Shift all up to it"],
-  ["f  /", "Filter the list"],
-  ["a  r", "Approve, reject the open approval"],
-  ["←  →", "Fold and unfold a step"],
-  [`${MOD} Enter`, "Read the sentence"],
-  ["Esc", "Close the step"],
-  ["?", "These keys"],
-];
 const PLACES: ReadonlyMap<string, "/agents" | "/runs" | "/approvals" | "/events" | "/settings"> = new Map([
   ["a", "/agents"],
   ["r", "/runs"],
@@ -43,6 +27,7 @@ export function Keys() {
   const going = useRef<AbortController>(undefined);
   const navigate = useNavigate();
   const close = (): void => setShown(undefined);
+  const help = (): void => setShown("help");
   /** The next key says where to. It is nobody else's: on an open approval `a` would approve. */
   const go = (): void => {
     going.current?.abort();
@@ -64,9 +49,7 @@ export function Keys() {
   useEffect(() => () => going.current?.abort(), []);
   // Also in a field that takes text.
   useHotkeys([["mod+K", () => !isDialogOpen() && setShown("palette")]], [], true);
-  useKeys({ "?": () => setShown("help"), g: go });
-  // Also for who has turned `?` off.
-  useOnScreen([{ word: "Keyboard shortcuts", act: () => setShown("help") }]);
+  useKeys({ "?": help, g: go });
   return (
     <>
       <UnstyledButton className={classes["open"]} onClick={() => setShown("palette")}>
@@ -78,45 +61,14 @@ export function Keys() {
       </UnstyledButton>
       {shown === "palette" && (
         <Suspense>
-          <Palette onClose={close} />
+          <Palette onClose={close} onHelp={help} />
         </Suspense>
       )}
-      <Modal
-        opened={shown === "help"}
-        onClose={close}
-        title="Keyboard shortcuts"
-        closeButtonProps={{ "aria-label": "Close" }}
-      >
-        <SingleKeys />
-        <dl className={classes["keys"]}>
-          {KEYS.map(([keys, what]) => (
-            <div key={keys}>
-              <dt>
-                {keys.split("  ").map((one) => (
-                  <Kbd key={one}>{one}</Kbd>
-                ))}
-              </dt>
-              <dd>{what}</dd>
-            </div>
-          ))}
-        </dl>
-      </Modal>
+      {shown === "help" && (
+        <Suspense>
+          <KeyHelp onClose={close} />
+        </Suspense>
+      )}
     </>
-  );
-}
-
-function SingleKeys() {
-  const [isOn, setIsOn] = useState(areSingleKeysOn);
-  return (
-    <Switch
-      label="Single keys"
-      description={`Off: only ${MOD} K, Enter, Esc and the arrows do something.`}
-      mb="md"
-      checked={isOn}
-      onChange={({ currentTarget: { checked } }) => {
-        setSingleKeys(checked);
-        setIsOn(checked);
-      }}
-    />
   );
 }

@@ -52,7 +52,7 @@ const MOST_UNASKED = 5;
 type Found = { groups: Group[]; isSearching: boolean; refusal: Refusal | undefined };
 
 /** What fits the text; agents are found by the server. */
-function useGroups(text: string): Found {
+function useGroups(text: string, onHelp: () => void): Found {
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
   const asked = useLater(text, ASKED_AFTER_MS);
@@ -107,11 +107,11 @@ function useGroups(text: string): Found {
     ...(text === "" ? [onPage] : []),
     {
       heading: "Go to",
-      items: PLACES.filter(fits).map(({ word, shape, ...place }) => ({
-        word,
-        shape,
-        act: () => navigate({ search: {}, ...place }),
-      })),
+      items: [
+        ...PLACES.map(({ word, shape, ...place }) => ({ word, shape, act: () => navigate({ search: {}, ...place }) })),
+        // Also for who has turned `?` off.
+        { word: "Keyboard shortcuts", shape: SHAPES.search, act: onHelp },
+      ].filter(fits),
     },
     {
       heading: "Project",
@@ -136,10 +136,10 @@ function useGroups(text: string): Found {
 /** The dialog's own focus comes a moment later, and letters typed until then would be lost. */
 const focusAtOnce = (input: HTMLInputElement | null): void => input?.focus();
 
-export function Palette({ onClose }: { onClose: () => void }) {
+export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   useFocusBack();
   const [text, setText] = useState("");
-  const { groups, isSearching, refusal } = useGroups(text.trim().slice(0, LONGEST_SENTENCE));
+  const { groups, isSearching, refusal } = useGroups(text.trim().slice(0, LONGEST_SENTENCE), onHelp);
   const [chosen, setChosen] = useState("");
   const keys = groups.flatMap(({ heading, items }) => items.map((_, index) => `${heading} ${index}`));
   // Enter alone cancels and approves nothing.
