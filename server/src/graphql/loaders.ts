@@ -45,7 +45,7 @@ import { countChildren, countSteps, type StepCount } from "../runs/read/step-cou
 import { firingsOfRuns, newestFiringsOfEach, readFiringPayloads, readFiringRows } from "../triggers/firing-store.ts";
 import type { Event } from "../triggers/events/event.ts";
 import { explainEvents, type Explained } from "../triggers/events/explain-event.ts";
-import { readEventData, readEventRows } from "../triggers/events/event-store.ts";
+import { readEventData, readEventRows } from "../triggers/events/read-events.ts";
 import { readTriggerRows, triggerNames } from "../triggers/store.ts";
 import { readTokens } from "../triggers/webhooks/token-store.ts";
 import type { Firing, Trigger } from "../triggers/trigger.ts";

@@ -7,7 +7,7 @@ import { reaches, type Within } from "../../lib/reach.ts";
 import { readSourceTriggers } from "../store.ts";
 import type { Trigger } from "../trigger.ts";
 import type { Triggers } from "../triggers.ts";
-import { readEventData } from "./event-store.ts";
+import { readEventData } from "./read-events.ts";
 import type { Event } from "./event.ts";
 import { whyNone } from "./fire-events.ts";
 import { compileFilter, Fields, unmatched } from "./filter.ts";

@@ -13,7 +13,7 @@ import { fire, refuseFiring } from "../fire.ts";
 import type { Trigger } from "../trigger.ts";
 import type { Triggers } from "../triggers.ts";
 import type { Event } from "./event.ts";
-import { setFireAt, type ToFire } from "./event-store.ts";
+import { setFireAt, type ToFire } from "./events-to-fire.ts";
 import { Fields, unmatched } from "./filter.ts";
 import type { EventTrigger } from "./known-triggers.ts";
 

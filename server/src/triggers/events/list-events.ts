@@ -9,7 +9,7 @@ import type { Firing } from "../trigger.ts";
 import type { Triggers } from "../triggers.ts";
 import type { Event } from "./event.ts";
 import { checkName } from "./check-event.ts";
-import { pageOfEventRows, readEventRows, type EventFilter } from "./event-store.ts";
+import { pageOfEventRows, readEventRows, type EventFilter } from "./read-events.ts";
 
 type Reading = Pick<Triggers, "database">;
 

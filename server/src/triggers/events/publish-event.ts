@@ -15,15 +15,8 @@ import { refuseAny } from "../trigger-kind.ts";
 import type { Triggers } from "../triggers.ts";
 import { checkEvent, EVENT_KEYS } from "./check-event.ts";
 import type { Event, GivenEvent } from "./event.ts";
-import {
-  countOfRoot,
-  freeEventId,
-  eventOfRow,
-  readFirstEvent,
-  writtenList,
-  type EventRow,
-  type Origin,
-} from "./event-store.ts";
+import { countOfRoot, type Origin } from "./event-roots.ts";
+import { freeEventId, eventOfRow, readFirstEvent, writtenList, type EventRow } from "./event-store.ts";
 import { fireAll, leaseFrom, matching } from "./fire-events.ts";
 import type { EventTrigger } from "./known-triggers.ts";
 import { tellEvent } from "./watch-events.ts";

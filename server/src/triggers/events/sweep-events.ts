@@ -9,7 +9,7 @@ import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Trigger } from "../trigger.ts";
 import type { Triggers } from "../triggers.ts";
-import { firedOn, releaseEvents, takeEvents, type ToFire } from "./event-store.ts";
+import { firedOn, releaseEvents, takeEvents, type ToFire } from "./events-to-fire.ts";
 import { fireAll, leaseFrom, matching, publisherOf } from "./fire-events.ts";
 import type { TriggersNow } from "./known-triggers.ts";
 
