@@ -1,5 +1,6 @@
 /** Long lists: runs by filters that stand in the address, ten thousand of them, hundreds of agents, and one project of several. */
 import type { Browser, Page } from "playwright-core";
+import type { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
@@ -161,20 +162,23 @@ test("a project that is chosen in the frame stays chosen from page to page", asy
   expect(new URL(page.url()).searchParams.get("project")).toBeNull();
 });
 
+/** Of the first row, with ids of their own and what else is said of each by its `number`. */
+const copies = async (client: Client, table: string, count: number, other = "'{}'"): Promise<unknown> =>
+  client.query(
+    `insert into ${table} select (jsonb_populate_record(one, jsonb_build_object('id',
+       overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)) || ${other})).*
+     from (select t as one from ${table} t order by id limit 1) as first, generate_series(1, $1::int) as number`,
+    [count],
+  );
+
 test("of ten thousand runs and five hundred agents the last is reached, and few are in the page at once", async () => {
   const client = await connectTo(server);
   await using _ = { [Symbol.asyncDispose]: () => client.end() };
-  const copies = async (table: string, count: number, other = "'{}'"): Promise<unknown> =>
-    client.query(
-      `insert into ${table} select (jsonb_populate_record(one, jsonb_build_object('id',
-         overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)) || ${other})).*
-       from (select t as one from ${table} t order by id limit 1) as first, generate_series(1, $1::int) as number`,
-      [count],
-    );
   const countOf = async (table: string): Promise<number> =>
     (await client.query(`select count(*)::int as count from ${table}`)).rows[0].count;
-  await copies("runs", 10_000 - (await countOf("runs")));
+  await copies(client, "runs", 10_000 - (await countOf("runs")));
   await copies(
+    client,
     "agents",
     500,
     "jsonb_build_object('handle', 'copy-' || number, 'name', 'Copy ' || number, 'status', 'draft', 'published_version', null)",
@@ -194,4 +198,62 @@ test("of ten thousand runs and five hundred agents the last is reached, and few 
   await page.goto(`${server.url}/agents`);
   await page.getByRole("link", { name: "Copy 1", exact: true }).waitFor();
   expect(await goDownTo(page, `${await countOf("agents")} agents`)).toBeLessThan(12_000);
+});
+
+test("choices of which more are there than were read say so, and typing finds an agent among all", async () => {
+  const client = await connectTo(server);
+  await using _ = { [Symbol.asyncDispose]: () => client.end() };
+  await copies(client, "projects", 210, "jsonb_build_object('handle', 'copy-' || number, 'name', 'Copy ' || number)");
+  await copies(
+    client,
+    "api_keys",
+    210,
+    "jsonb_build_object('name', 'Copy ' || number, 'secret_hash', '\\x' || lpad(to_hex(number), 64, '0'))",
+  );
+  const { page } = person;
+  const box = (name: string) =>
+    page.getByRole("textbox", { name, exact: true }).or(page.getByRole("combobox", { name, exact: true }));
+  const option = (name: string) => page.getByRole("option", { name, exact: true });
+  const expectOnlyTold = async (name: string): Promise<void> => {
+    await option(name).waitFor();
+    expect(await option(name).isDisabled(), name).toBe(true);
+    expect(await option(name).evaluate((one) => getComputedStyle(one).opacity), "it can be read").toBe("1");
+  };
+  await page.goto(`${server.url}/runs`);
+  await page.getByRole("button", { name: "Filter", exact: true }).click();
+  await box("Agent").fill("copy");
+  await expectOnlyTold("and more: type to find others");
+  await box("Agent").fill("copy 300");
+  await option("Copy 300").click();
+  await box("Started by").fill("nobody at all");
+  await expectOnlyTold("and more keys, older ones");
+  await expectGoodLooks(page, "some of the starters");
+
+  await page.setViewportSize({ width: 360, height: 2_000 });
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menu").getByText("and more, older ones", { exact: true }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  await page.goto(`${server.url}/settings/secrets?make=true`);
+  const project = page.getByRole("form", { name: "Set a secret" }).getByLabel("Project");
+  await project.waitFor();
+  expect(await project.getByRole("option").last().textContent()).toBe("and more, older ones");
+  expect(await project.getByRole("option").last().isDisabled()).toBe(true);
+
+  await page.goto(`${server.url}/settings/keys?make=true`);
+  await page.getByLabel("Name", { exact: true }).fill("copies");
+  await page.getByRole("combobox", { name: "Agents" }).click();
+  await expectOnlyTold("and more: type to find others");
+  for (const name of ["Copy 300", "Copy 450"]) {
+    await page.getByRole("combobox", { name: "Agents" }).fill(name);
+    await page.getByRole("option", { name: new RegExp(`^${name} `) }).click();
+  }
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("button", { name: "Show all keys" }).click();
+  await page
+    .getByRole("row", { name: /copies/ })
+    .getByText(/Copy 300, Copy 450|Copy 450, Copy 300/)
+    .waitFor();
 });

@@ -1,14 +1,14 @@
 import { useRef, useState, type SubmitEvent } from "react";
-import { Button, Checkbox, MultiSelect, NativeSelect, Radio, TextInput } from "@mantine/core";
-import { useQuery } from "urql";
-import { CreateKeyDocument, KeyReachDocument, type CreateKeyMutation, type KeysQuery } from "../../api/documents.ts";
+import { Button, Checkbox, NativeSelect, Radio, TextInput } from "@mantine/core";
+import { CreateKeyDocument, type CreateKeyMutation, type KeysQuery } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
-import { refusalIn, restOf } from "../../api/refusal.ts";
+import { restOf } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Problem } from "../../components/notice.tsx";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
 import { useFocusOnProblem } from "../../lib/use-focus-on-problem.ts";
 import classes from "./create-key.module.css";
+import { agentsLeft, KeyReach, type Reach } from "./key-reach.tsx";
 import { SCOPES } from "./scopes.ts";
 import settings from "./settings.module.css";
 import type { Caller } from "./use-caller.ts";
@@ -40,15 +40,13 @@ type Props = {
 
 export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
   const presets = inOrder(given).filter(({ scopes }) => scopes.every(caller.may));
-  const [{ data, error }] = useQuery({ query: KeyReachDocument });
   const mutate = useMutate();
   const { act, isBusy, refusal } = useAct();
   const [name, setName] = useState("");
   const [presetId, setPresetId] = useState(presets[0]?.id ?? OWN);
   const [own, setOwn] = useState<string[]>([]);
   const [isNarrow, setIsNarrow] = useState(false);
-  const [projectIds, setProjectIds] = useState<string[]>([]);
-  const [agentIds, setAgentIds] = useState<string[]>([]);
+  const [reach, setReach] = useState<Reach>({ projectIds: [], agents: [] });
   const [ends, setEnds] = useState("90");
   const [date, setDate] = useState("");
   const [tried, setTried] = useState(0);
@@ -59,14 +57,14 @@ export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
   const preset = presets.find(({ id }) => id === presetId);
   const scopes = preset?.scopes ?? own;
   const mayNarrow = !scopes.includes("admin");
-  const narrows = mayNarrow && (preset?.needsAgent === true || isNarrow);
-  const chosenProjects = preset?.needsAgent ? [] : projectIds;
-  const agents = (data?.agents ?? []).filter(({ project }) => !chosenProjects.includes(project.id));
-  const agentsLeft = agentIds.filter((id) => agents.some((agent) => agent.id === id));
+  const isOfAgents = preset?.needsAgent === true;
+  const narrows = mayNarrow && (isOfAgents || isNarrow);
+  const projectIds = isOfAgents ? [] : reach.projectIds;
+  const agentIds = agentsLeft({ ...reach, projectIds }).map(({ id }) => id);
   const local = {
     name: name.trim() === "" ? "is required" : undefined,
     scopes: scopes.length === 0 ? "must be at least one" : undefined,
-    reach: narrows && chosenProjects.length + agentsLeft.length === 0 ? "must be at least one" : undefined,
+    reach: narrows && projectIds.length + agentIds.length === 0 ? "must be at least one" : undefined,
     expiresAt: ends === "date" && date === "" ? "is required" : undefined,
   };
   const problemOf = (field: keyof typeof local, label: string): string | undefined => {
@@ -85,8 +83,8 @@ export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
     const input = {
       name,
       scopes: [...scopes],
-      ...(narrows && chosenProjects.length > 0 && { projectIds: chosenProjects }),
-      ...(narrows && agentsLeft.length > 0 && { agentIds: agentsLeft }),
+      ...(narrows && projectIds.length > 0 && { projectIds: [...projectIds] }),
+      ...(narrows && agentIds.length > 0 && { agentIds }),
       ...(ends !== "" && { expiresAt: endOf(ends, date) }),
     };
     void act(async () => onMade((await mutate(CreateKeyDocument, { input })).createApiKey!));
@@ -95,7 +93,6 @@ export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
   return (
     <form ref={form} className={settings["form"]} noValidate onSubmit={submit} aria-labelledby="create-key">
       <h2 id="create-key">Create key</h2>
-      {error && <Problem refusal={refusalIn(error)} />}
       {rest && <Problem refusal={rest} />}
       <TextInput
         label="Name"
@@ -126,7 +123,7 @@ export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
           </div>
         </Checkbox.Group>
       )}
-      {mayNarrow && !preset?.needsAgent && (
+      {mayNarrow && !isOfAgents && (
         <Radio.Group
           label="Where"
           value={isNarrow ? "some" : "all"}
@@ -139,32 +136,12 @@ export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
         </Radio.Group>
       )}
       {narrows && (
-        <>
-          <MultiSelect
-            label="Agents"
-            placeholder={agentsLeft.length === 0 ? "Choose agents" : ""}
-            data={agents.map((one) => ({ value: one.id, label: `${one.name} (${one.project.handle}/${one.handle})` }))}
-            value={agentsLeft}
-            searchable
-            nothingFoundMessage={data ? "No matching agents" : "Loading the agents…"}
-            error={problemOf("reach", preset?.needsAgent ? "Agents" : "Agents or projects")}
-            onChange={setAgentIds}
-          />
-          {!preset?.needsAgent && (data?.projects?.nodes.length ?? 0) > 0 && (
-            <MultiSelect
-              label={
-                <>
-                  Projects <span className={settings["optional"]}>all their agents, also future ones</span>
-                </>
-              }
-              placeholder={projectIds.length === 0 ? "Choose projects" : ""}
-              data={data!.projects!.nodes.map((one) => ({ value: one.id, label: one.name }))}
-              value={projectIds}
-              searchable
-              onChange={setProjectIds}
-            />
-          )}
-        </>
+        <KeyReach
+          reach={{ ...reach, projectIds }}
+          isOfAgents={isOfAgents}
+          problem={problemOf("reach", isOfAgents ? "Agents" : "Agents or projects")}
+          onChange={(change) => setReach({ ...reach, ...change })}
+        />
       )}
       <NativeSelect
         label="Expires"

@@ -57,6 +57,7 @@ function SecretList({ caller, search }: PartProps) {
     return (
       <SecretForm
         projects={projects}
+        hasMoreProjects={data.projects?.pageInfo.hasNextPage}
         projectId={changed?.project.id ?? project}
         name={changed?.name}
         onSet={(name) => {
