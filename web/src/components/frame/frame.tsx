@@ -2,9 +2,8 @@
 import { Suspense, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { UnstyledButton } from "@mantine/core";
-import { useQuery } from "urql";
 import { BadgesDocument, FrameDocument, type BadgesSubscription, type FrameQuery } from "../../api/documents.ts";
-import { useConnection, useLive } from "../../api/hooks.ts";
+import { useConnection, useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { later } from "../../lib/later.ts";
 import { clockText } from "../../lib/times.ts";
@@ -40,8 +39,7 @@ const PLACES = [
 const NONE: Badges = { openRuns: 0, openApprovals: 0 };
 
 export function Frame({ children }: { children: ReactNode }) {
-  const [{ data, error }, read] = useQuery({ query: FrameDocument });
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
+  const [{ data, error }, readAgain] = useRead({ query: FrameDocument });
   const [badges, setBadges] = useState(NONE);
   const project = useProject();
   useLive(

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { AnyVariables, TypedDocumentNode } from "@urql/core";
-import { useQuery } from "urql";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { RefusedRows } from "./refused-rows.tsx";
 import { RowsToCome, type Column } from "./table.tsx";
@@ -37,8 +37,7 @@ export function PageOfRows<Item, Data, Variables extends AnyVariables>({
   toCome = TO_COME,
 }: Props<Item, Data, Variables>) {
   const [requestPolicy] = useState(() => policyOf(after));
-  const [{ data, error }, read] = useQuery<Data>({ query, variables, requestPolicy });
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
+  const [{ data, error }, readAgain] = useRead({ query, variables, requestPolicy });
   const page = data && connectionOf(data);
   useEffect(() => {
     if (page) tell(index, page.nodes, page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);

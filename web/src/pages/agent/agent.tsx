@@ -1,8 +1,8 @@
 /** One agent: start it, and what it did. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Skeleton } from "@mantine/core";
-import { useQuery } from "urql";
 import { AgentPageDocument, type TriggerType } from "../../api/documents.ts";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Empty, NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
@@ -43,7 +43,7 @@ const searchOf = (tab: AgentTab): AgentSearch => (tab === "run" ? {} : { tab });
 
 export function Agent({ id, search }: { id: string; search: AgentSearch }) {
   const { tab = "run", from, by, text } = search;
-  const [{ data, error }, read] = useQuery({
+  const [{ data, error }, readAgain] = useRead({
     query: AgentPageDocument,
     variables: { id, from: from ?? "", hasFrom: from !== undefined },
     requestPolicy: "cache-and-network",
@@ -70,7 +70,7 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
                 All agents
               </Link>
             ) : (
-              <TryAgain onClick={() => read({ requestPolicy: "network-only" })} />
+              <TryAgain onClick={readAgain} />
             )
           }
         />

@@ -2,7 +2,7 @@
 import { useEffect, useEffectEvent, useState } from "react";
 import { Link } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { useClient, useQuery } from "urql";
+import { useClient } from "urql";
 import {
   EventPageDocument,
   FiringsChangedDocument,
@@ -10,7 +10,7 @@ import {
   type EventFiringsFragment,
   type FiringOutcome,
 } from "../../api/documents.ts";
-import { useLive } from "../../api/hooks.ts";
+import { useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
@@ -27,13 +27,12 @@ import classes from "./events.module.css";
 const READ_AGAIN_AFTER_MS = 1_000;
 
 export function Event({ id }: { id: string }) {
-  const [{ data, error }, read] = useQuery({
+  const [{ data, error }, readAgain] = useRead({
     query: EventPageDocument,
     variables: { id },
     requestPolicy: "cache-and-network",
   });
   const event = data?.event;
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   useAwaited(event, readAgain);
   if (!event) return <Unread refusal={error && refusalIn(error)} onAgain={readAgain} />;
   const { source, event: name, sourceId, at, publishedBy, matches, misses, firings } = event;

@@ -2,7 +2,6 @@
 import { useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import {
   KeysDocument,
   RevokeKeyDocument,
@@ -10,7 +9,7 @@ import {
   type KeyRowFragment,
   type KeysQuery,
 } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
@@ -49,13 +48,12 @@ export function Keys(props: PartProps) {
 }
 
 function KeyList({ caller, search: { after, make } }: PartProps) {
-  const [asked, read] = useQuery({
+  const [asked, readAgain] = useRead({
     query: KeysDocument,
     variables: { after: after ?? null },
     requestPolicy: "cache-and-network",
   });
   const { data, error } = asked;
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   const navigate = useNavigate();
   const mutate = useMutate();
   const [made, setMade] = useState<NonNullable<CreateKeyMutation["createApiKey"]>>();

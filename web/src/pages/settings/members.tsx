@@ -2,7 +2,6 @@
 import { useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Button, Menu } from "@mantine/core";
-import { useQuery } from "urql";
 import {
   InvitationsDocument,
   LeaveOrganizationDocument,
@@ -12,7 +11,7 @@ import {
   type MemberRowFragment,
   type Role,
 } from "../../api/documents.ts";
-import { useMutate, useSession } from "../../api/hooks.ts";
+import { useMutate, useRead, useSession } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Loading } from "../../components/loading.tsx";
@@ -38,12 +37,12 @@ const COLUMNS: readonly Column[] = [
 
 export function Members({ caller, search: { after } }: PartProps) {
   const mayInvite = caller.may("admin");
-  const [asked, read] = useQuery({
+  const [asked, readMembers] = useRead({
     query: MembersDocument,
     variables: { after: after ?? null },
     requestPolicy: "cache-and-network",
   });
-  const [invitations, readInvitations] = useQuery({
+  const [invitations, readInvitations] = useRead({
     query: InvitationsDocument,
     pause: !mayInvite,
     requestPolicy: "cache-and-network",
@@ -53,8 +52,8 @@ export function Members({ caller, search: { after } }: PartProps) {
   const mutate = useMutate();
   const leave = useLeave(caller);
   const readAgain = (): void => {
-    read({ requestPolicy: "network-only" });
-    if (mayInvite) readInvitations({ requestPolicy: "network-only" });
+    readMembers();
+    if (mayInvite) readInvitations();
   };
   /** Also one's own role. */
   const changed = (): void => {

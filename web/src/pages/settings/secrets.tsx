@@ -2,9 +2,8 @@
 import { useState } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import { DeleteSecretDocument, SecretsDocument, type SecretRowFragment } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
@@ -34,13 +33,12 @@ export function Secrets(props: PartProps) {
 
 function SecretList({ caller, search }: PartProps) {
   const { project, after, make, secret: secretId } = search;
-  const [asked, read] = useQuery({
+  const [asked, readAgain] = useRead({
     query: SecretsDocument,
     variables: { projectId: project ?? null, after: after ?? null },
     requestPolicy: "cache-and-network",
   });
   const { data, error } = asked;
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   const navigate = useNavigate();
   const mutate = useMutate();
   const [ending, setEnding] = useState<SecretRowFragment>();
