@@ -29,9 +29,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-async function publish(namespace: string, title: string, tasks = "[{done: {set: {ok: true}}}]"): Promise<string> {
+const DONE = "[{done: {set: {ok: true}}}]";
+async function publish(namespace: string, title: string, tasks = DONE, version = "1.0.0"): Promise<string> {
   const definition = `
-document: {dsl: "1.0.3", namespace: ${namespace}, name: ${title.toLowerCase()}, version: "1.0.0", title: ${title}}
+document: {dsl: "1.0.3", namespace: ${namespace}, name: ${title.toLowerCase()}, version: "${version}", title: ${title}}
 do: ${tasks}
 `;
   const publishAgent = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
@@ -160,6 +161,24 @@ test("a project that is chosen in the frame stays chosen from page to page", asy
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Invoices", exact: true }).waitFor();
   expect(new URL(page.url()).searchParams.get("project")).toBeNull();
+});
+
+test("the older ones of eighty versions are read when they are asked for, each of them once", async () => {
+  const { page } = person;
+  let id = "";
+  for (let minor = 0; minor < 80; minor++) id = await publish("test", "Versioned", DONE, `1.${minor}.0`);
+  await page.goto(`${server.url}/agents/${id}?tab=definition`);
+  const versions = page.getByRole("region", { name: "Versions" });
+  const shown = versions.getByRole("listitem");
+  const older = versions.getByRole("button", { name: "Older versions", exact: true });
+  const counts: number[] = [];
+  for (const oldest of ["1.60.0", "1.30.0", "1.0.0"]) {
+    await shown.last().getByText(oldest, { exact: true }).waitFor();
+    counts.push(await shown.count());
+    if (oldest !== "1.0.0") await older.click();
+  }
+  expect(counts).toEqual([20, 50, 80]);
+  expect(await older.count()).toBe(0);
 });
 
 /** Of the first row, with ids of their own and what else is said of each by its `number`. */

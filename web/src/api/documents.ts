@@ -698,7 +698,7 @@ export type VersionPageFragment = { nodes: Array<{ id: string, version: string, 
 
 export type OlderVersionsQueryVariables = Exact<{
   id: string;
-  after: string;
+  after?: string | null | undefined;
 }>;
 
 
@@ -1257,7 +1257,7 @@ export const AgentDefinitionDocument = typed<AgentDefinitionQuery, AgentDefiniti
 );
 
 export const OlderVersionsDocument = typed<OlderVersionsQuery, OlderVersionsQueryVariables>(
-  "query OlderVersions($id:ID!$after:String!){agent(id:$id){id versions(first:50 after:$after){...VersionPage}}} fragment VersionPage on AgentVersionConnection{nodes{id version createdAt createdBy{name}}pageInfo{hasNextPage endCursor}}",
+  "query OlderVersions($id:ID!$after:String){agent(id:$id){id versions(first:50 after:$after){...VersionPage}}} fragment VersionPage on AgentVersionConnection{nodes{id version createdAt createdBy{name}}pageInfo{hasNextPage endCursor}}",
 );
 
 export const AgentVersionTextDocument = typed<AgentVersionTextQuery, AgentVersionTextQueryVariables>(
