@@ -11,6 +11,7 @@ import { Mark } from "../entrance.tsx";
 import { Icon, SHAPES } from "../icon.tsx";
 import { Problem, TryAgain } from "../notice.tsx";
 import { Keys } from "../palette/keys.tsx";
+import { PLACES } from "./places.ts";
 import { ProjectChoice, useProject } from "./project-choice.tsx";
 import classes from "./frame.module.css";
 
@@ -19,22 +20,6 @@ const AccountMenu = later(async () => (await import("./menus.tsx")).AccountMenu)
 const OrganizationMenu = later(async () => (await import("./menus.tsx")).OrganizationMenu);
 
 type Badges = BadgesSubscription["badgesChanged"];
-
-const PLACES = [
-  { to: "/agents", word: "Agents", shape: SHAPES.agents },
-  { to: "/runs", word: "Runs", shape: SHAPES.runs, badge: "openRuns", about: "open" },
-  { to: "/approvals", word: "Approvals", shape: SHAPES.approvals, badge: "openApprovals", about: "open" },
-  { to: "/events", word: "Events", shape: SHAPES.events },
-  { to: "/settings", word: "Settings", shape: SHAPES.settings, isWide: true },
-] as const satisfies readonly {
-  to: string;
-  word: string;
-  shape: string;
-  badge?: keyof Badges;
-  about?: string;
-  /** The bar of a narrow screen has no place for it: the account's menu leads there. */
-  isWide?: true;
-}[];
 
 const NONE: Badges = { openRuns: 0, openApprovals: 0 };
 

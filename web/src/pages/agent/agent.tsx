@@ -1,7 +1,7 @@
 /** One agent: start it, and what it did. */
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Skeleton } from "@mantine/core";
-import { AgentPageDocument, type TriggerType } from "../../api/documents.ts";
+import { AgentPageDocument } from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
@@ -15,20 +15,8 @@ import { isObject, type Json } from "../../lib/json.ts";
 import { useTitle } from "../../lib/use-title.ts";
 import { DefinitionTab } from "./definition-tab.tsx";
 import { RunTab, type Earlier } from "./run-tab.tsx";
+import { AGENT_TABS, type AgentSearch, type AgentTab } from "./search.ts";
 import { TriggersTab } from "./triggers-tab.tsx";
-
-export const AGENT_TABS = ["run", "runs", "triggers", "definition"] as const;
-export type AgentTab = (typeof AGENT_TABS)[number];
-/** `from`: the run whose input the form begins with; `text`: the sentence that was read. The others are of their tabs. */
-export type AgentSearch = {
-  tab?: AgentTab;
-  from?: string;
-  by?: "words";
-  text?: string;
-  add?: TriggerType;
-  edit?: string;
-  compare?: string;
-};
 
 const WORDS: Record<AgentTab, string> = {
   run: "Run",

@@ -7,13 +7,13 @@ import { refusalIn } from "../../api/refusal.ts";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
+import type { AgentSearch } from "./search.ts";
 import { TriggerForm } from "./trigger-form.tsx";
 import { TriggerPart, type May } from "./trigger-part.tsx";
 import { TYPES } from "./trigger-words.ts";
 import classes from "./triggers-tab.module.css";
 
-/** `edit`: the id of the trigger that is changed. */
-export type TriggersSearch = { add?: TriggerType; edit?: string };
+type TriggersSearch = Pick<AgentSearch, "add" | "edit">;
 
 export function TriggersTab({ agentId, search, may }: { agentId: string; search: TriggersSearch; may: May }) {
   const [{ data, error }, again] = useRead({

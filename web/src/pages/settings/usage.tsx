@@ -6,16 +6,16 @@ import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { NoPermission, Problem } from "../../components/notice.tsx";
 import { ReadAgain } from "./read-again.tsx";
-import type { PartProps, SettingsSearch } from "./part.ts";
+import { COUNTED, type PartProps, type SettingsSearch } from "./part.ts";
 import settings from "./settings.module.css";
 import classes from "./usage.module.css";
 
 type Day = NonNullable<UsageQuery["usage"]>[number];
-type Kind = "requests" | "runs" | "steps" | "modelTokens";
+type Kind = "requests" | (typeof COUNTED)[number];
 
 const DAYS = 30;
 const WORDS: Record<Kind, string> = { requests: "Requests", runs: "Runs", steps: "Steps", modelTokens: "Model tokens" };
-const KINDS = Object.keys(WORDS) as Kind[];
+const KINDS: readonly Kind[] = ["requests", ...COUNTED];
 
 const counted = new Intl.NumberFormat(undefined);
 /** A day of UTC, as the server counts. */
