@@ -83,7 +83,7 @@ function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
       {isEmpty && (empty ?? <NoRuns />)}
       {/* It stays while there is nothing in it: its one page is what says so. */}
       <div hidden={isEmpty}>
-        <Table ref={table} columns={columns} className={classes["table"]} isBusy={!pages.isWhole && items.length === 0}>
+        <Table ref={table} columns={columns} className={classes["table"]} isBusy={pages.isBusy}>
           <Spacer px={pages.beforePx} columns={columns.length} />
           {pages.near.map(({ key, index, after }) => (
             <PageOfRows

@@ -26,7 +26,7 @@ const TO_COME = { first: 12, more: 4 };
 
 /** One page of a long list: it asks for its rows, and again when the list is read again. */
 export function PageOfRows<Item, Data, Variables extends AnyVariables>({
-  pages: { policyOf, tell, round },
+  pages: { policyOf, tell, tellRefused, round },
   index,
   after,
   columns,
@@ -41,6 +41,7 @@ export function PageOfRows<Item, Data, Variables extends AnyVariables>({
   const page = data && connectionOf(data);
   useEffect(() => {
     if (page) tell(index, page.nodes, page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);
+    else if (error) tellRefused();
   });
   const readIn = useRef(round);
   useEffect(() => {

@@ -100,7 +100,7 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
           </Empty>
         ))}
       <div hidden={isEmpty}>
-        <Table ref={table} columns={columns} className={classes["table"]} isBusy={!isWhole && items.length === 0}>
+        <Table ref={table} columns={columns} className={classes["table"]} isBusy={pages.isBusy}>
           <Spacer px={pages.beforePx} columns={columns.length} />
           {pages.near.map(({ key, index, after }) => (
             <PageOfRows
