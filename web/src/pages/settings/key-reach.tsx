@@ -1,64 +1,90 @@
-/** The agents and projects that a key is narrowed to. */
+/** Where a key may do it: everywhere, or at some agents and projects. */
 import { useState } from "react";
-import { isOptionsGroup, MultiSelect } from "@mantine/core";
+import { isOptionsGroup, MultiSelect, Radio } from "@mantine/core";
 import { useQuery } from "urql";
 import { KeyReachDocument } from "../../api/documents.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Problem } from "../../components/notice.tsx";
 import { amongRead, moreChoices, TYPE_FOR_MORE } from "../../forms/more-choices.ts";
 import { useFoundAgents, type FoundAgent } from "../../forms/use-found-agents.ts";
+import classes from "./create-key.module.css";
 import settings from "./settings.module.css";
 
-export type Reach = { projectIds: readonly string[]; agents: readonly FoundAgent[] };
+/** `isNarrow`: only where the others say. */
+export type Reach = { isNarrow: boolean; projectIds: readonly string[]; agents: readonly FoundAgent[] };
+export const EVERYWHERE: Reach = { isNarrow: false, projectIds: [], agents: [] };
+
+/** Those that no chosen project has already. */
+export const agentsLeft = ({ projectIds, agents }: Pick<Reach, "projectIds" | "agents">): readonly FoundAgent[] =>
+  agents.filter(({ project }) => !projectIds.includes(project.id));
 
 type Props = {
   reach: Reach;
-  /** Without projects. */
+  /** It is of agents, whatever is chosen. */
   isOfAgents: boolean;
-  problem: string | undefined;
+  /** As a sentence about what is called so. */
+  problemOf: (label: string) => string | undefined;
   onChange: (change: Partial<Reach>) => void;
 };
 
-/** A project has them already. */
-export const agentsLeft = ({ projectIds, agents }: Reach): readonly FoundAgent[] =>
-  agents.filter(({ project }) => !projectIds.includes(project.id));
-
-export function KeyReach({ reach, isOfAgents, problem, onChange }: Props) {
-  const [{ data, error }] = useQuery({ query: KeyReachDocument, pause: isOfAgents });
-  const projects = data?.projects?.nodes ?? [];
+export function KeyReach({ reach, isOfAgents, problemOf, onChange }: Props) {
+  if (isOfAgents) return <AgentsField reach={reach} problem={problemOf("Agents")} onChange={onChange} />;
   return (
     <>
-      {error && <Problem refusal={refusalIn(error)} />}
-      <AgentsField reach={reach} problem={problem} onChange={onChange} />
-      {!isOfAgents && projects.length > 0 && (
-        <MultiSelect
-          label={
-            <>
-              Projects <span className={settings["optional"]}>all their agents, also future ones</span>
-            </>
-          }
-          placeholder={reach.projectIds.length === 0 ? "Choose projects" : ""}
-          data={[
-            ...projects.map((one) => ({ value: one.id, label: one.name })),
-            ...moreChoices(data?.projects?.pageInfo.hasNextPage, "and more, older ones"),
-          ]}
-          value={[...reach.projectIds]}
-          searchable
-          filter={amongRead}
-          onChange={(projectIds) => onChange({ projectIds })}
-        />
+      <Radio.Group
+        label="Where"
+        value={reach.isNarrow ? "some" : "all"}
+        onChange={(value) => onChange({ isNarrow: value === "some" })}
+      >
+        <div className={classes["presets"]}>
+          <Radio value="all" label="The whole organization" />
+          <Radio value="some" label="Only some projects or agents" />
+        </div>
+      </Radio.Group>
+      {reach.isNarrow && (
+        <>
+          <AgentsField reach={reach} problem={problemOf("Agents or projects")} onChange={onChange} />
+          <ProjectsField reach={reach} onChange={onChange} />
+        </>
       )}
     </>
   );
 }
 
+type FieldProps = Pick<Props, "reach" | "onChange">;
+
+function ProjectsField({ reach, onChange }: FieldProps) {
+  const [{ data, error }] = useQuery({ query: KeyReachDocument });
+  const projects = data?.projects?.nodes ?? [];
+  if (error) return <Problem refusal={refusalIn(error)} />;
+  if (projects.length === 0) return null;
+  return (
+    <MultiSelect
+      label={
+        <>
+          Projects <span className={settings["optional"]}>all their agents, also future ones</span>
+        </>
+      }
+      placeholder={reach.projectIds.length === 0 ? "Choose projects" : ""}
+      data={[
+        ...projects.map((one) => ({ value: one.id, label: one.name })),
+        ...moreChoices(data?.projects?.pageInfo.hasNextPage, "and more, older ones"),
+      ]}
+      value={[...reach.projectIds]}
+      searchable
+      filter={amongRead}
+      onChange={(projectIds) => onChange({ projectIds })}
+    />
+  );
+}
+
 const NOT_ARCHIVED = { status: ["draft" as const, "active" as const, "paused" as const] };
 
-function AgentsField({ reach, problem, onChange }: Omit<Props, "isOfAgents">) {
+function AgentsField({ reach, problem, onChange }: FieldProps & { problem: string | undefined }) {
   const [typed, setTyped] = useState("");
   const { found, hasMore, error } = useFoundAgents(typed, NOT_ARCHIVED);
   const chosen = agentsLeft(reach);
-  const offered = agentsLeft({ ...reach, agents: found ?? [] });
+  const offered = agentsLeft({ projectIds: reach.projectIds, agents: found ?? [] });
   const isOffered = (id: string): boolean => offered.some((agent) => agent.id === id);
   const known = [...offered, ...chosen.filter(({ id }) => !isOffered(id))];
   return (

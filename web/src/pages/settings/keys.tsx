@@ -55,7 +55,6 @@ function KeyList({ caller, search: { after, make } }: PartProps) {
   });
   const { data, error } = asked;
   const navigate = useNavigate();
-  const mutate = useMutate();
   const [made, setMade] = useState<NonNullable<CreateKeyMutation["createApiKey"]>>();
   const [ending, setEnding] = useState<KeyRowFragment>();
   const show = (isMaking: boolean): void =>
@@ -104,29 +103,32 @@ function KeyList({ caller, search: { after, make } }: PartProps) {
       )}
       <Paging part="keys" after={after} next={data?.apiKeys?.pageInfo} />
       <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
-      {ending && (
-        <Confirm
-          title={`Revoke ${ending.name}?`}
-          verb="Revoke key"
-          act={async () => {
-            await mutate(RevokeKeyDocument, { input: { apiKeyId: ending.id } });
-            readAgain();
-          }}
-          onClose={() => setEnding(undefined)}
-        >
-          <p>
-            Programs that use the key ending in <code>{ending.hint}</code> are refused from then on, for good.{" "}
-            {ending.lastUsedAt ? (
-              <>
-                It was last used <Time at={ending.lastUsedAt} />.
-              </>
-            ) : (
-              "It was never used."
-            )}
-          </p>
-        </Confirm>
-      )}
+      {ending && <RevokeKey apiKey={ending} onRevoked={readAgain} onClose={() => setEnding(undefined)} />}
     </div>
+  );
+}
+
+type RevokeProps = { apiKey: KeyRowFragment; onRevoked: () => void; onClose: () => void };
+
+function RevokeKey({ apiKey: { id, name, hint, lastUsedAt }, onRevoked, onClose }: RevokeProps) {
+  const mutate = useMutate();
+  const revoke = async (): Promise<void> => {
+    await mutate(RevokeKeyDocument, { input: { apiKeyId: id } });
+    onRevoked();
+  };
+  return (
+    <Confirm title={`Revoke ${name}?`} verb="Revoke key" act={revoke} onClose={onClose}>
+      <p>
+        Programs that use the key ending in <code>{hint}</code> are refused from then on, for good.{" "}
+        {lastUsedAt ? (
+          <>
+            It was last used <Time at={lastUsedAt} />.
+          </>
+        ) : (
+          "It was never used."
+        )}
+      </p>
+    </Confirm>
   );
 }
 
