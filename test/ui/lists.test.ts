@@ -72,6 +72,12 @@ test("runs are filtered by agent, starter and time; the address has it all, and 
   await page.getByRole("link", { name: "completed", exact: true }).click();
   await page.getByRole("button", { name: "Clear", exact: true }).waitFor();
   await expectGoodLooks(page, "filtered runs");
+  const filters = page.getByRole("navigation", { name: "Status" }).getByRole("link");
+  const sizes = await filters
+    .or(page.getByRole("button", { name: "Filter", exact: true }))
+    .or(page.getByRole("combobox", { name: "Project", exact: true }))
+    .evaluateAll((all) => all.map((one) => getComputedStyle(one).fontSize));
+  expect(new Set(sizes), "all that one filters by").toEqual(new Set(["14px"]));
 
   const address = new URL(page.url());
   expect(Object.fromEntries(address.searchParams)).toEqual({ status: "completed", agent: agents.first, when: "week" });
@@ -179,6 +185,23 @@ test("the older ones of eighty versions are read when they are asked for, each o
   }
   expect(counts).toEqual([20, 50, 80]);
   expect(await older.count()).toBe(0);
+});
+
+test("where an agent has no runs its list leads to its form, and when it is paused to what resumes it", async () => {
+  const { page } = person;
+  const id = await publish("test", "Unused");
+  await page.goto(`${server.url}/agents/${id}?tab=runs`);
+  await page.getByRole("heading", { name: "No runs here", exact: true }).waitFor();
+  await expectGoodLooks(page, "no runs of an agent");
+  await page.getByRole("link", { name: "Run Unused", exact: true }).click();
+  await page.getByRole("button", { name: "Run unused", exact: true }).waitFor();
+  await server.data("mutation ($id: ID!) { setAgentStatus(input: {agentId: $id, status: paused}) { id } }", { id });
+  await page.reload();
+  await page.getByRole("heading", { name: "The agent is paused", exact: true }).waitFor();
+  expect(await page.locator("main pre").textContent()).toBe("npx autograph agents resume test/unused");
+  await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: "Runs" }).click();
+  await page.getByText("Unused has not run yet.", { exact: true }).waitFor();
+  expect(await page.getByRole("link", { name: "Run Unused", exact: true }).count(), "it takes none").toBe(0);
 });
 
 /** Of the first row, with ids of their own and what else is said of each by its `number`. */

@@ -1,7 +1,7 @@
 /** One agent: start it, and what it did. */
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Skeleton } from "@mantine/core";
-import { AgentPageDocument } from "../../api/documents.ts";
+import { Button, Skeleton } from "@mantine/core";
+import { AgentPageDocument, type AgentPageQuery } from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
@@ -11,6 +11,7 @@ import { PageHead } from "../../components/page-head.tsx";
 import { RunsTable } from "../../components/runs/runs-table.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Tabs } from "../../components/tabs.tsx";
+import { ToCopy } from "../../components/to-copy.tsx";
 import { isObject, type Json } from "../../lib/json.ts";
 import { useTitle } from "../../lib/use-title.ts";
 import { DefinitionTab } from "./definition-tab.tsx";
@@ -98,9 +99,7 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
           ) : status === "active" ? (
             <RunTab agent={agent} earlier={earlierOf(data.from)} isDescribed={by === "words"} said={text} />
           ) : (
-            <Empty title={`The agent is ${status}`}>
-              <p>It takes no runs. Its runs so far stay where they are.</p>
-            </Empty>
+            <TakesNoRuns agent={agent} mayWrite={may("agents:write")} />
           ))}
         {tab === "triggers" && (
           <TriggersTab agentId={id} search={search} may={{ write: may("triggers:write"), start: may("runs:start") }} />
@@ -108,11 +107,49 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
         {tab === "definition" && (
           <DefinitionTab agentId={id} compared={search.compare} mayWrite={may("agents:write")} />
         )}
-        {tab === "runs" && <RunsTable filter={{ agentId: [id] }} hasAgent={false} />}
+        {tab === "runs" && (
+          <RunsTable
+            filter={{ agentId: [id] }}
+            hasAgent={false}
+            empty={<NoRunsYet name={name} mayRun={may("runs:start") && status === "active"} />}
+          />
+        )}
       </Tabs>
     </div>
   );
 }
+
+type Agent = NonNullable<AgentPageQuery["agent"]>;
+
+function TakesNoRuns({ agent: { status, project, handle }, mayWrite }: { agent: Agent; mayWrite: boolean }) {
+  return (
+    <Empty title={`The agent is ${status}`}>
+      <p>It takes no runs. Its runs so far stay where they are.</p>
+      {mayWrite && status === "draft" && (
+        <Button variant="default" renderRoot={(props) => <Link {...props} to="." search={{ tab: "definition" }} />}>
+          Publish its definition
+        </Button>
+      )}
+      {mayWrite && status !== "draft" && (
+        <>
+          <p>From a shell it takes runs again:</p>
+          <ToCopy text={`npx autograph agents resume ${project.handle}/${handle}`} label="Copy the command" />
+        </>
+      )}
+    </Empty>
+  );
+}
+
+const NoRunsYet = ({ name, mayRun }: { name: string; mayRun: boolean }) => (
+  <Empty title="No runs here">
+    <p>{name} has not run yet.</p>
+    {mayRun && (
+      <Button variant="default" renderRoot={(props) => <Link {...props} to="." search={{}} />}>
+        Run {name}
+      </Button>
+    )}
+  </Empty>
+);
 
 function earlierOf(run: { id: string; input: unknown } | null | undefined): Earlier | undefined {
   const input = run?.input as Json | undefined;

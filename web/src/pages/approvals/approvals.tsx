@@ -1,6 +1,6 @@
 /** What waits for a person, oldest first: read, decide, next. */
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef } from "react";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import {
   ApprovalsChangedDocument,
   ApprovalsDocument,
@@ -93,10 +93,16 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
         (isDecided ? (
           <Empty title="No decisions yet">
             <p>Each decision stays here, with who made it and what they said.</p>
+            <Link to="/approvals" search={{}} className="link">
+              Open approvals
+            </Link>
           </Empty>
         ) : (
           <Empty title="No approvals waiting">
             <p>A run that asks a person shows up here at once.</p>
+            <Link to="/agents" className="link">
+              All agents
+            </Link>
           </Empty>
         ))}
       <div hidden={isEmpty}>

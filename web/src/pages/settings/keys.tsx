@@ -102,7 +102,7 @@ function KeyList({ caller, search: { after, make } }: PartProps) {
         </details>
       )}
       <Paging part="keys" after={after} next={data?.apiKeys?.pageInfo} />
-      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
+      <ReadAgain asked={asked} isEmpty={keys?.length === 0} readAgain={readAgain} caller={caller} />
       {ending && <RevokeKey apiKey={ending} onRevoked={readAgain} onClose={() => setEnding(undefined)} />}
     </div>
   );

@@ -37,7 +37,7 @@ function Connection({ caller }: PartProps) {
       {error && <Problem refusal={refusalIn(error)} />}
       {!connection && !error && <Loading label="Loading the language model" lines={5} />}
       {connection && (connection.isConfigured ? <Configured connection={connection} /> : <Missing />)}
-      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
+      <ReadAgain asked={asked} isEmpty={connection?.isConfigured === false} readAgain={readAgain} caller={caller} />
     </div>
   );
 }

@@ -86,7 +86,7 @@ function SecretList({ caller, search }: PartProps) {
         </section>
       ))}
       <Paging part="secrets" base={base} after={after} next={data?.secrets?.pageInfo} />
-      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
+      <ReadAgain asked={asked} isEmpty={secrets?.length === 0} readAgain={readAgain} caller={caller} />
       {ending && (
         <DeleteSecret
           secret={ending}
@@ -106,7 +106,10 @@ const NoSecrets = ({ project, onSet }: { project: string | undefined; onSet: () 
   <Empty title="No secrets yet">
     <p>An agent that calls a service names a secret here instead of holding its token.</p>
     {project === undefined ? (
-      <p>Secrets belong to a project: publish an agent first.</p>
+      <>
+        <p>Secrets belong to a project: publish an agent first.</p>
+        <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
+      </>
     ) : (
       <>
         <Button onClick={onSet}>Set a secret</Button>
