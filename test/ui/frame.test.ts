@@ -110,6 +110,31 @@ test("the focus stays on its row when the connection is lost and the list is rea
   expect(await focused()).toBe(before);
 });
 
+test("a list that does not come is not busy any longer, and comes when it is asked for again", async () => {
+  const page = await person.tab();
+  for (const [path, query] of [
+    ["agents", "query Agents("],
+    ["runs", "query Runs("],
+    ["approvals", "query Approvals("],
+    ["events", "query Events("],
+  ] as const) {
+    let isRefused = true;
+    await page.route("**/graphql", (route) =>
+      isRefused && route.request().postData()?.includes(query) ? route.abort() : route.continue(),
+    );
+    await page.goto(`${server.url}/${path}`);
+    await page.getByRole("alert").getByText("The server does not answer.").waitFor();
+    const busy = page.locator("table[aria-busy=true]");
+    await expect.poll(() => busy.count(), { message: path }).toBe(0);
+    isRefused = false;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    expect(await busy.count(), path).toBe(0);
+    await page.unroute("**/graphql");
+  }
+  await page.close();
+});
+
 test("a deploy replaces a page's files: it is read anew, once; what stays missing is said within the frame", async () => {
   const { page } = person;
   let missing = 1;

@@ -1,5 +1,6 @@
 /** Long lists: runs by filters that stand in the address, ten thousand of them, hundreds of agents, and one project of several. */
 import type { Browser, Page } from "playwright-core";
+import type { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
@@ -28,9 +29,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-async function publish(namespace: string, title: string, tasks = "[{done: {set: {ok: true}}}]"): Promise<string> {
+const DONE = "[{done: {set: {ok: true}}}]";
+async function publish(namespace: string, title: string, tasks = DONE, version = "1.0.0"): Promise<string> {
   const definition = `
-document: {dsl: "1.0.3", namespace: ${namespace}, name: ${title.toLowerCase()}, version: "1.0.0", title: ${title}}
+document: {dsl: "1.0.3", namespace: ${namespace}, name: ${title.toLowerCase()}, version: "${version}", title: ${title}}
 do: ${tasks}
 `;
   const publishAgent = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
@@ -70,6 +72,12 @@ test("runs are filtered by agent, starter and time; the address has it all, and 
   await page.getByRole("link", { name: "completed", exact: true }).click();
   await page.getByRole("button", { name: "Clear", exact: true }).waitFor();
   await expectGoodLooks(page, "filtered runs");
+  const filters = page.getByRole("navigation", { name: "Status" }).getByRole("link");
+  const sizes = await filters
+    .or(page.getByRole("button", { name: "Filter", exact: true }))
+    .or(page.getByRole("combobox", { name: "Project", exact: true }))
+    .evaluateAll((all) => all.map((one) => getComputedStyle(one).fontSize));
+  expect(new Set(sizes), "all that one filters by").toEqual(new Set(["14px"]));
 
   const address = new URL(page.url());
   expect(Object.fromEntries(address.searchParams)).toEqual({ status: "completed", agent: agents.first, when: "week" });
@@ -161,20 +169,58 @@ test("a project that is chosen in the frame stays chosen from page to page", asy
   expect(new URL(page.url()).searchParams.get("project")).toBeNull();
 });
 
+test("the older ones of eighty versions are read when they are asked for, each of them once", async () => {
+  const { page } = person;
+  let id = "";
+  for (let minor = 0; minor < 80; minor++) id = await publish("test", "Versioned", DONE, `1.${minor}.0`);
+  await page.goto(`${server.url}/agents/${id}?tab=definition`);
+  const versions = page.getByRole("region", { name: "Versions" });
+  const shown = versions.getByRole("listitem");
+  const older = versions.getByRole("button", { name: "Older versions", exact: true });
+  const counts: number[] = [];
+  for (const oldest of ["1.60.0", "1.30.0", "1.0.0"]) {
+    await shown.last().getByText(oldest, { exact: true }).waitFor();
+    counts.push(await shown.count());
+    if (oldest !== "1.0.0") await older.click();
+  }
+  expect(counts).toEqual([20, 50, 80]);
+  expect(await older.count()).toBe(0);
+});
+
+test("where an agent has no runs its list leads to its form, and when it is paused to what resumes it", async () => {
+  const { page } = person;
+  const id = await publish("test", "Unused");
+  await page.goto(`${server.url}/agents/${id}?tab=runs`);
+  await page.getByRole("heading", { name: "No runs here", exact: true }).waitFor();
+  await expectGoodLooks(page, "no runs of an agent");
+  await page.getByRole("link", { name: "Run Unused", exact: true }).click();
+  await page.getByRole("button", { name: "Run unused", exact: true }).waitFor();
+  await server.data("mutation ($id: ID!) { setAgentStatus(input: {agentId: $id, status: paused}) { id } }", { id });
+  await page.reload();
+  await page.getByRole("heading", { name: "The agent is paused", exact: true }).waitFor();
+  expect(await page.locator("main pre").textContent()).toBe("npx autograph agents resume test/unused");
+  await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: "Runs" }).click();
+  await page.getByText("Unused has not run yet.", { exact: true }).waitFor();
+  expect(await page.getByRole("link", { name: "Run Unused", exact: true }).count(), "it takes none").toBe(0);
+});
+
+/** Of the first row, with ids of their own and what else is said of each by its `number`. */
+const copies = async (client: Client, table: string, count: number, other = "'{}'"): Promise<unknown> =>
+  client.query(
+    `insert into ${table} select (jsonb_populate_record(one, jsonb_build_object('id',
+       overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)) || ${other})).*
+     from (select t as one from ${table} t order by id limit 1) as first, generate_series(1, $1::int) as number`,
+    [count],
+  );
+
 test("of ten thousand runs and five hundred agents the last is reached, and few are in the page at once", async () => {
   const client = await connectTo(server);
   await using _ = { [Symbol.asyncDispose]: () => client.end() };
-  const copies = async (table: string, count: number, other = "'{}'"): Promise<unknown> =>
-    client.query(
-      `insert into ${table} select (jsonb_populate_record(one, jsonb_build_object('id',
-         overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)) || ${other})).*
-       from (select t as one from ${table} t order by id limit 1) as first, generate_series(1, $1::int) as number`,
-      [count],
-    );
   const countOf = async (table: string): Promise<number> =>
     (await client.query(`select count(*)::int as count from ${table}`)).rows[0].count;
-  await copies("runs", 10_000 - (await countOf("runs")));
+  await copies(client, "runs", 10_000 - (await countOf("runs")));
   await copies(
+    client,
     "agents",
     500,
     "jsonb_build_object('handle', 'copy-' || number, 'name', 'Copy ' || number, 'status', 'draft', 'published_version', null)",
@@ -194,4 +240,62 @@ test("of ten thousand runs and five hundred agents the last is reached, and few 
   await page.goto(`${server.url}/agents`);
   await page.getByRole("link", { name: "Copy 1", exact: true }).waitFor();
   expect(await goDownTo(page, `${await countOf("agents")} agents`)).toBeLessThan(12_000);
+});
+
+test("choices of which more are there than were read say so, and typing finds an agent among all", async () => {
+  const client = await connectTo(server);
+  await using _ = { [Symbol.asyncDispose]: () => client.end() };
+  await copies(client, "projects", 210, "jsonb_build_object('handle', 'copy-' || number, 'name', 'Copy ' || number)");
+  await copies(
+    client,
+    "api_keys",
+    210,
+    "jsonb_build_object('name', 'Copy ' || number, 'secret_hash', '\\x' || lpad(to_hex(number), 64, '0'))",
+  );
+  const { page } = person;
+  const box = (name: string) =>
+    page.getByRole("textbox", { name, exact: true }).or(page.getByRole("combobox", { name, exact: true }));
+  const option = (name: string) => page.getByRole("option", { name, exact: true });
+  const expectOnlyTold = async (name: string): Promise<void> => {
+    await option(name).waitFor();
+    expect(await option(name).isDisabled(), name).toBe(true);
+    expect(await option(name).evaluate((one) => getComputedStyle(one).opacity), "it can be read").toBe("1");
+  };
+  await page.goto(`${server.url}/runs`);
+  await page.getByRole("button", { name: "Filter", exact: true }).click();
+  await box("Agent").fill("copy");
+  await expectOnlyTold("and more: type to find others");
+  await box("Agent").fill("copy 300");
+  await option("Copy 300").click();
+  await box("Started by").fill("nobody at all");
+  await expectOnlyTold("and more keys, older ones");
+  await expectGoodLooks(page, "some of the starters");
+
+  await page.setViewportSize({ width: 360, height: 2_000 });
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menu").getByText("and more, older ones", { exact: true }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  await page.goto(`${server.url}/settings/secrets?make=true`);
+  const project = page.getByRole("form", { name: "Set a secret" }).getByLabel("Project");
+  await project.waitFor();
+  expect(await project.getByRole("option").last().textContent()).toBe("and more, older ones");
+  expect(await project.getByRole("option").last().isDisabled()).toBe(true);
+
+  await page.goto(`${server.url}/settings/keys?make=true`);
+  await page.getByLabel("Name", { exact: true }).fill("copies");
+  await page.getByRole("combobox", { name: "Agents" }).click();
+  await expectOnlyTold("and more: type to find others");
+  for (const name of ["Copy 300", "Copy 450"]) {
+    await page.getByRole("combobox", { name: "Agents" }).fill(name);
+    await page.getByRole("option", { name: new RegExp(`^${name} `) }).click();
+  }
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("button", { name: "Show all keys" }).click();
+  await page
+    .getByRole("row", { name: /copies/ })
+    .getByText(/Copy 300, Copy 450|Copy 450, Copy 300/)
+    .waitFor();
 });

@@ -1,5 +1,5 @@
-/** What a person sends from a page: an answer that is lost, a rejection without the form, and what would be lost by leaving. */
-import type { Browser } from "playwright-core";
+/** What a page sends and asks for: an answer that is lost or late, a rejection without the form, and what would be lost by leaving. */
+import type { Browser, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
 import { openBrowser, Person, signIn } from "./ui.ts";
@@ -95,6 +95,50 @@ test("of a run with more steps than are read at once all are as they are now whe
   await page.getByRole("button", { name: "Follow the run again" }).click();
   await page.getByRole("heading", { name: "512 steps" }).waitFor();
   await page.unroute("**/graphql");
+});
+
+test("what came after a connection was lost again is there, however late the answer is to what was asked before", async () => {
+  const ask = 'do: [{ask: {call: "approval:1.0.0@default", with: {question: "Late?"}}}]';
+  const agentId = await publish("asking-late", ask);
+  const page = await person.tab();
+  const sockets: WebSocketRoute[] = [];
+  let connecting = Promise.resolve();
+  await page.routeWebSocket(/graphql/, async (socket) => {
+    await connecting;
+    socket.connectToServer();
+    sockets.push(socket);
+  });
+  await page.goto(`${server.url}/approvals`);
+  await page.getByRole("heading", { name: "No approvals waiting" }).waitFor();
+  await expect.poll(() => sockets.length).toBe(1);
+
+  const answered = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("MissedApprovals") || ++asked > 1) return route.continue();
+    const response = await route.fetch();
+    answered.resolve();
+    await released.promise;
+    // The page may not wait for it any longer.
+    return route.fulfill({ response }).catch(() => undefined);
+  });
+  const lose = (): Promise<void> => sockets.at(-1)!.close({ code: 1012 });
+  await lose();
+  await answered.promise;
+  const { promise, resolve: connect } = Promise.withResolvers<void>();
+  connecting = promise;
+  await lose();
+  const runId = await start(agentId);
+  const status = "query ($id: ID!) { run(id: $id) { status } }";
+  await expect.poll(async () => (await server.data(status, { id: runId })).run.status).toBe("paused");
+  connect();
+  await expect.poll(() => sockets.length).toBe(3);
+  await page.getByText("Reconnecting").waitFor({ state: "detached" });
+  released.resolve();
+  await page.getByRole("button", { name: /Late\?/ }).waitFor();
+  await server.data("mutation ($id: ID!) { cancelRun(runId: $id) { id } }", { id: runId });
+  await page.close();
 });
 
 const GREETING = `

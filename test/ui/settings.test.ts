@@ -202,6 +202,8 @@ test("secrets: set, replaced, deleted by typing the name; no value comes back", 
   await using person = await Person.open(browser);
   const page = await enter(person, "/settings/secrets");
   await page.getByRole("heading", { name: "No secrets yet" }).waitFor();
+  const reload = page.getByRole("button", { name: "Reload" });
+  expect(await reload.count(), "what to do next is something else").toBe(0);
   await page.getByRole("button", { name: "Set a secret" }).click();
   await page.getByLabel("Name").fill("no good");
   await page.getByLabel("Value", { exact: true }).fill("s3cret value");
@@ -211,6 +213,7 @@ test("secrets: set, replaced, deleted by typing the name; no value comes back", 
   await page.getByRole("button", { name: "Set secret" }).click();
   const row = page.getByRole("row", { name: /shopToken/ });
   await row.waitFor();
+  await reload.waitFor();
   await row.getByRole("button", { name: "Replace the value of shopToken" }).click();
   await page.getByRole("heading", { name: "Replace the value of shopToken" }).waitFor();
   await page.reload();

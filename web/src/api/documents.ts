@@ -648,6 +648,13 @@ export type DecideMutationVariables = Exact<{
 
 export type DecideMutation = { decideApproval: { id: string, status: ApprovalStatus, canDecide: boolean, decidedAt: string | null, comment: string | null, answer: Json | null, decidedBy: { kind: ActorKind, name: string } | null, run: { id: string, status: RunStatus } } | null };
 
+export type FindAgentsQueryVariables = Exact<{
+  filter?: AgentFilter | null | undefined;
+}>;
+
+
+export type FindAgentsQuery = { agentsConnection: { nodes: Array<{ id: string, name: string, handle: string, project: { id: string, handle: string } }>, pageInfo: { hasNextPage: boolean } } | null };
+
 export type RunFormAgentFragment = { id: string, name: string, handle: string, inputSchema: Json | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> };
 
 export type FormFieldFragment = { name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null };
@@ -665,13 +672,6 @@ export type DraftRunInputMutationVariables = Exact<{
 
 
 export type DraftRunInputMutation = { draftRunInput: { id: string, agentSource: string | null, input: Json, missing: Array<string>, unread: Array<string>, modelProblem: LlmProblem | null, agent: { id: string, name: string, handle: string, inputSchema: Json | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null, fields: Array<{ name: string, source: string, sure: boolean, reason: string | null }> } | null };
-
-export type AgentChoiceQueryVariables = Exact<{
-  filter?: AgentFilter | null | undefined;
-}>;
-
-
-export type AgentChoiceQuery = { agentsConnection: { nodes: Array<{ id: string, name: string }> } | null };
 
 export type ExampleAgentsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -698,7 +698,7 @@ export type VersionPageFragment = { nodes: Array<{ id: string, version: string, 
 
 export type OlderVersionsQueryVariables = Exact<{
   id: string;
-  after: string;
+  after?: string | null | undefined;
 }>;
 
 
@@ -1041,20 +1041,13 @@ export type FilterNamesQuery = { agent?: { id: string, name: string } | null, no
     | { id: string }
    | null };
 
-export type FilterAgentsQueryVariables = Exact<{
-  filter?: AgentFilter | null | undefined;
-}>;
-
-
-export type FilterAgentsQuery = { agentsConnection: { nodes: Array<{ id: string, name: string, handle: string }> } | null };
-
 export type FilterStartersQueryVariables = Exact<{
   triggers?: TriggerFilter | null | undefined;
   hasKeys: boolean;
 }>;
 
 
-export type FilterStartersQuery = { members: { nodes: Array<{ id: string, user: { id: string, name: string } }> } | null, triggers: { nodes: Array<{ id: string, name: string, agent: { id: string, name: string } }> } | null, apiKeys?: { nodes: Array<{ id: string, name: string }> } | null };
+export type FilterStartersQuery = { members: { nodes: Array<{ id: string, user: { id: string, name: string } }>, pageInfo: { hasNextPage: boolean } } | null, triggers: { nodes: Array<{ id: string, name: string, agent: { id: string, name: string } }>, pageInfo: { hasNextPage: boolean } } | null, apiKeys?: { nodes: Array<{ id: string, name: string }>, pageInfo: { hasNextPage: boolean } } | null };
 
 export type KeysQueryVariables = Exact<{
   after?: string | null | undefined;
@@ -1066,7 +1059,7 @@ export type KeysQuery = { apiKeys: { nodes: Array<{ id: string, name: string, hi
 export type KeyReachQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type KeyReachQuery = { projects: { nodes: Array<{ id: string, name: string }> } | null, agents: Array<{ id: string, name: string, handle: string, project: { id: string, handle: string } }> | null };
+export type KeyReachQuery = { projects: { nodes: Array<{ id: string, name: string }>, pageInfo: { hasNextPage: boolean } } | null };
 
 export type KeyRowFragment = { id: string, name: string, hint: string, scopes: Array<string>, createdAt: string, expiresAt: string | null, revokedAt: string | null, lastUsedAt: string | null, projects: Array<{ id: string, name: string }> | null, agents: Array<{ id: string, name: string }> | null, createdBy: { kind: ActorKind, name: string } };
 
@@ -1151,7 +1144,7 @@ export type SecretsQueryVariables = Exact<{
 }>;
 
 
-export type SecretsQuery = { secrets: { nodes: Array<{ id: string, name: string, updatedAt: string, project: { id: string, handle: string, name: string }, updatedBy: { kind: ActorKind, name: string }, usedBy: Array<{ id: string, name: string }> }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null, projects: { nodes: Array<{ id: string, handle: string, name: string }> } | null };
+export type SecretsQuery = { secrets: { nodes: Array<{ id: string, name: string, updatedAt: string, project: { id: string, handle: string, name: string }, updatedBy: { kind: ActorKind, name: string }, usedBy: Array<{ id: string, name: string }> }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null, projects: { nodes: Array<{ id: string, handle: string, name: string }>, pageInfo: { hasNextPage: boolean } } | null };
 
 export type SecretRowFragment = { id: string, name: string, updatedAt: string, project: { id: string, handle: string, name: string }, updatedBy: { kind: ActorKind, name: string }, usedBy: Array<{ id: string, name: string }> };
 
@@ -1239,16 +1232,16 @@ export const DecideDocument = typed<DecideMutation, DecideMutationVariables>(
   "mutation Decide($input:DecideApprovalInput!){decideApproval(input:$input){id status canDecide decidedAt decidedBy{kind name}comment answer run{id status}}}",
 );
 
+export const FindAgentsDocument = typed<FindAgentsQuery, FindAgentsQueryVariables>(
+  "query FindAgents($filter:AgentFilter){agentsConnection(filter:$filter order:name first:50){nodes{id name handle project{id handle}}pageInfo{hasNextPage}}}",
+);
+
 export const StartRunDocument = typed<StartRunMutation, StartRunMutationVariables>(
   "mutation StartRun($input:RunAgentInput!){runAgent(input:$input){id status createdAt startedAt finishedAt agent{id}}}",
 );
 
 export const DraftRunInputDocument = typed<DraftRunInputMutation, DraftRunInputMutationVariables>(
   "mutation DraftRunInput($input:DraftInput!){draftRunInput(input:$input){id agent{...RunFormAgent}agentSource input fields{name source sure reason}missing unread modelProblem}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength}",
-);
-
-export const AgentChoiceDocument = typed<AgentChoiceQuery, AgentChoiceQueryVariables>(
-  "query AgentChoice($filter:AgentFilter){agentsConnection(filter:$filter first:50){nodes{id name}}}",
 );
 
 export const ExampleAgentsDocument = typed<ExampleAgentsQuery, ExampleAgentsQueryVariables>(
@@ -1264,7 +1257,7 @@ export const AgentDefinitionDocument = typed<AgentDefinitionQuery, AgentDefiniti
 );
 
 export const OlderVersionsDocument = typed<OlderVersionsQuery, OlderVersionsQueryVariables>(
-  "query OlderVersions($id:ID!$after:String!){agent(id:$id){id versions(first:50 after:$after){...VersionPage}}} fragment VersionPage on AgentVersionConnection{nodes{id version createdAt createdBy{name}}pageInfo{hasNextPage endCursor}}",
+  "query OlderVersions($id:ID!$after:String){agent(id:$id){id versions(first:50 after:$after){...VersionPage}}} fragment VersionPage on AgentVersionConnection{nodes{id version createdAt createdBy{name}}pageInfo{hasNextPage endCursor}}",
 );
 
 export const AgentVersionTextDocument = typed<AgentVersionTextQuery, AgentVersionTextQueryVariables>(
@@ -1423,12 +1416,8 @@ export const FilterNamesDocument = typed<FilterNamesQuery, FilterNamesQueryVaria
   "query FilterNames($agent:ID!$by:ID!$hasAgent:Boolean!$hasStarter:Boolean!){agent(id:$agent)@include(if:$hasAgent){id name}node(id:$by)@include(if:$hasStarter){id ...on User{name}...on ApiKey{name}...on Trigger{name}}}",
 );
 
-export const FilterAgentsDocument = typed<FilterAgentsQuery, FilterAgentsQueryVariables>(
-  "query FilterAgents($filter:AgentFilter){agentsConnection(filter:$filter first:50){nodes{id name handle}}}",
-);
-
 export const FilterStartersDocument = typed<FilterStartersQuery, FilterStartersQueryVariables>(
-  "query FilterStarters($triggers:TriggerFilter$hasKeys:Boolean!){members(first:100){nodes{id user{id name}}}triggers(filter:$triggers first:100){nodes{id name agent{id name}}}apiKeys(first:100)@include(if:$hasKeys){nodes{id name}}}",
+  "query FilterStarters($triggers:TriggerFilter$hasKeys:Boolean!){members(first:200){nodes{id user{id name}}pageInfo{hasNextPage}}triggers(filter:$triggers first:200){nodes{id name agent{id name}}pageInfo{hasNextPage}}apiKeys(first:200)@include(if:$hasKeys){nodes{id name}pageInfo{hasNextPage}}}",
 );
 
 export const KeysDocument = typed<KeysQuery, KeysQueryVariables>(
@@ -1436,7 +1425,7 @@ export const KeysDocument = typed<KeysQuery, KeysQueryVariables>(
 );
 
 export const KeyReachDocument = typed<KeyReachQuery, KeyReachQueryVariables>(
-  "query KeyReach{projects(first:200){nodes{id name}}agents{id name handle project{id handle}}}",
+  "query KeyReach{projects(first:200){nodes{id name}pageInfo{hasNextPage}}}",
 );
 
 export const CreateKeyDocument = typed<CreateKeyMutation, CreateKeyMutationVariables>(
@@ -1484,7 +1473,7 @@ export const RevokeInvitationDocument = typed<RevokeInvitationMutation, RevokeIn
 );
 
 export const SecretsDocument = typed<SecretsQuery, SecretsQueryVariables>(
-  "query Secrets($projectId:ID$after:String){secrets(projectId:$projectId first:50 after:$after){nodes{...SecretRow}pageInfo{hasNextPage endCursor}}projects(first:200){nodes{id handle name}}} fragment SecretRow on Secret{id name project{id handle name}updatedAt updatedBy{kind name}usedBy{id name}}",
+  "query Secrets($projectId:ID$after:String){secrets(projectId:$projectId first:50 after:$after){nodes{...SecretRow}pageInfo{hasNextPage endCursor}}projects(first:200){nodes{id handle name}pageInfo{hasNextPage}}} fragment SecretRow on Secret{id name project{id handle name}updatedAt updatedBy{kind name}usedBy{id name}}",
 );
 
 export const SetSecretDocument = typed<SetSecretMutation, SetSecretMutationVariables>(

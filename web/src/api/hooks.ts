@@ -1,7 +1,7 @@
 /** What pages ask the API with. */
-import { createContext, use, useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
+import { createContext, use, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from "react";
 import type { AnyVariables, TypedDocumentNode } from "@urql/core";
-import { useClient } from "urql";
+import { useClient, useQuery, type UseQueryArgs, type UseQueryState } from "urql";
 import type { Api } from "./client.ts";
 import { refusalIn, type Refusal } from "./refusal.ts";
 import type { Session } from "./session.ts";
@@ -20,6 +20,37 @@ export const useApi = (): Api => given(use(ApiContext));
 export function useConnection() {
   const { connection } = useApi();
   return useSyncExternalStore(connection.watch, connection.get);
+}
+
+const ANEW = { requestPolicy: "network-only" } as const;
+
+/** A query, and what asks it anew. */
+export function useRead<Data, Variables extends AnyVariables>(
+  args: UseQueryArgs<Variables, Data>,
+): [UseQueryState<Data, Variables>, () => void] {
+  const [state, read] = useQuery(args);
+  return [state, () => read(ANEW)];
+}
+
+/**
+ * What a query answered that is asked only when something happened. An answer that is on its way then may be of before that: it is
+ * given up, where urql would give it again.
+ */
+export function useAsked<Data, Variables extends AnyVariables>(
+  document: TypedDocumentNode<Data, Variables>,
+): [Data | undefined, (variables: Variables) => void] {
+  const client = useClient();
+  const [data, setData] = useState<Data>();
+  const asked = useRef<{ unsubscribe(): void }>(undefined);
+  useEffect(() => () => asked.current?.unsubscribe(), []);
+  const ask = (variables: Variables): void => {
+    asked.current?.unsubscribe();
+    asked.current = client.query(document, variables, ANEW).subscribe((answer) => {
+      asked.current?.unsubscribe();
+      if (answer.data) setData(answer.data);
+    });
+  };
+  return [data, ask];
 }
 
 /** Throws Refusal. */

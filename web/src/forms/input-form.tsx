@@ -43,14 +43,8 @@ export function InputForm({ fields, initial, notes, onChange, send, sendsFields,
     const next = { ...values, [name]: value };
     setValues(next);
     onChange?.(inputFrom(fields, next));
-    if (problems.has(name))
-      setProblem(
-        name,
-        problemOf(
-          fields.find((one) => one.name === name)!,
-          value,
-        ),
-      );
+    const field = fields.find((one) => one.name === name)!;
+    if (problems.has(name)) setProblem(name, problemOf(field, value));
   };
   const setProblem = (name: string, problem: string | undefined): void => {
     const next = new Map(problems);
@@ -71,25 +65,16 @@ export function InputForm({ fields, initial, notes, onChange, send, sendsFields,
     setIsSubmitted(true);
     const verb = (event.nativeEvent as unknown as { submitter: HTMLButtonElement | null }).submitter?.value ?? "";
     const sent = sendsFields?.(verb) === false ? [] : fields;
-    const local = sent.flatMap((field) => {
-      const problem = problemOf(field, values[field.name]);
-      return problem ? [[field.name, problem] as const] : [];
-    });
-    show(new Map(local));
-    if (local.length > 0) return;
+    const local = problemsOf(sent, values);
+    show(local);
+    if (local.size > 0) return;
     setIsSending(true);
     try {
       await send(inputFrom(fields, values), verb);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const found = error.fields.flatMap(({ path, message }) => {
-        const field = fields.find(({ name }) => name === nameIn(path));
-        return field ? [[field.name, message] as const] : [];
-      });
-      show(
-        new Map(found),
-        restOf(error, (path) => fields.some(({ name }) => name === nameIn(path))),
-      );
+      const { ofFields, rest } = problemsIn(error, fields);
+      show(ofFields, rest);
     } finally {
       setIsSending(false);
     }
@@ -116,6 +101,24 @@ export function InputForm({ fields, initial, notes, onChange, send, sendsFields,
       {children(isSending)}
     </form>
   );
+}
+
+const problemsOf = (fields: readonly FormField[], values: Values): Problems =>
+  new Map(
+    fields.flatMap((field) => {
+      const problem = problemOf(field, values[field.name]);
+      return problem ? [[field.name, problem] as const] : [];
+    }),
+  );
+
+/** `rest`: what is said of no field that is here. */
+function problemsIn(refusal: Refusal, fields: readonly FormField[]): { ofFields: Problems; rest: Refusal | undefined } {
+  const names = new Set<string | undefined>(fields.map(({ name }) => name));
+  const found = refusal.fields.filter(({ path }) => names.has(nameIn(path)));
+  return {
+    ofFields: new Map(found.map(({ path, message }) => [nameIn(path)!, message])),
+    rest: restOf(refusal, (path) => names.has(nameIn(path))),
+  };
 }
 
 const nameIn = (path: string): string | undefined => path.split(".")[2];

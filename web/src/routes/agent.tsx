@@ -1,6 +1,6 @@
 import { lazy } from "react";
 import { createRoute } from "@tanstack/react-router";
-import type { AgentSearch } from "../pages/agent/agent.tsx";
+import { AGENT_TABS, type AgentSearch } from "../pages/agent/search.ts";
 import { inside } from "./inside.tsx";
 import { oneOf, someText } from "./search.ts";
 
@@ -10,7 +10,7 @@ export const agent = createRoute({
   getParentRoute: () => inside,
   path: "/agents/$agentId",
   validateSearch: ({ tab, from, by, text, add, edit, compare }): AgentSearch => ({
-    ...oneOf("tab", ["run", "runs", "triggers", "definition"], tab),
+    ...oneOf("tab", AGENT_TABS, tab),
     ...someText("from", from),
     ...oneOf("by", ["words"], by),
     ...someText("text", text),

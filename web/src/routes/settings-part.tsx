@@ -1,14 +1,10 @@
 import { lazy } from "react";
 import { createRoute, notFound } from "@tanstack/react-router";
-import type { Part } from "../pages/settings/settings.tsx";
-import type { SettingsSearch } from "../pages/settings/part.ts";
+import { COUNTED, isPart, type SettingsSearch } from "../pages/settings/part.ts";
 import { inside } from "./inside.tsx";
 import { oneOf, someText } from "./search.ts";
 
 const Settings = lazy(async () => ({ default: (await import("../pages/settings/settings.tsx")).Settings }));
-
-const PARTS: readonly string[] = ["keys", "members", "usage", "secrets", "llm", "sessions"] satisfies Part[];
-const isPart = (text: string): text is Part => PARTS.includes(text);
 
 export const settingsPart = createRoute({
   getParentRoute: () => inside,
@@ -17,7 +13,7 @@ export const settingsPart = createRoute({
     ...someText("after", after),
     ...(make === true && { make }),
     ...someText("secret", secret),
-    ...oneOf("show", ["runs", "steps", "modelTokens"], show),
+    ...oneOf("show", COUNTED, show),
     ...someText("project", project),
   }),
   beforeLoad: ({ params: { part } }) => {

@@ -2,9 +2,8 @@
 import { Suspense, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { UnstyledButton } from "@mantine/core";
-import { useQuery } from "urql";
 import { BadgesDocument, FrameDocument, type BadgesSubscription, type FrameQuery } from "../../api/documents.ts";
-import { useConnection, useLive } from "../../api/hooks.ts";
+import { useConnection, useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { later } from "../../lib/later.ts";
 import { clockText } from "../../lib/times.ts";
@@ -12,6 +11,7 @@ import { Mark } from "../entrance.tsx";
 import { Icon, SHAPES } from "../icon.tsx";
 import { Problem, TryAgain } from "../notice.tsx";
 import { Keys } from "../palette/keys.tsx";
+import { PLACES } from "./places.ts";
 import { ProjectChoice, useProject } from "./project-choice.tsx";
 import classes from "./frame.module.css";
 
@@ -21,27 +21,10 @@ const OrganizationMenu = later(async () => (await import("./menus.tsx")).Organiz
 
 type Badges = BadgesSubscription["badgesChanged"];
 
-const PLACES = [
-  { to: "/agents", word: "Agents", shape: SHAPES.agents },
-  { to: "/runs", word: "Runs", shape: SHAPES.runs, badge: "openRuns", about: "open" },
-  { to: "/approvals", word: "Approvals", shape: SHAPES.approvals, badge: "openApprovals", about: "open" },
-  { to: "/events", word: "Events", shape: SHAPES.events },
-  { to: "/settings", word: "Settings", shape: SHAPES.settings, isWide: true },
-] as const satisfies readonly {
-  to: string;
-  word: string;
-  shape: string;
-  badge?: keyof Badges;
-  about?: string;
-  /** The bar of a narrow screen has no place for it: the account's menu leads there. */
-  isWide?: true;
-}[];
-
 const NONE: Badges = { openRuns: 0, openApprovals: 0 };
 
 export function Frame({ children }: { children: ReactNode }) {
-  const [{ data, error }, read] = useQuery({ query: FrameDocument });
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
+  const [{ data, error }, readAgain] = useRead({ query: FrameDocument });
   const [badges, setBadges] = useState(NONE);
   const project = useProject();
   useLive(

@@ -18,6 +18,7 @@ export function ProjectItems({ projects }: Projects) {
           </Menu.RadioItem>
         ))}
       </Menu.RadioGroup>
+      {projects?.pageInfo.hasNextPage && <Menu.Label>and more, older ones</Menu.Label>}
       <Menu.Divider />
     </>
   );

@@ -2,16 +2,13 @@ import { useState } from "react";
 import { Kbd, Modal, Switch } from "@mantine/core";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
 import { areSingleKeysOn, setSingleKeys } from "../../lib/use-keys.ts";
+import { PLACES } from "../frame/places.ts";
 import { MOD } from "./mod.ts";
 import classes from "./keys.module.css";
 
-const KEYS: readonly [keys: string, what: string][] = [
+const KEYS: readonly (readonly [keys: string, what: string])[] = [
   [`${MOD} K`, "Search, go anywhere, run an agent, say in a sentence what to run, act on what is shown"],
-  ["g a", "Agents"],
-  ["g r", "Runs"],
-  ["g p", "Approvals"],
-  ["g e", "Events"],
-  ["g s", "Settings"],
+  ...PLACES.map(({ key, word }) => [`g ${key}`, word] as const),
   ["j  k", "Next and previous, in a list"],
   ["Enter", "Open it"],
   ["x", "Select the run, with Shift all up to it"],

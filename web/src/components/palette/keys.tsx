@@ -5,6 +5,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { later } from "../../lib/later.ts";
 import { isDialogOpen, useKeys } from "../../lib/use-keys.ts";
+import { PLACES } from "../frame/places.ts";
 import { Icon, SHAPES } from "../icon.tsx";
 import classes from "./keys.module.css";
 import { MOD } from "./mod.ts";
@@ -12,13 +13,6 @@ import { MOD } from "./mod.ts";
 const Palette = later(async () => (await import("./palette.tsx")).Palette);
 const KeyHelp = later(async () => (await import("./key-help.tsx")).KeyHelp);
 
-const PLACES: ReadonlyMap<string, "/agents" | "/runs" | "/approvals" | "/events" | "/settings"> = new Map([
-  ["a", "/agents"],
-  ["r", "/runs"],
-  ["p", "/approvals"],
-  ["e", "/events"],
-  ["s", "/settings"],
-]);
 /** For so long `g` waits for the key after it. */
 const GO_MS = 2_000;
 
@@ -38,11 +32,11 @@ export function Keys() {
     const take = (event: KeyboardEvent): void => {
       if (event.key === "Shift") return;
       going.current?.abort();
-      const to = PLACES.get(event.key);
-      if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
+      const place = PLACES.find(({ key }) => key === event.key);
+      if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
-      void navigate({ to, search: {} });
+      void navigate({ to: place.to, search: {} });
     };
     addEventListener("keydown", take, { capture: true, signal });
   };

@@ -9,6 +9,7 @@ import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
 import { useLater } from "../../lib/use-later.ts";
+import { PLACES } from "../frame/places.ts";
 import { useChooseProject } from "../frame/project-choice.tsx";
 import { Icon, SHAPES } from "../icon.tsx";
 import { Problem } from "../notice.tsx";
@@ -18,21 +19,23 @@ import classes from "./palette.module.css";
 type Item = { id?: string; word: string; shape: string; aside?: string; act: () => unknown };
 type Group = { heading: string; items: Item[] };
 
-const PLACES = [
-  { to: "/agents", word: "Agents", shape: SHAPES.agents },
-  { to: "/describe", word: "Describe a run", shape: SHAPES.play },
-  { to: "/runs", word: "Runs", shape: SHAPES.runs },
-  { to: "/runs", word: "Failed runs", shape: SHAPES.close, search: { status: "failed" } },
-  {
-    to: "/runs",
-    word: "Runs that failed last night",
-    shape: SHAPES.close,
-    search: { status: "failed", when: "night" },
-  },
-  { to: "/approvals", word: "Approvals", shape: SHAPES.approvals },
-  { to: "/events", word: "Events", shape: SHAPES.events },
-  { to: "/settings", word: "Settings", shape: SHAPES.settings },
-] as const;
+/** What else each of the frame's places has. */
+const MORE_OF = {
+  "/agents": [{ to: "/describe", word: "Describe a run", shape: SHAPES.play }],
+  "/runs": [
+    { to: "/runs", word: "Failed runs", shape: SHAPES.close, search: { status: "failed" } },
+    {
+      to: "/runs",
+      word: "Runs that failed last night",
+      shape: SHAPES.close,
+      search: { status: "failed", when: "night" },
+    },
+  ],
+  "/approvals": [],
+  "/events": [],
+  "/settings": [],
+} as const;
+const ALL_PLACES = PLACES.flatMap(({ to, word, shape }) => [{ to, word, shape }, ...MORE_OF[to]]);
 const THEMES = [
   { scheme: "light", word: "Light theme" },
   { scheme: "dark", word: "Dark theme" },
@@ -108,7 +111,11 @@ function useGroups(text: string, onHelp: () => void): Found {
     {
       heading: "Go to",
       items: [
-        ...PLACES.map(({ word, shape, ...place }) => ({ word, shape, act: () => navigate({ search: {}, ...place }) })),
+        ...ALL_PLACES.map(({ word, shape, ...place }) => ({
+          word,
+          shape,
+          act: () => navigate({ search: {}, ...place }),
+        })),
         // Also for who has turned `?` off.
         { word: "Keyboard shortcuts", shape: SHAPES.search, act: onHelp },
       ].filter(fits),

@@ -1,6 +1,7 @@
 /** Runs, newest first, live: rows change where they stand, and new ones wait behind a button. */
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
-import { Checkbox } from "@mantine/core";
+import { Button, Checkbox } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { RunsChangedDocument, RunsDocument, type RunFilter, type RunRowFragment } from "../../api/documents.ts";
 import { useLive } from "../../api/hooks.ts";
 import { useMay } from "../../api/use-may.ts";
@@ -83,7 +84,7 @@ function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
       {isEmpty && (empty ?? <NoRuns />)}
       {/* It stays while there is nothing in it: its one page is what says so. */}
       <div hidden={isEmpty}>
-        <Table ref={table} columns={columns} className={classes["table"]} isBusy={!pages.isWhole && items.length === 0}>
+        <Table ref={table} columns={columns} className={classes["table"]} isBusy={pages.isBusy}>
           <Spacer px={pages.beforePx} columns={columns.length} />
           {pages.near.map(({ key, index, after }) => (
             <PageOfRows
@@ -120,6 +121,9 @@ function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
 const NoRuns = () => (
   <Empty title="No runs here">
     <p>Start one from an agent&rsquo;s page, or by the API.</p>
+    <Button component={Link} to="/agents" variant="default">
+      Choose an agent
+    </Button>
   </Empty>
 );
 

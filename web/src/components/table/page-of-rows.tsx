@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { AnyVariables, TypedDocumentNode } from "@urql/core";
-import { useQuery } from "urql";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { RefusedRows } from "./refused-rows.tsx";
 import { RowsToCome, type Column } from "./table.tsx";
@@ -26,7 +26,7 @@ const TO_COME = { first: 12, more: 4 };
 
 /** One page of a long list: it asks for its rows, and again when the list is read again. */
 export function PageOfRows<Item, Data, Variables extends AnyVariables>({
-  pages: { policyOf, tell, round },
+  pages: { policyOf, tell, tellRefused, round },
   index,
   after,
   columns,
@@ -37,11 +37,11 @@ export function PageOfRows<Item, Data, Variables extends AnyVariables>({
   toCome = TO_COME,
 }: Props<Item, Data, Variables>) {
   const [requestPolicy] = useState(() => policyOf(after));
-  const [{ data, error }, read] = useQuery<Data>({ query, variables, requestPolicy });
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
+  const [{ data, error }, readAgain] = useRead({ query, variables, requestPolicy });
   const page = data && connectionOf(data);
   useEffect(() => {
     if (page) tell(index, page.nodes, page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);
+    else if (error) tellRefused();
   });
   const readIn = useRef(round);
   useEffect(() => {

@@ -33,12 +33,16 @@ export type Pages<Item> = {
   items: readonly Item[];
   /** There are no more. */
   isWhole: boolean;
+  /** The first have not come yet, and are not refused. */
+  isBusy: boolean;
   /** For the query of a page: the first time it is read anew, later it comes from the cache. */
   policyOf(after: string | null): RequestPolicy;
   /** How often the list was read again. */
   round: number;
   /** What a page's query answered. */
   tell(index: number, items: readonly Item[], next: string | null): void;
+  /** A page's query was refused. */
+  tellRefused(): void;
   /** Reads what is near again; its rows stay where they are meanwhile. `fromStart`: only the first page stays. */
   readAgain(options?: { fromStart: boolean }): void;
 };
@@ -52,6 +56,7 @@ export function usePages<Item>(name: string, rowPx: number): Pages<Item> {
   const [pages, setPages] = useState(() => (kept.get(name)?.pages ?? FIRST) as readonly Page<Item>[]);
   const heightsPx = useRef<number[]>([]);
   const [round, setRound] = useState(0);
+  const [isRefused, setIsRefused] = useState(false);
   const [visited] = useState(() => new Set<string | null>());
   const table = useRef<HTMLTableElement>(null);
   const [near, setNear] = useState<Near>(() => {
@@ -102,13 +107,18 @@ export function usePages<Item>(name: string, rowPx: number): Pages<Item> {
     afterPx: near.afterPx,
     items: pages.flatMap(({ items }) => items),
     isWhole: pages.at(-1)!.next === null,
+    isBusy: pages[0]!.next === undefined && !isRefused,
     round,
     policyOf: (after) => {
       const isNew = !visited.has(after);
       visited.add(after);
       return isNew ? "cache-and-network" : "cache-first";
     },
-    tell: (index, items, next) => setPages((before) => withPage(before, index, { items, next })),
+    tell: (index, items, next) => {
+      setIsRefused(false);
+      setPages((before) => withPage(before, index, { items, next }));
+    },
+    tellRefused: () => setIsRefused(true),
     readAgain: ({ fromStart } = { fromStart: false }) => {
       visited.clear();
       setRound((before) => before + 1);

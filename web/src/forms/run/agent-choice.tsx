@@ -1,24 +1,19 @@
 /** One of the active agents, however many there are: the server searches them. */
 import { useState } from "react";
 import { Select } from "@mantine/core";
-import { useQuery } from "urql";
-import { AgentChoiceDocument } from "../../api/documents.ts";
-import { useLater } from "../../lib/use-later.ts";
 import { Tag, type Note } from "../field-label.tsx";
+import { moreChoices, TYPE_FOR_MORE } from "../more-choices.ts";
+import { useFoundAgents } from "../use-found-agents.ts";
 
 type Named = { id: string; name: string };
 
 type Props = { chosen: Named | null; note: Note | undefined; onChoose: (agentId: string) => void };
 
-const ASKED_AFTER_MS = 150;
-
 export function AgentChoice({ chosen, note, onChoose }: Props) {
   const [search, setSearch] = useState("");
   // What stands there when it is opened is the chosen one's name.
-  const text = useLater(search === chosen?.name ? "" : search, ASKED_AFTER_MS);
-  const [{ data }] = useQuery({ query: AgentChoiceDocument, variables: { filter: { status: ["active"], text } } });
-  const found: readonly Named[] = data?.agentsConnection?.nodes ?? [];
-  const all = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
+  const { found = [], hasMore } = useFoundAgents(search === chosen?.name ? "" : search, { status: ["active"] });
+  const all: readonly Named[] = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
   return (
     <Select
       label={
@@ -34,7 +29,7 @@ export function AgentChoice({ chosen, note, onChoose }: Props) {
       allowDeselect={false}
       nothingFoundMessage="No matching agents"
       value={chosen?.id ?? null}
-      data={all.map(({ id, name }) => ({ value: id, label: name }))}
+      data={[...all.map(({ id, name }) => ({ value: id, label: name })), ...moreChoices(hasMore, TYPE_FOR_MORE)]}
       filter={({ options }) => options}
       onSearchChange={setSearch}
       onChange={(id) => id && id !== chosen?.id && onChoose(id)}

@@ -1,8 +1,8 @@
 /** One agent: start it, and what it did. */
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Skeleton } from "@mantine/core";
-import { useQuery } from "urql";
-import { AgentPageDocument, type TriggerType } from "../../api/documents.ts";
+import { Button, Skeleton } from "@mantine/core";
+import { AgentPageDocument, type AgentPageQuery } from "../../api/documents.ts";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Empty, NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
@@ -11,24 +11,13 @@ import { PageHead } from "../../components/page-head.tsx";
 import { RunsTable } from "../../components/runs/runs-table.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Tabs } from "../../components/tabs.tsx";
+import { ToCopy } from "../../components/to-copy.tsx";
 import { isObject, type Json } from "../../lib/json.ts";
 import { useTitle } from "../../lib/use-title.ts";
 import { DefinitionTab } from "./definition-tab.tsx";
 import { RunTab, type Earlier } from "./run-tab.tsx";
+import { AGENT_TABS, type AgentSearch, type AgentTab } from "./search.ts";
 import { TriggersTab } from "./triggers-tab.tsx";
-
-export const AGENT_TABS = ["run", "runs", "triggers", "definition"] as const;
-export type AgentTab = (typeof AGENT_TABS)[number];
-/** `from`: the run whose input the form begins with; `text`: the sentence that was read. The others are of their tabs. */
-export type AgentSearch = {
-  tab?: AgentTab;
-  from?: string;
-  by?: "words";
-  text?: string;
-  add?: TriggerType;
-  edit?: string;
-  compare?: string;
-};
 
 const WORDS: Record<AgentTab, string> = {
   run: "Run",
@@ -43,7 +32,7 @@ const searchOf = (tab: AgentTab): AgentSearch => (tab === "run" ? {} : { tab });
 
 export function Agent({ id, search }: { id: string; search: AgentSearch }) {
   const { tab = "run", from, by, text } = search;
-  const [{ data, error }, read] = useQuery({
+  const [{ data, error }, readAgain] = useRead({
     query: AgentPageDocument,
     variables: { id, from: from ?? "", hasFrom: from !== undefined },
     requestPolicy: "cache-and-network",
@@ -70,7 +59,7 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
                 All agents
               </Link>
             ) : (
-              <TryAgain onClick={() => read({ requestPolicy: "network-only" })} />
+              <TryAgain onClick={readAgain} />
             )
           }
         />
@@ -110,9 +99,7 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
           ) : status === "active" ? (
             <RunTab agent={agent} earlier={earlierOf(data.from)} isDescribed={by === "words"} said={text} />
           ) : (
-            <Empty title={`The agent is ${status}`}>
-              <p>It takes no runs. Its runs so far stay where they are.</p>
-            </Empty>
+            <TakesNoRuns agent={agent} mayWrite={may("agents:write")} />
           ))}
         {tab === "triggers" && (
           <TriggersTab agentId={id} search={search} may={{ write: may("triggers:write"), start: may("runs:start") }} />
@@ -120,11 +107,49 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
         {tab === "definition" && (
           <DefinitionTab agentId={id} compared={search.compare} mayWrite={may("agents:write")} />
         )}
-        {tab === "runs" && <RunsTable filter={{ agentId: [id] }} hasAgent={false} />}
+        {tab === "runs" && (
+          <RunsTable
+            filter={{ agentId: [id] }}
+            hasAgent={false}
+            empty={<NoRunsYet name={name} mayRun={may("runs:start") && status === "active"} />}
+          />
+        )}
       </Tabs>
     </div>
   );
 }
+
+type Agent = NonNullable<AgentPageQuery["agent"]>;
+
+function TakesNoRuns({ agent: { status, project, handle }, mayWrite }: { agent: Agent; mayWrite: boolean }) {
+  return (
+    <Empty title={`The agent is ${status}`}>
+      <p>It takes no runs. Its runs so far stay where they are.</p>
+      {mayWrite && status === "draft" && (
+        <Button variant="default" renderRoot={(props) => <Link {...props} to="." search={{ tab: "definition" }} />}>
+          Publish its definition
+        </Button>
+      )}
+      {mayWrite && status !== "draft" && (
+        <>
+          <p>From a shell it takes runs again:</p>
+          <ToCopy text={`npx autograph agents resume ${project.handle}/${handle}`} label="Copy the command" />
+        </>
+      )}
+    </Empty>
+  );
+}
+
+const NoRunsYet = ({ name, mayRun }: { name: string; mayRun: boolean }) => (
+  <Empty title="No runs here">
+    <p>{name} has not run yet.</p>
+    {mayRun && (
+      <Button variant="default" renderRoot={(props) => <Link {...props} to="." search={{}} />}>
+        Run {name}
+      </Button>
+    )}
+  </Empty>
+);
 
 function earlierOf(run: { id: string; input: unknown } | null | undefined): Earlier | undefined {
   const input = run?.input as Json | undefined;

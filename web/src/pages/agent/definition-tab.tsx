@@ -2,7 +2,7 @@
 import { lazy, Suspense, useCallback, useState } from "react";
 import { Button, Skeleton } from "@mantine/core";
 import { useBlocker, useNavigate } from "@tanstack/react-router";
-import { useClient, useQuery } from "urql";
+import { useClient } from "urql";
 import {
   AgentDefinitionDocument,
   AgentVersionTextDocument,
@@ -11,7 +11,7 @@ import {
   SaveDraftDocument,
   type AgentDefinitionQuery,
 } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Confirm } from "../../components/confirm.tsx";
@@ -31,14 +31,13 @@ type Agent = NonNullable<AgentDefinitionQuery["agent"]>;
 type Props = { agentId: string; compared: string | undefined; mayWrite: boolean };
 
 export function DefinitionTab({ agentId, compared, mayWrite }: Props) {
-  const [{ data, error }, read] = useQuery({
+  const [{ data, error }, readAgain] = useRead({
     query: AgentDefinitionDocument,
     variables: { id: agentId },
     // What one begins to change must not be older than what others have saved.
     requestPolicy: "network-only",
   });
   const [told, setTold] = useState("");
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   if (error && !data) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
   if (!data?.agent) return <Loading label="Loading the definition" lines={12} />;
   const published = (version: string): void => {
@@ -182,14 +181,11 @@ function Bar({ agent: { id, definition, draft, version }, text, onSaved, onPubli
 }
 
 function Compared({ agentId, version, text }: { agentId: string; version: string; text: string }) {
-  const [{ data, error }, read] = useQuery({ query: AgentVersionTextDocument, variables: { id: agentId, version } });
-  if (error)
-    return (
-      <Problem
-        refusal={refusalIn(error)}
-        action={<TryAgain onClick={() => read({ requestPolicy: "network-only" })} />}
-      />
-    );
+  const [{ data, error }, readAgain] = useRead({
+    query: AgentVersionTextDocument,
+    variables: { id: agentId, version },
+  });
+  if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
   if (!data) return <Loading label="Loading the version" lines={12} />;
   return <Difference version={version} before={data.agent?.agentVersion?.definition ?? ""} after={text} />;
 }

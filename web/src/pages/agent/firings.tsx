@@ -1,8 +1,6 @@
 /** What came of a trigger so far, newest first: the run, or why there is none. */
-import { useState } from "react";
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useClient } from "urql";
 import {
   OlderFiringsDocument,
   ReplayFiringDocument,
@@ -10,9 +8,9 @@ import {
   type TriggerPartFragment,
 } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Problem } from "../../components/notice.tsx";
+import { Older, useOlder } from "../../components/older.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Time } from "../../components/time.tsx";
 import { shortId } from "../../lib/ids.ts";
@@ -21,27 +19,18 @@ import classes from "./triggers-tab.module.css";
 /** As triggers.graphql asks. */
 const NEWEST = 5;
 
-type Page = TriggerPartFragment["firings"];
 type Props = { trigger: Pick<TriggerPartFragment, "id" | "firings">; mayReplay: boolean };
 
 export function Firings({ trigger: { id, firings }, mayReplay }: Props) {
-  const client = useClient();
-  const { act, isBusy, refusal } = useAct();
-  /** The newest come by themselves; these were asked for. */
-  const [older, setOlder] = useState<Page>();
-  // The first time from the newest on: some may have been pushed out of those that stand here.
-  const readOlder = (): Promise<boolean> =>
-    act(async () => {
-      const after = older?.pageInfo.endCursor ?? null;
-      const { data, error } = await client.query(OlderFiringsDocument, { id, after }).toPromise();
-      if (error) throw refusalIn(error);
-      const { nodes, pageInfo } = data!.trigger!.firings;
-      setOlder({ nodes: [...(older?.nodes ?? []), ...nodes], pageInfo });
-    });
+  const { shown, older, isFirst } = useOlder({
+    id,
+    newest: firings,
+    query: OlderFiringsDocument,
+    pageOf: (data) => data.trigger!.firings,
+  });
   if (firings.nodes.length === 0) return null;
-  const newest = new Set(firings.nodes.map((one) => one.id));
-  const shown = [...firings.nodes, ...(older?.nodes.filter((one) => !newest.has(one.id)) ?? [])];
-  const hasOlder = older ? older.pageInfo.hasNextPage : firings.pageInfo.hasNextPage || shown.length === NEWEST;
+  // Whatever comes by itself pushes another one out.
+  const isThere = older.isThere || (isFirst && shown.length === NEWEST);
   return (
     <div>
       <table className={classes["firings"]}>
@@ -59,12 +48,7 @@ export function Firings({ trigger: { id, firings }, mayReplay }: Props) {
           <Line key={firing.id} firing={firing} mayReplay={mayReplay} />
         ))}
       </table>
-      {refusal && <Problem refusal={refusal} />}
-      {hasOlder && (
-        <Button variant="subtle" size="compact-sm" loading={isBusy} onClick={() => void readOlder()}>
-          Older firings
-        </Button>
-      )}
+      <Older word="Older firings" older={{ ...older, isThere }} />
     </div>
   );
 }

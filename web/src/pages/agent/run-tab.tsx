@@ -4,9 +4,9 @@ import { Button, Menu, SegmentedControl } from "@mantine/core";
 import type { AgentPageQuery } from "../../api/documents.ts";
 import { Describe } from "../../forms/run/describe.tsx";
 import { hasForm, RunForm } from "../../forms/run/run-form.tsx";
-import classes from "../../forms/run/run-form.module.css";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { exactText } from "../../lib/times.ts";
+import classes from "./run-tab.module.css";
 
 type Agent = NonNullable<AgentPageQuery["agent"]>;
 export type Earlier = { id: string; input: JsonObject };

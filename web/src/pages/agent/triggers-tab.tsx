@@ -1,28 +1,26 @@
 /** What starts the agent by itself: each trigger in words, when it comes next, and what came of it so far. */
 import { useNavigate } from "@tanstack/react-router";
 import { Button, Menu } from "@mantine/core";
-import { useQuery } from "urql";
 import { AgentTriggersDocument, FiringsChangedDocument, type TriggerType } from "../../api/documents.ts";
-import { useLive } from "../../api/hooks.ts";
+import { useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
+import type { AgentSearch } from "./search.ts";
 import { TriggerForm } from "./trigger-form.tsx";
 import { TriggerPart, type May } from "./trigger-part.tsx";
 import { TYPES } from "./trigger-words.ts";
 import classes from "./triggers-tab.module.css";
 
-/** `edit`: the id of the trigger that is changed. */
-export type TriggersSearch = { add?: TriggerType; edit?: string };
+type TriggersSearch = Pick<AgentSearch, "add" | "edit">;
 
 export function TriggersTab({ agentId, search, may }: { agentId: string; search: TriggersSearch; may: May }) {
-  const [{ data, error }, read] = useQuery({
+  const [{ data, error }, again] = useRead({
     query: AgentTriggersDocument,
     variables: { id: agentId },
     requestPolicy: "cache-and-network",
   });
-  const again = (): void => read({ requestPolicy: "network-only" });
   useLive(
     FiringsChangedDocument,
     { agentId },

@@ -1,13 +1,10 @@
 /** The versions that were published, newest first: each is compared with the text, or published again. */
 import { useState } from "react";
 import { Button } from "@mantine/core";
-import { useClient } from "urql";
 import { OlderVersionsDocument, PublishVersionDocument, type VersionPageFragment } from "../../api/documents.ts";
 import { useMutate } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { useAct } from "../../api/use-act.ts";
 import { Confirm } from "../../components/confirm.tsx";
-import { Problem } from "../../components/notice.tsx";
+import { Older, useOlder } from "../../components/older.tsx";
 import { Time } from "../../components/time.tsx";
 import classes from "./definition-tab.module.css";
 
@@ -25,24 +22,19 @@ type Props = {
 };
 
 export function Versions({ agentId, page, version, compared, isChanged, mayWrite, onCompare, onPublished }: Props) {
-  const client = useClient();
   const mutate = useMutate();
-  const { act, isBusy, refusal } = useAct();
-  const [older, setOlder] = useState<VersionPageFragment>();
+  const { shown, older } = useOlder({
+    id: agentId,
+    newest: page,
+    query: OlderVersionsDocument,
+    pageOf: ({ agent }) => agent!.versions,
+  });
   const [asked, setAsked] = useState<string>();
-  const { hasNextPage, endCursor } = (older ?? page).pageInfo;
-  const readOlder = (after: string): Promise<boolean> =>
-    act(async () => {
-      const { data, error } = await client.query(OlderVersionsDocument, { id: agentId, after }).toPromise();
-      if (error) throw refusalIn(error);
-      const { nodes, pageInfo } = data!.agent!.versions;
-      setOlder({ nodes: [...(older?.nodes ?? []), ...nodes], pageInfo });
-    });
   return (
     <section className={classes["versions"]} aria-label="Versions">
       <h2>Versions</h2>
       <ul>
-        {[...page.nodes, ...(older?.nodes ?? [])].map((one) => (
+        {shown.map((one) => (
           <li key={one.id}>
             <strong>{one.version}</strong> {one.version === version && <span>published</span>}
             <span className="dim">
@@ -68,12 +60,7 @@ export function Versions({ agentId, page, version, compared, isChanged, mayWrite
           </li>
         ))}
       </ul>
-      {refusal && <Problem refusal={refusal} />}
-      {hasNextPage && endCursor && (
-        <Button variant="subtle" size="compact-sm" loading={isBusy} onClick={() => void readOlder(endCursor)}>
-          Older versions
-        </Button>
-      )}
+      <Older word="Older versions" older={older} />
       {asked && (
         <Confirm
           title={`Publish ${asked} again?`}

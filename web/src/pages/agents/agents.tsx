@@ -135,7 +135,7 @@ function List({ filter, isFiltered, isOfProject, onFilter }: ListProps) {
       {isEmpty && (isFiltered ? <NothingFits /> : <NoAgents isOfProject={isOfProject} />)}
       {/* Another one once the first have come: what stands above it then may push it down, which is no jump of what was read. */}
       <div key={isWhole || items.length > 0 ? "read" : "to come"} hidden={isEmpty}>
-        <Table ref={table} columns={COLUMNS} className={classes["table"]} isBusy={!isWhole && items.length === 0}>
+        <Table ref={table} columns={COLUMNS} className={classes["table"]} isBusy={pages.isBusy}>
           <Spacer px={pages.beforePx} columns={COLUMNS.length} />
           {pages.near.map(({ key, ...place }) => (
             <PageOfRows

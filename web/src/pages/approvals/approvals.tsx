@@ -1,7 +1,6 @@
 /** What waits for a person, oldest first: read, decide, next. */
-import { useCallback, useEffect, useMemo, useRef } from "react";
-import { useNavigate } from "@tanstack/react-router";
-import { useClient, useQuery } from "urql";
+import { useCallback, useEffect, useEffectEvent, useMemo, useRef } from "react";
+import { Link, useNavigate } from "@tanstack/react-router";
 import {
   ApprovalsChangedDocument,
   ApprovalsDocument,
@@ -9,8 +8,9 @@ import {
   MissedApprovalsDocument,
   type ApprovalCardFragment,
   type ApprovalStatus,
+  type MissedApprovalsQuery,
 } from "../../api/documents.ts";
-import { useLive } from "../../api/hooks.ts";
+import { useAsked, useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
 import { Loading } from "../../components/loading.tsx";
@@ -93,14 +93,20 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
         (isDecided ? (
           <Empty title="No decisions yet">
             <p>Each decision stays here, with who made it and what they said.</p>
+            <Link to="/approvals" search={{}} className="link">
+              Open approvals
+            </Link>
           </Empty>
         ) : (
           <Empty title="No approvals waiting">
             <p>A run that asks a person shows up here at once.</p>
+            <Link to="/agents" className="link">
+              All agents
+            </Link>
           </Empty>
         ))}
       <div hidden={isEmpty}>
-        <Table ref={table} columns={columns} className={classes["table"]} isBusy={!isWhole && items.length === 0}>
+        <Table ref={table} columns={columns} className={classes["table"]} isBusy={pages.isBusy}>
           <Spacer px={pages.beforePx} columns={columns.length} />
           {pages.near.map(({ key, index, after }) => (
             <PageOfRows
@@ -132,11 +138,11 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
 
 /** The one that a link is about, where the list does not have it: it has been decided, or is further down. */
 function Linked({ id }: { id: string }) {
-  const [{ data, error }, read] = useQuery({ query: LinkedApprovalDocument, variables: { id } });
+  const [{ data, error }, readAgain] = useRead({ query: LinkedApprovalDocument, variables: { id } });
   if (data?.approval) return <ApprovalCard approval={data.approval} />;
   if (!error) return data ? null : <Loading label="Loading the approval" lines={3} />;
   const refusal = refusalIn(error);
-  const again = <TryAgain onClick={() => read({ requestPolicy: "network-only" })} />;
+  const again = <TryAgain onClick={readAgain} />;
   return <Problem refusal={refusal} action={refusal.code === "NOT_FOUND" ? undefined : again} />;
 }
 
@@ -150,7 +156,6 @@ type FreshOf = {
 
 /** What has come to the list meanwhile. Lines that were seen stay where they are, with what became of them. */
 function useFreshApprovals({ pages, isDecided, open, decided }: FreshOf) {
-  const client = useClient();
   const fresh = useFresh();
   const { items, isWhole } = pages;
   const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
@@ -165,18 +170,20 @@ function useFreshApprovals({ pages, isDecided, open, decided }: FreshOf) {
     if (items.length === 0) showFresh();
     else for (const id of more) fresh.add(id);
   };
-  const readMissed = async (): Promise<void> => {
-    const requestPolicy = "network-only";
-    const { data } = await client.query(MissedApprovalsDocument, { open, decided }, { requestPolicy }).toPromise();
-    const found = (isDecided ? data?.decided : data?.open)?.nodes ?? [];
+  const [missed, readMissed] = useAsked(MissedApprovalsDocument);
+  const taken = useEffectEvent((answer: MissedApprovalsQuery): void => {
+    const found = (isDecided ? answer.decided : answer.open)?.nodes ?? [];
     // Below those that were read there are others that are not new.
     add(found.slice(0, isWhole ? found.length : items.length).map(({ id }) => id));
-  };
+  });
+  useEffect(() => {
+    if (missed) taken(missed);
+  }, [missed]);
   useLive(
     ApprovalsChangedDocument,
     { projectId: open.projectId?.[0] ?? null },
     {
-      onMissed: () => void readMissed(),
+      onMissed: () => readMissed({ open, decided }),
       onData: ({ approvalsChanged: { id, status } }) => {
         const isHere = (status === "open") !== isDecided;
         // The newest open ones are at the end, the newest decided ones at the beginning.

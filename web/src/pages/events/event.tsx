@@ -1,8 +1,6 @@
 /** One event: what it brought, what it started, and why the other triggers of its source stayed still. */
-import { useEffect, useEffectEvent, useState } from "react";
+import { useEffect, useEffectEvent } from "react";
 import { Link } from "@tanstack/react-router";
-import { Button } from "@mantine/core";
-import { useClient, useQuery } from "urql";
 import {
   EventPageDocument,
   FiringsChangedDocument,
@@ -10,14 +8,14 @@ import {
   type EventFiringsFragment,
   type FiringOutcome,
 } from "../../api/documents.ts";
-import { useLive } from "../../api/hooks.ts";
+import { useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn, type Refusal } from "../../api/refusal.ts";
-import { useAct } from "../../api/use-act.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { JsonTable } from "../../components/json-table.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
+import { Older, useOlder } from "../../components/older.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Time } from "../../components/time.tsx";
@@ -27,13 +25,12 @@ import classes from "./events.module.css";
 const READ_AGAIN_AFTER_MS = 1_000;
 
 export function Event({ id }: { id: string }) {
-  const [{ data, error }, read] = useQuery({
+  const [{ data, error }, readAgain] = useRead({
     query: EventPageDocument,
     variables: { id },
     requestPolicy: "cache-and-network",
   });
   const event = data?.event;
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   useAwaited(event, readAgain);
   if (!event) return <Unread refusal={error && refusalIn(error)} onAgain={readAgain} />;
   const { source, event: name, sourceId, at, publishedBy, matches, misses, firings } = event;
@@ -90,21 +87,12 @@ export function Event({ id }: { id: string }) {
 
 /** Live: the newest; older ones when they are asked for. */
 function Started({ eventId, firings }: { eventId: string; firings: EventFiringsFragment }) {
-  const client = useClient();
-  const { act, isBusy, refusal } = useAct();
-  const [older, setOlder] = useState<EventFiringsFragment>();
-  const newest = new Set(firings.nodes.map((one) => one.id));
-  const shown = [...firings.nodes, ...(older?.nodes.filter((one) => !newest.has(one.id)) ?? [])];
-  const { hasNextPage } = (older ?? firings).pageInfo;
-  // The first time from the newest on, twice as many as stand here: some may have been pushed out of these.
-  const readOlder = (): Promise<boolean> =>
-    act(async () => {
-      const after = older?.pageInfo.endCursor ?? null;
-      const { data, error } = await client.query(OlderEventFiringsDocument, { id: eventId, after }).toPromise();
-      if (error) throw refusalIn(error);
-      const { nodes, pageInfo } = data!.event!.firings;
-      setOlder({ nodes: [...(older?.nodes ?? []), ...nodes], pageInfo });
-    });
+  const { shown, older } = useOlder({
+    id: eventId,
+    newest: firings,
+    query: OlderEventFiringsDocument,
+    pageOf: ({ event }) => event!.firings,
+  });
   return (
     <section aria-label="What it started" className={classes["part"]}>
       <h2>What it started</h2>
@@ -135,12 +123,7 @@ function Started({ eventId, firings }: { eventId: string; firings: EventFiringsF
           </li>
         ))}
       </ul>
-      {refusal && <Problem refusal={refusal} />}
-      {hasNextPage && (
-        <Button variant="subtle" size="compact-sm" loading={isBusy} onClick={() => void readOlder()}>
-          Older firings
-        </Button>
-      )}
+      <Older word="Older firings" older={older} />
     </section>
   );
 }

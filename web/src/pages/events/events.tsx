@@ -88,7 +88,7 @@ function List({ source }: { source: string | undefined }) {
       <ShowNew count={fresh.count} onShow={showFresh} />
       {isEmpty && <NoEvents source={source} />}
       <div hidden={isEmpty}>
-        <Table ref={table} columns={COLUMNS} className={classes["events"]} isBusy={!isWhole && items.length === 0}>
+        <Table ref={table} columns={COLUMNS} className={classes["events"]} isBusy={pages.isBusy}>
           <Spacer px={pages.beforePx} columns={COLUMNS.length} />
           {pages.near.map(({ key, index, after }) => (
             <PageOfRows

@@ -2,13 +2,13 @@
 import { useMemo, useState } from "react";
 import { Link } from "@tanstack/react-router";
 import { ActionIcon, Button, SegmentedControl } from "@mantine/core";
-import { useQuery } from "urql";
 import {
   StepDetailDocument,
   type RunHeadFragment,
   type StepDetailQuery,
   type StepRowFragment,
 } from "../../api/documents.ts";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { JsonView } from "../../components/json-view.tsx";
@@ -86,18 +86,12 @@ type PartProps = Pick<Props, "step" | "runError"> & { part: Part };
 function PartOfStep({ step: { id, number, attemptCount }, part, runError }: PartProps) {
   const [most, setMost] = useState(ATTEMPTS);
   const earlier = Math.max(0, attemptCount - most);
-  const [{ data, error }, read] = useQuery({
+  const [{ data, error }, readAgain] = useRead({
     query: StepDetailDocument,
     variables: { id, attempts: most, after: earlier },
     requestPolicy: "cache-and-network",
   });
-  if (error)
-    return (
-      <Problem
-        refusal={refusalIn(error)}
-        action={<TryAgain onClick={() => read({ requestPolicy: "network-only" })} />}
-      />
-    );
+  if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
   const node = data?.node as Detail | null | undefined;
   if (!node) return <Loading label="Loading the step" lines={3} />;
   if (part === "attempts")

@@ -2,8 +2,8 @@
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useSyncExternalStore } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import { RunOutcomeDocument, type RunPageQuery } from "../../api/documents.ts";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
@@ -120,8 +120,7 @@ const NotFollowed = ({
 /** What the stream does not tell is read when the status changes; the steps are not: the view has them. */
 function useOutcome(id: string, status: string): { refusal: Refusal | undefined; readOutcome: () => void } {
   // Not by the client: while an answer is on its way it would give that one again, which may be of before the change.
-  const [{ error }, read] = useQuery({ query: RunOutcomeDocument, variables: { id }, pause: true });
-  const readOutcome = (): void => read({ requestPolicy: "network-only" });
+  const [{ error }, readOutcome] = useRead({ query: RunOutcomeDocument, variables: { id }, pause: true });
   const told = useRef(status);
   const changed = useEffectEvent(readOutcome);
   useEffect(() => {

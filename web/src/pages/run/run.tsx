@@ -2,8 +2,8 @@
 import { useState } from "react";
 import { Link } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import { RunPageDocument, type RunPageQuery } from "../../api/documents.ts";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Empty, Problem } from "../../components/notice.tsx";
@@ -12,7 +12,7 @@ import { IN_RUNS, LoadedRun } from "./loaded-run.tsx";
 import type { RunSearch } from "./search.ts";
 
 export function Run({ id, search }: { id: string; search: RunSearch }) {
-  const [{ data, error, stale }, read] = useQuery({
+  const [{ data, error, stale }, readAgain] = useRead({
     query: RunPageDocument,
     variables: { id },
     requestPolicy: "cache-and-network",
@@ -21,7 +21,7 @@ export function Run({ id, search }: { id: string; search: RunSearch }) {
   const [shown, setShown] = useState<RunPageQuery>();
   if (data?.run && !stale && data !== shown) setShown(data);
   if (shown?.run?.id === id) return <LoadedRun key={id} data={shown} search={search} />;
-  if (error) return <Unread refusal={refusalIn(error)} onAgain={() => read({ requestPolicy: "network-only" })} />;
+  if (error) return <Unread refusal={refusalIn(error)} onAgain={readAgain} />;
   return (
     <div className="stack">
       <PageHead path={IN_RUNS} title="Run" />

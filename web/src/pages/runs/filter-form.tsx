@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { NativeSelect, Select, TextInput } from "@mantine/core";
 import { useQuery } from "urql";
-import { FilterAgentsDocument, FilterStartersDocument, FrameDocument } from "../../api/documents.ts";
+import { FilterStartersDocument, FrameDocument } from "../../api/documents.ts";
+import { amongRead, moreChoices, TYPE_FOR_MORE } from "../../forms/more-choices.ts";
+import { useFoundAgents } from "../../forms/use-found-agents.ts";
 import { localText, PERIODS, timeOf, type Period } from "../../lib/periods.ts";
-import { useLater } from "../../lib/use-later.ts";
 import { STARTERS, type Change, type RunsSearch } from "./run-filter.ts";
 import classes from "./runs.module.css";
 
-const ASKED_AFTER_MS = 150;
 const INSIDE = { withinPortal: false };
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -56,13 +56,8 @@ type FieldProps = { search: RunsSearch; name: string | undefined; onChange: (cha
 
 function AgentField({ search: { agent, project }, name, onChange }: FieldProps) {
   const [text, setText] = useState("");
-  const asked = useLater(text === name ? "" : text.slice(0, 200), ASKED_AFTER_MS);
-  const [{ data }] = useQuery({
-    query: FilterAgentsDocument,
-    variables: { filter: { ...(asked && { text: asked }), ...(project && { projectId: [project] }) } },
-  });
-  const found = (data?.agentsConnection?.nodes ?? []).map((one) => ({ value: one.id, label: one.name }));
-  const isFound = found.some(({ value }) => value === agent);
+  const { found = [], hasMore } = useFoundAgents(text === name ? "" : text, project ? { projectId: [project] } : {});
+  const isFound = found.some(({ id }) => id === agent);
   return (
     <Select
       label="Agent"
@@ -72,7 +67,11 @@ function AgentField({ search: { agent, project }, name, onChange }: FieldProps) 
       // The server finds them.
       filter={({ options }) => options}
       value={agent ?? null}
-      data={agent && !isFound ? [{ value: agent, label: name ?? agent }, ...found] : found}
+      data={[
+        ...(agent && !isFound ? [{ value: agent, label: name ?? agent }] : []),
+        ...found.map((one) => ({ value: one.id, label: one.name })),
+        ...moreChoices(hasMore, TYPE_FOR_MORE),
+      ]}
       searchValue={text}
       onSearchChange={setText}
       nothingFoundMessage="No agent is called that."
@@ -103,9 +102,15 @@ function StarterField({ search: { agent, project, by }, name, onChange }: FieldP
   const keys = (data?.apiKeys?.nodes ?? []).map(({ id, name: key }) => ({ value: id, label: key }));
   const groups = [
     { group: "Anything of a kind", items: Object.entries(STARTERS).map(([value, label]) => ({ value, label })) },
-    { group: "People", items: people },
-    { group: "Triggers", items: triggers },
-    { group: "API keys", items: keys },
+    {
+      group: "People",
+      items: [...people, ...moreChoices(hasMore(data?.members), "and more people, who joined earlier")],
+    },
+    {
+      group: "Triggers",
+      items: [...triggers, ...moreChoices(hasMore(data?.triggers), "and more triggers, older ones")],
+    },
+    { group: "API keys", items: [...keys, ...moreChoices(hasMore(data?.apiKeys), "and more keys, older ones")] },
   ];
   const isKnown = by === undefined || groups.some(({ items }) => items.some(({ value }) => value === by));
   return (
@@ -114,6 +119,7 @@ function StarterField({ search: { agent, project, by }, name, onChange }: FieldP
       placeholder="Anybody and anything"
       searchable
       clearable
+      filter={amongRead}
       value={by ?? null}
       data={isKnown ? groups : [{ value: by, label: name ?? by }, ...groups]}
       nothingFoundMessage="Nobody is called that."
@@ -123,6 +129,9 @@ function StarterField({ search: { agent, project, by }, name, onChange }: FieldP
     />
   );
 }
+
+type Connection = { pageInfo: { hasNextPage: boolean } } | null | undefined;
+const hasMore = (read: Connection): boolean | undefined => read?.pageInfo.hasNextPage;
 
 type TimeProps = { label: string; value: string | undefined; onChange: (time: string | undefined) => void };
 

@@ -2,7 +2,6 @@
 import { useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import {
   KeysDocument,
   RevokeKeyDocument,
@@ -10,7 +9,7 @@ import {
   type KeyRowFragment,
   type KeysQuery,
 } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
@@ -49,15 +48,13 @@ export function Keys(props: PartProps) {
 }
 
 function KeyList({ caller, search: { after, make } }: PartProps) {
-  const [asked, read] = useQuery({
+  const [asked, readAgain] = useRead({
     query: KeysDocument,
     variables: { after: after ?? null },
     requestPolicy: "cache-and-network",
   });
   const { data, error } = asked;
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   const navigate = useNavigate();
-  const mutate = useMutate();
   const [made, setMade] = useState<NonNullable<CreateKeyMutation["createApiKey"]>>();
   const [ending, setEnding] = useState<KeyRowFragment>();
   const show = (isMaking: boolean): void =>
@@ -105,30 +102,33 @@ function KeyList({ caller, search: { after, make } }: PartProps) {
         </details>
       )}
       <Paging part="keys" after={after} next={data?.apiKeys?.pageInfo} />
-      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
-      {ending && (
-        <Confirm
-          title={`Revoke ${ending.name}?`}
-          verb="Revoke key"
-          act={async () => {
-            await mutate(RevokeKeyDocument, { input: { apiKeyId: ending.id } });
-            readAgain();
-          }}
-          onClose={() => setEnding(undefined)}
-        >
-          <p>
-            Programs that use the key ending in <code>{ending.hint}</code> are refused from then on, for good.{" "}
-            {ending.lastUsedAt ? (
-              <>
-                It was last used <Time at={ending.lastUsedAt} />.
-              </>
-            ) : (
-              "It was never used."
-            )}
-          </p>
-        </Confirm>
-      )}
+      <ReadAgain asked={asked} isEmpty={keys?.length === 0} readAgain={readAgain} caller={caller} />
+      {ending && <RevokeKey apiKey={ending} onRevoked={readAgain} onClose={() => setEnding(undefined)} />}
     </div>
+  );
+}
+
+type RevokeProps = { apiKey: KeyRowFragment; onRevoked: () => void; onClose: () => void };
+
+function RevokeKey({ apiKey: { id, name, hint, lastUsedAt }, onRevoked, onClose }: RevokeProps) {
+  const mutate = useMutate();
+  const revoke = async (): Promise<void> => {
+    await mutate(RevokeKeyDocument, { input: { apiKeyId: id } });
+    onRevoked();
+  };
+  return (
+    <Confirm title={`Revoke ${name}?`} verb="Revoke key" act={revoke} onClose={onClose}>
+      <p>
+        Programs that use the key ending in <code>{hint}</code> are refused from then on, for good.{" "}
+        {lastUsedAt ? (
+          <>
+            It was last used <Time at={lastUsedAt} />.
+          </>
+        ) : (
+          "It was never used."
+        )}
+      </p>
+    </Confirm>
   );
 }
 

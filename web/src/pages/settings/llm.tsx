@@ -1,9 +1,8 @@
 /** The language model that reads sentences: what the operator configured, and whether it answers. */
 import { useState } from "react";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import { LlmDocument, TestLlmDocument, type LlmStateFragment, type TestLlmMutation } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import { useMutate, useRead } from "../../api/hooks.ts";
 import { Refusal, refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Loading } from "../../components/loading.tsx";
@@ -25,7 +24,7 @@ export function Llm(props: PartProps) {
 }
 
 function Connection({ caller }: PartProps) {
-  const [asked, read] = useQuery({ query: LlmDocument, requestPolicy: "cache-and-network" });
+  const [asked, readAgain] = useRead({ query: LlmDocument, requestPolicy: "cache-and-network" });
   const { data, error } = asked;
   const connection = data?.llm;
   return (
@@ -38,7 +37,7 @@ function Connection({ caller }: PartProps) {
       {error && <Problem refusal={refusalIn(error)} />}
       {!connection && !error && <Loading label="Loading the language model" lines={5} />}
       {connection && (connection.isConfigured ? <Configured connection={connection} /> : <Missing />)}
-      <ReadAgain asked={asked} readAgain={() => read({ requestPolicy: "network-only" })} caller={caller} />
+      <ReadAgain asked={asked} isEmpty={connection?.isConfigured === false} readAgain={readAgain} caller={caller} />
     </div>
   );
 }

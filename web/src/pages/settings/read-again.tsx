@@ -18,11 +18,13 @@ const LEAST_MS = 1_000;
 
 type Props = {
   asked: Pick<UseQueryState, "data" | "fetching" | "stale" | "error">;
+  /** What says so says what to do next, too; it is read again all the same. */
+  isEmpty?: boolean;
   readAgain: () => void;
   caller: Caller;
 };
 
-export function ReadAgain({ asked: { data, fetching, stale, error }, readAgain, caller }: Props) {
+export function ReadAgain({ asked: { data, fetching, stale, error }, isEmpty = false, readAgain, caller }: Props) {
   const { connection } = useApi();
   const isReading = fetching || stale;
   const lookedAt = useRef(0);
@@ -51,6 +53,7 @@ export function ReadAgain({ asked: { data, fetching, stale, error }, readAgain, 
 
   // Below what is not there yet it would have to move.
   if (data === undefined) return error && !isReading ? <TryAgain onClick={readAgain} /> : null;
+  if (isEmpty) return null;
   return <Reload key={isReading ? "reading" : "read"} isReading={isReading} onReload={readAgain} />;
 }
 

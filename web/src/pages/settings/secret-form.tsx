@@ -5,12 +5,14 @@ import { restOf } from "../../api/refusal.ts";
 import { useMutate } from "../../api/hooks.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Problem } from "../../components/notice.tsx";
+import { moreChoices } from "../../forms/more-choices.ts";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
 import { useFocusOnProblem } from "../../lib/use-focus-on-problem.ts";
 import classes from "./settings.module.css";
 
 type Props = {
   projects: readonly { id: string; name: string }[];
+  hasMoreProjects: boolean | undefined;
   projectId: string | undefined;
   /** Of the secret that gets another value; undefined for a new one. */
   name: string | undefined;
@@ -18,7 +20,7 @@ type Props = {
   onClose: () => void;
 };
 
-export function SecretForm({ projects, projectId, name: given, onSet, onClose }: Props) {
+export function SecretForm({ projects, hasMoreProjects, projectId, name: given, onSet, onClose }: Props) {
   const mutate = useMutate();
   const { act, isBusy, refusal } = useAct();
   const [project, setProject] = useState(projectId ?? projects[0]?.id ?? "");
@@ -39,6 +41,7 @@ export function SecretForm({ projects, projectId, name: given, onSet, onClose }:
     const found = refusal?.fields.find(({ path }) => path === `input.${field}`);
     return found && `${label} ${found.message}`;
   };
+  const isKnown = projects.some(({ id }) => id === project);
   const drawn = ["value", ...(given ? [] : ["name"]), ...(given || projects.length < 2 ? [] : ["projectId"])];
   const rest = restOf(refusal, (path) => drawn.includes(path.split(".")[1] ?? ""));
   return (
@@ -57,7 +60,11 @@ export function SecretForm({ projects, projectId, name: given, onSet, onClose }:
             <NativeSelect
               label="Project"
               value={project}
-              data={projects.map((one) => ({ value: one.id, label: one.name }))}
+              data={[
+                ...(isKnown ? [] : [{ value: project, label: "Another project" }]),
+                ...projects.map((one) => ({ value: one.id, label: one.name })),
+                ...moreChoices(hasMoreProjects, "and more, older ones"),
+              ]}
               error={problemOf("projectId", "Project")}
               onChange={(event) => setProject(event.currentTarget.value)}
             />

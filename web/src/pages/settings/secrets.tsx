@@ -2,9 +2,8 @@
 import { useState } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import { DeleteSecretDocument, SecretsDocument, type SecretRowFragment } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
@@ -34,15 +33,13 @@ export function Secrets(props: PartProps) {
 
 function SecretList({ caller, search }: PartProps) {
   const { project, after, make, secret: secretId } = search;
-  const [asked, read] = useQuery({
+  const [asked, readAgain] = useRead({
     query: SecretsDocument,
     variables: { projectId: project ?? null, after: after ?? null },
     requestPolicy: "cache-and-network",
   });
   const { data, error } = asked;
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   const navigate = useNavigate();
-  const mutate = useMutate();
   const [ending, setEnding] = useState<SecretRowFragment>();
   const [said, setSaid] = useState("");
   const show = (next: SettingsSearch): void =>
@@ -57,6 +54,7 @@ function SecretList({ caller, search }: PartProps) {
     return (
       <SecretForm
         projects={projects}
+        hasMoreProjects={data.projects?.pageInfo.hasNextPage}
         projectId={changed?.project.id ?? project}
         name={changed?.name}
         onSet={(name) => {
@@ -80,22 +78,7 @@ function SecretList({ caller, search }: PartProps) {
       <div role="status">{said && <p>{said}</p>}</div>
       {error && <Problem refusal={refusalIn(error)} />}
       {!secrets && !error && <Loading label="Loading the secrets" lines={5} />}
-      {secrets?.length === 0 && (
-        <Empty title="No secrets yet">
-          <p>An agent that calls a service names a secret here instead of holding its token.</p>
-          {projects.length === 0 ? (
-            <p>Secrets belong to a project: publish an agent first.</p>
-          ) : (
-            <>
-              <Button onClick={() => open()}>Set a secret</Button>
-              <ToCopy
-                text={`npx autograph secrets set shopToken --project ${projects[0]!.handle} < token.txt`}
-                label="Copy the command"
-              />
-            </>
-          )}
-        </Empty>
-      )}
+      {secrets?.length === 0 && <NoSecrets project={projects[0]?.handle} onSet={() => open()} />}
       {[...Map.groupBy(secrets ?? [], (secret) => secret.project.id)].map(([id, some]) => (
         <section key={id} className={classes["part"]} aria-labelledby={id}>
           <h2 id={id}>{some[0]!.project.name}</h2>
@@ -103,28 +86,60 @@ function SecretList({ caller, search }: PartProps) {
         </section>
       ))}
       <Paging part="secrets" base={base} after={after} next={data?.secrets?.pageInfo} />
-      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
+      <ReadAgain asked={asked} isEmpty={secrets?.length === 0} readAgain={readAgain} caller={caller} />
       {ending && (
-        <Confirm
-          title={`Delete ${ending.name}?`}
-          verb="Delete secret"
-          typed={ending.name}
-          act={async () => {
-            await mutate(DeleteSecretDocument, { input: { secretId: ending.id } });
+        <DeleteSecret
+          secret={ending}
+          onDeleted={() => {
             setSaid(`${ending.name} is deleted.`);
             readAgain();
           }}
           onClose={() => setEnding(undefined)}
-        >
-          <p>
-            Nothing brings its value back.{" "}
-            {ending.usedBy.length > 0
-              ? `Calls of ${namesOf(ending)} that need it fail from then on.`
-              : "No published agent names it."}
-          </p>
-        </Confirm>
+        />
       )}
     </div>
+  );
+}
+
+/** `project`: the handle of one, if there are any. */
+const NoSecrets = ({ project, onSet }: { project: string | undefined; onSet: () => void }) => (
+  <Empty title="No secrets yet">
+    <p>An agent that calls a service names a secret here instead of holding its token.</p>
+    {project === undefined ? (
+      <>
+        <p>Secrets belong to a project: publish an agent first.</p>
+        <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
+      </>
+    ) : (
+      <>
+        <Button onClick={onSet}>Set a secret</Button>
+        <ToCopy
+          text={`npx autograph secrets set shopToken --project ${project} < token.txt`}
+          label="Copy the command"
+        />
+      </>
+    )}
+  </Empty>
+);
+
+type DeleteProps = { secret: SecretRowFragment; onDeleted: () => void; onClose: () => void };
+
+function DeleteSecret({ secret, onDeleted, onClose }: DeleteProps) {
+  const mutate = useMutate();
+  const { id, name, usedBy } = secret;
+  const deleteIt = async (): Promise<void> => {
+    await mutate(DeleteSecretDocument, { input: { secretId: id } });
+    onDeleted();
+  };
+  return (
+    <Confirm title={`Delete ${name}?`} verb="Delete secret" typed={name} act={deleteIt} onClose={onClose}>
+      <p>
+        Nothing brings its value back.{" "}
+        {usedBy.length > 0
+          ? `Calls of ${namesOf(secret)} that need it fail from then on.`
+          : "No published agent names it."}
+      </p>
+    </Confirm>
   );
 }
 

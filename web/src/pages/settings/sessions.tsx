@@ -1,7 +1,6 @@
 /** Where the signed-in person is signed in, and their password. */
 import { useState } from "react";
 import { Button } from "@mantine/core";
-import { useQuery } from "urql";
 import {
   ChangePasswordDocument,
   RevokeOtherSessionsDocument,
@@ -9,7 +8,7 @@ import {
   SessionsDocument,
   type SessionRowFragment,
 } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
@@ -43,9 +42,8 @@ const FIELDS: TextField<"currentPassword" | "newPassword">[] = [
 ];
 
 export function Sessions({ caller }: PartProps) {
-  const [asked, read] = useQuery({ query: SessionsDocument, requestPolicy: "cache-and-network" });
+  const [asked, readAgain] = useRead({ query: SessionsDocument, requestPolicy: "cache-and-network" });
   const { data, error } = asked;
-  const readAgain = (): void => read({ requestPolicy: "network-only" });
   const mutate = useMutate();
   const [ending, setEnding] = useState<SessionRowFragment | "others">();
   const end = async (): Promise<void> => {

@@ -10,36 +10,34 @@ import { Members } from "./members.tsx";
 import { Secrets } from "./secrets.tsx";
 import { Sessions } from "./sessions.tsx";
 import { Usage } from "./usage.tsx";
-import type { PartProps, SettingsSearch } from "./part.ts";
+import { PARTS, type Part, type PartProps, type SettingsSearch } from "./part.ts";
 import { useCaller } from "./use-caller.ts";
 
-export const PARTS = ["keys", "members", "usage", "secrets", "llm", "sessions"] as const;
-export type Part = (typeof PARTS)[number];
-
-const LOOKS: Record<Part, { word: string; Content: ComponentType<PartProps> }> = {
-  keys: { word: "API keys", Content: Keys },
-  members: { word: "Members", Content: Members },
-  usage: { word: "Usage", Content: Usage },
-  secrets: { word: "Secrets", Content: Secrets },
-  llm: { word: "LLM connection", Content: Llm },
-  sessions: { word: "Sessions", Content: Sessions },
+const CONTENTS: Record<Part, ComponentType<PartProps>> = {
+  keys: Keys,
+  members: Members,
+  usage: Usage,
+  secrets: Secrets,
+  llm: Llm,
+  sessions: Sessions,
 };
+const NAMES = Object.keys(PARTS) as Part[];
 
 /** Without a part: the first that the caller may see. */
 export function Settings({ part, search }: { part?: Part; search: SettingsSearch }) {
   const caller = useCaller();
   if (!part && caller)
     return <Navigate to="/settings/$part" params={{ part: caller.may("admin") ? "keys" : "members" }} replace />;
-  const Content = part && LOOKS[part].Content;
+  const Content = part && CONTENTS[part];
   return (
     <div className="stack">
-      <PageHead title="Settings" tabTitle={part ? `${LOOKS[part].word} · Settings` : "Settings"} />
+      <PageHead title="Settings" tabTitle={part ? `${PARTS[part]} · Settings` : "Settings"} />
       <Tabs
         label="Settings"
         chosen={part ?? ""}
-        tabs={PARTS.map((one) => ({
+        tabs={NAMES.map((one) => ({
           name: one,
-          word: LOOKS[one].word,
+          word: PARTS[one],
           link: { to: "/settings/$part", params: { part: one }, search: {} },
         }))}
       >

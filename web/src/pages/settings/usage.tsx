@@ -1,21 +1,21 @@
 /** What the organization may use, and what it used, day by day. */
 import { Link } from "@tanstack/react-router";
-import { useQuery } from "urql";
 import { PlanAndRateDocument, UsageDocument, type UsageQuery } from "../../api/documents.ts";
+import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { Loading } from "../../components/loading.tsx";
 import { NoPermission, Problem } from "../../components/notice.tsx";
 import { ReadAgain } from "./read-again.tsx";
-import type { PartProps, SettingsSearch } from "./part.ts";
+import { COUNTED, type PartProps, type SettingsSearch } from "./part.ts";
 import settings from "./settings.module.css";
 import classes from "./usage.module.css";
 
 type Day = NonNullable<UsageQuery["usage"]>[number];
-type Kind = "requests" | "runs" | "steps" | "modelTokens";
+type Kind = "requests" | (typeof COUNTED)[number];
 
 const DAYS = 30;
 const WORDS: Record<Kind, string> = { requests: "Requests", runs: "Runs", steps: "Steps", modelTokens: "Model tokens" };
-const KINDS = Object.keys(WORDS) as Kind[];
+const KINDS: readonly Kind[] = ["requests", ...COUNTED];
 
 const counted = new Intl.NumberFormat(undefined);
 /** A day of UTC, as the server counts. */
@@ -23,21 +23,21 @@ const dayFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "s
 const dayText = (date: string): string => dayFormat.format(Date.parse(date));
 
 export function Usage({ caller, search: { show } }: PartProps) {
-  const [asked, read] = useQuery({
+  const [asked, readPlan] = useRead({
     query: PlanAndRateDocument,
     requestPolicy: "cache-and-network",
   });
   const { data, error } = asked;
   const mayRead = caller.may("admin");
-  const [usage, readUsage] = useQuery({
+  const [usage, readUsage] = useRead({
     query: UsageDocument,
     variables: { days: DAYS },
     pause: !mayRead,
     requestPolicy: "cache-and-network",
   });
   const readAgain = (): void => {
-    read({ requestPolicy: "network-only" });
-    if (mayRead) readUsage({ requestPolicy: "network-only" });
+    readPlan();
+    if (mayRead) readUsage();
   };
   const refused = error ?? usage.error;
   const { organization, rateLimit } = data ?? {};

@@ -1,5 +1,5 @@
-import { useQuery } from "urql";
 import { FrameDocument, type FrameQuery } from "../../api/documents.ts";
+import { useRead } from "../../api/hooks.ts";
 
 type Known = NonNullable<FrameQuery["caller"]>;
 export type Caller = Pick<Known, "user" | "role" | "memberships"> & {
@@ -11,7 +11,7 @@ export type Caller = Pick<Known, "user" | "role" | "memberships"> & {
 
 /** Who asks, from the answer that the frame has already; undefined until it is there. */
 export function useCaller(): Caller | undefined {
-  const [{ data }, read] = useQuery({ query: FrameDocument });
+  const [{ data }, readAgain] = useRead({ query: FrameDocument });
   if (!data?.caller || !data.organization) return undefined;
   const { user, role, memberships, scopes } = data.caller;
   return {
@@ -20,6 +20,6 @@ export function useCaller(): Caller | undefined {
     memberships,
     organization: data.organization,
     may: (scope) => scopes.includes(scope),
-    readAgain: () => read({ requestPolicy: "network-only" }),
+    readAgain,
   };
 }
