@@ -135,6 +135,46 @@ test("a list that does not come is not busy any longer, and comes when it is ask
   await page.close();
 });
 
+/** Bytes: issue 13's promise; `npm run bench -- --only ui` prints how many there are. */
+const FIRST_PAGE_MOST = 220_000;
+
+test("the first page weighs less than it may", async () => {
+  const page = await person.tab();
+  await page.goto(`${server.url}/agents`);
+  await page
+    .getByRole("button", { name: "Run greeter" })
+    .or(page.getByRole("link", { name: "greeter" }))
+    .first()
+    .waitFor();
+  const bytes = await page.evaluate(() =>
+    [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+      .filter(({ name }) => !/\/(graphql|auth)\b/.test(name))
+      .reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).encodedBodySize, 0),
+  );
+  expect(bytes).toBeGreaterThan(100_000);
+  expect(bytes).toBeLessThan(FIRST_PAGE_MOST);
+  await page.close();
+});
+
+test("a part that is loaded before anybody asks for it and is missing leaves the page alone", async () => {
+  const page = await person.tab();
+  const refused = Promise.withResolvers<void>();
+  await page.route(/assets\/palette-[^/]*\.js/, async (route) => {
+    await route.fulfill({ status: 404, body: "" });
+    refused.resolve();
+  });
+  await page.goto(`${server.url}/agents`);
+  await page.evaluate(() => Object.assign(window, { isSame: true }));
+  await refused.promise;
+  // Whoever reads the page anew asks for it first.
+  for (const place of ["Runs", "Approvals", "Events", "Agents"]) {
+    await page.getByRole("link", { name: new RegExp(`^${place}`) }).click();
+    await page.getByRole("heading", { name: place, exact: true }).waitFor();
+  }
+  expect(await page.evaluate(() => "isSame" in window)).toBe(true);
+  await page.close();
+});
+
 test("a deploy replaces a page's files: it is read anew, once; what stays missing is said within the frame", async () => {
   const { page } = person;
   let missing = 1;

@@ -21,6 +21,10 @@ export const LOOKS: (Looks & { name: string; rules: Rules })[] = [
   { name: "narrow", colorScheme: "light", viewport: { width: 360, height: 4_000 }, rules: "all except colours" },
 ];
 
+/** What the browser says of a request that failed. A style that is refused with JSON is one. */
+const REQUEST_FAILED =
+  /Failed to load resource|WebSocket connection|Failed to fetch dynamically|Refused to apply style/;
+
 /** One person's browser. What it complains about, the Content-Security-Policy included, fails the test at its end. */
 export class Person implements AsyncDisposable {
   readonly context: BrowserContext;
@@ -58,7 +62,7 @@ export class Person implements AsyncDisposable {
 
   #listen(page: Page): void {
     page.on("console", (message) => {
-      const isRequest = /Failed to load resource|WebSocket connection|Failed to fetch dynamically/.test(message.text());
+      const isRequest = REQUEST_FAILED.test(message.text());
       if (message.type() === "error" && !(this.#mayFail && isRequest)) this.#complaints.push(message.text());
     });
     page.on("pageerror", ({ message, stack }) => this.#complaints.push(stack ?? message));

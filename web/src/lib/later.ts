@@ -1,4 +1,5 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+import { loadQuietly } from "./new-files.ts";
 
 /** Once the first page has what it needs. */
 const STILL_MS = 2_000;
@@ -11,7 +12,6 @@ export function later<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
 ): LazyExoticComponent<ComponentType<Props>> {
   const loadAsDefault = async () => ({ default: await load() });
-  // When it fails, so does what shows it, which says why.
-  setTimeout(() => void loadAsDefault().catch(() => undefined), STILL_MS);
+  setTimeout(() => void loadQuietly(loadAsDefault), STILL_MS);
   return lazy(loadAsDefault);
 }

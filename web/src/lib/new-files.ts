@@ -1,9 +1,18 @@
 const KEY = "autograph-read-anew";
 const AGAIN_MS = 60_000;
 
+let quietly = 0;
+
 /** A new version replaces the files that an open page would load later: then it is read anew, once, if there is a server that answers. */
 export function readAnewForNewFiles(): void {
-  addEventListener("vite:preloadError", () => void readAnew());
+  addEventListener("vite:preloadError", () => quietly === 0 && void readAnew());
+}
+
+/** What nobody has asked for yet may be missing: the page is not read anew under somebody's hands. */
+export async function loadQuietly(load: () => Promise<unknown>): Promise<void> {
+  quietly++;
+  await load().catch(() => undefined);
+  quietly--;
 }
 
 async function readAnew(): Promise<void> {
