@@ -1,5 +1,5 @@
 /** Rough weather: texts of others that have broken programs, values of a megabyte, a slow network, and none at all. */
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "../agents.ts";
 import { startTestServer, type TestServer, type Variables } from "../client.ts";
@@ -117,6 +117,101 @@ test("what others have written is shown as text: no script runs, no other host i
   }
   expect(problems).toEqual([]);
   expect(elsewhere).toEqual([]);
+});
+
+/** As long as they may be, without a place to break a line. */
+const LONGEST = {
+  document: {
+    dsl: "1.0.3",
+    namespace: "test",
+    name: "h".repeat(63),
+    version: `1.0.0-${"v".repeat(58)}`,
+    title: "W".repeat(200),
+    summary: "S".repeat(10_000),
+  },
+  input: {
+    schema: {
+      format: "json",
+      document: {
+        type: "object",
+        properties: {
+          text: { type: "string", title: "W".repeat(200), description: "D".repeat(500) },
+          one: { type: "string", title: "Which", enum: ["e".repeat(200), "f".repeat(150)] },
+          some: { type: "array", title: "Some", items: { type: "string", enum: ["g".repeat(200), "h".repeat(150)] } },
+          list: { type: "array", title: "W".repeat(200), items: { type: "string" } },
+          yes: { type: "boolean", title: "W".repeat(200) },
+        },
+      },
+    },
+  },
+  do: [
+    {
+      ask: {
+        call: "approval:1.0.0@default",
+        with: { question: "Q".repeat(10_000), context: { ["k".repeat(200)]: 1 } },
+      },
+    },
+    {
+      ["b".repeat(100)]: {
+        raise: { error: { type: "https://example.org/errors/broken", status: 500, title: "T".repeat(500) } },
+      },
+    },
+  ],
+};
+
+test("the longest names stick out nowhere, and take the place of nothing else", async () => {
+  const agentId = await publishText(JSON.stringify(LONGEST));
+  const runId = await start(agentId, {});
+  const failedId = await start(agentId, {});
+  const { approvals } = await server.data("query ($id: ID!) { approvals(filter: {runId: [$id]}) { nodes { id } } }", {
+    id: failedId,
+  });
+  await change("decideApproval", "DecideApprovalInput", { approvalId: approvals.nodes[0].id, decision: "approve" });
+  const { publishEvent } = await server.data(
+    "mutation ($input: PublishEventInput!) { publishEvent(input: $input) { id } }",
+    { input: { source: "s".repeat(255), event: "e".repeat(255), id: "i".repeat(255), data: {} } },
+  );
+  for (const viewport of [
+    { width: 360, height: 780 },
+    { width: 1280, height: 800 },
+  ]) {
+    await using person = await Person.open(browser, { viewport });
+    person.mayFail();
+    const { page } = person;
+    await enter(page, "/agents");
+    await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+    const problems: string[] = [];
+    for (const [path, text] of [
+      ["/agents", "WWW"],
+      [`/agents/${agentId}`, "eee"],
+      [`/agents/${agentId}?tab=definition`, "Versions"],
+      ["/describe", "WWW"],
+      ["/runs", "WWW"],
+      [`/runs/${runId}`, "QQQ"],
+      [`/runs/${failedId}`, "TTT"],
+      ["/approvals", "QQQ"],
+      ["/events", "eee"],
+      [`/events/${publishEvent.id}`, "eee"],
+    ] as const) {
+      await page.goto(server.url + path);
+      await page.locator("#page").getByText(text).first().waitFor();
+      const here = (await page.evaluate(problemsHere)).map((problem) => `${viewport.width} ${path}: ${problem}`);
+      problems.push(...here);
+    }
+    expect(problems).toEqual([]);
+
+    const boxOf = async (of: Locator): Promise<{ y: number; width: number; height: number }> =>
+      (await of.boundingBox())!;
+    await page.goto(`${server.url}/approvals`);
+    const question = page.getByRole("button", { name: /^QQQ/ }).first();
+    expect((await boxOf(question)).height).toBeLessThan(viewport.width < 800 ? 200 : 120);
+    expect((await boxOf(question)).width).toBeGreaterThan(250);
+    await page.goto(`${server.url}/events`);
+    expect((await boxOf(page.getByRole("link", { name: /^eee/ }))).width).toBeGreaterThan(100);
+    await page.goto(`${server.url}/agents/${agentId}`);
+    await page.getByRole("button", { name: "Show all 10,000 characters" }).click();
+    await page.locator("#page").getByText("S".repeat(10_000)).waitFor();
+  }
 });
 
 const GREETER = `

@@ -5,6 +5,7 @@ import { useQuery } from "urql";
 import { AgentPageDocument, type TriggerType } from "../../api/documents.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
+import { LongText } from "../../components/long-text.tsx";
 import { Empty, NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { PageHead } from "../../components/page-head.tsx";
@@ -38,6 +39,9 @@ const WORDS: Record<AgentTab, string> = {
 };
 
 const IN_AGENTS = [{ word: "Agents", to: "/agents" }] as const;
+
+/** Characters, above what one came for. */
+const MOST_DESCRIBED = 500;
 
 const searchOf = (tab: AgentTab): AgentSearch => (tab === "run" ? {} : { tab });
 
@@ -94,7 +98,11 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
         }
         mark={<StatusMark status={status} />}
       />
-      {description && <p className="dim">{description}</p>}
+      {description && (
+        <p className="dim">
+          <LongText text={description} most={MOST_DESCRIBED} />
+        </p>
+      )}
       <Tabs
         label="Agent"
         chosen={tab}
