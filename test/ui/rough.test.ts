@@ -220,6 +220,31 @@ test("the longest names stick out nowhere, and take the place of nothing else", 
   }
 });
 
+test("what an address says and no page knows is as good as nothing", async () => {
+  const echo = await publish(server, "echo");
+  const runId = await start(echo, {});
+  await using person = await Person.open(browser);
+  const { page } = person;
+  await page.goto(`${server.url}/sign-in?to=5`);
+  await signIn(page, server.world);
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  for (const [path, text] of [
+    ["/agents?status=evil&text=5&project=7", "echo"],
+    ["/describe?text=5", "For example:"],
+    [`/agents/${echo}?tab=evil&from=5&by=6&text=7&add=8&edit=9&compare=10`, "Run echo"],
+    ["/runs?from=yesterday&to=never&when=5&status=evil&agent=6&by=7", "echo"],
+    [`/runs/${runId}?step=first&part=evil&show=evil`, "Output"],
+    ["/approvals?show=evil&open=5", "Decided"],
+    ["/events?source=5&publish=maybe", "Publish a test event"],
+    ["/settings/usage?show=evil&project=5", "Settings"],
+  ] as const) {
+    await page.goto(server.url + path);
+    await page.locator("#page").getByText(text).first().waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByRole("alert").allTextContents(), path).toEqual([]);
+  }
+});
+
 const GREETER = `
 document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
 input: {schema: {format: json, document: {type: object, required: [who], properties: {who: {type: string, title: Who}}}}}

@@ -3,7 +3,7 @@ import { createRoute, notFound } from "@tanstack/react-router";
 import type { Part } from "../pages/settings/settings.tsx";
 import type { SettingsSearch } from "../pages/settings/part.ts";
 import { inside } from "./inside.tsx";
-import { oneOf, someText } from "./search.ts";
+import { oneOf, onlyTrue, someText } from "./search.ts";
 
 const Settings = lazy(async () => ({ default: (await import("../pages/settings/settings.tsx")).Settings }));
 
@@ -15,7 +15,7 @@ export const settingsPart = createRoute({
   path: "/settings/$part",
   validateSearch: ({ after, make, secret, show, project }): SettingsSearch => ({
     ...someText("after", after),
-    ...(make === true && { make }),
+    ...onlyTrue("make", make),
     ...someText("secret", secret),
     ...oneOf("show", ["runs", "steps", "modelTokens"], show),
     ...someText("project", project),
