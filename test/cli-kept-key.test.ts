@@ -63,7 +63,7 @@ test("it goes to no other server: not by --url, PUBLIC_URL or PORT", async () =>
   for (const [args, env] of [[["--url", url], {}] as const, ...(server.isEmbedded ? bySettings : [])]) {
     const { code, stdout, stderr } = await cli(["keys", "list", ...args], { env: { ...beside(), ...env } });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^autograph: no API key: .+\n$/);
+    expect(stderr).toMatch(/^autograph: no API key: .+ in the browser, make one there: Settings, API keys\n$/);
   }
   stranger.close();
   expect(heard).toEqual([]);

@@ -8,7 +8,7 @@ import { createSchema } from "../server/src/graphql/schema.ts";
 import { publish } from "./agents.ts";
 import { startTestServer, type TestServer } from "./client.ts";
 import { eventTriggerOf, firingsOfEvent, publishEvent } from "./published-events.ts";
-import { webhookOf } from "./webhooks.ts";
+import { CREATE, webhookOf } from "./webhooks.ts";
 
 const PAGE = readFileSync(new URL("../docs/triggers.md", import.meta.url), "utf8");
 const examplesOf = (language: string): string[] =>
@@ -107,4 +107,30 @@ test("the definition brings its triggers", async () => {
     { name: "nightly", type: "cron", isManaged: true },
     { name: "shop", type: "webhook", isManaged: true },
   ]);
+});
+
+const FORM = `
+document: {dsl: "1.0.3", namespace: test, name: strict, version: "1.0.0"}
+input:
+  schema:
+    document:
+      type: object
+      properties: {who: {type: string, enum: ["it's", b]}, amount: {type: number, minimum: 20}, note: {type: string}}
+      required: [who, amount]
+do: [{echo: {set: '\${ . }'}}]
+`;
+
+test.skipIf(isMissing)("a webhook's command has an input that its agent takes", async () => {
+  const { publishAgent } = await server.data("mutation($d: String!) { publishAgent(input: {definition: $d}) { id } }", {
+    d: FORM,
+  });
+  const input = { agentId: publishAgent.id, name: "copied", trigger: { type: "webhook" } };
+  const { createTrigger } = await server.data(CREATE, { input });
+  const { stdout } = await promisify(execFile)("sh", ["-c", createTrigger.curl]);
+  const { runId } = JSON.parse(stdout);
+  const { run } = await server.data("query($id: ID!) { run(id: $id) { input } }", { id: runId });
+  expect(run.input).toEqual({ who: "it's", amount: 20 });
+
+  const mapped = { ...input, name: "mapped", policy: { mapping: '{who: "b", amount: .total}' } };
+  expect((await server.data(CREATE, { input: mapped })).createTrigger.curl).toContain("-d '{}'");
 });

@@ -442,3 +442,13 @@ test("a sentence in the palette finds its agent by its words, and another can be
   await review.getByText("Not understood: “sing a song”").waitFor();
   await review.getByRole("button", { name: /^Run with/ }).waitFor();
 });
+
+test("whoever comes to describe a run writes at once", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: "Describe a run" }).click();
+  await page.getByRole("textbox", { name: "What should it do?" }).waitFor();
+  await page.keyboard.type("rush order intake");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("region", { name: "Review" }).getByRole("heading", { name: "How it was understood" }).waitFor();
+});

@@ -6,10 +6,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { cli } from "../cli-process.ts";
 import { startTestServer } from "../client.ts";
-import { expectGoodLooks, LOOKS, openBrowser, Person, setUp } from "./ui.ts";
+import { expectGoodLooks, LOOKS, openBrowser, Person, setUp, signIn } from "./ui.ts";
 
 const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, "..", "..");
 
 let browser: Browser;
 const folder = mkdtempSync(join(tmpdir(), "autograph-first-"));
@@ -108,4 +110,29 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
   await page.getByText("my laptop").waitFor();
   await page.getByRole("region", { name: "Input" }).getByText("Ada's taxi").waitFor();
   expect([...hosts], "nothing is asked of any other host").toEqual([new URL(server.url).host]);
+});
+
+test("an organization without agents gets its first one by the commands that stand there", async () => {
+  await using server = await startTestServer();
+  const world = await server.organization("empty");
+  await using person = await Person.open(browser);
+  const { page } = person;
+  person.mayFail();
+  await page.goto(`${server.url}/agents`);
+  await signIn(page, world);
+  await page.getByRole("heading", { name: "No agents yet" }).waitFor();
+  await expectGoodLooks(page, "no agents yet");
+  await page.getByRole("link", { name: "an API key" }).waitFor();
+  await person.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const [key, ...commands] = (await copy(page, "Copy the commands")).split("\n");
+  expect(key).toMatch(/^export AUTOGRAPH_API_KEY=/);
+  expect(commands).toHaveLength(2);
+  for (const command of commands) {
+    const [npx, autograph, ...args] = command.split(" ");
+    expect([npx, autograph]).toEqual(["npx", "autograph"]);
+    const env = { AUTOGRAPH_API_KEY: world.apiKey };
+    const { code, stderr } = await cli([...args, "--url", server.url], { env, cwd: ROOT });
+    expect([code, stderr]).toEqual([0, ""]);
+  }
+  await page.getByRole("link", { name: "Expense approval", exact: true }).waitFor();
 });

@@ -1,5 +1,5 @@
 /** Rough weather: texts of others that have broken programs, values of a megabyte, a slow network, and none at all. */
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "../agents.ts";
 import { startTestServer, type TestServer, type Variables } from "../client.ts";
@@ -117,6 +117,132 @@ test("what others have written is shown as text: no script runs, no other host i
   }
   expect(problems).toEqual([]);
   expect(elsewhere).toEqual([]);
+});
+
+/** As long as they may be, without a place to break a line. */
+const LONGEST = {
+  document: {
+    dsl: "1.0.3",
+    namespace: "test",
+    name: "h".repeat(63),
+    version: `1.0.0-${"v".repeat(58)}`,
+    title: "W".repeat(200),
+    summary: "S".repeat(10_000),
+  },
+  input: {
+    schema: {
+      format: "json",
+      document: {
+        type: "object",
+        properties: {
+          text: { type: "string", title: "W".repeat(200), description: "D".repeat(500) },
+          one: { type: "string", title: "Which", enum: ["e".repeat(200), "f".repeat(150)] },
+          some: { type: "array", title: "Some", items: { type: "string", enum: ["g".repeat(200), "h".repeat(150)] } },
+          list: { type: "array", title: "W".repeat(200), items: { type: "string" } },
+          yes: { type: "boolean", title: "W".repeat(200) },
+        },
+      },
+    },
+  },
+  do: [
+    {
+      ask: {
+        call: "approval:1.0.0@default",
+        with: { question: "Q".repeat(10_000), context: { ["k".repeat(200)]: 1 } },
+      },
+    },
+    {
+      ["b".repeat(100)]: {
+        raise: { error: { type: "https://example.org/errors/broken", status: 500, title: "T".repeat(500) } },
+      },
+    },
+  ],
+};
+
+test("the longest names stick out nowhere, and take the place of nothing else", async () => {
+  const agentId = await publishText(JSON.stringify(LONGEST));
+  const runId = await start(agentId, {});
+  const failedId = await start(agentId, {});
+  const { approvals } = await server.data("query ($id: ID!) { approvals(filter: {runId: [$id]}) { nodes { id } } }", {
+    id: failedId,
+  });
+  await change("decideApproval", "DecideApprovalInput", { approvalId: approvals.nodes[0].id, decision: "approve" });
+  const { publishEvent } = await server.data(
+    "mutation ($input: PublishEventInput!) { publishEvent(input: $input) { id } }",
+    { input: { source: "s".repeat(255), event: "e".repeat(255), id: "i".repeat(255), data: {} } },
+  );
+  for (const viewport of [
+    { width: 360, height: 780 },
+    { width: 1280, height: 800 },
+  ]) {
+    await using person = await Person.open(browser, { viewport });
+    person.mayFail();
+    const { page } = person;
+    await enter(page, "/agents");
+    await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+    const problems: string[] = [];
+    for (const [path, text] of [
+      ["/agents", "WWW"],
+      [`/agents/${agentId}`, "eee"],
+      [`/agents/${agentId}?tab=definition`, "Versions"],
+      ["/describe", "WWW"],
+      ["/runs", "WWW"],
+      [`/runs/${runId}`, "QQQ"],
+      [`/runs/${failedId}`, "TTT"],
+      ["/approvals", "QQQ"],
+      ["/events", "eee"],
+      [`/events/${publishEvent.id}`, "eee"],
+    ] as const) {
+      await page.goto(server.url + path);
+      await page.locator("#page").getByText(text).first().waitFor();
+      const here = (await page.evaluate(problemsHere)).map((problem) => `${viewport.width} ${path}: ${problem}`);
+      problems.push(...here);
+    }
+    expect(problems).toEqual([]);
+
+    const boxOf = async (of: Locator): Promise<{ y: number; width: number; height: number }> =>
+      (await of.boundingBox())!;
+    await page.goto(`${server.url}/approvals`);
+    const question = page.getByRole("button", { name: /^QQQ/ }).first();
+    expect((await boxOf(question)).height).toBeLessThan(viewport.width < 800 ? 200 : 120);
+    expect((await boxOf(question)).width).toBeGreaterThan(250);
+    await question.click();
+    await expect.poll(async () => (await question.textContent())!.length).toBe(10_000);
+    await page.keyboard.press("Control+k");
+    const found = page.getByRole("option", { name: /WWW/ }).first();
+    await found.waitFor();
+    expect(await found.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    await page.goto(`${server.url}/events`);
+    expect((await boxOf(page.getByRole("link", { name: /^eee/ }))).width).toBeGreaterThan(100);
+    await page.goto(`${server.url}/agents/${agentId}`);
+    await page.getByRole("button", { name: "Show all 10,000 characters" }).click();
+    await expect.poll(async () => (await page.getByText(/^SSS/).textContent())!.length).toBe(10_000);
+  }
+});
+
+test("what an address says and no page knows is as good as nothing", async () => {
+  const echo = await publish(server, "echo");
+  const runId = await start(echo, {});
+  await using person = await Person.open(browser);
+  const { page } = person;
+  await page.goto(`${server.url}/sign-in?to=5`);
+  await signIn(page, server.world);
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  for (const [path, text] of [
+    ["/agents?status=evil&text=5&project=7", "echo"],
+    ["/describe?text=5", "For example:"],
+    [`/agents/${echo}?tab=evil&from=5&by=6&text=7&add=8&edit=9&compare=10`, "Run echo"],
+    ["/runs?from=yesterday&to=never&when=5&status=evil&agent=6&by=7", "echo"],
+    [`/runs/${runId}?step=first&part=evil&show=evil`, "Output"],
+    ["/approvals?show=evil&open=5", "Decided"],
+    ["/events?source=5&publish=maybe", "Publish a test event"],
+    ["/settings/usage?show=evil&project=5", "Settings"],
+  ] as const) {
+    await page.goto(server.url + path);
+    await page.locator("#page").getByText(text).first().waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByRole("alert").allTextContents(), path).toEqual([]);
+  }
 });
 
 const GREETER = `

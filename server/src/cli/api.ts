@@ -53,7 +53,7 @@ export function openApi(line: CommandLine, options: ApiOptions): Api {
   if (kept) return createApi(url, checked(kept.key), ` (the key kept in ${kept.file})`);
   if (isDown(config, options)) throw new OperatorError(NO_SERVER(config.dataFolder));
   throw new OperatorError(
-    "no API key: set AUTOGRAPH_API_KEY or give --api-key. `autograph setup` keeps one for the commands beside the server; if you set up in the browser, sign in and send `createApiKey`",
+    "no API key: set AUTOGRAPH_API_KEY or give --api-key. `autograph setup` keeps one for the commands beside the server; if you set up in the browser, make one there: Settings, API keys",
   );
 }
 

@@ -5,12 +5,12 @@ import { countText } from "../lib/counts.ts";
 const MOST_CHARACTERS = 20_000;
 
 /** A text of any length: its beginning, and the rest if somebody wants it. */
-export function LongText({ text }: { text: string }) {
+export function LongText({ text, most = MOST_CHARACTERS }: { text: string; most?: number }) {
   const [isWhole, setIsWhole] = useState(false);
-  if (isWhole || text.length <= MOST_CHARACTERS) return text;
+  if (isWhole || text.length <= most) return text;
   return (
     <>
-      {text.slice(0, MOST_CHARACTERS)}…{" "}
+      {text.slice(0, most)}…{" "}
       <button type="button" className="link" onClick={() => setIsWhole(true)}>
         Show all {countText(text.length)} characters
       </button>

@@ -2,7 +2,7 @@ import { lazy } from "react";
 import { createRoute } from "@tanstack/react-router";
 import type { EventsSearch } from "../pages/events/events.tsx";
 import { inside } from "./inside.tsx";
-import { someText } from "./search.ts";
+import { onlyTrue, someText } from "./search.ts";
 
 const Events = lazy(async () => ({ default: (await import("../pages/events/events.tsx")).Events }));
 
@@ -11,7 +11,7 @@ export const events = createRoute({
   path: "/events",
   validateSearch: ({ source, publish }): EventsSearch => ({
     ...someText("source", source),
-    ...(publish === true && { publish }),
+    ...onlyTrue("publish", publish),
   }),
   component: function EventsRoute() {
     return <Events search={events.useSearch()} />;

@@ -2,7 +2,7 @@ import { lazy } from "react";
 import { createRoute, notFound } from "@tanstack/react-router";
 import { COUNTED, isPart, type SettingsSearch } from "../pages/settings/part.ts";
 import { inside } from "./inside.tsx";
-import { oneOf, someText } from "./search.ts";
+import { oneOf, onlyTrue, someText } from "./search.ts";
 
 const Settings = lazy(async () => ({ default: (await import("../pages/settings/settings.tsx")).Settings }));
 
@@ -11,7 +11,7 @@ export const settingsPart = createRoute({
   path: "/settings/$part",
   validateSearch: ({ after, make, secret, show, project }): SettingsSearch => ({
     ...someText("after", after),
-    ...(make === true && { make }),
+    ...onlyTrue("make", make),
     ...someText("secret", secret),
     ...oneOf("show", COUNTED, show),
     ...someText("project", project),

@@ -1,4 +1,6 @@
 /** Triggers: what starts runs of an agent by itself. Their keys come from the table of kinds (triggers/kinds.ts). */
+import { published } from "../../agents/published.ts";
+import { sampleInput } from "../../definition/sample-input.ts";
 import { encodeId } from "../../lib/ids.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -64,6 +66,13 @@ async function shownUrl(trigger: Trigger, context: Context): Promise<string | un
   return urlOf(context.triggers, trigger, token ?? undefined);
 }
 
+/** What a mapping takes is not known. */
+async function sampleBody({ agentId, policy }: Trigger, context: Context): Promise<JsonObject> {
+  if (policy["mapping"]) return {};
+  const version = await published(context.agents, callerOf(context), agentId);
+  return sampleInput(version?.inputSchema, new Date(context.triggers.clock.now()).toISOString().slice(0, 10));
+}
+
 function addTrigger(builder: Builder, enums: Enums): void {
   builder.objectType("Trigger", {
     description: "A trigger: it starts runs of an agent automatically.",
@@ -115,10 +124,11 @@ function addTrigger(builder: Builder, enums: Enums): void {
       }),
       curl: t.string({
         nullable: true,
-        description: "A shell command that calls `url`. Null for a type that is not called by URL.",
+        description:
+          "A shell command that calls `url`, with an input that the agent takes unless the policy has a `mapping`. Null for a type that is not called by URL.",
         resolve: async (trigger, _, context) => {
           const url = await shownUrl(trigger, context);
-          return url === undefined ? null : curlOf(url);
+          return url === undefined ? null : curlOf(url, await sampleBody(trigger, context));
         },
       }),
       nextDueAt: t.expose("nextDueAt", {

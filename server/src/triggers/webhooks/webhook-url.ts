@@ -1,4 +1,5 @@
 /** The URL of a trigger. Its token is kept sealed as well, because whoever may change the trigger may see the URL again. */
+import type { JsonObject } from "../../lib/json/json.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { presentKeyId } from "../../secrets/present-key.ts";
 import type { Query } from "../../storage/database.ts";
@@ -37,5 +38,8 @@ export async function urlOf(
   return `${url}/webhook/${encodeId("agent", trigger.agentId)}/${opened ?? MASK}`;
 }
 
-/** A command that calls it. */
-export const curlOf = (url: string): string => `curl -X POST '${url}' -H 'Content-Type: application/json' -d '{}'`;
+/** A command for a POSIX shell that calls it with this body. */
+export const curlOf = (url: string, body: JsonObject): string =>
+  `curl -X POST ${quoted(url)} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`;
+
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

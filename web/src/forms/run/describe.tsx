@@ -54,6 +54,7 @@ export function Describe({ agent, said, onRead }: Props) {
     <div className={classes["describe"]}>
       <Sentence
         {...{ agent, text, isBusy, refusal }}
+        takesFocus={!agent && !said}
         isRead={draft !== undefined}
         onChange={setText}
         onSend={() => void readIt(text, agent?.id ?? chosenId)}
@@ -75,13 +76,14 @@ type SentenceProps = {
   agent: RunFormAgentFragment | undefined;
   text: string;
   isRead: boolean;
+  takesFocus: boolean;
   isBusy: boolean;
   refusal: Refusal | undefined;
   onChange: (text: string) => void;
   onSend: () => void;
 };
 
-function Sentence({ agent, text, isRead, isBusy, refusal, onChange, onSend }: SentenceProps) {
+function Sentence({ agent, text, isRead, takesFocus, isBusy, refusal, onChange, onSend }: SentenceProps) {
   const examples = useExamples(agent);
   return (
     <form
@@ -100,6 +102,8 @@ function Sentence({ agent, text, isRead, isBusy, refusal, onChange, onSend }: Se
         minRows={2}
         maxRows={8}
         maxLength={1_000}
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- one came here for it
+        autoFocus={takesFocus}
         value={text}
         onChange={(event) => onChange(event.currentTarget.value)}
         onKeyDown={(event) => {

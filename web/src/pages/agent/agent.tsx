@@ -5,6 +5,7 @@ import { AgentPageDocument, type AgentPageQuery } from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
+import { LongText } from "../../components/long-text.tsx";
 import { Empty, NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { PageHead } from "../../components/page-head.tsx";
@@ -27,6 +28,9 @@ const WORDS: Record<AgentTab, string> = {
 };
 
 const IN_AGENTS = [{ word: "Agents", to: "/agents" }] as const;
+
+/** Characters, above what one came for. */
+const MOST_DESCRIBED = 500;
 
 const searchOf = (tab: AgentTab): AgentSearch => (tab === "run" ? {} : { tab });
 
@@ -83,7 +87,11 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
         }
         mark={<StatusMark status={status} />}
       />
-      {description && <p className="dim">{description}</p>}
+      {description && (
+        <p className="dim">
+          <LongText text={description} most={MOST_DESCRIBED} />
+        </p>
+      )}
       <Tabs
         label="Agent"
         chosen={tab}

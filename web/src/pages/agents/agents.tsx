@@ -169,9 +169,27 @@ const NothingFits = () => (
   </Empty>
 );
 
-const NoAgents = ({ isOfProject }: { isOfProject: boolean }) => (
-  <Empty title={isOfProject ? "No agents in this project yet" : "No agents yet"}>
-    <p>An agent is a file that says what to do, step by step. Publish the first one from a shell:</p>
-    <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
-  </Empty>
-);
+/** For an organization that has nothing: the agents of the demo are the first one's alone. */
+const FIRST = `export AUTOGRAPH_API_KEY=ag_live_…
+npx autograph projects create demo
+npx autograph publish examples/agents/expense-approval.yaml`;
+
+const NoAgents = ({ isOfProject }: { isOfProject: boolean }) =>
+  isOfProject ? (
+    <Empty title="No agents in this project yet">
+      <p>An agent is a file that says what to do, step by step. Publish one from a shell:</p>
+      <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
+    </Empty>
+  ) : (
+    <Empty title="No agents yet">
+      <p>
+        An agent is a file that says what to do, step by step. Publish the first one from a shell, in Autograph’s folder
+        and with{" "}
+        <Link to="/settings/$part" params={{ part: "keys" }} className="link">
+          an API key
+        </Link>{" "}
+        of this organization:
+      </p>
+      <ToCopy text={FIRST} label="Copy the commands" />
+    </Empty>
+  );

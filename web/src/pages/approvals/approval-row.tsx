@@ -17,6 +17,11 @@ export const columnsOf = (isDecided: boolean): readonly Column[] => [
   { word: isDecided ? "Decided" : "Asked", className: classes["when"] },
 ];
 
+/** Characters, as long as it is not open. */
+const MOST_ASKED = 200;
+const beginningOf = (question: string): string =>
+  question.length > MOST_ASKED ? `${question.slice(0, MOST_ASKED)}…` : question;
+
 type Props = {
   approval: ApprovalCardFragment;
   isOpen: boolean;
@@ -45,7 +50,7 @@ export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggl
             }}
             onClick={() => onToggle(id)}
           >
-            {question}
+            {isOpen ? question : beginningOf(question)}
           </button>
         </td>
         <td className={classes["agent"]}>{agent.name}</td>

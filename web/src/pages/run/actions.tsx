@@ -14,8 +14,10 @@ import { useMay } from "../../api/use-may.ts";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { Problem } from "../../components/notice.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
+import { shortName } from "../../lib/ids.ts";
 import { nameOf } from "./rows.ts";
 import type { RunView } from "./run-view.ts";
+import classes from "./run.module.css";
 
 /** `chosenStep`: the number of the one that is being looked at. */
 type Props = { run: RunHeadFragment; view: RunView; chosenStep: number | undefined };
@@ -76,7 +78,7 @@ export function Actions({ run: { id, status, agent, error }, view, chosenStep }:
           loading={isBusy}
           onClick={() => void act(main.act)}
         >
-          {main.word}
+          <span className={classes["main-action"]}>{main.word}</span>
         </Button>
         {others.length > 0 && (
           <Menu position="bottom-end">
@@ -103,5 +105,5 @@ export function Actions({ run: { id, status, agent, error }, view, chosenStep }:
 const useStepName = (view: RunView, number: number | undefined): string =>
   useSyncExternalStore(view.shown.watch, () => {
     const step = number === undefined ? undefined : view.shown.get().find((one) => one.number === number);
-    return step ? `${nameOf(step)} (step ${number})` : `step ${number}`;
+    return step ? `${shortName(nameOf(step))} (step ${number})` : `step ${number}`;
   });
