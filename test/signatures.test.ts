@@ -179,7 +179,7 @@ test("GitHub's redelivery starts nothing new", async () => {
 
 describe("the secret", () => {
   const CREATE =
-    "mutation($input: CreateTriggerInput!) { createTrigger(input: $input) { id name url policy { signature } } }";
+    "mutation($input: CreateTriggerInput!) { createTrigger(input: $input) { id name url curl policy { signature } } }";
   const inputOf = (name: string, secret: string) => ({
     agentId: echo,
     name,
@@ -195,7 +195,10 @@ describe("the secret", () => {
 
   test("that is gone refuses like a wrong signature, and its owner sees why", async () => {
     const id = await set("gone");
-    const hook: Webhook = (await server.data(CREATE, { input: inputOf("gone", "gone") })).createTrigger;
+    const hook: Webhook & { curl: string | null } = (await server.data(CREATE, { input: inputOf("gone", "gone") }))
+      .createTrigger;
+    // A command cannot sign.
+    expect(hook.curl).toBeNull();
     const used = "query($id: ID!) { node(id: $id) { ... on Secret { usedBy { id } } } }";
     expect((await server.data(used, { id })).node.usedBy).toEqual([{ id: echo }]);
     await server.data(`mutation { deleteSecret(input: {secretId: "${id}"}) { id } }`);

@@ -130,11 +130,14 @@ function asMoney(sentence: Sentence, field: FormField): Place[] {
     const isBefore = SIGNS.has(before) || CODES.test(before);
     const isOther = isCost(sentence, at) && !/price|cost|value/.test(field.name);
     if ((isBefore || isAfter) && !isOther)
-      found.push(...placeOf(sentence, at, at, said, said.end).map((place) => ({ ...place, reason: place.reason ?? doubtOf(sentence, at, said.end) }))); // prettier-ignore
+      found.push(...placeOf(sentence, at, at, said, said.end + (isInCoin(field, after) ? 1 : 0)).map((place) => ({ ...place, reason: place.reason ?? doubtOf(sentence, at, said.end) }))); // prettier-ignore
     at = said.end - 1;
   }
   return found;
 }
+
+/** Another coin than that of the field's title is left unread, so that a person sees it. */
+const isInCoin = ({ title }: FormField, word: string): boolean => COINS.test(word) && wordsOf(title).includes(word);
 
 /** Up to four words before the amount. */
 const isCost = ({ tokens }: Sentence, at: number): boolean =>

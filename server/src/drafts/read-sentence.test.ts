@@ -118,6 +118,16 @@ test("what lies between two places of doubt is read, and the rest is unread", ()
   expect([unread, missing]).toEqual([["quickly"], ["full_name", "start_date"]]);
 });
 
+test.each([
+  ["pay 240 euros", "240 euros", []],
+  ["pay 240 dollars", "240", ["dollars"]],
+])("%s: the coin is read that the field's title names, and another is shown", (text, source, left) => {
+  const amount = { name: "amount", title: "Amount in euros", type: "number" as const, description: null };
+  const fields: FormField[] = [{ ...amount, required: true, choices: null, default: null, maxLength: null }];
+  const { input, fields: found, unread } = readSentence({ name: "Pay", fields, text, today: TODAY });
+  expect([input, found[0]!.source, unread]).toEqual([{ amount: 240 }, source, left]);
+});
+
 test.each(TURNS_OF_PHRASE)("%s: %s", (handle, text, expected) => {
   const agent = [...AGENTS, ...OTHER_AGENTS].find((known) => known.handle === handle)!;
   expect(readSentence({ ...agent, text, today: TODAY }).input).toEqual(expected);

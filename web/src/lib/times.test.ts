@@ -21,4 +21,6 @@ test.each([
   [3_600_000, "1 h ago"],
   [-2 * 3_600_000, "in 2 h"],
   [3 * 86_400_000, "3 d ago"],
+  [-7 * 24 * 3_600_000 + 1_000, "in 7 d"],
+  [-59.8 * 60_000, "in 1 h"],
 ])("a time %i ms ago is %s", (ago, text) => expect(relativeText(1e12 - ago, 1e12)).toBe(text));

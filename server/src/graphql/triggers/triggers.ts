@@ -125,8 +125,9 @@ function addTrigger(builder: Builder, enums: Enums): void {
       curl: t.string({
         nullable: true,
         description:
-          "A shell command that calls `url`, with an input that the agent takes unless the policy has a `mapping`. Null for a type that is not called by URL.",
+          "A shell command that calls `url`, with an input that the agent takes unless the policy has a `mapping`. Null for a type that is not called by URL, and where calls must be signed.",
         resolve: async (trigger, _, context) => {
+          if (trigger.policy["signature"]) return null;
           const url = await shownUrl(trigger, context);
           return url === undefined ? null : curlOf(url, await sampleBody(trigger, context));
         },

@@ -96,7 +96,7 @@ export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) 
         />
       )}
       <p>{sentenceOf({ ...trigger, filter: trigger.filter })}</p>
-      {trigger.url && <WebhookUrl url={trigger.url} curl={trigger.curl ?? ""} />}
+      {trigger.url && <WebhookUrl url={trigger.url} curl={trigger.curl} />}
       {type === "cron" && (
         <>
           {isPaused && <p className="dim">Paused. If resumed, it would next run:</p>}

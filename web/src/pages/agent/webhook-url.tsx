@@ -3,8 +3,11 @@ import { Button } from "@mantine/core";
 import { CopyButton } from "../../components/copy-button.tsx";
 import classes from "./triggers-tab.module.css";
 
-/** Whoever has the URL may call it: its token is shown when it is asked for. A masked one is of somebody who may not know it. */
-export function WebhookUrl({ url, curl }: { url: string; curl: string }) {
+/**
+ * Whoever has the URL may call it: its token is shown when it is asked for. A masked one is of somebody who may not know it. `curl` is
+ * null where calls must be signed.
+ */
+export function WebhookUrl({ url, curl }: { url: string; curl: string | null }) {
   const [isShown, setIsShown] = useState(false);
   const at = url.lastIndexOf("/") + 1;
   const isKnown = /^[\w-]+$/.test(url.slice(at));
@@ -18,7 +21,7 @@ export function WebhookUrl({ url, curl }: { url: string; curl: string }) {
           </Button>
         )}
         <CopyButton label="Copy the URL" text={url} />
-        <CopyButton label="Copy as curl" text={curl} />
+        {curl !== null && <CopyButton label="Copy as curl" text={curl} />}
       </span>
     </div>
   );

@@ -72,6 +72,7 @@ function ProjectsField({ reach, onChange }: FieldProps) {
       ]}
       value={[...reach.projectIds]}
       searchable
+      openOnFocus={false}
       filter={amongRead}
       onChange={(projectIds) => onChange({ projectIds })}
     />
@@ -99,6 +100,8 @@ function AgentsField({ reach, problem, onChange }: FieldProps & { problem: strin
         ]}
         value={chosen.map(({ id }) => id)}
         searchable
+        // A field that is wrong is given the focus, and its list would lie on what is wrong.
+        openOnFocus={false}
         // The server finds them; those that are chosen already have to be known.
         filter={({ options }) =>
           options.filter((one) => isOptionsGroup(one) || one.disabled === true || isOffered(one.value))
