@@ -264,56 +264,6 @@ test("a run with 25 questions shows the first 20 and says that there are more; a
   await page.getByText("and 4 more:").waitFor();
 });
 
-const TICK_MS = 250;
-
-test("a run's stream that is refused is asked for again with growing pauses if that can help; else the page says why, and asks when told to", async () => {
-  const id = await start(await publish(WAITING));
-  await using person = await Person.open(browser);
-  // An hour passes, and with it the access token.
-  person.mayFail();
-  const { page } = person;
-  const isPaused = Promise.withResolvers<void>();
-  let asked = 0;
-  let code = "UNAVAILABLE";
-  await page.routeWebSocket(/graphql/, (socket) => {
-    const beyond = socket.connectToServer();
-    socket.onMessage((message) => {
-      const { id: operation, type, payload } = JSON.parse(String(message));
-      if (code === "" || type !== "subscribe" || !/runEvents/.test(payload.query)) return beyond.send(message);
-      asked++;
-      const refuse = (): void => {
-        const error = { message: "not now, or never", extensions: { code } };
-        socket.send(JSON.stringify({ id: operation, type: "error", payload: [error] }));
-      };
-      return void isPaused.promise.then(refuse);
-    });
-  });
-  await page.clock.install();
-  await enter(page, `/runs/${id}`);
-  await expect.poll(() => asked).toBe(1);
-  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 60_000));
-  isPaused.resolve();
-  /** Lets time pass until it is asked once more. Returns how much, ms: a busy page may begin its pause late. */
-  const untilAsked = async (): Promise<number> => {
-    const before = asked;
-    const isAsked = (): boolean => asked > before;
-    let ms = 0;
-    for (; !isAsked(); ms += TICK_MS) await page.clock.runFor(TICK_MS);
-    return ms;
-  };
-  for (const seconds of [1, 2, 4]) expect(await untilAsked()).toBeGreaterThanOrEqual(seconds * 1_000);
-  code = "NOT_FOUND";
-  expect(await untilAsked()).toBeGreaterThanOrEqual(8_000);
-  const problem = page.getByRole("alert").filter({ hasText: "not now, or never" });
-  await problem.waitFor();
-  const before = asked;
-  await page.clock.runFor(600_000);
-  expect(asked).toBe(before);
-  code = "";
-  await problem.getByRole("button", { name: "Follow the run again" }).click();
-  await problem.waitFor({ state: "detached" });
-});
-
 test("while the server is away the page says so, and goes on by itself when it is back", async () => {
   const agentId = await publish(WAITING.replace("asking", "asking-once-more"));
   const runId = await start(agentId);
