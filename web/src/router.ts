@@ -11,6 +11,7 @@ import { events } from "./routes/events.tsx";
 import { home } from "./routes/home.tsx";
 import { inside } from "./routes/inside.tsx";
 import { invitation } from "./routes/invitation.tsx";
+import { newAgent } from "./routes/new-agent.tsx";
 import { nowhere } from "./routes/nowhere.tsx";
 import { PageError, root } from "./routes/root.tsx";
 import { run } from "./routes/run.tsx";
@@ -25,7 +26,20 @@ const routeTree = root.addChildren([
   setup,
   signIn,
   invitation,
-  inside.addChildren([agents, agent, describe, runs, run, approvals, events, event, settings, settingsPart, nowhere]),
+  inside.addChildren([
+    agents,
+    newAgent,
+    agent,
+    describe,
+    runs,
+    run,
+    approvals,
+    events,
+    event,
+    settings,
+    settingsPart,
+    nowhere,
+  ]),
 ]);
 
 export const createUiRouter = (session: Session) =>

@@ -218,6 +218,14 @@ export type Plan =
   /** As agreed, or unlimited. */
   | 'enterprise';
 
+/** Input of `createProject`. */
+export type CreateProjectInput = {
+  /** The project's handle: 1 to 63 characters of a-z, 0-9 and -. */
+  handle: string;
+  /** The project's name. */
+  name: string;
+};
+
 /** Input of `setMemberRole`. */
 export type SetMemberRoleInput = {
   /** The member's id. */
@@ -590,7 +598,7 @@ export type PublishEventInput = {
 export type FrameQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type FrameQuery = { caller: { role: Role | null, scopes: Array<string>, user: { id: string, name: string, email: string | null } | null, memberships: Array<{ organization: { id: string, name: string } }> } | null, organization: { id: string, name: string } | null, projects: { nodes: Array<{ id: string, name: string }>, pageInfo: { hasNextPage: boolean } } | null };
+export type FrameQuery = { caller: { role: Role | null, scopes: Array<string>, user: { id: string, name: string, email: string | null } | null, memberships: Array<{ organization: { id: string, name: string } }> } | null, organization: { id: string, name: string } | null, projects: { nodes: Array<{ id: string, handle: string, name: string }>, pageInfo: { hasNextPage: boolean } } | null };
 
 export type BadgesSubscriptionVariables = Exact<{
   projectId?: string | null | undefined;
@@ -739,6 +747,20 @@ export type PublishVersionMutationVariables = Exact<{
 
 
 export type PublishVersionMutation = { publishAgentVersion: { id: string, version: string, definition: string | null } | null };
+
+export type CreateProjectMutationVariables = Exact<{
+  input: CreateProjectInput;
+}>;
+
+
+export type CreateProjectMutation = { createProject: { id: string, handle: string } | null };
+
+export type SaveFirstDraftMutationVariables = Exact<{
+  input: SaveAgentDraftInput;
+}>;
+
+
+export type SaveFirstDraftMutation = { saveAgentDraft: { id: string } | null };
 
 export type AgentTriggersQueryVariables = Exact<{
   id: string;
@@ -1201,7 +1223,7 @@ export type UsageQueryVariables = Exact<{
 export type UsageQuery = { usage: Array<{ date: string, requests: number, refused: number, runs: number, steps: number, modelTokens: number }> | null };
 
 export const FrameDocument = typed<FrameQuery, FrameQueryVariables>(
-  "query Frame{caller{user{id name email}role scopes memberships{organization{id name}}}organization{id name}projects(first:200){nodes{id name}pageInfo{hasNextPage}}}",
+  "query Frame{caller{user{id name email}role scopes memberships{organization{id name}}}organization{id name}projects(first:200){nodes{id handle name}pageInfo{hasNextPage}}}",
 );
 
 export const BadgesDocument = typed<BadgesSubscription, BadgesSubscriptionVariables>(
@@ -1278,6 +1300,14 @@ export const PublishDocument = typed<PublishMutation, PublishMutationVariables>(
 
 export const PublishVersionDocument = typed<PublishVersionMutation, PublishVersionMutationVariables>(
   "mutation PublishVersion($input:PublishAgentVersionInput!){publishAgentVersion(input:$input){id version definition}}",
+);
+
+export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectMutationVariables>(
+  "mutation CreateProject($input:CreateProjectInput!){createProject(input:$input){id handle}}",
+);
+
+export const SaveFirstDraftDocument = typed<SaveFirstDraftMutation, SaveFirstDraftMutationVariables>(
+  "mutation SaveFirstDraft($input:SaveAgentDraftInput!){saveAgentDraft(input:$input){id}}",
 );
 
 export const AgentTriggersDocument = typed<AgentTriggersQuery, AgentTriggersQueryVariables>(

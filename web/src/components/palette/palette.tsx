@@ -21,7 +21,10 @@ type Group = { heading: string; items: Item[] };
 
 /** What else each of the frame's places has. */
 const MORE_OF = {
-  "/agents": [{ to: "/describe", word: "Describe a run", shape: SHAPES.play }],
+  "/agents": [
+    { to: "/agents/new", word: "New agent", shape: SHAPES.agents },
+    { to: "/describe", word: "Describe a run", shape: SHAPES.play },
+  ],
   "/runs": [
     { to: "/runs", word: "Failed runs", shape: SHAPES.close, search: { status: "failed" } },
     {

@@ -1,12 +1,10 @@
 /** The agent's text: changed with its problems in the margin, published, compared with an older version, taken back. */
-import { lazy, Suspense, useCallback, useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Button, Skeleton } from "@mantine/core";
-import { useBlocker, useNavigate } from "@tanstack/react-router";
-import { useClient } from "urql";
+import { useNavigate } from "@tanstack/react-router";
 import {
   AgentDefinitionDocument,
   AgentVersionTextDocument,
-  CheckDefinitionDocument,
   PublishDocument,
   SaveDraftDocument,
   type AgentDefinitionQuery,
@@ -14,11 +12,11 @@ import {
 import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
-import { Confirm } from "../../components/confirm.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Problem, TryAgain } from "../../components/notice.tsx";
-import type { Check, Found } from "./editor.tsx";
+import { Problems, useCheck } from "./check.tsx";
 import classes from "./definition-tab.module.css";
+import { Leave } from "./leave.tsx";
 import { Versions } from "./versions.tsx";
 
 // 130 kB, for those who look at a definition.
@@ -73,7 +71,6 @@ function Loaded({ agent, compared, mayWrite, onSaved, onPublished }: LoadedProps
   const before = definition ?? "";
   const [text, setText] = useState(draft?.definition ?? before);
   const { problems, check } = useCheck();
-  const leaving = useLeaving(id, text !== (draft?.definition ?? before));
   const compare = (other: string | undefined): void =>
     void navigate({
       to: "/agents/$agentId",
@@ -84,16 +81,10 @@ function Loaded({ agent, compared, mayWrite, onSaved, onPublished }: LoadedProps
     });
   return (
     <div className={classes["tab"]}>
-      {leaving.status === "blocked" && (
-        <Confirm
-          title="Leave without saving?"
-          verb="Discard changes"
-          act={async () => leaving.proceed()}
-          onClose={leaving.reset}
-        >
-          <p>Your changes to the definition are not saved as a draft, and not published.</p>
-        </Confirm>
-      )}
+      <Leave
+        isUnsaved={text !== (draft?.definition ?? before)}
+        isWithin={({ pathname, search }) => pathname === `/agents/${id}` && search.tab === "definition"}
+      />
       <div className={classes["text"]}>
         {mayWrite ? (
           <Bar agent={agent} text={text} onSaved={onSaved} onPublished={onPublished} />
@@ -124,17 +115,6 @@ function Loaded({ agent, compared, mayWrite, onSaved, onPublished }: LoadedProps
       />
     </div>
   );
-}
-
-/** Asks before a text that is saved nowhere is lost. The versions beside it are of the same page. */
-function useLeaving(agentId: string, isUnsaved: boolean) {
-  return useBlocker({
-    shouldBlockFn: ({ next }) =>
-      next.pathname !== `/agents/${agentId}` || (next.search as { tab?: string }).tab !== "definition",
-    enableBeforeUnload: isUnsaved,
-    disabled: !isUnsaved,
-    withResolver: true,
-  });
 }
 
 type BarProps = Pick<LoadedProps, "agent" | "onSaved" | "onPublished"> & { text: string };
@@ -188,36 +168,4 @@ function Compared({ agentId, version, text }: { agentId: string; version: string
   if (error) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;
   if (!data) return <Loading label="Loading the version" lines={12} />;
   return <Difference version={version} before={data.agent?.agentVersion?.definition ?? ""} after={text} />;
-}
-
-function useCheck(): { problems: readonly Found[]; check: Check } {
-  const client = useClient();
-  const [problems, setProblems] = useState<readonly Found[]>([]);
-  const check: Check = useCallback(
-    async (given) => {
-      const { data } = await client.query(CheckDefinitionDocument, { definition: given }).toPromise();
-      const found = data?.validateDefinition?.problems ?? [];
-      setProblems(found);
-      return found;
-    },
-    [client],
-  );
-  return { problems, check };
-}
-
-/** More are below those that are mended first. */
-const SHOWN_PROBLEMS = 5;
-
-/** What the margin marks, in words. */
-function Problems({ problems }: { problems: readonly Found[] }) {
-  return (
-    <section aria-label="Problems" aria-live="polite" className={classes["problems"]}>
-      {problems.slice(0, SHOWN_PROBLEMS).map(({ line, column, message, severity }) => (
-        <p key={`${line} ${column} ${message}`} data-severity={severity}>
-          <strong>Line {line}</strong> {message}
-        </p>
-      ))}
-      {problems.length > SHOWN_PROBLEMS && <p className="dim">and {problems.length - SHOWN_PROBLEMS} more</p>}
-    </section>
-  );
 }

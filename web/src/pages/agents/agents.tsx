@@ -55,6 +55,11 @@ export function Agents({ search }: { search: AgentsSearch }) {
   return (
     <div className="stack">
       <PageHead title="Agents">
+        {may("agents:write") && (
+          <Button component={Link} to="/agents/new" variant="default" size="compact-md">
+            New agent
+          </Button>
+        )}
         {may("runs:start") && (
           <Button component={Link} to="/describe" variant="default" size="compact-md">
             Describe a run
@@ -125,14 +130,16 @@ function List({ filter, isFiltered, isOfProject, onFilter }: ListProps) {
     scrollTo({ top: 0 });
   };
   const isEmpty = isWhole && items.length === 0;
-  const mayRun = useMay().may("runs:start");
+  const { may } = useMay();
+  const mayRun = may("runs:start");
   const [{ data: frame }] = useQuery({ query: FrameDocument });
   const hasProjects = !isOfProject && (frame?.projects?.nodes.length ?? 0) > 1;
   return (
     <div className={classes["list"]}>
       {isWhole && !isFiltered && !isOfProject && <FirstVisit agents={items} />}
       <ShowNew count={fresh.count} onShow={showFresh} />
-      {isEmpty && (isFiltered ? <NothingFits /> : <NoAgents isOfProject={isOfProject} />)}
+      {isEmpty &&
+        (isFiltered ? <NothingFits /> : <NoAgents isOfProject={isOfProject} mayWrite={may("agents:write")} />)}
       {/* Another one once the first have come: what stands above it then may push it down, which is no jump of what was read. */}
       <div key={isWhole || items.length > 0 ? "read" : "to come"} hidden={isEmpty}>
         <Table ref={table} columns={COLUMNS} className={classes["table"]} isBusy={pages.isBusy}>
@@ -174,22 +181,30 @@ const FIRST = `export AUTOGRAPH_API_KEY=ag_live_…
 npx autograph projects create demo
 npx autograph publish examples/agents/expense-approval.yaml`;
 
-const NoAgents = ({ isOfProject }: { isOfProject: boolean }) =>
-  isOfProject ? (
-    <Empty title="No agents in this project yet">
-      <p>An agent is a file that says what to do, step by step. Publish one from a shell:</p>
-      <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
-    </Empty>
-  ) : (
-    <Empty title="No agents yet">
-      <p>
-        An agent is a file that says what to do, step by step. Publish the first one from a shell, in Autograph’s folder
-        and with{" "}
-        <Link to="/settings/$part" params={{ part: "keys" }} className="link">
-          an API key
-        </Link>{" "}
-        of this organization:
-      </p>
-      <ToCopy text={FIRST} label="Copy the commands" />
-    </Empty>
-  );
+const NoAgents = ({ isOfProject, mayWrite }: { isOfProject: boolean; mayWrite: boolean }) => (
+  <Empty title={isOfProject ? "No agents in this project yet" : "No agents yet"}>
+    <p>An agent is a text that says what to do, step by step.</p>
+    {mayWrite && (
+      <Button component={Link} to="/agents/new">
+        Write {isOfProject ? "one" : "the first one"} here
+      </Button>
+    )}
+    {isOfProject ? (
+      <>
+        <p>Or publish a file from a shell:</p>
+        <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
+      </>
+    ) : (
+      <>
+        <p>
+          Or publish a file from a shell, in Autograph’s folder and with{" "}
+          <Link to="/settings/$part" params={{ part: "keys" }} className="link">
+            an API key
+          </Link>{" "}
+          of this organization:
+        </p>
+        <ToCopy text={FIRST} label="Copy the commands" />
+      </>
+    )}
+  </Empty>
+);

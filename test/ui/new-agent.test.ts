@@ -1,0 +1,113 @@
+/** An agent is written in the browser, from nothing: its project, its text, a draft or a version, and its first run. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cliJson, settingsOf } from "../cli-process.ts";
+import { startTestServer, type TestServer } from "../client.ts";
+import { expectGoodLooks, LOOKS, openBrowser, Person, signIn } from "./ui.ts";
+
+let browser: Browser;
+let server: TestServer;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+/** In the line that says `before`, in place of its last word. */
+async function replaceLastWord(page: Page, line: number, word: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Definition" }).focus();
+  await page.keyboard.press("ControlOrMeta+Home");
+  for (let at = 1; at < line; at++) await page.keyboard.press("ArrowDown");
+  for (const key of ["End", "ControlOrMeta+Shift+ArrowLeft", "Backspace"]) await page.keyboard.press(key);
+  await page.keyboard.type(word);
+}
+
+test("a new organization gets its first project and agent in the browser, and runs it", async () => {
+  const email = "beginner@example.org";
+  const made = await cliJson<{ password: string }>(["org", "create", "Beginners", "--owner", email], {
+    env: settingsOf(server),
+  });
+  await using person = await Person.open(browser);
+  const { page } = person;
+  person.mayFail();
+  await page.goto(`${server.url}/agents`);
+  await signIn(page, { email, password: made.password });
+  await page.getByRole("link", { name: "Write the first one here" }).click();
+  await page.getByRole("heading", { name: "First, a project" }).waitFor();
+  await expectGoodLooks(page, "first project");
+  await page.getByLabel("Name").fill("Billing");
+  await page.getByLabel("Handle").fill("Bill ing");
+  await page.getByRole("button", { name: "Create project" }).click();
+  await page.getByText(/^Handle must/).waitFor();
+  await page.getByLabel("Handle").fill("billing");
+  await page.getByRole("button", { name: "Create project" }).click();
+
+  const text = page.getByRole("textbox", { name: "Definition" });
+  await text.getByText("namespace: billing").waitFor();
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await expectGoodLooks(page, `new agent, ${look.name}`, look.rules);
+  }
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  await replaceLastWord(page, 4, "Hello");
+  await page.getByRole("region", { name: "Problems" }).getByText("Line 4").waitFor();
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByRole("alert").waitFor();
+  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  const leaving = page.getByRole("dialog", { name: "Leave without saving?" });
+  await leaving.getByRole("button", { name: "Cancel" }).click();
+  await replaceLastWord(page, 4, "hello");
+  await page.getByRole("region", { name: "Problems" }).getByText("Line 4").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+
+  await page.getByText(/^billing \/ .*hello 1\.0\.0$/).waitFor();
+  await page.getByLabel("Who").fill("Ada");
+  await page.getByRole("button", { name: /^Run / }).click();
+  await page.getByRole("region", { name: "Output" }).getByText("Hello, Ada!").waitFor();
+});
+
+test("a first text may be a draft, in another project; and it takes no other agent's place", async () => {
+  const world = await server.organization("drafters");
+  const create = "mutation ($input: CreateProjectInput!) { createProject(input: $input) { id } }";
+  await server.data(create, { input: { name: "Shop", handle: "shop" } }, world.apiKey);
+  await using person = await Person.open(browser);
+  const { page } = person;
+  person.mayFail();
+  await page.goto(`${server.url}/agents/new`);
+  await signIn(page, world);
+  const text = page.getByRole("textbox", { name: "Definition" });
+  await text.getByText("namespace: shop").waitFor();
+  await page.getByRole("button", { name: "In a new project" }).click();
+  await page.getByLabel("Name").fill("Billing");
+  await page.getByLabel("Handle").fill("billing");
+  await page.getByRole("button", { name: "Create project" }).click();
+  await text.getByText("namespace: billing").waitFor();
+  await page.getByRole("button", { name: "Save as draft" }).click();
+  await page.getByText("There is a draft that is not published.").waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/agents\/agent_\w+$/);
+
+  const { href } = new URL("/agents/new", server.url);
+  await page.goto(href);
+  await text.getByText("namespace: billing").or(text.getByText("namespace: shop")).waitFor();
+  await replaceLastWord(page, 3, "billing");
+  await replaceLastWord(page, 6, "Other");
+  await page.getByRole("button", { name: "Save as draft" }).click();
+  await page.getByRole("alert").getByText(/draft/).waitFor();
+  expect(page.url()).toBe(href);
+});
+
+test("who may not create agents is told who may, and is offered nothing", async () => {
+  const viewer = await server.memberOf(server.world, "looks@example.org", "viewer");
+  await using person = await Person.open(browser);
+  const { page } = person;
+  person.mayFail();
+  await page.goto(`${server.url}/agents`);
+  await signIn(page, viewer);
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);
+  await page.goto(`${server.url}/agents/new`);
+  await page.getByRole("heading", { name: "You may not create agents" }).waitFor();
+});
