@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durationText, relativeText } from "./times.ts";
+import { clockText, durationText, minuteText, relativeText } from "./times.ts";
 
 test.each([
   [0, "0 ms"],
@@ -24,3 +24,9 @@ test.each([
   [-7 * 24 * 3_600_000 + 1_000, "in 7 d"],
   [-59.8 * 60_000, "in 1 h"],
 ])("a time %i ms ago is %s", (ago, text) => expect(relativeText(1e12 - ago, 1e12)).toBe(text));
+
+test("a time of the day has 24 hours, wherever the reader is", () => {
+  const at = new Date(2026, 2, 31, 14, 2, 11).getTime();
+  expect(clockText(at)).toMatch(/^14.02.11$/);
+  expect(minuteText(at)).toMatch(/14.02$/);
+});

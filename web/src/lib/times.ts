@@ -29,9 +29,11 @@ export function relativeText(at: number, now: number): string {
   return at <= now ? `${text} ago` : `in ${text}`;
 }
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+/** As schedules have it, and logs. */
+const hourCycle = "h23";
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle });
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", hourCycle });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle });
 
 export const exactText = (at: number): string => exact.format(at);
 export const minuteText = (at: number): string => minute.format(at);
@@ -43,8 +45,6 @@ export function dayText(at: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
 /** `14:02:11`, and of another day than today's `31 Mar 2026, 14:02`. */
 export const momentText = (at: number, now: number): string =>
-  new Date(at).toDateString() === new Date(now).toDateString() ? clock.format(at) : day.format(at);
+  new Date(at).toDateString() === new Date(now).toDateString() ? clock.format(at) : minute.format(at);
