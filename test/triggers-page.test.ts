@@ -134,3 +134,24 @@ test.skipIf(isMissing)("a webhook's command has an input that its agent takes", 
   const mapped = { ...input, name: "mapped", policy: { mapping: '{who: "b", amount: .total}' } };
   expect((await server.data(CREATE, { input: mapped })).createTrigger.curl).toContain("-d '{}'");
 });
+
+test("a form that wants a billion characters, or has thousands of choices, makes the command of no trigger large", async () => {
+  const choices = JSON.stringify(Array.from({ length: 1_000 }, (_, index) => `choice ${index}`));
+  const fields = Array.from({ length: 10 }, (_, index) => `field${index}: {type: string, enum: ${choices}}`).join(", ");
+  const definition = FORM.replace("name: strict", "name: large").replace(
+    /properties: .*\n.*required: .*/,
+    `properties: {text: {type: string, minLength: 1000000000}, ${fields}}\n      required: [text, field0]`,
+  );
+  const { publishAgent } = await server.data("mutation($d: String!) { publishAgent(input: {definition: $d}) { id } }", {
+    d: definition,
+  });
+  for (let count = 0; count < 20; count++)
+    await server.data(CREATE, {
+      input: { agentId: publishAgent.id, name: `large ${count}`, trigger: { type: "webhook" } },
+    });
+  const { agent } = await server.data(
+    `{ agent(id: "${publishAgent.id}") { triggers(first: 100) { nodes { curl } } } }`,
+  );
+  expect(agent.triggers.nodes).toHaveLength(20);
+  for (const { curl } of agent.triggers.nodes) expect(curl.length).toBeLessThan(1_000);
+});

@@ -44,3 +44,8 @@ test("limits are kept", () => {
     }),
   ).toEqual({ short: "exa", long: "example...", least: 40, most: -2, two: ["a", "b"] });
 });
+
+test("a text that must be very long is not made", () => {
+  const sample = sampleOf({ text: { type: "string", minLength: 2 ** 40 } });
+  expect(sample["text"]).toHaveLength(200);
+});

@@ -9,12 +9,14 @@ import type { Compiled } from "../agents/agent-cache.ts";
 import type { Agent, AgentVersion } from "../agents/agent.ts";
 import type { Draft } from "../agents/draft-store.ts";
 import { nameOfVersion, type VersionKey } from "../agents/version-store.ts";
+import { published } from "../agents/published.ts";
 import { readSources, readVersions } from "../agents/versions.ts";
 import { requireCaller, type Caller } from "../auth/caller.ts";
 import { readProjects } from "../projects/projects.ts";
 import type { Project } from "../projects/project.ts";
 import { apiKeyNames } from "../auth/api-keys/api-keys.ts";
 import { memberEmails, userNames } from "../auth/accounts/users.ts";
+import { sampleInput } from "../definition/sample-input.ts";
 import type { Ending } from "../lib/ending.ts";
 import { notFound } from "../lib/errors.ts";
 import type {
@@ -33,6 +35,7 @@ import type {
 } from "../lib/ids.ts";
 import { pageOf, type Page } from "../lib/page.ts";
 import type { Within } from "../lib/reach.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import { JsonText } from "../lib/json/json-text.ts";
 import type { Approval, Run, Step } from "../execution/run.ts";
 import { readDraftTexts } from "../runs/draft-texts.ts";
@@ -84,6 +87,7 @@ export class Loaders {
   #payload: Loader<PayloadKey, JsonText> | undefined;
   #trigger: Loader<TriggerId, Trigger | null> | undefined;
   #triggerName: Loader<TriggerId, string> | undefined;
+  #sample: Loader<AgentId, JsonObject> | undefined;
   #token: Loader<TriggerId, { sealed: string } | null> | undefined;
   /** By whose they are, and how many are asked for. */
   readonly #newestFirings = new Map<string, Loader<TriggerId | EventId, Page<Firing>>>();
@@ -242,6 +246,25 @@ export class Loaders {
     return (this.#payload ??= keyed("Payload", nameOfParts, (keys: PayloadKey[]) =>
       readPayloads(this.#rooms.runs, this.#organizationId, keys),
     ));
+  }
+
+  /** What a command gives an agent: an input that its published version takes. */
+  get sample(): Loader<AgentId, JsonObject> {
+    return (this.#sample ??= batched("Agent", (ids) => this.#samplesOf(ids)));
+  }
+
+  /** Forms may be large: others have their turn after each. */
+  async #samplesOf(ids: AgentId[]): Promise<Map<AgentId, JsonObject>> {
+    const { agents, triggers } = this.#rooms;
+    const today = new Date(triggers.clock.now()).toISOString().slice(0, 10);
+    const found = new Map<AgentId, JsonObject>();
+    for (const id of ids) {
+      this.#ending.throwIfOver();
+      const version = await published(agents, this.#within, id);
+      found.set(id, sampleInput(version?.inputSchema, today));
+      await new Promise(setImmediate);
+    }
+    return found;
   }
 
   /** Null: it was deleted, or is not reached. */

@@ -1,6 +1,4 @@
 /** Triggers: what starts runs of an agent by itself. Their keys come from the table of kinds (triggers/kinds.ts). */
-import { published } from "../../agents/published.ts";
-import { sampleInput } from "../../definition/sample-input.ts";
 import { encodeId } from "../../lib/ids.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -66,13 +64,6 @@ async function shownUrl(trigger: Trigger, context: Context): Promise<string | un
   return urlOf(context.triggers, trigger, token ?? undefined);
 }
 
-/** What a mapping takes is not known. */
-async function sampleBody({ agentId, policy }: Trigger, context: Context): Promise<JsonObject> {
-  if (policy["mapping"]) return {};
-  const version = await published(context.agents, callerOf(context), agentId);
-  return sampleInput(version?.inputSchema, new Date(context.triggers.clock.now()).toISOString().slice(0, 10));
-}
-
 function addTrigger(builder: Builder, enums: Enums): void {
   builder.objectType("Trigger", {
     description: "A trigger: it starts runs of an agent automatically.",
@@ -129,7 +120,11 @@ function addTrigger(builder: Builder, enums: Enums): void {
         resolve: async (trigger, _, context) => {
           if (trigger.policy["signature"]) return null;
           const url = await shownUrl(trigger, context);
-          return url === undefined ? null : curlOf(url, await sampleBody(trigger, context));
+          if (url === undefined) return null;
+          // What a mapping takes is not known.
+          const command = curlOf(url, trigger.policy["mapping"] ? {} : await context.loaders.sample(trigger.agentId));
+          context.size.charge(command.length);
+          return command;
         },
       }),
       nextDueAt: t.expose("nextDueAt", {
