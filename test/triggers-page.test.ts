@@ -115,8 +115,8 @@ input:
   schema:
     document:
       type: object
-      properties: {who: {type: string, enum: ["it's", b]}, amount: {type: number, minimum: 20}, note: {type: string}}
-      required: [who, amount]
+      properties: {who: {type: string, enum: ["it's", b]}, amount: {type: number, minimum: 20}, note: {type: string}, day: {type: string, format: date}}
+      required: [who, amount, day]
 do: [{echo: {set: '\${ . }'}}]
 `;
 
@@ -129,7 +129,7 @@ test.skipIf(isMissing)("a webhook's command has an input that its agent takes", 
   const { stdout } = await promisify(execFile)("sh", ["-c", createTrigger.curl]);
   const { runId } = JSON.parse(stdout);
   const { run } = await server.data("query($id: ID!) { run(id: $id) { input } }", { id: runId });
-  expect(run.input).toEqual({ who: "it's", amount: 20 });
+  expect(run.input).toEqual({ who: "it's", amount: 20, day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) });
 
   const mapped = { ...input, name: "mapped", policy: { mapping: '{who: "b", amount: .total}' } };
   expect((await server.data(CREATE, { input: mapped })).createTrigger.curl).toContain("-d '{}'");

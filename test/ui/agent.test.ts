@@ -3,7 +3,7 @@ import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
-import { expectGoodLooks, openBrowser, Person, setUp } from "./ui.ts";
+import { expectGoodLooks, openBrowser, OWNER, Person, setUp } from "./ui.ts";
 
 let browser: Browser;
 let server: TestServer;
@@ -150,6 +150,28 @@ test("a webhook is called by its URL, and a refused call says why", async () => 
     .first()
     .click();
   await page.getByRole("heading", { name: "Order intake", exact: true }).waitFor();
+});
+
+test("a webhook whose calls must be signed has a URL to copy, and no command", async () => {
+  const { page } = person;
+  const { email, password } = OWNER;
+  const login =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+  const token = (await server.data(login, { email, password }, null)).login.accessToken;
+  const AGENT = `{ agentsConnection(filter: {text: "Order intake"}, first: 1) { nodes { id project { id } } } }`;
+  const [agent] = (await server.data(AGENT, {}, token)).agentsConnection.nodes;
+  const SET = "mutation ($input: SetSecretInput!) { setSecret(input: $input) { id } }";
+  await server.data(SET, { input: { projectId: agent.project.id, name: "signing", value: "value" } }, token);
+  const CREATE = "mutation ($input: CreateTriggerInput!) { createTrigger(input: $input) { id } }";
+  const policy = { signature: { preset: "github", secret: "signing" } };
+  const input = { agentId: agent.id, name: "signed", trigger: { type: "webhook" }, policy };
+  await server.data(CREATE, { input }, token);
+  await open("Order intake", "Triggers");
+  const copies = (name: string): Locator =>
+    page.getByRole("region", { name, exact: true }).getByRole("button", { name: /^Copy/ });
+  await copies("signed").first().waitFor();
+  expect(await copies("signed").count()).toBe(1);
+  expect(await copies("shop").count()).toBe(2);
 });
 
 test("a webhook gets another URL after it was said what becomes of the old one", async () => {
@@ -435,6 +457,8 @@ test("a sentence in the palette finds its agent by its words, and another can be
 
   await page.goto(`${server.url}/describe?text=sing%20a%20song`);
   await review.getByRole("heading", { name: "No agent was found" }).waitFor();
+  const sentence = page.getByRole("textbox", { name: "What should it do?" });
+  expect(await sentence.and(page.locator(":focus")).count(), "it is said already").toBe(0);
   await expectGoodLooks(page, "no agent was found");
   await agent.click();
   await page.keyboard.type("flaky");

@@ -102,6 +102,19 @@ test("a screen asks once for what it shows, also while its subscriptions are ope
   await page.close();
 });
 
+test("where nothing is there yet what to do next stands alone: nothing offers to read it again", async () => {
+  const page = await person.tab();
+  for (const [part, says] of [
+    ["secrets", "No secrets yet"],
+    ["llm", "No language model yet"],
+  ] as const) {
+    await page.goto(`${server.url}/settings/${part}`);
+    await page.getByRole("heading", { name: says, exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Reload" }).count(), part).toBe(0);
+  }
+  await page.close();
+});
+
 test("the focus stays on its row when the connection is lost and the list is read again", async () => {
   const { page } = person;
   await page.goto(`${server.url}/runs`);
@@ -192,6 +205,13 @@ test("a deploy replaces a page's files: it is read anew, once; what stays missin
     missing-- > 0 ? route.fulfill({ status: 404, body: "" }) : route.continue(),
   );
   await page.goto(`${server.url}/agents`);
+  // Also once all that is loaded before anybody asks for it is there.
+  await page.waitForFunction(() => {
+    const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+    return ["menus", "palette", "key-help", "sign-in-again"].every((part) =>
+      loaded.some((name) => name.includes(`/assets/${part}-`) && name.endsWith(".js")),
+    );
+  });
   const nav = page.getByRole("navigation", { name: "Main" });
   await nav.getByRole("link", { name: "Approvals" }).click();
   await page.getByRole("heading", { name: "No approvals waiting" }).waitFor();

@@ -49,6 +49,12 @@ test("the palette finds an agent by a few letters and leads to its form; a place
   await page.getByRole("heading", { name: "Flaky service", exact: true }).waitFor();
 
   await page.keyboard.press("Control+k");
+  await search("describe");
+  await page.getByRole("option", { name: "Describe a run", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("textbox", { name: "What should it do?" }).waitFor();
+
+  await page.keyboard.press("Control+k");
   await search("dark");
   await page.getByRole("option", { name: "Dark theme", selected: true }).waitFor();
   await page.keyboard.press("Enter");
@@ -59,9 +65,17 @@ test("g and a letter go to a place, and ? says the keys", async () => {
   const { page } = person;
   await page.goto(`${server.url}/agents`);
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
-  await page.keyboard.press("g");
-  await page.keyboard.press("r");
-  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  for (const [key, place] of [
+    ["r", "Runs"],
+    ["p", "Approvals"],
+    ["e", "Events"],
+    ["a", "Agents"],
+    ["s", "Settings"],
+  ] as const) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.getByRole("heading", { name: place, exact: true }).waitFor();
+  }
   await page.getByRole("link", { name: "Events", exact: true }).press("Enter");
   await page.getByRole("heading", { name: "Events", exact: true }).waitFor();
   await page.locator("#page:focus").waitFor();

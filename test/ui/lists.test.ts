@@ -2,6 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import type { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { encodeId } from "../../server/src/lib/ids.ts";
 import { startTestServer, type TestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
 import { ran } from "../runs.ts";
@@ -63,6 +64,9 @@ test("runs are filtered by agent, starter and time; the address has it all, and 
   const agent = page
     .getByRole("textbox", { name: "Agent", exact: true })
     .or(page.getByRole("combobox", { name: "Agent", exact: true }));
+  await agent.click();
+  const offered = page.getByRole("listbox", { name: "Agent", exact: true }).getByRole("option");
+  await expect.poll(() => offered.allTextContents(), { message: "by name" }).toEqual(["Invoices", "Refunds"]);
   await agent.fill("invo");
   await page.getByRole("option", { name: "Invoices", exact: true }).click();
   await page.getByRole("row", { name: /Refunds/ }).waitFor({ state: "detached" });
@@ -167,6 +171,17 @@ test("a project that is chosen in the frame stays chosen from page to page", asy
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "Invoices", exact: true }).waitFor();
   expect(new URL(page.url()).searchParams.get("project")).toBeNull();
+
+  // An agent's page gives way to the list; a part of the settings stays.
+  for (const [path, then] of [
+    [`/agents/${agents.first}`, "/agents"],
+    ["/settings/secrets", "/settings/secrets"],
+  ] as const) {
+    await page.goto(server.url + path);
+    await nav.getByRole("combobox", { name: "Project", exact: true }).selectOption("billing");
+    await expect.poll(() => new URL(page.url()).search, { message: path }).toMatch(/^\?project=project_/);
+    expect(new URL(page.url()).pathname).toBe(then);
+  }
 });
 
 test("the older ones of eighty versions are read when they are asked for, each of them once", async () => {
@@ -177,6 +192,12 @@ test("the older ones of eighty versions are read when they are asked for, each o
   const versions = page.getByRole("region", { name: "Versions" });
   const shown = versions.getByRole("listitem");
   const older = versions.getByRole("button", { name: "Older versions", exact: true });
+  await page.route("**/graphql", (route) =>
+    route.request().postData()?.includes("query OlderVersions(") ? route.abort() : route.continue(),
+  );
+  await older.click();
+  await versions.getByRole("alert").getByText("The server does not answer.").waitFor();
+  await page.unroute("**/graphql");
   const counts: number[] = [];
   for (const oldest of ["1.60.0", "1.30.0", "1.0.0"]) {
     await shown.last().getByText(oldest, { exact: true }).waitFor();
@@ -202,6 +223,31 @@ test("where an agent has no runs its list leads to its form, and when it is paus
   await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: "Runs" }).click();
   await page.getByText("Unused has not run yet.", { exact: true }).waitFor();
   expect(await page.getByRole("link", { name: "Run Unused", exact: true }).count(), "it takes none").toBe(0);
+});
+
+test("an agent that is only a draft leads to its definition", async () => {
+  const { page } = person;
+  const definition = `
+document: {dsl: "1.0.3", namespace: test, name: unpublished, version: "1.0.0", title: Unpublished}
+do: ${DONE}
+`;
+  const save = "mutation ($definition: String!) { saveAgentDraft(input: {definition: $definition}) { id } }";
+  const { id } = (await server.data(save, { definition })).saveAgentDraft;
+  await page.goto(`${server.url}/agents/${id}`);
+  await page.getByRole("heading", { name: "The agent is draft", exact: true }).waitFor();
+  expect(await page.locator("main pre").count(), "nothing to resume").toBe(0);
+  await page.getByRole("link", { name: "Publish its definition", exact: true }).click();
+  await page.getByRole("textbox", { name: "Definition" }).waitFor();
+});
+
+test("without approvals the decided ones lead to the open ones, and those to the agents", async () => {
+  const { page } = person;
+  await page.goto(`${server.url}/approvals?show=decided`);
+  await page.getByRole("heading", { name: "No decisions yet", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Open approvals", exact: true }).click();
+  await page.getByRole("heading", { name: "No approvals waiting", exact: true }).waitFor();
+  await page.getByRole("link", { name: "All agents", exact: true }).click();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 });
 
 /** Of the first row, with ids of their own and what else is said of each by its `number`. */
@@ -269,6 +315,8 @@ test("choices of which more are there than were read say so, and typing finds an
   await option("Copy 300").click();
   await box("Started by").fill("nobody at all");
   await expectOnlyTold("and more keys, older ones");
+  await box("Started by").fill("copy 150");
+  await page.getByRole("listbox", { name: "Started by" }).getByRole("option", { name: "Copy 150" }).waitFor();
   await expectGoodLooks(page, "some of the starters");
 
   await page.setViewportSize({ width: 360, height: 2_000 });
@@ -282,6 +330,13 @@ test("choices of which more are there than were read say so, and typing finds an
   await project.waitFor();
   expect(await project.getByRole("option").last().textContent()).toBe("and more, older ones");
   expect(await project.getByRole("option").last().isDisabled()).toBe(true);
+  // An older one that the address names is the chosen one all the same.
+  const { rows } = await client.query("select id from projects where handle = 'copy-1'");
+  const older = encodeId("project", rows[0].id);
+  await page.goto(`${server.url}/settings/secrets?make=true&project=${older}`);
+  await project.waitFor();
+  expect(await project.inputValue()).toBe(older);
+  expect(await project.getByRole("option", { selected: true }).textContent()).toBe("Another project");
 
   await page.goto(`${server.url}/settings/keys?make=true`);
   await page.getByLabel("Name", { exact: true }).fill("copies");

@@ -223,11 +223,17 @@ test("the longest names stick out nowhere, and take the place of nothing else", 
 test("what an address says and no page knows is as good as nothing", async () => {
   const echo = await publish(server, "echo");
   const runId = await start(echo, {});
+  await using another = await Person.open(browser);
   await using person = await Person.open(browser);
   const { page } = person;
-  await page.goto(`${server.url}/sign-in?to=5`);
-  await signIn(page, server.world);
-  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  for (const [one, to] of [
+    [another.page, "//"],
+    [page, "5"],
+  ] as const) {
+    await one.goto(`${server.url}/sign-in?to=${to}`);
+    await signIn(one, server.world);
+    await one.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  }
   for (const [path, text] of [
     ["/agents?status=evil&text=5&project=7", "echo"],
     ["/describe?text=5", "For example:"],

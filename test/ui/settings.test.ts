@@ -117,6 +117,49 @@ test("a key of chosen scopes that never expires", async () => {
     .waitFor();
 });
 
+test("a key that ends on a day is good for all of that day where its maker is", async () => {
+  await using person = await Person.open(browser, { timezoneId: "Asia/Tokyo" });
+  const page = await enter(person, "/settings/keys?make=true");
+  await page.getByLabel("Name", { exact: true }).fill("until then");
+  await page.getByRole("radio", { name: /Choose scopes/ }).check();
+  await page.getByRole("checkbox", { name: /runs:read/ }).check();
+  await page.getByLabel("Expires").selectOption({ label: "On a date" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByText("Last day is required").waitFor();
+  const day = `${new Date().getFullYear() + 1}-06-30`;
+  await page.getByLabel("Last day").fill(day);
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("heading", { name: "Your key “until then”" }).waitFor();
+  const { apiKeys } = await server.data("{ apiKeys(first: 1) { nodes { name expiresAt } } }");
+  expect(apiKeys.nodes).toEqual([{ name: "until then", expiresAt: `${day}T14:59:59.000Z` }]);
+});
+
+test("a key for a project names none of its agents beside it", async () => {
+  await using person = await Person.open(browser);
+  const page = await enter(person, "/settings/keys?make=true");
+  await page.getByLabel("Name", { exact: true }).fill("of a project");
+  await page.getByRole("radio", { name: /Choose scopes/ }).check();
+  await page.getByRole("checkbox", { name: /runs:read/ }).check();
+  await page.getByRole("radio", { name: "Only some projects or agents" }).check();
+  const agents = page.getByRole("combobox", { name: "Agents", exact: true });
+  await agents.click();
+  await page.getByRole("option", { name: /^Greeter/ }).click();
+  await page.getByRole("combobox", { name: /^Projects/ }).click();
+  await page
+    .getByRole("listbox", { name: /^Projects/ })
+    .getByRole("option", { name: "Test" })
+    .click();
+  await agents.click();
+  await page.getByText("No matching agents").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("button", { name: "Show all keys" }).click();
+  await page
+    .getByRole("row", { name: /of a project/ })
+    .getByText("project Test", { exact: true })
+    .waitFor();
+});
+
 test("what somebody else changes is there when one comes back to the page, or asks for it", async () => {
   await using person = await Person.open(browser);
   const page = await enter(person, "/settings/keys");
@@ -340,6 +383,7 @@ test("the theme is chosen in the account's menu and kept", async () => {
   expect(await ground()).toBe("rgb(255, 255, 255)");
   await page.getByRole("button", { name: "account" }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).waitFor();
+  expect(await page.getByRole("menuitem", { name: "Settings" }).count(), "it stands in the frame").toBe(0);
   await expectGoodLooks(page, "account");
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
   await expect.poll(ground).toBe("rgb(16, 18, 22)");
