@@ -91,6 +91,9 @@ test("who is not signed in is asked to, then sees the page that was asked for; s
   expect(new URL(page.url()).search).toBe("?status=failed");
   await page.reload();
   await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  // As by a bookmark.
+  await page.goto(`${server.url}/sign-in?to=/runs`);
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
 
   const other = await person.tab();
   await other.goto(`${server.url}/agents`);

@@ -45,7 +45,29 @@ test("limits are kept", () => {
   ).toEqual({ short: "exa", long: "example...", least: 40, most: -2, two: ["a", "b"] });
 });
 
-test("a text that must be very long is not made", () => {
-  const sample = sampleOf({ text: { type: "string", minLength: 2 ** 40 } });
+test.each<[JsonObject, number]>([
+  [{ type: "number", exclusiveMinimum: 5 }, 6],
+  [{ type: "number", exclusiveMaximum: 0 }, -1],
+  [{ type: "integer", multipleOf: 10 }, 10],
+  [{ type: "integer", multipleOf: 10, minimum: 41 }, 50],
+  [{ type: "integer", minimum: 1.5 }, 2],
+  [{ type: "number", minimum: 1.5 }, 1.5],
+  [{ type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1 }, 0.5],
+  [{ type: "integer", maximum: -3, multipleOf: 4 }, -4],
+])("of the numbers that %j allows one is taken", (schema, expected) =>
+  expect(sampleOf({ number: schema })["number"]).toBe(expected),
+);
+
+test("a list has as many texts as it must, each within its limits and no two the same", () => {
+  const items = { type: "string", minLength: 2, maxLength: 3 };
+  expect(sampleOf({ list: { type: "array", items, minItems: 3 } })["list"]).toEqual(["exa", "2 e", "3 e"]);
+});
+
+test("a text that must be very long is not made, nor a very long list", () => {
+  const sample = sampleOf({
+    text: { type: "string", minLength: 2 ** 40 },
+    list: { type: "array", items: { type: "string", minLength: 2 ** 40 }, minItems: 2 ** 30 },
+  });
   expect(sample["text"]).toHaveLength(200);
+  expect(sample["list"]).toHaveLength(20);
 });
