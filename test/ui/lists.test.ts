@@ -234,7 +234,7 @@ do: ${DONE}
   const save = "mutation ($definition: String!) { saveAgentDraft(input: {definition: $definition}) { id } }";
   const { id } = (await server.data(save, { definition })).saveAgentDraft;
   await page.goto(`${server.url}/agents/${id}`);
-  await page.getByRole("heading", { name: "The agent is draft", exact: true }).waitFor();
+  await page.getByRole("heading", { name: "The agent is a draft", exact: true }).waitFor();
   expect(await page.locator("main pre").count(), "nothing to resume").toBe(0);
   await page.getByRole("link", { name: "Publish its definition", exact: true }).click();
   await page.getByRole("textbox", { name: "Definition" }).waitFor();

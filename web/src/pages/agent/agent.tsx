@@ -131,7 +131,7 @@ type Agent = NonNullable<AgentPageQuery["agent"]>;
 
 function TakesNoRuns({ agent: { status, project, handle }, mayWrite }: { agent: Agent; mayWrite: boolean }) {
   return (
-    <Empty title={`The agent is ${status}`}>
+    <Empty title={`The agent is ${status === "draft" ? "a draft" : status}`}>
       <p>It takes no runs. Its runs so far stay where they are.</p>
       {mayWrite && status === "draft" && (
         <Button variant="default" renderRoot={(props) => <Link {...props} to="." search={{ tab: "definition" }} />}>
