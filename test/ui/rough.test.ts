@@ -225,6 +225,9 @@ test("what an address says and no page knows is as good as nothing", async () =>
   const runId = await start(echo, {});
   await using another = await Person.open(browser);
   await using person = await Person.open(browser);
+  // The page for signing in asks whether somebody is signed in: nobody is, which the browser calls an error.
+  another.mayFail();
+  person.mayFail();
   const { page } = person;
   for (const [one, to] of [
     [another.page, "//"],
