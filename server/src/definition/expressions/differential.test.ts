@@ -1,7 +1,7 @@
 /**
  * Compares native evaluation with jq itself: generated expressions on generated data, for each operator and builtin 60 that
- * yield a value and then 600 that may fail; both results and error texts must match. Runs once with a fixed seed and once
- * with a fresh one, which the title shows: put it in SEEDS to reproduce a failure.
+ * yield a value and then 600 that may fail; both results and error texts must match. Runs with two fixed seeds and
+ * a fresh one, which the title shows: put it in SEEDS to reproduce a failure.
  */
 import { randomInt } from "node:crypto";
 import { afterAll, expect, test, vi } from "vitest";
@@ -23,8 +23,10 @@ import { compileExpression } from "./template.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const SEEDS = [20_261_121, randomInt(2 ** 31)];
+const SEEDS = [20_261_121, 484_318_516, randomInt(2 ** 31)];
 const IN_ONE_PROGRAM = 100;
+/** Of the thousands of a seed. The second seed has one. */
+const MOST_TOO_LARGE = 5;
 
 const log = createLog("silent");
 const pool = new JqPool(log);
@@ -33,16 +35,22 @@ afterAll(() => Promise.all([pool[Symbol.asyncDispose](), expressions[Symbol.asyn
 
 test.each(SEEDS)("the same as jq, seed %i", async (seed) => {
   const cases = generatedCases(seed);
+  let tooLarge = 0;
   for (let at = 0; at < cases.length; at += IN_ONE_PROGRAM) {
     const batch = cases.slice(at, at + IN_ONE_PROGRAM);
     for (const [place, theirs] of (await jqResults(pool, batch)).entries()) {
       const { text, data, variables, ours } = batch[place]!;
+      if (!theirs) {
+        tooLarge++;
+        continue;
+      }
       // As text: the order of keys counts.
       const message = `${text} on ${JSON.stringify({ data, variables })}, seed ${seed}`;
       expect(JSON.stringify(ours), message).toBe(JSON.stringify(theirs));
     }
   }
   expect(cases.filter(({ ours }) => ours[0] === "value").length).toBeGreaterThan(1_500);
+  expect(tooLarge).toBeLessThanOrEqual(MOST_TOO_LARGE);
 });
 
 /** What a workflow gets. */
@@ -70,7 +78,7 @@ test("the same as jq at the corners, whichever way they are evaluated", async ()
       const message = `${asked.text} on ${JSON.stringify(asked.data)}`;
       const ours = nativeResult(asked.text, asked.data, asked.variables);
       if (ours) expect(JSON.stringify(ours), message).toBe(JSON.stringify(theirs));
-      expect(JSON.stringify(await answer(asked)), message).toBe(JSON.stringify(answerOf(theirs)));
+      expect(JSON.stringify(await answer(asked)), message).toBe(JSON.stringify(answerOf(theirs!)));
     }
   }
 });

@@ -2,7 +2,7 @@
 import type { Json } from "../../lib/json/json.ts";
 import { newId } from "../../lib/ids.ts";
 import { Generator, OPERATIONS } from "./generated-expressions.testsuite.ts";
-import type { JqPool } from "./jq-pool.ts";
+import { JqFailure, type JqPool } from "./jq-pool.ts";
 import { EMPTY, LEFT_TO_JQ, Raised, startCounting } from "./signals.ts";
 import type { Variables } from "./streams.ts";
 import { compileExpression } from "./template.ts";
@@ -64,7 +64,22 @@ export function generatedCases(seed: number): Case[] {
   return cases;
 }
 
-export async function jqResults(pool: JqPool, cases: Asked[]): Promise<Result[]> {
+/**
+ * Undefined where jq has too little memory for it: it makes a list of a text's characters for some builtins, and we do not. Together
+ * jq may have too little for what it can do in halves.
+ */
+export async function jqResults(pool: JqPool, cases: Asked[]): Promise<(Result | undefined)[]> {
+  try {
+    return await together(pool, cases);
+  } catch (error) {
+    if (!(error instanceof JqFailure)) throw error;
+    if (cases.length === 1) return [undefined];
+    const half = Math.ceil(cases.length / 2);
+    return [...(await jqResults(pool, cases.slice(0, half))), ...(await jqResults(pool, cases.slice(half)))];
+  }
+}
+
+async function together(pool: JqPool, cases: Asked[]): Promise<Result[]> {
   const each = cases.map(
     ({ text }, at) => `(try ($all[${at}] | .v.context as $context | .v.input as $input | .d | [limit(2; (\n${text}\n))]
       | if length == 0 then ["none"] elif length == 1 then ["value", .[0]] else ["many"] end) catch ["error", .])`,
