@@ -37,7 +37,8 @@ test(`a step of any operator or builtin takes at most ten times what one of anot
   });
   expect(costs.length).toBeGreaterThan(dearest.size / 2);
   costs.sort((left, right) => left.cost.ns - right.cost.ns);
-  const told = (at: number): string => `${costs.at(at)!.cost.ns.toFixed(1)} ns: ${costs.at(at)!.name}`;
-  expect(costs.at(-1)!.cost.ns / costs[0]!.cost.ns, `${told(0)}, but ${told(-1)}`).toBeLessThan(10);
-  expect((STEPS * costs.at(-1)!.cost.ns) / 1e6).toBeLessThan(100);
+  const { name, cost } = costs.at(-1)!;
+  // Not with the least that a case came to when it was measured again: a busy moment may have made a cheap one the dearest of its text.
+  expect(cost.ns / cheapest, `${cheapest.toFixed(1)} ns, but ${cost.ns.toFixed(1)} ns: ${name}`).toBeLessThan(10);
+  expect((STEPS * cost.ns) / 1e6).toBeLessThan(100);
 });
