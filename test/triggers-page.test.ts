@@ -131,6 +131,12 @@ test.skipIf(isMissing)("a webhook's command has an input that its agent takes", 
   const { run } = await server.data("query($id: ID!) { run(id: $id) { input } }", { id: runId });
   expect(run.input).toEqual({ who: "it's", amount: 20, day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) });
 
+  const unread = await server.graphql(
+    CREATE,
+    { input: { ...input, name: "unread" } },
+    await server.key(["triggers:write"]),
+  );
+  expect(unread.data.createTrigger.curl, "the form is not theirs to read").toContain("-d '{}'");
   const mapped = { ...input, name: "mapped", policy: { mapping: '{who: "b", amount: .total}' } };
   expect((await server.data(CREATE, { input: mapped })).createTrigger.curl).toContain("-d '{}'");
 });
@@ -154,4 +160,22 @@ test("a form that wants a billion characters, or has thousands of choices, makes
   );
   expect(agent.triggers.nodes).toHaveLength(20);
   for (const { curl } of agent.triggers.nodes) expect(curl.length).toBeLessThan(1_000);
+});
+
+test("commands count for the size of the answer", async () => {
+  const texts = "{type: array, minItems: 20, items: {type: string, minLength: 200}}";
+  const names = Array.from({ length: 60 }, (_, index) => `list${index}`);
+  const definition = FORM.replace("name: strict", "name: wordy").replace(
+    /properties: .*\n.*required: .*/,
+    `properties: {${names.map((name) => `${name}: ${texts}`).join(", ")}}\n      required: [${names.join(", ")}]`,
+  );
+  const { publishAgent } = await server.data("mutation($d: String!) { publishAgent(input: {definition: $d}) { id } }", {
+    d: definition,
+  });
+  const input = { agentId: publishAgent.id, name: "wordy", trigger: { type: "webhook" } };
+  const { createTrigger } = await server.data(CREATE, { input });
+  expect(createTrigger.curl.length).toBeGreaterThan(200_000);
+  const aliases = Array.from({ length: 50 }, (_, index) => `a${index}: curl`).join(" ");
+  const { errors } = await server.graphql(`{ trigger(id: "${createTrigger.id}") { ${aliases} } }`);
+  expect(errors).toMatchObject([{ extensions: { code: "QUERY_TOO_COMPLEX" } }]);
 });

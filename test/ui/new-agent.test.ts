@@ -89,11 +89,18 @@ test("a first text may be a draft, in another project; and it takes no other age
   await page.getByText("There is a draft that is not published.").waitFor();
   expect(new URL(page.url()).pathname).toMatch(/^\/agents\/agent_\w+$/);
 
+  const { projects } = await server.data("{ projects(first: 9) { nodes { id handle } } }", {}, world.apiKey);
+  for (const { id, handle } of projects.nodes) {
+    await page.goto(`${server.url}/agents/new?project=${id}`);
+    await text.getByText(`namespace: ${handle}`).waitFor();
+  }
   const { href } = new URL("/agents/new", server.url);
   await page.goto(href);
   await text.getByText("namespace: billing").or(text.getByText("namespace: shop")).waitFor();
   await replaceLastWord(page, 3, "billing");
+  const another = page.getByRole("button", { name: "In a new project" });
   await replaceLastWord(page, 6, "Other");
+  await expect.poll(() => another.isDisabled()).toBe(true);
   await page.getByRole("button", { name: "Save as draft" }).click();
   await page.getByRole("alert").getByText(/draft/).waitFor();
   expect(page.url()).toBe(href);

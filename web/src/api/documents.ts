@@ -755,13 +755,6 @@ export type CreateProjectMutationVariables = Exact<{
 
 export type CreateProjectMutation = { createProject: { id: string, handle: string } | null };
 
-export type SaveFirstDraftMutationVariables = Exact<{
-  input: SaveAgentDraftInput;
-}>;
-
-
-export type SaveFirstDraftMutation = { saveAgentDraft: { id: string } | null };
-
 export type AgentTriggersQueryVariables = Exact<{
   id: string;
 }>;
@@ -1304,10 +1297,6 @@ export const PublishVersionDocument = typed<PublishVersionMutation, PublishVersi
 
 export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectMutationVariables>(
   "mutation CreateProject($input:CreateProjectInput!){createProject(input:$input){id handle}}",
-);
-
-export const SaveFirstDraftDocument = typed<SaveFirstDraftMutation, SaveFirstDraftMutationVariables>(
-  "mutation SaveFirstDraft($input:SaveAgentDraftInput!){saveAgentDraft(input:$input){id}}",
 );
 
 export const AgentTriggersDocument = typed<AgentTriggersQuery, AgentTriggersQueryVariables>(

@@ -116,13 +116,14 @@ function addTrigger(builder: Builder, enums: Enums): void {
       curl: t.string({
         nullable: true,
         description:
-          "A shell command that calls `url`, with an input that the agent takes unless the policy has a `mapping`. Null for a type that is not called by URL, and where calls must be signed.",
+          "A shell command that calls `url` with a small sample of what the agent needs: `{}` if the policy has a `mapping`, or without `agents:read`. Null for a type that is not called by URL, and where calls must be signed.",
         resolve: async (trigger, _, context) => {
           if (trigger.policy["signature"]) return null;
           const url = await shownUrl(trigger, context);
           if (url === undefined) return null;
-          // What a mapping takes is not known.
-          const command = curlOf(url, trigger.policy["mapping"] ? {} : await context.loaders.sample(trigger.agentId));
+          // What a mapping takes is not known, and the agent's form is for those who may read it.
+          const hasSample = !trigger.policy["mapping"] && callerOf(context).scopes.has("agents:read");
+          const command = curlOf(url, hasSample ? await context.loaders.sample(trigger.agentId) : {});
           context.size.charge(command.length);
           return command;
         },

@@ -14,13 +14,12 @@ import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Problem, TryAgain } from "../../components/notice.tsx";
-import { Problems, useCheck } from "./check.tsx";
+import { DefinitionText } from "./definition-text.tsx";
 import classes from "./definition-tab.module.css";
 import { Leave } from "./leave.tsx";
 import { Versions } from "./versions.tsx";
 
-// 130 kB, for those who look at a definition.
-const Editor = lazy(async () => ({ default: (await import("./editor.tsx")).Editor }));
+// Nearly all of it is the editor.
 const Difference = lazy(async () => ({ default: (await import("./difference.tsx")).Difference }));
 
 type Agent = NonNullable<AgentDefinitionQuery["agent"]>;
@@ -70,7 +69,6 @@ function Loaded({ agent, compared, mayWrite, onSaved, onPublished }: LoadedProps
   const navigate = useNavigate();
   const before = definition ?? "";
   const [text, setText] = useState(draft?.definition ?? before);
-  const { problems, check } = useCheck();
   const compare = (other: string | undefined): void =>
     void navigate({
       to: "/agents/$agentId",
@@ -91,14 +89,13 @@ function Loaded({ agent, compared, mayWrite, onSaved, onPublished }: LoadedProps
         ) : (
           <p className="dim">You may read the definition, but not change it. Owners, admins and editors may.</p>
         )}
-        <Problems problems={compared ? [] : problems} />
-        <Suspense fallback={<Skeleton height={400} />}>
-          {compared ? (
+        {compared ? (
+          <Suspense fallback={<Skeleton height={400} />}>
             <Compared agentId={id} version={compared} text={text} />
-          ) : (
-            <Editor text={text} isReadOnly={!mayWrite} check={check} onChange={setText} />
-          )}
-        </Suspense>
+          </Suspense>
+        ) : (
+          <DefinitionText text={text} isReadOnly={!mayWrite} onChange={setText} />
+        )}
       </div>
       <Versions
         agentId={id}

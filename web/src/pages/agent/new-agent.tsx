@@ -1,8 +1,8 @@
 /** Writes an agent's first definition, in a project that is there or is made here. */
-import { lazy, Suspense, useState } from "react";
-import { Button, Skeleton } from "@mantine/core";
+import { useState } from "react";
+import { Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { CreateProjectDocument, FrameDocument, PublishDocument, SaveFirstDraftDocument } from "../../api/documents.ts";
+import { CreateProjectDocument, FrameDocument, PublishDocument, SaveDraftDocument } from "../../api/documents.ts";
 import { useMutate, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
@@ -11,11 +11,9 @@ import { Loading } from "../../components/loading.tsx";
 import { NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { CredentialsForm, type TextField } from "../../forms/credentials-form.tsx";
-import { Problems, useCheck } from "./check.tsx";
 import classes from "./definition-tab.module.css";
+import { DefinitionText } from "./definition-text.tsx";
 import { Leave } from "./leave.tsx";
-
-const Editor = lazy(async () => ({ default: (await import("./editor.tsx")).Editor }));
 
 /** Small, and it runs. */
 const beginningOf = (namespace: string): string => `document:
@@ -94,7 +92,9 @@ function NewProject({ isFirst, onMade, onCancel }: NewProjectProps) {
   return (
     <section className="stack" aria-labelledby="new-project">
       <h2 id="new-project">{isFirst ? "First, a project" : "New project"}</h2>
-      <p className="dim">A project holds agents that belong together, and their secrets. API keys can be kept to it.</p>
+      <p className="dim">
+        A project holds agents that belong together, and their secrets. An API key can be narrowed to it.
+      </p>
       <div className={classes["project"]}>
         <CredentialsForm
           fields={PROJECT}
@@ -114,10 +114,10 @@ function NewProject({ isFirst, onMade, onCancel }: NewProjectProps) {
   );
 }
 
+/** Once it is changed it stays in its project, or the change would be lost. */
 function Write({ namespace, onProject }: { namespace: string; onProject: () => void }) {
   const beginning = beginningOf(namespace);
   const [text, setText] = useState(beginning);
-  const { problems, check } = useCheck();
   const mutate = useMutate();
   const navigate = useNavigate();
   const publishing = useAct();
@@ -130,7 +130,7 @@ function Write({ namespace, onProject }: { namespace: string; onProject: () => v
     await open(publishAgent!.id);
   };
   const save = async (): Promise<void> => {
-    const { saveAgentDraft } = await mutate(SaveFirstDraftDocument, {
+    const { saveAgentDraft } = await mutate(SaveDraftDocument, {
       input: { definition: text, expectedRevision: 0 },
     });
     await open(saveAgentDraft!.id, "definition");
@@ -154,10 +154,7 @@ function Write({ namespace, onProject }: { namespace: string; onProject: () => v
         </Button>
       </div>
       {refusal && <Problem refusal={refusal} />}
-      <Problems problems={problems} />
-      <Suspense fallback={<Skeleton height={400} />}>
-        <Editor text={beginning} isReadOnly={false} check={check} onChange={setText} />
-      </Suspense>
+      <DefinitionText text={beginning} onChange={setText} />
     </div>
   );
 }
