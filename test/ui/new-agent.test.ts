@@ -1,6 +1,7 @@
 /** An agent is written in the browser, from nothing: its project, its text, a draft or a version, and its first run. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { publish } from "../agents.ts";
 import { cliJson, settingsOf } from "../cli-process.ts";
 import { startTestServer, type TestServer } from "../client.ts";
 import { expectGoodLooks, LOOKS, openBrowser, Person, signIn } from "./ui.ts";
@@ -72,11 +73,11 @@ test("a new organization gets its first project and agent in the browser, and ru
 test("a first text may be a draft, in another project; and it takes no other agent's place", async () => {
   const world = await server.organization("drafters");
   const create = "mutation ($input: CreateProjectInput!) { createProject(input: $input) { id } }";
-  await server.data(create, { input: { name: "Shop", handle: "shop" } }, world.apiKey);
+  const shop = await server.data(create, { input: { name: "Shop", handle: "shop" } }, world.apiKey);
   await using person = await Person.open(browser);
   const { page } = person;
   person.mayFail();
-  await page.goto(`${server.url}/agents/new`);
+  await page.goto(`${server.url}/agents/new?project=${shop.createProject.id}`);
   await signIn(page, world);
   const text = page.getByRole("textbox", { name: "Definition" });
   await text.getByText("namespace: shop").waitFor();
@@ -106,7 +107,8 @@ test("a first text may be a draft, in another project; and it takes no other age
   expect(page.url()).toBe(href);
 });
 
-test("who may not create agents is told who may, and is offered nothing", async () => {
+test("who may not create agents is told who may, is offered nothing, and reads definitions without changing them", async () => {
+  const agentId = await publish(server, "echo");
   const viewer = await server.memberOf(server.world, "looks@example.org", "viewer");
   await using person = await Person.open(browser);
   const { page } = person;
@@ -117,4 +119,12 @@ test("who may not create agents is told who may, and is offered nothing", async 
   expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);
   await page.goto(`${server.url}/agents/new`);
   await page.getByRole("heading", { name: "You may not create agents" }).waitFor();
+
+  await page.goto(`${server.url}/agents/${agentId}?tab=definition`);
+  const text = page.getByRole("textbox", { name: "Definition" });
+  await text.getByText("name: echo").waitFor();
+  await text.focus();
+  await page.keyboard.type("changed");
+  // What is typed is there at once where it may be.
+  expect(await text.textContent()).not.toContain("changed");
 });
