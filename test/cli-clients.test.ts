@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cli } from "./cli-process.ts";
-import { startTestServer, type TestServer } from "./client.ts";
+import { cli, startCli } from "./cli-process.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
 
 const run = promisify(execFile);
 const CLIENTS = path.join(import.meta.dirname, "../examples/clients");
@@ -14,11 +14,16 @@ const CLIENTS = path.join(import.meta.dirname, "../examples/clients");
 const DEFINITION = `document: { dsl: 1.0.3, namespace: test, name: three, version: 1.0.0 }
 do: [ { one: { set: { n: 1 } } }, { two: { wait: { seconds: 1 } } }, { three: { set: { n: "\${ .n + 1 }" } } } ]`;
 
+/** Its second step is under way until the test moves the clock: nobody is too slow to see it. */
+const HELD = DEFINITION.replace("name: three", "name: held").replace("{ seconds: 1 }", "{ hours: 1 }");
+const HOUR_MS = 3_600_000;
+
 const FAILS = `document: { dsl: 1.0.3, namespace: test, name: fails, version: 1.0.0 }
 do: [ { break: { raise: { error: { type: "https://serverlessworkflow.io/spec/1.0.0/errors/runtime", status: 500 } } } } ]`;
 
 let server: TestServer;
 let agentId: string;
+let heldId: string;
 const environment = () => ({ AUTOGRAPH_URL: server.url, AUTOGRAPH_API_KEY: server.world.apiKey });
 
 beforeAll(async () => {
@@ -26,13 +31,17 @@ beforeAll(async () => {
   const { projectId } = server.world;
   const publish = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
   await server.data(publish, { input: { projectId, definition: FAILS } });
+  heldId = (await server.data(publish, { input: { projectId, definition: HELD } })).publishAgent.id;
   agentId = (await server.data(publish, { input: { projectId, definition: DEFINITION } })).publishAgent.id;
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
 test("run-and-watch.ts shows each step and the output", async () => {
   const file = path.join(CLIENTS, "run-and-watch.ts");
-  const { code, stdout } = await cli(["three"], { file, env: environment() });
+  const watching = startCli(["held"], { file, env: environment() });
+  await eventually(() => watching.stdout.includes("2 two: running"));
+  await server.clock.advance(HOUR_MS);
+  const { code, stdout } = await watching.ended;
   expect(code).toBe(0);
   const lines = stdout.trim().split("\n");
   expect(lines.at(0)).toMatch(/^1 one: completed \(\d+ ms\)$/);
@@ -45,12 +54,17 @@ test("run-and-watch.ts shows each step and the output", async () => {
 
 test("curl.sh lists, starts, watches and reads", async () => {
   const env = { ...environment(), PATH: process.env["PATH"] };
-  const { stdout } = await run("sh", [path.join(CLIENTS, "curl.sh"), agentId], { env });
+  const watching = run("sh", [path.join(CLIENTS, "curl.sh"), heldId], { env });
+  let said = "";
+  watching.child.stdout!.on("data", (text) => (said += String(text)));
+  await eventually(() => /"runUpdated":.*"running"/.test(said));
+  await server.clock.advance(HOUR_MS);
+  const { stdout } = await watching;
   const data = stdout
     .split("\n")
     .flatMap((line) => /^(?:data: )?(\{.+)$/.exec(line)?.[1] ?? [])
     .map((text) => JSON.parse(text).data);
-  expect(data[0].agents.map(({ id }: any) => id)).toContain(agentId);
+  expect(data[0].agents.map(({ id }: any) => id)).toContain(heldId);
   expect(data[1].runAgent.id).toMatch(/^run_/);
   expect(data.slice(2, -1).map(({ runUpdated }) => runUpdated.status)).toEqual(
     expect.arrayContaining(["running", "completed"]),

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { beside, cli, cliJson, settingsOf } from "./cli-process.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { ENDED, until } from "./runs.ts";
 
 const NAME = `an-agent-with-${"a-long-".repeat(6)}`.padEnd(63, "x");
 const head = (name: string): string => `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: 1.0.0 }\n`;
@@ -29,8 +30,12 @@ async function publish(definition: string): Promise<void> {
   const { publishAgent } = await server.data(mutation, { definition });
   agents[publishAgent.handle] = publishAgent.id;
 }
-const start = async (handle: string, input: object = {}): Promise<string> =>
-  (await server.data(START, { input: { agentId: agents[handle], input, wait: 5 } })).runAgent.id;
+/** Once it has ended or asks. */
+async function start(handle: string, input: object = {}): Promise<string> {
+  const { runAgent } = await server.data(START, { input: { agentId: agents[handle], input, wait: 30 } });
+  await until(server, runAgent.id, ...ENDED, "paused");
+  return runAgent.id;
+}
 const refused = async (...args: string[]): Promise<string> => {
   const { code, stdout, stderr } = await autograph(...args);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

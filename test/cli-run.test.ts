@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundled } from "./bundle.ts";
 import { beside, cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
-import { freePort } from "./postgres.ts";
 
 const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
 const head = (name: string): string => `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: 1.0.0 }\n`;
@@ -20,7 +19,10 @@ do: [ { add: { set: { n: "\${ .n + 1 }", tags: "\${ .tags }", loud: "\${ .loud }
   `${head("echo")}do: [ { echo: { set: "\${ . }" } } ]`,
   `${head("asks")}do: [ { ask: { call: "approval:1.0.0@default", with: { question: "Go on?" } } } ]`,
   `${head("waits")}do: [ { first: { set: { n: 1 } } }, { wait: { wait: { seconds: 3 } } }, { last: { set: { n: 2 } } } ]`,
+  // Until the test moves the clock: nobody is too slow to see it wait.
+  `${head("held")}do: [ { first: { set: { n: 1 } } }, { wait: { wait: { hours: 1 } } }, { last: { set: { n: 2 } } } ]`,
 ];
+const HOUR_MS = 3_600_000;
 
 let server: TestServer;
 let folder: string;
@@ -156,9 +158,11 @@ describe("what it answers", () => {
   });
 
   test("with --wait an exit code for each way it can stand", async () => {
-    const codes = { adds: 0, fails: 1, asks: 3, waits: 4 };
+    const codes = { adds: 0, fails: 1, asks: 3, held: 4 };
     for (const [name, code] of Object.entries(codes)) {
-      const { code: ended, stdout } = await run(name, ...(name === "adds" ? ["n=1"] : []), "--wait", "1");
+      // What comes to an end is given the time for it.
+      const wait = name === "held" ? "1" : "30";
+      const { code: ended, stdout } = await run(name, ...(name === "adds" ? ["n=1"] : []), "--wait", wait);
       expect([name, ended]).toEqual([name, code]);
       expect(stdout).toMatch(/^run_\w+ of \w+ 1\.0\.0\n {2}1 {2}/);
     }
@@ -169,12 +173,15 @@ describe("what it answers", () => {
   });
 
   test("with --watch the steps as they happen, then the output", async () => {
-    const { code, stdout } = await run("waits", "--watch");
+    const watching = startCli(["run", "held", "--watch"], { env: beside(server) });
+    await eventually(() => watching.stdout.includes("running"));
+    await server.clock.advance(HOUR_MS);
+    const { code, stdout } = await watching.ended;
     expect(code).toBe(0);
     const shown = stdout.split("\n").map((text) =>
       text
         .replaceAll(/ +/g, " ")
-        .replace(/[\d,.]+ m?s/, "…")
+        .replace(/(60 min )?[\d,.]+ m?s/, "…")
         .trim(),
     );
     expect(shown.slice(1)).toEqual([
@@ -217,7 +224,7 @@ describe("what it answers", () => {
     const [, approvalId] = await eventually(() =>
       /Go on\?\n +autograph approvals approve (approval_\w+)\n/.exec(watching.stderr),
     );
-    expect(watching.stdout).toMatch(/ask +approval +paused/);
+    await eventually(() => /ask +approval +paused/.test(watching.stdout));
     await server.data("mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }", {
       input: { approvalId, decision: "approve" },
     });
@@ -228,13 +235,14 @@ describe("what it answers", () => {
     await using other = await startTestServer();
     const input = {
       projectId: other.world.projectId,
-      definition: DEFINITIONS.find((text) => text.includes("name: waits")),
+      definition: DEFINITIONS.find((text) => text.includes("name: held")),
     };
     await other.data(PUBLISH, { input });
-    const watching = startCli(["run", "waits", "--watch", "--url", other.url], { env: beside(other) });
+    const watching = startCli(["run", "held", "--watch", "--url", other.url], { env: beside(other) });
     await eventually(() => watching.stdout.includes("running"));
     await other.kill();
     await other.restart();
+    await other.clock.advance(HOUR_MS);
     const { code, stdout, stderr } = await watching.ended;
     expect(code).toBe(0);
     expect(stderr).toContain("trying to go on");
@@ -253,7 +261,8 @@ describe("the server and the credential", () => {
   });
 
   test("no server, no credential, a wrong one, something else at the URL: one helpful line each", async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
+    // Given to nobody who asks for a free one.
+    const url = "http://127.0.0.1:2";
     expect(await refusal("adds", "n=1", "--url", url)).toContain(
       `no server answers at ${url} (connection refused): start one with`,
     );

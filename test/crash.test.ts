@@ -3,6 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { startDoor } from "./flood.ts";
 import { expectNothingLost, publishCall, startOn, startThroughKills } from "./kills.ts";
 import { agentOf, decide, ENDED, readRun, stepsOf, until } from "./runs.ts";
 import { scaled } from "./scale.ts";
@@ -81,12 +82,12 @@ do:
         - note:
             set: {at: '\${ $runtime.now.epoch.milliseconds }', one: '\${ $one }'}
             export: {as: '\${ ($context // []) + [$one] }'}
-        - post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/1500?run=r&step=s', body: '\${ . }'}, output: {as: '\${ $input }'}}
+        - post: {call: http, with: {method: post, endpoint: '${sink.url}/hang/1?run=r&step=s', body: '\${ . }'}, output: {as: '\${ $input }'}}
   - last: {set: {items: '\${ $context }', at: '\${ .at }'}}
 `,
   );
   const id = await start(server, agentId);
-  await eventually(async () => (await readRun(server, id)).steps.length === 3);
+  await eventually(async () => sink.count("r", "s") && (await readRun(server, id)).steps.length === 3);
   const before = await readRun(server, id);
   await server.kill();
   await server.restart();
@@ -98,24 +99,33 @@ do:
   expect(sink.count("r", "s")!.requests).toBe(3);
 });
 
+/** It has heard that it is to stop. */
+const refusesRuns = (server: TestServer, agentId: string): Promise<boolean> =>
+  eventually(async () => {
+    const { errors } = await server.graphql(`mutation { runAgent(input: {agentId: "${agentId}"}) { id } }`);
+    return errors?.[0]!.extensions.code === "UNAVAILABLE";
+  });
+
 test("SIGTERM lets what is under way finish, and the rest goes on at the next start", async () => {
   const { server, sink } = await serverAndSink();
-  const post = (name: string, delay: number): string =>
-    `- ${name}: {call: http, with: {method: post, endpoint: '${sink.url}/delay/${delay}?run=\${ 1 }'}}`.replace(
-      "?run=${ 1 }",
-      `?run=${name}&step=1`,
-    );
-  const agentId = await agentOf(server, `do:\n  ${post("one", 600)}\n  ${post("two", 5)}\n`);
+  const door = stack.use(await startDoor());
+  const post = (name: string, url: string): string =>
+    `- ${name}: {call: http, with: {method: post, endpoint: '${url}/?run=${name}&step=1'}}`;
+  const agentId = await agentOf(server, `do:\n  ${post("one", door.url)}\n  ${post("two", sink.url)}\n`);
+  const other = await agentOf(server, "do: [{a: {set: {a: 1}}}]");
   const id = await start(server, agentId);
-  await eventually(() => sink.count("one", 1));
-  expect(await server.stop()).toBe(0);
-  expect(sink.count("one", 1)).toMatchObject({ requests: 1, answered: 1 });
+  await eventually(() => door.calls() === 1);
+  const stopping = server.stop();
+  await refusesRuns(server, other);
+  door.open();
+  expect(await stopping).toBe(0);
+  expect(door.calls()).toBe(1);
   expect(sink.count("two", 1)).toBe(undefined);
   await server.restart();
   const run = await until(server, id, ...ENDED);
   expect(run.status).toBe("completed");
   expect(run.steps.map(({ attempts }: Data) => attempts.length)).toEqual([1, 1]);
-  expect(sink.count("one", 1)!.requests).toBe(1);
+  expect([door.calls(), sink.count("two", 1)!.requests]).toEqual([1, 1]);
 });
 
 test("what SIGTERM finds under way for longer than it gets is resumed at the next start, with the same key", async () => {
@@ -129,10 +139,7 @@ test("what SIGTERM finds under way for longer than it gets is resumed at the nex
   await eventually(() => sink.count("h", 1));
   const began = performance.now();
   const stopping = server.stop();
-  await eventually(async () => {
-    const { errors } = await server.graphql(`mutation { runAgent(input: {agentId: "${other}"}) { id } }`);
-    return errors?.[0]!.extensions.code === "UNAVAILABLE";
-  });
+  await refusesRuns(server, other);
   expect(await stopping).toBe(0);
   expect(performance.now() - began).toBeGreaterThanOrEqual(LIMITS.drainSeconds * 1000 - 100);
   await server.restart();

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cli, cliJson } from "./cli-process.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { stretchMs } from "./raw.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -96,10 +97,11 @@ test("many schedules that come once in decades leave the main thread to others i
     { length: 30 },
     (_, number) => `a${number}: cronPreview(schedule: "0 0 29 2 */6", timezone: "UTC", count: 100) { at }`,
   );
-  await server.measure();
-  const { a29 } = await server.data(`{ ${asked.join("\n")} }`);
-  expect(a29).toHaveLength(100);
-  expect((await server.measure()).longestMs).toBeLessThan(200);
+  const longestMs = await stretchMs(server, async () => {
+    const { a29 } = await server.data(`{ ${asked.join("\n")} }`);
+    expect(a29).toHaveLength(100);
+  });
+  expect(longestMs).toBeLessThan(200);
 });
 
 describe("autograph cron next", () => {

@@ -1,15 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { isAlive, readPidFile } from "../server/src/storage/postmaster.ts";
 import { bundled } from "./bundle.ts";
 import { cli, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, startTestServer } from "./client.ts";
 
-const folders = (): string[] => readdirSync(os.tmpdir()).filter((name) => name.startsWith("autograph-demo-"));
+/** Nobody else's demo leaves anything there. */
+let temporary: string;
+beforeAll(() => {
+  temporary = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
+  // PostgreSQL's user passes through it when the test runs as root.
+  chmodSync(temporary, 0o711);
+});
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+const folders = (): string[] => readdirSync(temporary).filter((name) => name.startsWith("autograph-demo-"));
 
 const PARTS = [
   "▸ Sign in as ada-",
@@ -39,12 +47,11 @@ function expectInOrder(text: string, parts: string[]): void {
 }
 
 test("plays the main job on a server of its own, and leaves nothing behind", async () => {
-  const before = folders();
-  const { code, stdout, stderr } = await cli(["demo", "--pause", "0.1", "--own"]);
+  const { code, stdout, stderr } = await cli(["demo", "--pause", "0.1", "--own"], { env: { TMPDIR: temporary } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expectInOrder(stdout, PARTS);
   expect(stdout).not.toContain("\u001b");
-  expect(folders()).toEqual(before);
+  expect(folders()).toEqual([]);
 });
 
 test("plays it on the running server, in an organization of its own", async () => {
@@ -75,27 +82,24 @@ test("with --json each thing that happened is a line", async () => {
 });
 
 test("ended by a signal it takes its server along", async () => {
-  const before = folders();
-  const playing = startCli(["demo", "--own", "--pause", "30"]);
+  const playing = startCli(["demo", "--own", "--pause", "30"], { env: { TMPDIR: temporary } });
   await eventually(() => playing.stdout.includes("Sign in"));
+  expect(folders()).toHaveLength(1);
   playing.kill("SIGTERM");
   await playing.ended;
-  expect(folders()).toEqual(before);
+  expect(folders()).toEqual([]);
 });
 
 test("killed with -9, its server and PostgreSQL end by themselves", async () => {
-  const before = folders();
   const main = bundled("cli");
   const child = spawn(process.execPath, [main, "demo", "--own", "--pause", "30"], {
+    env: { ...process.env, TMPDIR: temporary },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let stdout = "";
   child.stdout.on("data", (text) => (stdout += String(text)));
   await eventually(() => stdout.includes("Autograph at "));
-  const folder = path.join(
-    os.tmpdir(),
-    folders().find((name) => !before.includes(name))!,
-  );
+  const folder = path.join(temporary, folders()[0]!);
   const { pid } = JSON.parse(readFileSync(path.join(folder, "instance.json"), "utf8"));
   const postmaster = readPidFile(path.join(folder, "postgres"))!;
   child.kill("SIGKILL");

@@ -18,7 +18,9 @@ const COUNT = {
 async function inTurn<Result>(context: Context, steps: Steps<Result>): Promise<Result> {
   const { organizationId } = callerOf(context);
   const turn = () => context.runs.executions.rounds.next(organizationId);
-  await turn();
+  // Not awaited for nothing: the fields of a query would each find the thread free, and begin only then.
+  const first = turn();
+  if (first) await first;
   return inTurns(steps, turn);
 }
 
