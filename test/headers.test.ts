@@ -34,11 +34,11 @@ const API = {
 
 type Got = { status: number; headers: Record<string, string>; all: string };
 
-/** The first answer to these bytes, however its connection goes on. */
-async function answerTo(bytes: string): Promise<Got> {
+/** The first answer to these bytes, however its connection goes on: its head, and its body up to `end`. */
+async function answerTo(bytes: string, end = ""): Promise<Got> {
   using raw = await connect(server);
   raw.write(bytes);
-  await eventually(() => raw.got().includes("\r\n\r\n"));
+  await eventually(() => raw.got().split("\r\n\r\n")[1]?.includes(end));
   const [first = "", ...lines] = raw.got().split("\r\n\r\n", 1)[0]!.split("\r\n");
   const pairs = lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.replace(/^[^:]*: */, "")]);
   expect(pairs.map(([name]) => name)).toHaveLength(new Set(pairs.map(([name]) => name)).size);
@@ -142,7 +142,7 @@ test("the public keys of access tokens may be kept", async () => {
 });
 
 test("the page and its files have a policy of their own, and scripts of its own server alone", async () => {
-  const page = await answerTo(get("/"));
+  const page = await answerTo(get("/"), "</html>");
   const asset = /assets\/[\w.-]+\.js/.exec(page.all)![0];
   const own = (nonce: string): string =>
     `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; ` +
@@ -162,7 +162,7 @@ test("the page and its files have a policy of their own, and scripts of its own 
 });
 
 test("the page is at every address that a browser asks for as a page, and files come compressed to those who take them", async () => {
-  const deep = await answerTo(get("/autograph/runs/run_1", "accept: text/html,*/*;q=0.8"));
+  const deep = await answerTo(get("/autograph/runs/run_1", "accept: text/html,*/*;q=0.8"), "</html>");
   expect(deep).toMatchObject({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } });
   expect(deep.all, "its files are below the path of PUBLIC_URL").toContain('src="/autograph/assets/');
   expect((await answerTo(get("/autograph/runs/run_1"))).status).toBe(404);

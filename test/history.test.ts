@@ -187,10 +187,15 @@ describe("a try around one call", () => {
 
   test("a timeout around it ends the pause between two tries: no attempt has failed with it", async () => {
     const retry = "retry: {delay: PT1H, limit: {attempt: {count: 3}}}";
-    const run = await historyAfter(
-      `do: [{pay: {timeout: {after: PT0.5S}, try: [{send: ${call("/refuse")}}], catch: {${retry}}}}]`,
+    const send = `try: [{send: ${call("/refuse")}}]`;
+    const id = await start(
+      server,
+      await agentOf(server, `do: [{pay: {timeout: {after: PT30M}, ${send}, catch: {${retry}}}}]`),
     );
-    expect(told(run)).toEqual(["1 pay http failed 408 of 1 [failed 503 of 1]"]);
+    await eventually(async () => (await historyOf(id)).steps[0]?.attempts[0]?.status === "failed");
+    await server.clock.advance(1_800_000);
+    await until(server, id, "failed");
+    expect(told(await historyOf(id))).toEqual(["1 pay http failed 408 of 1 [failed 503 of 1]"]);
   });
 });
 

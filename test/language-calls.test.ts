@@ -21,6 +21,8 @@ import { eventually, startTestServer, type Data, type TestServer } from "./clien
 import { agentOf, CANCEL, decide, ENDED, ran, runOf, until } from "./runs.ts";
 import { startSink, type Sink } from "./sink.ts";
 
+const HOUR_MS = 3_600_000;
+
 type Seen = { method: string; url: string; headers: IncomingMessage["headers"]; body: string };
 
 let server: TestServer;
@@ -359,9 +361,11 @@ test("alone in a try, a call has its input checked and goes on where it says", a
   const checked = await runOf(server, `do: [{attempt: {try: [${send("checked", `input: ${schema}`)}], catch: {}}}]`);
   expect(checked).toMatchObject({ status: "completed", output: {}, steps: [{}, { error: { status: 400 } }] });
   expect(sink.count("alone", "checked")).toBeUndefined();
-  const loop = `{attempt: {timeout: {after: {milliseconds: 500}}, try: [${send("loop", "then: send")}], catch: {}}}`;
-  expect((await runOf(server, `do: [${loop}]`)).error).toMatchObject({ status: 408 });
-  expect(sink.count("alone", "loop")!.requests).toBeGreaterThan(1);
+  const loop = `{attempt: {timeout: {after: PT1H}, try: [${send("loop", "then: send")}], catch: {}}}`;
+  const id = await start(server, await agentOf(server, `do: [${loop}]`));
+  await eventually(() => (sink.count("alone", "loop")?.requests ?? 0) > 1);
+  await server.clock.advance(HOUR_MS);
+  expect((await until(server, id, ...ENDED)).error).toMatchObject({ status: 408 });
 });
 
 test("a refused, a cut and an unanswered call, retried, show as attempts with their errors", async () => {
@@ -369,14 +373,19 @@ test("a refused, a cut and an unanswered call, retried, show as attempts with th
 do:
   - attempt:
       try: [{post: {call: http, with: {method: post, endpoint: '${sink.url}${path}?run=${path.slice(1)}&step=1'}}}]
-      catch: {retry: {limit: {attempt: {count: 2, duration: {milliseconds: 700}}}}}
+      catch: {retry: {limit: {attempt: {count: 2, duration: PT1H}}}}
 `;
   for (const [path, type, status] of [
     ["/refuse/2", "communication", 503],
     ["/drop/2", "communication", 500],
     ["/hang/2", "timeout", 408],
   ] as const) {
-    const run = await runOf(server, body(path));
+    const id = await start(server, await agentOf(server, body(path)));
+    for (const tries of type === "timeout" ? [1, 2] : []) {
+      await eventually(() => sink.count("hang/2", 1)?.requests === tries);
+      await server.clock.advance(HOUR_MS);
+    }
+    const run = await until(server, id, ...ENDED);
     expect(run.status).toBe("completed");
     const [step] = run.steps;
     expect(step).toMatchObject({ name: "attempt", kind: "http", status: "completed", error: null });
@@ -405,10 +414,11 @@ test("cancel during a call closes its socket within 10 s", async () => {
 
 test("a timeout closes the socket, too", async () => {
   const { abandoned } = sink.summary();
-  const run = await runOf(
-    server,
-    `do: [{send: {timeout: {after: {milliseconds: 300}}, call: http, with: {method: get, endpoint: '${sink.url}/delay/30000?run=t&step=1'}}}]`,
-  );
+  const send = `timeout: {after: PT1H}, call: http, with: {method: get, endpoint: '${sink.url}/delay/30000?run=t&step=1'}`;
+  const id = await start(server, await agentOf(server, `do: [{send: {${send}}}]`));
+  await eventually(() => sink.count("t", 1)?.requests);
+  await server.clock.advance(HOUR_MS);
+  const run = await until(server, id, ...ENDED);
   expect(run.error).toMatchObject({ type: expect.stringMatching(/\/timeout$/), status: 408, stepNumber: 1 });
   await eventually(() => sink.summary().abandoned === abandoned + 1);
 });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { stretchMs } from "./raw.ts";
 import { agentOf, runOf, stepsOf } from "./runs.ts";
 
 let server: TestServer;
@@ -116,10 +117,11 @@ do:
     for (let depth = 0; depth < 13; depth++) task = `{do: [{inner: ${task}}], ${schemas}}`;
     const agentId = await agentOf(server, `do: [{outer: ${task}}]`);
     const input = { agentId, input: { x: Array.from({ length: 90_000 }, (_, index) => index) }, wait: 30 };
-    await server.measure();
     const run = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
-    expect((await server.data(run, { input })).runAgent.status).toBe("completed");
-    expect((await server.measure()).longestMs).toBeLessThan(200);
+    const longest = await stretchMs(server, async () =>
+      expect((await server.data(run, { input })).runAgent.status).toBe("completed"),
+    );
+    expect(longest).toBeLessThan(200);
   });
 
   test("a task's input.schema checks what comes in, before input.from makes the task's input of it", async () => {

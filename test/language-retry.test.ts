@@ -6,6 +6,9 @@ import { eventually, startTestServer, type Data, type TestServer } from "./clien
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, decide, ENDED, readRun, runOf, stepsOf, until } from "./runs.ts";
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
@@ -110,11 +113,12 @@ test("when and exceptWhen of the policy decide whether it is tried again", async
   }
 });
 
-/** Between the end of each try and the time at which the next is due, ms: as it is written down, to the millisecond. */
-async function delaysOf(policy: string): Promise<number[]> {
-  const id = await start(server, await agentOf(server, flaky(`${policy}, limit: {attempt: {count: 3}}`)), {
-    failures: 9,
-  });
+/**
+ * Between the end of each of three tries and the time at which the next is due, ms: as it is written down, to the millisecond. Minutes,
+ * so that none is due before the clock is moved. The fourth is the last.
+ */
+async function delaysOf(policy: string, limit = "attempt: {count: 3}"): Promise<number[]> {
+  const id = await start(server, await agentOf(server, flaky(`${policy}, limit: {${limit}}`)), { failures: 9 });
   const client = await connectTo(server);
   const delays: number[] = [];
   while (delays.length < 3) {
@@ -136,33 +140,27 @@ async function delaysOf(policy: string): Promise<number[]> {
 }
 
 test.each([
-  ["constant", "delay: PT6S, backoff: {constant: {}}", [6_000, 6_000, 6_000]],
-  ["linear", "delay: PT4S, backoff: {linear: {increment: PT3S}}", [4_000, 7_000, 10_000]],
-  ["linear without increment", "delay: PT4S, backoff: {linear: {}}", [4_000, 8_000, 12_000]],
-  ["exponential", "delay: PT3S, backoff: {exponential: {factor: 3}}", [3_000, 9_000, 27_000]],
-  [
-    "exponential with a longest",
-    "delay: PT3S, backoff: {exponential: {factor: 3, maxDelay: PT10S}}",
-    [3_000, 9_000, 10_000],
-  ],
-])("delays: %s", async (_, policy, delays) => expect(await delaysOf(policy)).toEqual(delays));
+  ["constant", "delay: PT6M, backoff: {constant: {}}", [6, 6, 6]],
+  ["linear", "delay: PT4M, backoff: {linear: {increment: PT3M}}", [4, 7, 10]],
+  ["linear without increment", "delay: PT4M, backoff: {linear: {}}", [4, 8, 12]],
+  ["exponential", "delay: PT3M, backoff: {exponential: {factor: 3}}", [3, 9, 27]],
+  ["exponential with a longest", "delay: PT3M, backoff: {exponential: {factor: 3, maxDelay: PT10M}}", [3, 9, 10]],
+])("delays: %s", async (_, policy, minutes) =>
+  expect(await delaysOf(policy)).toEqual(minutes.map((count) => count * MINUTE_MS)),
+);
 
 test("delays: with jitter between its least and its most, not always the same", async () => {
-  const delays = await delaysOf("delay: PT3S, jitter: {from: PT2S, to: PT4S}");
+  const delays = await delaysOf("delay: PT3M, jitter: {from: PT2M, to: PT4M}");
   for (const delay of delays) {
-    expect(delay).toBeGreaterThanOrEqual(5_000);
-    expect(delay).toBeLessThanOrEqual(7_000);
+    expect(delay).toBeGreaterThanOrEqual(5 * MINUTE_MS);
+    expect(delay).toBeLessThanOrEqual(7 * MINUTE_MS);
   }
   expect(new Set(delays).size).toBeGreaterThan(1);
 });
 
 test("limit.duration: no try begins after it", async () => {
-  const run = await runOf(server, flaky("delay: {milliseconds: 100}, limit: {duration: {milliseconds: 350}}"), {
-    failures: 99,
-  });
-  expect(run.status).toBe("failed");
-  expect(run.steps[0].attempts.length).toBeGreaterThanOrEqual(2);
-  expect(run.steps[0].attempts.length).toBeLessThanOrEqual(4);
+  // After the third of these the fourth try fails, and a fifth would begin after 40 minutes.
+  expect(await delaysOf("delay: PT10M", "duration: PT35M")).toEqual([10, 10, 10].map((count) => count * MINUTE_MS));
 });
 
 test("limit.attempt.duration ends a try; what it stopped is cancelled, its questions are withdrawn", async () => {
@@ -175,18 +173,20 @@ do:
 - work:
     try:
       - group: {do: [{ask: {call: approval:1.0.0@default, with: {question: Now?}}}]}
-    catch: {retry: {delay: PT2S, limit: {attempt: {count: 1, duration: PT2S}}}}
+    catch: {retry: {delay: PT1H, limit: {attempt: {count: 1, duration: PT1H}}}}
 - after: {set: {a: 1}}
 `,
     ),
   );
   await until(server, id, "paused");
+  await server.clock.advance(HOUR_MS);
   await eventually(async () => (await readRun(server, id)).steps[2].status === "cancelled");
   // Read again: one query reads steps and approvals one after the other, and the try may end in between.
   const between = await readRun(server, id);
   expect(stepsOf(between)).toEqual(["work running", "group cancelled", "ask cancelled"]);
   const [first] = between.approvals.nodes;
   expect(first.status).toBe("withdrawn");
+  await server.clock.advance(HOUR_MS);
   await decide(server, id, "approve");
   const run = await until(server, id, ...ENDED);
   expect(run).toMatchObject({ status: "completed", output: { a: 1 } });
@@ -252,12 +252,12 @@ do:
   const long = await start(server, await agentOf(server, flaky("delay: PT1H, limit: {attempt: {count: 2}}")), {
     failures: 1,
   });
-  expect(long).toBeDefined();
-  await until(server, long, "running");
+  // It is running before its first try has failed.
+  await eventually(async () => (await readRun(server, long)).steps[0]?.attempts[0]?.status === "failed");
   await server.kill();
   await server.restart();
   // The pause is no attempt.
   expect((await readRun(server, long)).steps[0].attempts).toMatchObject([{ status: "failed" }]);
-  await server.clock.advance(3_600_000);
+  await server.clock.advance(HOUR_MS);
   expect((await until(server, long, ...ENDED)).output).toEqual({ tries: 2 });
 });

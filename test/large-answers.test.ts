@@ -5,7 +5,7 @@ import net from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { publish } from "./agents.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import type { World } from "./server.ts";
 import { agentOf } from "./runs.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
@@ -195,7 +195,8 @@ describe("readers that take nothing", () => {
     expect(residentMb() - before).toBeLessThan(200);
     const { data } = await server.graphql("{ runs(first: 6) { nodes { id input } } me { id } }", {}, other.apiKey);
     expect(data.me.id).toMatch(/^user_/);
-    if (what === "answers") expect(await isHeld()).toBe(true);
+    // A slow machine still makes them.
+    if (what === "answers") await expect.poll(isHeld).toBe(true);
     await expect.poll(isHeldLater, { interval: 500 }).toBe(false);
     for (const socket of sockets) socket.destroy();
   });
@@ -230,14 +231,19 @@ describe("readers that take nothing", () => {
     let bytes = 0;
     socket.on("data", (chunk) => (bytes += chunk.length));
     // The answer is made in real time, before the clock runs.
-    await sleep(2_000);
-    for (let step = 0; step < 20; step++) {
+    const begun = once(socket, "data");
+    socket.resume();
+    await begun;
+    const readSome = async (): Promise<boolean> => {
       socket.resume();
       await sleep(20);
       socket.pause();
       await server.clock.advance(READER_MS / 2);
-    }
-    expect(bytes).toBeGreaterThan(5_000_000);
+      return bytes > 5_000_000;
+    };
+    for (let step = 0; step < 20; step++) await readSome();
+    // As many more as a slow machine needs.
+    await eventually(readSome);
     socket.destroy();
   });
 });

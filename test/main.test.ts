@@ -11,6 +11,7 @@ import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/post
 import { bundled } from "./bundle.ts";
 import { COMPILED } from "./compile-cache.ts";
 import { eventually, post } from "./client.ts";
+import { startDoor } from "./flood.ts";
 import { freePort } from "./postgres.ts";
 import { startSink } from "./sink.ts";
 
@@ -79,10 +80,13 @@ function run(env: Record<string, string>, args: string[] = []): Program {
   };
 }
 
-const DEFINITION = (sink: string): string => `document: {dsl: '1.0.3', namespace: demo, name: called, version: '1.0.0'}
+const DEFINITION = (
+  first: string,
+  second: string,
+): string => `document: {dsl: '1.0.3', namespace: demo, name: called, version: '1.0.0'}
 do:
-  - first: {call: http, with: {method: post, endpoint: '${sink}?run=1&step=1'}}
-  - second: {call: http, with: {method: post, endpoint: '${sink}?run=1&step=2'}}
+  - first: {call: http, with: {method: post, endpoint: '${first}?run=1&step=1'}}
+  - second: {call: http, with: {method: post, endpoint: '${second}?run=1&step=2'}}
 `;
 
 describe("starting", () => {
@@ -223,8 +227,8 @@ describe("what cannot start is one helpful line and exit code 1", () => {
 });
 
 describe("stopping", () => {
-  async function withRun(delayMs: number) {
-    const sink = await startSink();
+  /** With a run whose first call is under way. */
+  async function withRun(first: string, second: string, isCalled: () => unknown) {
     const DATA_DIR = dataFolder();
     const env = {
       DATA_DIR,
@@ -241,38 +245,42 @@ describe("stopping", () => {
     const ask = async (query: string, variables: object = {}) =>
       (await post(`${url}/graphql`, query, variables as Record<string, unknown>, token)).data;
     const { projects } = await ask("{ projects { nodes { id } } }");
-    const definition = DEFINITION(`${sink.url}/delay/${delayMs}`);
+    const definition = DEFINITION(first, second);
     const { publishAgent } = await ask("mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }", {
       input: { projectId: projects.nodes[0].id, definition },
     });
     const { runAgent } = await ask(`mutation { runAgent(input: {agentId: "${publishAgent.id}"}) { id } }`);
-    await eventually(() => sink.count("1", 1));
+    await eventually(isCalled);
     const status = async (): Promise<string> => (await ask(`{ run(id: "${runAgent.id}") { status } }`)).run.status;
-    return { sink, env, server, url, status };
+    return { env, server, url, status };
   }
 
   test("drains: not ready, no new work, the step under way ends, the rest goes on at the next start", async () => {
-    const { sink, env, server, url, status } = await withRun(2_000);
+    await using door = await startDoor();
+    const { env, server, url, status } = await withRun(door.url, door.url, () => door.calls() === 1);
     server.kill("SIGTERM");
     await eventually(async () => (await fetch(`${url}/readyz`)).status === 503);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     const refused = await post(`${url}/graphql`, "{ me { id } }", {}, null);
     expect(refused).toMatchObject({ status: 503, errors: [{ extensions: { code: "UNAVAILABLE" } }] });
     expect(refused.headers.get("retry-after")).toBe("1");
+    door.open();
     expect(await server.exited).toBe(0);
-    expect(sink.count("1", 1)).toMatchObject({ requests: 1, answered: 1 });
-    expect(sink.count("1", 2)).toBeUndefined();
+    expect(door.calls()).toBe(1);
 
     const next = run(env);
     await next.ready();
     await eventually(async () => (await status()) === "completed");
-    expect(sink.summary()).toMatchObject({ requests: 2, repeated: 0 });
-    await sink[Symbol.asyncDispose]();
+    expect(door.calls(), "each once").toBe(2);
   });
 
   test("a second signal ends it within 1 s; what was under way is repeated with the same key", async () => {
-    const { sink, env, server, status } = await withRun(5_000);
+    await using sink = await startSink();
+    const isCalled = () => sink.count("1", 1);
+    const { env, server, url, status } = await withRun(`${sink.url}/hang/1`, sink.url, isCalled);
     server.kill("SIGTERM");
+    await eventually(async () => (await fetch(`${url}/readyz`)).status === 503);
+    // Another signal within half a second of the first is the same.
     await sleep(700);
     const started = performance.now();
     server.kill("SIGTERM");
@@ -283,13 +291,14 @@ describe("stopping", () => {
     await eventually(async () => (await status()) === "completed");
     expect(sink.count("1", 1)).toMatchObject({ requests: 2 });
     expect(sink.summary().keysChanged).toBe(0);
-    await sink[Symbol.asyncDispose]();
   });
 
   test("the same signal arriving thrice within some ms is one", async () => {
     const server = run({ DATA_DIR: dataFolder() });
     await server.ready();
-    for (let count = 0; count < 3; count++) {
+    const began = performance.now();
+    // Those that a busy machine sends later are others.
+    for (let count = 0; count < 3 && performance.now() - began < 250; count++) {
       server.kill("SIGINT");
       await sleep(20);
     }
