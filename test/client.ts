@@ -20,7 +20,7 @@ import { bundled } from "./bundle.ts";
 import { COMPILED } from "./compile-cache.ts";
 import type { Figures } from "./meter.ts";
 import { outsideTheLists } from "./closed-lists.ts";
-import { temporaryDatabase } from "./postgres.ts";
+import { freePort, temporaryDatabase } from "./postgres.ts";
 import type { Command, Started, World } from "./server.ts";
 
 /** Whatever came: a test's expectations say what they read. */
@@ -103,7 +103,6 @@ const START_TIMEOUT_MS = 180_000;
 /** What a server needs that depends on nothing of the test's own environment. */
 const environment = (dataFolder: string, more: Record<string, string> = {}): NodeJS.ProcessEnv => ({
   PATH: process.env["PATH"],
-  PORT: "0",
   DATA_DIR: dataFolder,
   LOG_LEVEL: "warn",
   NODE_COMPILE_CACHE: COMPILED,
@@ -166,9 +165,11 @@ class ServerProcess {
 
   async start(env: Record<string, string> = {}): Promise<void> {
     Object.assign(this.#env, env);
+    // It must still be free when the server starts again.
+    const PORT = this.#env["PORT"] ?? String(await freePort());
     const child = fork(bundled("server"), [`--offset=${this.#offset}`], {
       execArgv: FLAGS,
-      env: environment(this.folder, this.#env),
+      env: environment(this.folder, { ...this.#env, PORT }),
       cwd: this.folder,
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
@@ -304,10 +305,14 @@ export async function post(
   return { status: response.status, headers: response.headers, data, errors };
 }
 
-/** Node's fetch gives up when it is answered before it has sent all (413), and does not look at the answer: it asks once more. */
-export const fetchTwice = (url: string, init: RequestInit): Promise<Response> =>
+/**
+ * Node's fetch gives up when it is answered before it has sent all (413), and does not look at the answer: it asks once more, and
+ * says so.
+ */
+export const fetchTwice = (url: string, init: RequestInit, onAgain = () => {}): Promise<Response> =>
   fetch(url, init).catch((error: unknown) => {
     if (!/EPIPE|ECONNRESET/.test(String((error as Error).cause))) throw error;
+    onAgain();
     return fetch(url, init);
   });
 

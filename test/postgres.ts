@@ -1,6 +1,6 @@
 /** A PostgreSQL of its own for a test, as an operator would run one: TCP on loopback, a password, an empty database. */
 import { execFile, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import net from "node:net";
@@ -116,12 +116,25 @@ export async function temporaryDatabase(url: string, template?: string): Promise
   return { url: url.replace(/postgres$/, name), [Symbol.asyncDispose]: drop };
 }
 
-/** A port that nothing listened on a moment ago. */
+/** Below what the system gives to whoever wants any port, so many for each of vitest's workers. */
+const FIRST_PORT = 15_000;
+const PORTS = 2_000;
+const WORKERS = 8;
+let tried = randomInt(PORTS);
+
+/** A port that nothing listened on a moment ago, and that nobody takes meanwhile, also while what listens there starts again. */
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % WORKERS;
+  for (;;) {
+    const port = FIRST_PORT + worker * PORTS + (tried++ % PORTS);
+    const server = net.createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }

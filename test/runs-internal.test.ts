@@ -7,11 +7,12 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
+import { startDoor } from "./flood.ts";
 import { agentOf, ran, readRun, runOf, stepsOf, until } from "./runs.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -136,13 +137,19 @@ test("what is nobody's error ends the run after five tries with type internal, a
 });
 
 test("a server that can't serve for now is nobody's error: a run that it holds up for longer than five tries goes on", async () => {
-  await agentOf(server, "do: [{a: {set: {done: true}}}]", "child");
+  await using door = await startDoor();
+  const child = await agentOf(server, "do: [{a: {set: {done: true}}}]", "child");
   const agentId = await agentOf(
     server,
-    "do: [{pause: {wait: PT0.2S}}, {c: {run: {workflow: {namespace: test, name: child, version: '1.0.0'}}}}]",
+    `do: [{hold: {call: http, with: {method: get, endpoint: '${door.url}'}, output: {as: {}}}}, {c: {run: {workflow: {namespace: test, name: child, version: '1.0.0'}}}}]`,
   );
   const id = await start(server, agentId);
+  await eventually(() => door.calls() === 1);
   await server.setFreeBytes(0);
+  // Until the server has looked, too.
+  const another = `mutation { runAgent(input: {agentId: "${child}"}) { id } }`;
+  await eventually(async () => (await server.graphql(another)).errors);
+  door.open();
   await eventually(() => linesOf(id).length > 0);
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   expect((await readRun(server, id)).status).toBe("running");

@@ -51,6 +51,16 @@ async function startDoor(answer = ""): Promise<Door> {
 const peakMegabytes = ({ pid }: TestServer): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
 
+/** Connections to a port of ours that their clients have closed, and the server has not. */
+const halfClosed = (port: number): number => {
+  const [FIN_WAIT1, FIN_WAIT2] = ["04", "05"];
+  const rows = fs.readFileSync("/proc/net/tcp", "utf8").split("\n").slice(1);
+  return rows.filter((row) => {
+    const [, , remote, state] = row.trim().split(/\s+/);
+    return Number.parseInt(remote?.split(":")[1] ?? "", 16) === port && (state === FIN_WAIT1 || state === FIN_WAIT2);
+  }).length;
+};
+
 /** How much longer work takes than a processor needs for it: 1 on a quiet machine, 2 where twice as many want to work as may. */
 function busyness(): number {
   const spentMs = (): number => process.cpuUsage().user / 1_000;
@@ -66,7 +76,7 @@ function busyness(): number {
 async function startCanary(server: TestServer): Promise<{ stop(): Promise<void> }> {
   const neighbour = await server.organization("neighbour");
   const agentId = await publish(server, "echo", neighbour);
-  const busy = busyness();
+  const busyBefore = busyness();
   const longest = { query: 0, run: 0 };
   const timed = async (what: "query" | "run", query: string): Promise<void> => {
     const since = performance.now();
@@ -86,6 +96,8 @@ async function startCanary(server: TestServer): Promise<{ stop(): Promise<void> 
     stop: async () => {
       stopping.abort();
       await loop;
+      // It may have become busy meanwhile.
+      const busy = Math.max(busyBefore, busyness());
       expect(longest.query).toBeLessThan(10 * 250 * busy);
       expect(longest.run).toBeLessThan(10 * 1_000 * busy);
     },
@@ -280,8 +292,6 @@ describe("starts of 600 kB that wait for the database, 5 MB each as values,", ()
       Number((await database.query("select count(*) from runs")).rows[0].count);
     const before = await count();
     await database.query(LOCK);
-    const openFiles = (): number => fs.readdirSync(`/proc/${server.pid}/fd`).length;
-    const filesBefore = openFiles();
     const { port } = new URL(server.url);
     for (let sent = 0; sent < 150; sent++) {
       const socket = net.connect(Number(port), "127.0.0.1").on("error", () => {});
@@ -292,7 +302,7 @@ describe("starts of 600 kB that wait for the database, 5 MB each as values,", ()
       await once(socket, "close");
     }
     // The server has read what they sent, and that they went.
-    await eventually(() => openFiles() <= filesBefore);
+    await eventually(() => halfClosed(Number(port)) === 0);
     expect(await post()).toMatchObject({ status: 503, errors: [{ extensions: { code: "UNAVAILABLE" } }] });
     expect(server.log()).not.toContain("could not serve a request");
     await database.query("commit");

@@ -15,8 +15,14 @@ const UPDATED = "subscription($id: ID!) { runUpdated(runId: $id) { id status cur
 const EVENTS = `subscription($id: ID!, $after: Int) { runEvents(runId: $id, after: $after) {
   revision run { status revision output progress } step { number name status output attempts { number } } } }`;
 
-async function updatesOf(id: string): Promise<Data[]> {
-  return (await Array.fromAsync(server.watch(UPDATED, { id }))).map(({ data }) => data.runUpdated);
+/** Until the end; `begun` is called with the first. */
+async function updatesOf(id: string, begun = () => {}): Promise<Data[]> {
+  const updates: Data[] = [];
+  for await (const { data } of server.watch(UPDATED, { id })) {
+    updates.push(data.runUpdated);
+    begun();
+  }
+  return updates;
 }
 
 /** Reads until `enough` says so, then leaves; all of them without it. */
@@ -63,13 +69,17 @@ test("runEvents has every revision once and in order, each change of state as th
       `
 do:
   - one: {set: {a: 1}}
-  - rest: {wait: {milliseconds: 1200}}
+  - rest: {wait: {hours: 1}}
   - ask: {call: approval:1.0.0@default, with: {question: Now?}}
   - attempt: {try: [{fail: {if: '\${ $task.attempt < 3 }', raise: {error: {type: 'https://example.org/x', status: 500}}}}], catch: {retry: {limit: {attempt: {count: 3}}}}}
 `,
     ),
   );
-  const watching = eventsOf(id);
+  const resting = Promise.withResolvers<void>();
+  const watching = eventsOf(id, 0, ({ run }) => (run && resting.resolve(), false));
+  // Whoever comes later is told of everything as it is then.
+  await resting.promise;
+  await server.clock.advance(3_600_000);
   await decide(server, id, "approve");
   const events = await watching;
   expect(events.map(({ revision }) => revision)).toEqual(events.map((_, index) => index + 1));
@@ -121,13 +131,11 @@ test("a client that comes back with `after` misses no final state and sees nothi
 });
 
 test("over a kill: a client that comes back sees the rest", async () => {
-  const id = await start(
-    server,
-    await agentOf(server, "do: [{one: {wait: {milliseconds: 1500}}}, {two: {set: {a: 1}}}]"),
-  );
+  const id = await start(server, await agentOf(server, "do: [{one: {wait: {hours: 1}}}, {two: {set: {a: 1}}}]"));
   const before = await eventsOf(id, 0, ({ step }) => step?.status === "running");
   await server.kill();
   await server.restart();
+  await server.clock.advance(3_600_000);
   const rest = await eventsOf(id, before.at(-1)!.revision);
   expect(rest.flatMap(({ step }) => (step ? [`${step.name} ${step.status}`] : []))).toEqual(
     expect.arrayContaining(["one completed", "two completed"]),
@@ -138,8 +146,11 @@ test("over a kill: a client that comes back sees the rest", async () => {
 test("a cancel reaches every watcher with its steps", async () => {
   const id = await start(server, await publish(server, "patient"));
   await eventually(async () => (await readRun(server, id)).steps.length === 1);
-  const watching = [updatesOf(id), eventsOf(id)] as const;
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  const updating = Promise.withResolvers<void>();
+  const telling = Promise.withResolvers<void>();
+  const watching = [updatesOf(id, updating.resolve), eventsOf(id, 0, () => (telling.resolve(), false))] as const;
+  // What is cancelled before it is watched is told of as it is then.
+  await Promise.all([updating.promise, telling.promise]);
   await server.data(CANCEL, { id });
   const [updates, events] = await Promise.all(watching);
   expect(updates.at(-1)).toMatchObject({ status: "cancelled" });

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cli, settingsOf, type Ended } from "./cli-process.ts";
 import { eventually, ON_OPERATORS, startTestServer, type TestServer } from "./client.ts";
-import { startTestPostgres } from "./postgres.ts";
+import { freePort, startTestPostgres } from "./postgres.ts";
 import { startSink, type Sink } from "./sink.ts";
 import { call } from "./webhooks.ts";
 
@@ -39,7 +39,8 @@ const sandboxOf = (of: TestServer, args: string[], env: Record<string, string> =
 
 beforeAll(async () => {
   server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
-  sink = await startSink();
+  // It must still be free after the outage.
+  sink = await startSink({ port: await freePort() });
   // Beside an operator's database the command sees its own settings alone.
   const env = server.isEmbedded ? {} : { OUTBOUND_ALLOW: "127.0.0.1/32" };
   made = await sandboxOf(server, ["--sink", `${sink.url}/refuse/1`], env);

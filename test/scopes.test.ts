@@ -216,9 +216,11 @@ describe("queries and subscriptions", () => {
     const changes = server.watch("subscription { runsChanged { status } }", {}, await keyWith(["runs:read"]));
     const first = changes.next();
     // Until it has subscribed.
-    const stop = setInterval(() => void start(server, ids["three"]!, { n: 1 }), 50);
+    const starting: Promise<string>[] = [];
+    const stop = setInterval(() => starting.push(start(server, ids["three"]!, { n: 1 })), 50);
     expect((await first).value).toMatchObject({ data: { runsChanged: { status: expect.any(String) } } });
     clearInterval(stop);
+    await Promise.all(starting);
     await changes.return?.();
   });
 

@@ -291,8 +291,9 @@ describe("in calls", () => {
       await callWebhook(hook.url, { a: 1 }, { headers: signed }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([202, 403]);
+    // Each of these two runs leads to ten more, which may have ended by the first look.
     const events =
-      '{ events(filter: {source: ["autograph"]}, first: 20) { nodes { event data firings { nodes { outcome payload run { input output } } } } } }';
+      '{ events(filter: {source: ["autograph"]}, first: 50) { nodes { event data firings { nodes { outcome payload run { input output } } } } } }';
     const told = await eventually(async () => {
       const found = await server.data(events);
       return found.events.nodes.some(({ data }: Data) => data.runId === runAgent.id) ? found : undefined;

@@ -60,6 +60,8 @@ it("runs by itself and prints its counts", async () => {
   const child = spawn(process.execPath, [new URL("sink.ts", import.meta.url).pathname], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  // Its last lines may be read after it has ended.
+  const exited = once(child, "exit");
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const next = async (): Promise<unknown> => JSON.parse((await lines.next()).value as string);
   const { url } = (await next()) as { url: string };
@@ -69,5 +71,5 @@ it("runs by itself and prints its counts", async () => {
   expect(await next()).toMatchObject({ requests: 1, steps: 1 });
   child.kill("SIGTERM");
   expect([await next(), await next()]).toHaveLength(2);
-  expect(await once(child, "exit")).toEqual([0, null]);
+  expect(await exited).toEqual([0, null]);
 });

@@ -235,11 +235,11 @@ describe("the end of a credential", () => {
     });
     expect((await webSocket.closed).code).toBe(4403);
     expect(performance.now() - started).toBeLessThan(10_000);
-    expect((await events.next()).value).toMatchObject({
-      event: "next",
-      data: { errors: [{ extensions: { code: "UNAUTHENTICATED" } }] },
-    });
-    expect((await events.next()).value).toMatchObject({ event: "complete" });
+    // The run may have changed before.
+    expect((await Array.fromAsync(events)).slice(-2)).toMatchObject([
+      { event: "next", data: { errors: [{ extensions: { code: "UNAUTHENTICATED" } }] } },
+      { event: "complete" },
+    ]);
     expect(bystander.socket.readyState).toBe(WebSocket.OPEN);
     bystander.socket.close();
   });

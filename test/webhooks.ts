@@ -1,7 +1,8 @@
 /** Calls a trigger's URL, and reads what came of it. */
 import { fetchTwice, type Data, type ShownError, type TestServer } from "./client.ts";
 
-export type Called = { status: number; headers: Headers; body: Data; errors: ShownError[] | undefined };
+/** `times`: how often it was called until there was an answer. */
+export type Called = { status: number; headers: Headers; body: Data; errors: ShownError[] | undefined; times: number };
 export type Webhook = { id: string; name: string; url: string };
 
 export const CREATE =
@@ -24,14 +25,16 @@ export async function call(
   body: unknown = {},
   { headers = {}, method = "POST" }: { headers?: Record<string, string>; method?: string } = {},
 ): Promise<Called> {
-  const response = await fetchTwice(url, {
+  let times = 1;
+  const init = {
     method,
     headers: { "content-type": "application/json", ...headers },
     ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-  });
+  };
+  const response = await fetchTwice(url, init, () => times++);
   const text = await response.text();
   const read: Data = text === "" ? {} : JSON.parse(text);
-  return { status: response.status, headers: response.headers, body: read, errors: read.errors };
+  return { status: response.status, headers: response.headers, body: read, errors: read.errors, times };
 }
 
 const FIRINGS = `query($id: ID!, $outcome: [FiringOutcome!]) { trigger(id: $id) { firings(first: 100, outcome: $outcome) { nodes {
