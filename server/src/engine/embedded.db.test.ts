@@ -109,11 +109,10 @@ describe("after unclean stops", () => {
     clock.pass(50);
     await eventually(() => engine.begun.length === 2);
     expect(await blamed()).toEqual([]);
-    for (let round = 0; round < 20; round++) {
+    await eventually(() => {
       clock.pass(1_000);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    await eventually(() => engine.begun.length === 15);
+      return engine.begun.length === 15;
+    });
     expect(engine.begun.slice(1, 4).toSorted()).toEqual(beside.toSorted());
     expect(engine.begun.toSorted()).toEqual([...older, ...beside, suspect, due].toSorted());
   });

@@ -277,15 +277,19 @@ describe("abort", () => {
   });
 
   it.each(["/hang", "/drops"])("during %s closes the socket within 500 ms", async (path) => {
+    const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
     await using server = await serve((request, response) => {
       if (request.url === "/drops") response.write("first");
+      isAsked();
     });
     const controller = new AbortController();
     const call = outbound.request(get(server.url + path, { signal: controller.signal }));
+    await asked;
+    const closed = once(server.connections[0]!, "close");
     setTimeout(() => controller.abort(reason), 100);
     await expect(call).rejects.toBe(reason);
     const since = performance.now();
-    await once(server.connections[0]!, "close");
+    await closed;
     expect(performance.now() - since).toBeLessThan(500);
   });
 

@@ -25,14 +25,15 @@ afterEach(async () => {
   for (const one of stack.splice(0).toReversed()) await one[Symbol.asyncDispose]();
 });
 
-type Process = { notices: Notices; heard: string[]; isMet: () => boolean; missed: () => number };
+type Process = { id: string; notices: Notices; heard: string[]; isMet: () => boolean; missed: () => number };
 
 const notice = (kind: "changed" | "wake"): Notice => ({ kind, organizationId: newId<"organization">(), id: newId() });
 /** What two say to each other until they know of each other. */
 const HELLO = notice("changed");
 
 async function process(): Promise<Process> {
-  const notices = await openNotices({ database, clock, log: quiet, instanceId: newId() });
+  const id = newId<"instance">();
+  const notices = await openNotices({ database, clock, log: quiet, instanceId: id });
   stack.push(notices);
   const heard: string[] = [];
   let isMet = false;
@@ -41,7 +42,7 @@ async function process(): Promise<Process> {
   notices.on("changed", (_, id) => id === HELLO.id || heard.push(`changed ${id}`));
   notices.on("wake", (_, id) => heard.push(`wake ${id}`));
   notices.onMissed(() => missed++);
-  return { notices, heard, isMet: () => isMet, missed: () => missed };
+  return { id, notices, heard, isMet: () => isMet, missed: () => missed };
 }
 
 /** Two that know of each other. */
@@ -54,6 +55,16 @@ async function pair(): Promise<[Process, Process]> {
     return both.every(({ isMet }) => isMet());
   });
   return both;
+}
+
+/** Both look once: whoever looks again while the other one's look takes long would take it for silent. */
+async function look(both: Process[]): Promise<void> {
+  clock.pass(5_000);
+  const written = "select from instances where id = any ($1) and heartbeat_at = $2";
+  await eventually(async () => {
+    const rows = await database.query(written, [both.map(({ id }) => id), new Date(clock.now())]);
+    return rows.length === both.length;
+  });
 }
 
 test("each is told of what another does, by kind, and not of what it does itself; 200 at once all arrive", async () => {
@@ -101,8 +112,8 @@ test("whose connection was lost looks for itself when it listens again, and hear
     "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen autograph' and datname = current_database()",
   );
   expect(lost).toHaveLength(2);
-  await eventually(() => {
-    clock.pass(5_000);
+  await eventually(async () => {
+    await look([one, two]);
     return one.missed() === 1 && two.missed() === 1;
   });
   const sent = notice("wake");
@@ -118,13 +129,13 @@ test("one that ends without a word may have left something untold: the others lo
   await database.query("insert into instances (id, started_at, heartbeat_at) values ($1, now(), now())", [gone]);
   const rows = async (): Promise<number> =>
     (await database.query("select from instances where id = $1", [gone])).length;
-  await eventually(() => {
-    clock.pass(5_000);
+  await eventually(async () => {
+    await look([one, two]);
     return one.missed() === 1 && two.missed() === 1;
   });
   expect(await rows()).toBe(1);
   await eventually(async () => {
-    clock.pass(5_000);
+    await look([one, two]);
     return (await rows()) === 0;
   });
   expect([one.missed(), two.missed()]).toEqual([1, 1]);

@@ -167,7 +167,8 @@ test("what is no refusal ends cancelRuns", async () => {
 test("the steps of a run with 9,900 open ones are cancelled within a second, whatever the statistics say", async () => {
   const { organizationId } = opened.caller;
   const steps = 9_900;
-  for (const statistics of ["none", "of an empty table", "of the rows"]) {
+  /** How long it takes, ms. */
+  const cancelled = async (statistics: string): Promise<number> => {
     const id = await waiting();
     const month = partitionOf(database, id);
     if (statistics === "of an empty table") {
@@ -182,8 +183,7 @@ test("the steps of a run with 9,900 open ones are cancelled within a second, wha
     if (statistics === "of the rows") await database.query(`analyze steps_${month}`);
     const since = performance.now();
     const { revision } = await cancelRun(opened.runs, wholeOf(organizationId), id);
-    // A tenth of a second on an idle machine; 10 s with a nested loop.
-    expect(performance.now() - since).toBeLessThan(1_000);
+    const ms = performance.now() - since;
     const [row] = await database.query(
       `select count(*) filter (where status = 'cancelled' and finished_at is not null) as cancelled,
           count(distinct revision) as revisions, max(revision) as last, count(*) as steps
@@ -192,5 +192,12 @@ test("the steps of a run with 9,900 open ones are cancelled within a second, wha
     );
     const all = statistics === "of an empty table" ? steps - 1 : steps;
     expect(row).toEqual({ cancelled: all, revisions: all, last: revision - 1, steps: all });
+    return ms;
+  };
+  for (const statistics of ["none", "of an empty table", "of the rows"]) {
+    let least = Infinity;
+    for (let time = 0; time < 5 && least >= 1_000; time++) least = Math.min(least, await cancelled(statistics));
+    // A tenth of a second on an idle machine; 10 s with a nested loop. What else the machine did does not count.
+    expect(least).toBeLessThan(1_000);
   }
 });

@@ -37,6 +37,8 @@ async function open() {
       return (await startRun(runs, caller, { agentId, input: {} })).run.id;
     },
     status: async (id: RunId) => (await readRun(runs, wholeOf(organizationId), id))!.status,
+    /** It has heard that it is paused: from then on it looks whether it may stay. */
+    rests: (id: RunId) => eventually(() => runs.executions.loaded.get(id)?.journal.committed.status === "paused"),
     isUnloaded: async (id: RunId): Promise<boolean> =>
       (await plain.query("select 1 from runs where id = $1 and owner is null", [id])).length === 1,
     openApprovals: async (id: RunId): Promise<ApprovalId[]> =>
@@ -85,7 +87,7 @@ test("a run that stays is paused for all to see, and goes on with each decision 
 test("it leaves when its time is over: two seconds for each 100 kB", async () => {
   await using opened = await open();
   const id = await opened.start(ASKS);
-  await eventually(async () => (await opened.status(id)) === "paused");
+  await opened.rests(id);
   opened.clock.pass(2_000);
   await sleep(100);
   expect(await opened.isUnloaded(id)).toBe(false);
@@ -101,7 +103,7 @@ test("after 300 s, however large it is", async () => {
     "do: [{loop: {for: {in: '${ [range(40)] }'}, do: [{one: {set: {text: '${ $workflow.input.text }'}}}]}}, {ask: {call: 'approval:1.0.0@default', with: {question: Well?}}}]",
   );
   const { run } = await startRun(opened.runs, opened.caller, { agentId, input: { text } });
-  await eventually(async () => (await opened.status(run.id)) === "paused");
+  await opened.rests(run.id);
   opened.clock.pass((LIMITS.restSeconds - 1) * 1_000);
   await sleep(100);
   expect(await opened.isUnloaded(run.id)).toBe(false);
@@ -124,14 +126,14 @@ test("it leaves within 250 ms when its place is wanted, and when its memory is",
   await using opened = await open();
   const { runs, organizationId, clock } = opened;
   const one = await opened.start(ASKS);
-  await eventually(async () => (await opened.status(one)) === "paused");
+  await opened.rests(one);
   runs.executions.places.wait(organizationId);
   clock.pass(250);
   await eventually(() => opened.isUnloaded(one));
   runs.executions.places.leave(organizationId);
 
   const other = await opened.start(ASKS);
-  await eventually(async () => (await opened.status(other)) === "paused");
+  await opened.rests(other);
   const most = runs.executions.memory.mostBytes;
   using all = runs.executions.memory.open(undefined);
   all.tryHold(most);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startProxy } from "../../../test/faults/proxy.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
@@ -22,11 +23,19 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Ends every session except the caller's. */
-const endSessions = (): Promise<unknown> =>
-  database.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
-  );
+const OTHERS = "from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'";
+/** Ends every session except the caller's, and returns when they are gone and the pools know it. */
+async function endSessions(): Promise<void> {
+  await database.query(`select pg_terminate_backend(pid) ${OTHERS}`);
+  await expect.poll(() => database.query(`select pid ${OTHERS}`)).toEqual([]);
+  // What they said last has come before that answer: it is read in this turn of the event loop or in the next one.
+  await sleep(50);
+}
+/** Until a long statement is under way. */
+async function isAsleep(): Promise<void> {
+  const text = `select pid ${OTHERS} and state = 'active' and query like 'select pg_sleep(30)%'`;
+  await expect.poll(() => database.query(text)).toHaveLength(1);
+}
 
 test("json is parsed as it is, timestamptz is a Date, int8 a number, bytea a Buffer", async () => {
   const [row] = await database.query(
@@ -87,17 +96,15 @@ test("a transaction is committed whole, or not at all when its work throws", asy
 test("connections that die while idle are replaced, and nothing crashes", async () => {
   await Promise.all(Array.from({ length: 4 }, () => database.hot("nap", "select pg_sleep(0.05)", [])));
   await endSessions();
-  await new Promise((resolve) => setTimeout(resolve, 100));
   const results = await Promise.all(Array.from({ length: 8 }, () => database.hot("one", "select 1 as one", [])));
   expect(results.flat()).toEqual(Array.from({ length: 8 }, () => ({ one: 1 })));
 });
 
 test("a connection that dies under a statement is unavailable to its caller alone", async () => {
   const cut = database.hot("long", "select pg_sleep(30)", []).catch((error: unknown) => error);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await isAsleep();
   await endSessions();
   expect(isUnavailable(await cut)).toBe(true);
-  await new Promise((resolve) => setTimeout(resolve, 100));
   expect(await database.hot("one", "select 1 as one", [])).toEqual([{ one: 1 }]);
 });
 
@@ -107,12 +114,11 @@ test("nor does one that dies within a transaction", async () => {
     await query("select pg_sleep(30)");
   });
   const settled = Promise.allSettled([cut]);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await isAsleep();
   await endSessions();
   for (const result of await settled) {
     expect(result.status === "rejected" && isUnavailable(result.reason)).toBe(true);
   }
-  await new Promise((resolve) => setTimeout(resolve, 100));
   expect(await database.query("select 1 as one")).toEqual([{ one: 1 }]);
 });
 
@@ -131,10 +137,11 @@ test("a wire that is cut without a word ends its connection under a statement, h
     log: createLog("silent"),
   });
   const patient = await behind.dedicated();
-  const client = await behind.dedicated(200);
+  // More than a busy machine takes for an answer.
+  const client = await behind.dedicated(1_500);
   const ended = new Promise((resolve) => client.once("end", resolve));
   // Twice the allowed silence: during a statement on one connection, idle on the other.
-  await patient.query("select pg_sleep(0.5)");
+  await patient.query("select pg_sleep(3)");
   expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
   expect(proxy.freeze()).toBe(2);
   const unanswered = await client.query("select 1").catch((error: unknown) => error);
@@ -174,6 +181,8 @@ test.each(["hot", "query", "transaction"] as const)(
           ? database.query(text, [], whose)
           : database.transaction((query) => query(text), whose);
     const [one, another] = [newId<"organization">(), newId<"organization">()];
+    // All connections of the pool are there: to open one may take longer than many statements.
+    await Promise.all(Array.from({ length: 4 }, () => ask()));
     let done = 0;
     const all = Array.from({ length: 300 }, () => ask(one).then(() => done++));
     await Promise.all([ask(another), ask()]);

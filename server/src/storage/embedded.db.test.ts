@@ -1,8 +1,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { socketConnection } from "./embedded.ts";
 import { eventually, Launcher, query, readyOf, SERVER_URL, stop, until } from "./launcher.testsuite.ts";
+import { readPassword } from "./postgres-password.ts";
 import { isAlive, readPidFile } from "./postmaster.ts";
 
 let launcher: Launcher;
@@ -171,7 +174,12 @@ describe("after a kill", () => {
   test("kill -9 of one backend: PostgreSQL recovers by itself and keeps what was committed", async () => {
     const ready = await readyOf(launcher.start());
     await query(ready, "create table kept as select 1 as value");
-    const backend = postgresProcesses(ready.postgres).at(-1)!;
+    // One that is in use: that of the statement before may be ending by itself.
+    const client = new pg.Client(socketConnection(ready.socketFolder, readPassword(ready.dataFolder)!));
+    client.on("error", () => {});
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const backend = rows[0]!.pid;
     process.kill(backend, "SIGKILL");
     await until(() => !isAlive(backend));
     await until(() => postgresProcesses(ready.postgres).length > 4);

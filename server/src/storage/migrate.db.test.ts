@@ -145,10 +145,10 @@ test("a process that is killed within the migrations leaves the old schema; the 
   killed.kill("SIGKILL");
   await once(killed, "close");
   expect(await migrationsOf(database)).toEqual(before.map(([name]) => name));
-  const next = start();
+  const closed = once(start(), "close");
   await holder.query("rollback");
   await holder.end();
-  expect(await once(next, "close")).toEqual([0, null]);
+  expect(await closed).toEqual([0, null]);
   expect(await migrationsOf(database)).toEqual(Object.keys(MIGRATIONS));
   expect(await database.query("select draft_revision from agents")).toEqual([{ draft_revision: 1 }]);
 });

@@ -112,6 +112,6 @@ test("an organization that may have no more events waiting is asked again at the
   // There is room again.
   await database.query("delete from events where organization_id = $1 and source = 'nowhere'", [organizationId]);
   clock.pass(30_000);
-  await expect.poll(() => countUntold(0), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => countUntold(0)).toBe(0);
   expect(other.agentId).not.toBe(full.agentId);
 });
