@@ -56,6 +56,17 @@ it("delays, hangs and sees who goes away", async () => {
   await expect.poll(() => sink.summary()).toMatchObject({ waiting: 0, abandoned: 1 });
 });
 
+it("holds answers until they are let go", async () => {
+  const statuses: number[] = [];
+  const holding = post("/hold?run=a&step=1").then((status) => statuses.push(status));
+  await expect.poll(() => sink.count("a", 1)).toMatchObject({ requests: 1, answered: 0 });
+  expect(await post("/?run=a&step=2")).toBe(200);
+  expect(statuses).toEqual([]);
+  sink.letGo();
+  await holding;
+  expect(statuses).toEqual([200]);
+});
+
 it("runs by itself and prints its counts", async () => {
   const child = spawn(process.execPath, [new URL("sink.ts", import.meta.url).pathname], {
     stdio: ["ignore", "pipe", "inherit"],

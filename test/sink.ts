@@ -6,6 +6,7 @@
  *     /drop/1      the connection is cut instead of an answer            /drop
  *     /hang/1      no answer ever                                        /hang
  *     /delay/100   every answer takes 100 ms
+ *     /hold        answered when the test lets it go
  *
  * They can be joined: `/delay/20/refuse/1`. `GET /counts` answers `summary()`.
  *
@@ -42,6 +43,8 @@ export type Sink = {
   requests: ReadonlyMap<string, SinkCount>;
   count(run: string, step: string | number): SinkCount | undefined;
   summary(): SinkSummary;
+  /** Answers what is held at this moment. */
+  letGo(): void;
   reset(): void;
 } & AsyncDisposable;
 
@@ -50,6 +53,7 @@ export type SinkOptions = { port?: number; host?: string };
 export async function startSink({ port = 0, host = "127.0.0.1" }: SinkOptions = {}): Promise<Sink> {
   const counts = new Map<string, SinkCount>();
   const flow = { waiting: 0, abandoned: 0 };
+  const held: (() => void)[] = [];
   const summary = (): SinkSummary => ({ ...summarize(counts), ...flow });
   const server = createServer((request, response) => {
     const [path = "/", query = ""] = request.url!.split("?", 2);
@@ -66,7 +70,7 @@ export async function startSink({ port = 0, host = "127.0.0.1" }: SinkOptions = 
       const behaviour = behaviourOf(path);
       dropped = count.requests <= behaviour.drop;
       if (dropped) response.destroy();
-      else answer(response, behaviour, count);
+      else answer(response, behaviour, count, held);
     });
   });
   server.listen(port, host);
@@ -78,6 +82,9 @@ export async function startSink({ port = 0, host = "127.0.0.1" }: SinkOptions = 
     requests: counts,
     count: (run, step) => counts.get(`${run}/${step}`),
     summary,
+    letGo: () => {
+      for (const send of held.splice(0)) send();
+    },
     reset: () => counts.clear(),
     async [Symbol.asyncDispose]() {
       const closed = once(server, "close");
@@ -88,15 +95,15 @@ export async function startSink({ port = 0, host = "127.0.0.1" }: SinkOptions = 
   };
 }
 
-type Behaviour = { refuse: number; drop: number; hang: number; delay: number };
+type Behaviour = { refuse: number; drop: number; hang: number; delay: number; hold: number };
 
 const behaviours = new Map<string, Behaviour>();
 
 function behaviourOf(path: string): Behaviour {
   const known = behaviours.get(path);
   if (known) return known;
-  const behaviour: Behaviour = { refuse: 0, drop: 0, hang: 0, delay: 0 };
-  for (const [, word = "", number] of path.matchAll(/\/(refuse|drop|hang|delay)(?:\/(\d+))?(?=\/|$)/g)) {
+  const behaviour: Behaviour = { refuse: 0, drop: 0, hang: 0, delay: 0, hold: 0 };
+  for (const [, word = "", number] of path.matchAll(/\/(refuse|drop|hang|delay|hold)(?:\/(\d+))?(?=\/|$)/g)) {
     behaviour[word as keyof Behaviour] = number === undefined ? Infinity : Number(number);
   }
   behaviours.set(path, behaviour);
@@ -115,7 +122,7 @@ function register(counts: Map<string, SinkCount>, request: IncomingMessage, quer
   return count;
 }
 
-function answer(response: ServerResponse, behaviour: Behaviour, count: SinkCount): void {
+function answer(response: ServerResponse, behaviour: Behaviour, count: SinkCount, held: (() => void)[]): void {
   const number = count.requests;
   if (number <= behaviour.hang) return;
   const send = (): void => {
@@ -126,7 +133,8 @@ function answer(response: ServerResponse, behaviour: Behaviour, count: SinkCount
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
     response.writeHead(refused ? 503 : 200, headers).end(body);
   };
-  if (behaviour.delay > 0) setTimeout(send, behaviour.delay);
+  if (number <= behaviour.hold) held.push(send);
+  else if (behaviour.delay > 0) setTimeout(send, behaviour.delay);
   else send();
 }
 

@@ -33,6 +33,8 @@ async function supervise(server: TestServer, deaths: () => number, isOver: () =>
   for (let seen = 0; !isOver(); await sleep(10)) {
     if (deaths() === seen) continue;
     seen = deaths();
+    // Until it is gone it has the port.
+    await server.ended();
     // It may die again before it is ready.
     await server.restart().catch(() => {});
   }

@@ -7,7 +7,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { publish, start } from "../agents.ts";
 import { ON_OPERATORS, eventually, startTestServer, type Answer, type TestServer } from "../client.ts";
-import { agentOf, DECIDE, decide, ENDED, readRun, until } from "../runs.ts";
+import { agentOf, DECIDE, decide, ENDED, until } from "../runs.ts";
 import { askedAs } from "./asked-as.ts";
 import { insisted } from "./workload.ts";
 
@@ -139,6 +139,6 @@ test.runIf(canMount())(
       const run = await until(server, one.id, ...ENDED);
       expect(run.output === one.answer).toBe(true);
     }
-    expect((await readRun(server, await start(server, three, { n: 1 }))).status).toMatch(/running|completed/);
+    expect((await until(server, await start(server, three, { n: 1 }), ...ENDED)).output).toEqual({ n: 4 });
   },
 );

@@ -78,6 +78,14 @@ export async function untilExecuting(client: pg.Client, name: string, timeoutMs 
   return performance.now() - since;
 }
 
+/** How many connections listen for what the other process tells. */
+export async function listenersOf({ client }: Pick<Pair, "client">): Promise<number> {
+  const { rows } = await client.query(
+    "select count(*)::int as count from pg_stat_activity where query = 'listen autograph'",
+  );
+  return rows[0].count;
+}
+
 export const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
 
 /** Starts a run at this one of the two; answers its id. */

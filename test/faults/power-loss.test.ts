@@ -60,6 +60,7 @@ test.for([0, 0.5])(
       },
     });
     await sleep(random.between(2_000, 4_000));
+    await eventually(() => workload.asked.length > CLIENTS);
     copyPages(cluster, later);
     // Nothing is acknowledged any more, while PostgreSQL is in the middle of its work.
     process.kill(server.pid, "SIGSTOP");

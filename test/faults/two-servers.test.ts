@@ -9,7 +9,7 @@ import { agentOf, CANCEL, DECIDE, ENDED, readRun, stepsOf, until } from "../runs
 import { scaled } from "../scale.ts";
 import { call as post, firingsOf, webhookOf } from "../webhooks.ts";
 import { violations } from "./audit.ts";
-import { callTask, rolesOf, startAt, startPair, START, type Pair } from "./pair.ts";
+import { callTask, listenersOf, rolesOf, startAt, startPair, START, type Pair } from "./pair.ts";
 
 let pair: Pair;
 beforeAll(async () => {
@@ -35,17 +35,24 @@ test("what is started at either is executed by one within 4 s, without waiting f
 
 test("subscriptions at the one that stands by: what the other does, the final state; events without gaps", async () => {
   const { executor, standby } = await rolesOf(pair);
-  const agentId = await agentOf(executor, `do: [${call("/delay/200", "one")}, ${call("/delay/200", "two")}]`);
+  const agentId = await agentOf(executor, `do: [${call("/hold", "one")}, ${call("/delay/200", "two")}]`);
   const id = await startAt(standby, agentId);
-  const watched = async (query: string): Promise<Data[]> => {
-    const seen = [];
+  const watch = async (query: string, seen: Data[]): Promise<void> => {
     for await (const { data } of standby.server.watch(query, { id }, pair.token)) seen.push(data);
-    return seen;
   };
-  const [updates, events] = await Promise.all([
-    watched("subscription($id: ID!) { runUpdated(runId: $id) { status revision currentStep } }"),
-    watched("subscription($id: ID!) { runEvents(runId: $id) { revision run { status } step { number status } } }"),
+  const [updates, events]: [Data[], Data[]] = [[], []];
+  const watching = Promise.all([
+    watch("subscription($id: ID!) { runUpdated(runId: $id) { status revision currentStep } }", updates),
+    watch(
+      "subscription($id: ID!) { runEvents(runId: $id) { revision run { status } step { number status } } }",
+      events,
+    ),
   ]);
+  // Both are open before the first call ends.
+  await eventually(() => updates.some(({ runUpdated }) => runUpdated.status === "running") && events.length > 0);
+  await eventually(() => pair.sink.count(id, "one"));
+  pair.sink.letGo();
+  await watching;
   const revisions = updates.map(({ runUpdated }) => runUpdated.revision);
   expect(revisions).toEqual(revisions.toSorted((x, y) => x - y));
   expect(updates.at(-1).runUpdated).toMatchObject({ status: "completed", currentStep: 2 });
@@ -282,7 +289,8 @@ const MISSED_MS = 20_000;
 const LOST: Record<string, () => Promise<void>> = {
   "is cut": async () => {
     const { rowCount } = await pair.client.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen autograph'",
+      "select pg_terminate_backend(pid, $1) from pg_stat_activity where query = 'listen autograph'",
+      [MISSED_MS],
     );
     expect(rowCount).toBe(2);
   },
@@ -305,6 +313,8 @@ test.each(Object.keys(LOST))(
         seen.push(data.runUpdated.status);
     })();
     await eventually(() => seen.includes("paused"));
+    // Who has lost its connection a moment ago opens another at its next look.
+    await eventually(async () => (await listenersOf(pair)) === 2, MISSED_MS);
     await LOST[how]!();
     // Who has lost it hears nothing for a moment of what the other does.
     await executor.data(DECIDE, { input: { approvalId, decision: "approve" } });

@@ -1,6 +1,6 @@
 /** The ways in and out: setup, sign-in, invitation, the end of a session. */
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
@@ -196,9 +196,12 @@ test.each(LOOKS)("signing in looks good: $colorScheme, $viewport.width px", asyn
 });
 
 test("works below a path of PUBLIC_URL, also for a page deep within", async () => {
-  const port = await freePort();
-  const base = `http://127.0.0.1:${port}/agents/here`;
-  await using below = await startTestServer({ fresh: true, env: { PORT: String(port), PUBLIC_URL: base } });
+  // What stands before a server has its address first: a port that is only chosen may be another process's by then.
+  let port = 0;
+  await using front = await startFront(() => port);
+  const base = `${front.url}/agents/here`;
+  await using below = await startTestServer({ fresh: true, env: { PUBLIC_URL: base } });
+  port = Number(new URL(below.url).port);
   await using person = await Person.open(browser);
   await setUp(person.page, below);
   expect(person.page.url()).toBe(`${base}/agents`);
@@ -212,11 +215,24 @@ async function accessTokenOf({ email, password }: { email: string; password: str
   return (await server.data(login, { email, password }, null)).login.accessToken;
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
+/** Passes on what comes, as it is. */
+async function startFront(portOf: () => number): Promise<{ url: string } & AsyncDisposable> {
+  const sockets = new Set<Socket>();
+  const front = createServer((client) => {
+    const behind = connect(portOf(), "127.0.0.1");
+    for (const socket of [client, behind]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => (client.destroy(), behind.destroy()));
+    }
+    client.pipe(behind).pipe(client);
+  });
+  await once(front.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      front.close();
+    },
+  };
 }

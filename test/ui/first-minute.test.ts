@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cli } from "../cli-process.ts";
-import { startTestServer } from "../client.ts";
+import { eventually, startTestServer } from "../client.ts";
 import { expectGoodLooks, LOOKS, openBrowser, Person, setUp, signIn } from "./ui.ts";
 
 const run = promisify(execFile);
@@ -21,9 +21,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** It is there some time after the click. */
 const copy = async (page: Page, label: string): Promise<string> => {
+  await page.evaluate(() => navigator.clipboard.writeText(""));
   await page.getByRole("button", { name: label, exact: true }).click();
-  return page.evaluate(() => navigator.clipboard.readText());
+  return eventually(() => page.evaluate(() => navigator.clipboard.readText()));
 };
 
 test("open the link, own the place, run and approve, run from a sentence, cancel, and call it with a key", async () => {
@@ -63,8 +65,9 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
 
   // Another one in words: read back, started by hand, watched, and cancelled.
   await nav.getByRole("link", { name: "Agents" }).click();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   await page.getByRole("link", { name: "Expense approval", exact: true }).waitFor();
-  expect(await start.count(), "who has run something needs no beginning").toBe(0);
+  await expect.poll(() => start.count(), { message: "who has run something needs no beginning" }).toBe(0);
   await page.getByRole("link", { name: "Expense approval", exact: true }).click();
   await page.getByText("Describe it", { exact: true }).click();
   await page.getByLabel("What should it do?").fill("pay 90 euros for a hotel in Lyon yesterday");

@@ -166,7 +166,8 @@ test("three approvals are decided by keyboard alone: two keys each", async () =>
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   for (const [index, purpose] of purposes.entries()) {
-    await page.getByRole("region", { name: `Approval: Pay 180 euros for ${purpose}?` }).waitFor();
+    const card = page.getByRole("region", { name: `Approval: Pay 180 euros for ${purpose}?` });
+    await card.getByRole("button", { name: "Approve" }).waitFor();
     await page.keyboard.press(index === 1 ? "r" : "a");
     await page
       .getByRole("row", { name: new RegExp(`^${index === 1 ? "rejected" : "approved"} .*${purpose}`) })
@@ -266,10 +267,12 @@ describe("three tasks by keyboard alone", () => {
       expect(runAgent.status).toBe("failed");
       return runAgent.id;
     };
-    const tomorrowAt = (hour: number): number => {
-      const now = new Date();
-      return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hour).getTime();
-    };
+    // The same day each time, also at midnight.
+    const now = new Date();
+    const tomorrowAt = (hour: number): number =>
+      new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, hour).getTime();
+    // A page that is open would ask with a token that has expired meanwhile.
+    await page.goto("about:blank");
     await server.clock.set(tomorrowAt(2));
     const id = await fail();
     await server.clock.set(tomorrowAt(12));

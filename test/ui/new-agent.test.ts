@@ -60,6 +60,7 @@ test("a new organization gets its first project and agent in the browser, and ru
   await page.getByRole("link", { name: "Runs", exact: true }).click();
   const leaving = page.getByRole("dialog", { name: "Leave without saving?" });
   await leaving.getByRole("button", { name: "Cancel" }).click();
+  await leaving.waitFor({ state: "detached" });
   await replaceLastWord(page, 4, "hello");
   await page.getByRole("region", { name: "Problems" }).getByText("Line 4").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Publish", exact: true }).click();

