@@ -41,11 +41,12 @@ test("a schedule is read in words and made after what is wrong was said; then pa
   await form.getByLabel("Name").fill("nightly");
   const schedule = form.getByRole("textbox", { name: "Schedule" });
   await schedule.fill("99 2 * * *");
+  // While it is typed; then at its field and above the form, and no longer where the times would be.
+  const wrong = /minute field cannot be "99"/;
+  await form.getByText(wrong).waitFor();
   await form.getByRole("button", { name: "Add the trigger" }).click();
-  await form
-    .getByRole("alert")
-    .getByText(/minute field cannot be "99"/)
-    .waitFor();
+  await form.getByRole("alert").getByText(wrong).waitFor();
+  await expect.poll(() => form.getByText(wrong).count()).toBe(2);
   await schedule.fill("30 2 * * 1-5");
   await form.getByText("At 02:30, Monday through Friday").waitFor();
   const five = form.getByRole("table", { name: "The next five times" }).locator("tbody tr");

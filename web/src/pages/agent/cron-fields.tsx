@@ -26,7 +26,11 @@ export const CronFields = ({ said, problems, fields, set, text }: PartProps) => 
       error={problems.get("timezone")}
       onChange={(timezone) => set({ timezone })}
     />
-    <CronPreview schedule={said.schedule} timezone={said.timezone} />
+    <CronPreview
+      schedule={said.schedule}
+      timezone={said.timezone}
+      isRefused={problems.has("schedule") || problems.has("timezone")}
+    />
     <InputPart
       label="Input"
       description="A JSON object. @today, @last-week.start and the like become dates."

@@ -8,14 +8,23 @@ import classes from "./triggers-tab.module.css";
 
 const ASKED_AFTER_MS = 250;
 
+type Props = {
+  schedule: string;
+  timezone: string;
+  /** A field says what is wrong already. */
+  isRefused: boolean;
+};
+
 /** In words, and when it comes; what is wrong with it while it is typed. */
-export function CronPreview({ schedule, timezone }: { schedule: string; timezone: string }) {
+export function CronPreview({ schedule, timezone, isRefused }: Props) {
   const asked = useLater({ schedule, timezone }, ASKED_AFTER_MS);
   const [{ data, error }] = useQuery({ query: CronPreviewDocument, variables: asked });
   return (
     <div className={classes["preview"]} aria-live="polite">
       {error ? (
-        <p className={classes["wrong"]}>{refusalIn(error).fields[0]?.message ?? refusalIn(error).message}</p>
+        !isRefused && (
+          <p className={classes["wrong"]}>{refusalIn(error).fields[0]?.message ?? refusalIn(error).message}</p>
+        )
       ) : (
         <>
           <p>
