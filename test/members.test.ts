@@ -225,8 +225,15 @@ describe("what somebody loses", () => {
     const events = server.events(query, { id }, token);
     await events.next();
     const wait = "mutation ($id: ID!) { runAgent(input: {agentId: $id, wait: 30}) { status } }";
+    const runs = async (): Promise<number> =>
+      (await server.data("query ($id: ID!) { runCount(filter: {agentId: [$id]}) { value } }", { id: agentId })).runCount
+        .value;
+    const before = await runs();
+    const waited = server.graphql(wait, { id: agentId }, token);
+    // Only a start that was accepted is waited for.
+    await eventually(async () => (await runs()) > before);
     return {
-      waited: server.graphql(wait, { id: agentId }, token),
+      waited,
       closed,
       ended: events.next().then(({ value }) => value.data),
       isRefused: async () => codeOf(await server.graphql('mutation { cancelRun(runId: "run_x") { id } }', {}, token)),

@@ -58,18 +58,22 @@ async function startPending(world: World, agentId: string, count: number, input:
   await startMany(world, { agentId, input, runAt }, count);
 }
 
-async function startMany(world: World, input: object, count: number): Promise<void> {
+/** Answers their ids. */
+async function startMany(world: World, input: object, count: number): Promise<string[]> {
   const variables = { input };
+  const ids: string[] = [];
   let left = count;
   const line = async (): Promise<void> => {
     while (left > 0) {
       const some = Math.min(left, LIMITS.queryAliases);
       left -= some;
       const fields = Array.from({ length: some }, (_, at) => `r${at}: runAgent(input: $input) { id }`).join(" ");
-      await server.data(`mutation($input: RunAgentInput!) { ${fields} }`, variables, world.apiKey);
+      const data = await server.data(`mutation($input: RunAgentInput!) { ${fields} }`, variables, world.apiKey);
+      ids.push(...Object.values<Data>(data).map(({ id }) => id as string));
     }
   };
   await Promise.all(Array.from({ length: 8 }, line));
+  return ids;
 }
 
 describe("runsChanged", () => {
@@ -77,6 +81,7 @@ describe("runsChanged", () => {
     await using changes = watch(RUNS, {});
     const { seen } = changes;
     await open(seen, () => start(server, agents.echo));
+    const since = performance.now();
     const [slow, three, patient] = [
       await start(server, agents.slow),
       await start(server, agents.three, { n: 1 }),
@@ -84,14 +89,15 @@ describe("runsChanged", () => {
     ];
     await until(server, slow, "completed");
     await eventually(() => statusesOf(seen, slow).at(-1) === "completed");
+    const tookMs = performance.now() - since;
     const ofSlow = seen.filter(({ id }) => id === slow);
     // 30 steps in 3 s: a change in every 100 ms at least.
     expect(ofSlow.length).toBeGreaterThan(5);
-    expect(ofSlow.length).toBeLessThan(20);
+    expect(ofSlow.length).toBeLessThan(tookMs / 250 + 2);
     const progress = ofSlow.map((one) => one.progress);
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
-    expect(statusesOf(seen, three).at(-1)).toBe("completed");
-    expect(statusesOf(seen, patient).at(-1)).toBe("running");
+    await eventually(() => statusesOf(seen, three).at(-1) === "completed");
+    await eventually(() => statusesOf(seen, patient).at(-1) === "running");
     await server.data(`mutation { cancelRun(runId: "${patient}") { id } }`);
     await eventually(() => statusesOf(seen, patient).at(-1) === "cancelled");
   });
@@ -135,7 +141,7 @@ test("100 subscriptions with 150 changes each hold the thread for less than 100 
       },
     );
   }
-  const tell = (count: number): Promise<void> => startMany(world, { agentId }, count);
+  const tell = (count: number): Promise<string[]> => startMany(world, { agentId }, count);
   await eventually(async () => {
     await tell(1);
     await sleep(100);
@@ -146,8 +152,9 @@ test("100 subscriptions with 150 changes each hold the thread for less than 100 
     await sleep(300);
     await server.measure();
     for (const seen of all) seen.clear();
-    await tell(150);
-    await eventually(() => all.every((seen) => seen.size === 150));
+    // Of those before, a change may still come.
+    const ids = new Set(await tell(150));
+    await eventually(() => all.every((seen) => seen.isSupersetOf(ids)));
     stretches.push((await server.measure()).longestMs);
   }
   expect(Math.min(...stretches)).toBeLessThan(100);

@@ -40,6 +40,19 @@ type Flood = {
   stop(): Promise<void>;
 } & AsyncDisposable;
 
+/**
+ * Some connections that the server itself has taken, and not only the kernel for it: where more than 511 wait for that, it drops some
+ * that seem open, and what is sent on them is never answered.
+ */
+async function acceptedBy(to: TestServer): Promise<Raw[]> {
+  const some = await Promise.all(Array.from({ length: 250 }, () => connect(to)));
+  const last = some.at(-1)!;
+  last.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  await eventually(() => last.got().endsWith('{"status":"ok"}'));
+  last.take();
+  return some;
+}
+
 type FloodOptions = { to?: TestServer; connections?: number; afterRefusalMs?: number; request?: string };
 
 async function flood(
@@ -84,12 +97,12 @@ async function flood(
     open++;
     raw.write(request);
   };
-  while (all.length < connections) all.push(...(await Promise.all(Array.from({ length: 50 }, () => connect(to)))));
+  while (all.length < connections) all.push(...(await acceptedBy(to)));
   all.forEach(drive);
   const refused = (): number => counts.get(503) ?? 0;
   const stop = async (): Promise<void> => {
     isOver = true;
-    await eventually(() => open === 0, 60_000);
+    await eventually(() => open === 0, 200_000);
   };
   return {
     counts,
@@ -170,8 +183,7 @@ test("a flood is refused in part with 503 and Retry-After; what is urgent, healt
   expect(await asked("{ rateLimit { plan } }")).toEqual({ data: { rateLimit: { plan: "enterprise" } } });
   await socket.dispose();
 
-  await eventually(() => all.refused() > before, 60_000);
-  expect(all.counts.get(200)).toBeGreaterThan(100);
+  await eventually(() => all.refused() > before && (all.counts.get(200) ?? 0) > 100, 60_000);
   const [, retryAfter] = /^HTTP\/1\.1 503 [^]*\r\nretry-after: ([1-4])\r\n/i.exec(all.refusal())!;
   expect(all.refusal()).toMatch(/\r\nconnection: keep-alive\r\n/i);
   expect(JSON.parse(all.refusal().split("\r\n\r\n")[1]!).errors[0].extensions).toEqual({
@@ -237,7 +249,7 @@ test("a WebSocket whose operations are refused is held back as well, and stays o
   const most = READ_AGAIN_PER_SECOND * seconds + answered - before.answered + IMPATIENT.connections;
   expect(refused - before.refused).toBeLessThan(most);
   isOver = true;
-  await eventually(() => open === 0, 60_000);
+  await eventually(() => open === 0, 200_000);
   expect(closed).toBe(0);
   for (const socket of sockets) socket[Symbol.dispose]();
 });

@@ -156,7 +156,8 @@ describe("too late", () => {
     const agent = await agentOf(server, `do: [${ask(", timeout: PT2S")}]`);
     const race = async (offsetMs: number): Promise<void> => {
       const id = await start(server, agent);
-      const run = await until(server, id, "paused");
+      // On a slow machine it may have expired by now.
+      const run = await until(server, id, "paused", ...ENDED);
       const left = Date.parse(run.steps[0].startedAt) + 2_000 - (await server.clock.now());
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, left + offsetMs)));
       const input = { approvalId: run.approvals.nodes[0].id, decision: "approve" };
