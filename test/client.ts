@@ -306,15 +306,18 @@ export async function post(
 }
 
 /**
- * Node's fetch gives up when it is answered before it has sent all (413), and does not look at the answer: it asks once more, and
- * says so.
+ * Node's fetch gives up when it is answered before it has sent all (413), and does not look at the answer: it asks again, some
+ * times, and says so.
  */
-export const fetchTwice = (url: string, init: RequestInit, onAgain = () => {}): Promise<Response> =>
-  fetch(url, init).catch((error: unknown) => {
-    if (!/EPIPE|ECONNRESET/.test(String((error as Error).cause))) throw error;
+export async function fetchAnswer(url: string, init: RequestInit, onAgain = () => {}, tries = 10): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (tries === 1 || !/EPIPE|ECONNRESET/.test(String((error as Error).cause))) throw error;
     onAgain();
-    return fetch(url, init);
-  });
+    return fetchAnswer(url, init, onAgain, tries - 1);
+  }
+}
 
 function checked(query: string, result: Data): Data {
   const outside = (result.errors ?? []).flatMap(({ extensions }: ShownError) => outsideTheLists(extensions));

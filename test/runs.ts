@@ -59,7 +59,10 @@ export const stepsOf = (run: Data): string[] =>
 
 /** Decides the run's open approval. */
 export async function decide(server: Server, runId: string, decision: "approve" | "reject", more: object = {}) {
-  const { approvals } = await until(server, runId, "paused");
-  const open = approvals.nodes.find(({ status }: Data) => status === "open");
+  // For a moment after the decision before it may still be paused.
+  const open: Data = await eventually(async () => {
+    const { status, approvals } = await readRun(server, runId);
+    return status === "paused" && approvals.nodes.find((one: Data) => one["status"] === "open");
+  });
   return server.graphql(DECIDE, { input: { approvalId: open.id, decision, ...more } });
 }

@@ -1,5 +1,5 @@
 /** Calls a trigger's URL, and reads what came of it. */
-import { fetchTwice, type Data, type ShownError, type TestServer } from "./client.ts";
+import { fetchAnswer, type Data, type ShownError, type TestServer } from "./client.ts";
 
 /** `times`: how often it was called until there was an answer. */
 export type Called = { status: number; headers: Headers; body: Data; errors: ShownError[] | undefined; times: number };
@@ -31,7 +31,7 @@ export async function call(
     headers: { "content-type": "application/json", ...headers },
     ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   };
-  const response = await fetchTwice(url, init, () => times++);
+  const response = await fetchAnswer(url, init, () => times++);
   const text = await response.text();
   const read: Data = text === "" ? {} : JSON.parse(text);
   return { status: response.status, headers: response.headers, body: read, errors: read.errors, times };
