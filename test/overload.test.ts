@@ -97,8 +97,12 @@ async function flood(
     open++;
     raw.write(request);
   };
-  while (all.length < connections) all.push(...(await acceptedBy(to)));
-  all.forEach(drive);
+  while (all.length < connections) {
+    const some = await acceptedBy(to);
+    all.push(...some);
+    // At once: whoever asks nothing for some seconds is let go of.
+    some.forEach(drive);
+  }
   const refused = (): number => counts.get(503) ?? 0;
   const stop = async (): Promise<void> => {
     isOver = true;
