@@ -69,6 +69,8 @@ function Content({ project }: { project: string | undefined }) {
           setIsMaking(false);
           readAgain();
         }}
+        // It may be there all the same: made by a colleague, or by a try whose answer was lost.
+        onRefused={readAgain}
         onCancel={() => setIsMaking(false)}
       />
     );
@@ -85,9 +87,14 @@ const PROJECT: readonly TextField<"name" | "handle">[] = [
   },
 ];
 
-type NewProjectProps = { isFirst: boolean; onMade: (handle: string) => void; onCancel: () => void };
+type NewProjectProps = {
+  isFirst: boolean;
+  onMade: (handle: string) => void;
+  onRefused: () => void;
+  onCancel: () => void;
+};
 
-function NewProject({ isFirst, onMade, onCancel }: NewProjectProps) {
+function NewProject({ isFirst, onMade, onRefused, onCancel }: NewProjectProps) {
   const mutate = useMutate();
   return (
     <section className="stack" aria-labelledby="new-project">
@@ -100,7 +107,10 @@ function NewProject({ isFirst, onMade, onCancel }: NewProjectProps) {
           fields={PROJECT}
           verb="Create project"
           send={async (input) => {
-            await mutate(CreateProjectDocument, { input });
+            await mutate(CreateProjectDocument, { input }).catch((error: unknown) => {
+              onRefused();
+              throw error;
+            });
             onMade(input.handle);
           }}
         />
