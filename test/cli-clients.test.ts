@@ -57,7 +57,7 @@ test("curl.sh lists, starts, watches and reads", async () => {
   const watching = run("sh", [path.join(CLIENTS, "curl.sh"), heldId], { env });
   let said = "";
   watching.child.stdout!.on("data", (text) => (said += String(text)));
-  await eventually(() => /"runUpdated":.*"running"/.test(said));
+  await eventually(() => /"status":"running","currentStep":2/.test(said));
   await server.clock.advance(HOUR_MS);
   const { stdout } = await watching;
   const data = stdout

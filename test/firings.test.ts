@@ -4,7 +4,7 @@ import { publish } from "./agents.ts";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
-import { agentOf } from "./runs.ts";
+import { agentOf, readRun } from "./runs.ts";
 import { call, firingsOf, webhookOf, type Called, type Webhook } from "./webhooks.ts";
 
 let server: TestServer;
@@ -191,6 +191,8 @@ describe("while the run before is open", () => {
     const many = await Promise.all(Array.from({ length: 5 }, () => call(hook.url)));
     expect(many.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202]);
     const ids = many.map(({ body }) => body.runId as string);
+    // It waits.
+    await eventually(async () => (await readRun(server, runAgent.id)).steps.length === 1);
     expect(await statusOf(runAgent.id)).toBe("running");
     await server.clock.advance(3_600_000);
     const first = await eventually(async () => {
@@ -370,7 +372,7 @@ describe("a firing again", () => {
     const update = "mutation($input: UpdateTriggerInput!) { updateTrigger(input: $input) { id } }";
     await call(hook.url, "[]");
     await call(hook.url, {}, { headers: { "content-type": "text/plain" } });
-    // Not `call`: answered before all of it was sent, it may send it once more.
+    // Not `call`: answered before all of it was sent, that sends it again.
     const large = { large: "x".repeat(1024 * 1024) };
     const headers = { "content-type": "application/json" };
     await fetch(hook.url, { method: "POST", headers, body: JSON.stringify(large) }).catch(() => {});

@@ -41,7 +41,7 @@ describe("fork", () => {
     expect(run.output).toEqual({ got: { won: true } });
     expect(sortedStepsOf(run)).toEqual(["after completed", "both completed", "quick completed", "slow cancelled"]);
     // The endpoint hears of it a moment later, and long before it would have answered.
-    await eventually(() => sink.summary().waiting === 0, 30_000);
+    await eventually(() => sink.summary().waiting === 0, 10_000);
   });
 
   test("a branch that fails leaves the others, and its error is the task's, for a catch around it", async () => {

@@ -105,11 +105,15 @@ test("each acknowledged run is flushed to the disk before its answer, by setting
     await sleep(12_000);
     return (await client.query("select sum(fsyncs)::int as count from pg_stat_io where object = 'wal'")).rows[0].count;
   };
+  // What a server flushes that does nothing: its heartbeats.
+  const first = await flushes();
   const before = await flushes();
-  const RUNS = 40;
+  const idle = before - first;
+  const RUNS = 100;
   for (let run = 0; run < RUNS; run++) {
     await server.data(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}, wait: 9}) { id } }`);
   }
-  expect((await flushes()) - before).toBeGreaterThanOrEqual(RUNS);
+  // A heartbeat and a run may share a flush.
+  expect((await flushes()) - before).toBeGreaterThanOrEqual(RUNS + idle - 3);
   await client.end();
 });

@@ -41,7 +41,7 @@ export function addUpdates(builder: Builder): void {
     t.field({
       type: "RunEvent",
       description:
-        "Sends what changed in a run and its steps after a revision, in order, each in its state at that moment. No final state is missed. Completes after that of the run.",
+        "Sends what changed in a run and its steps after a revision, in order, each in its state at that moment. No final state is missed. Completes after the final state of the run.",
       args: {
         runId: t.arg.id({ description: "The run's id." }),
         after: t.arg.int({ required: false, defaultValue: 0, description: "Send changes after this revision." }),

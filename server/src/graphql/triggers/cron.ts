@@ -18,7 +18,7 @@ const COUNT = {
 async function inTurn<Result>(context: Context, steps: Steps<Result>): Promise<Result> {
   const { organizationId } = callerOf(context);
   const turn = () => context.runs.executions.rounds.next(organizationId);
-  // Not awaited for nothing: the fields of a query would each find the thread free, and begin only then.
+  // Awaited only if there is something to wait for: else each field of a query would find the thread free, and begin later.
   const first = turn();
   if (first) await first;
   return inTurns(steps, turn);
