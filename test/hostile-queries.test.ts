@@ -74,7 +74,7 @@ describe("a request that has ended reads no further", () => {
     };
   }
 
-  /** Asks while the first of its tables is held, ends it by `end`, and lets go. Answers who reads the second then, `after` a moment. */
+  /** Asks while the first of its tables is held, ends it by `end`, and lets go. Once `after` is over, counts who reads the second. */
   async function readersAfter(
     end: (ask: (signal?: AbortSignal) => Promise<unknown>, isAsked: () => Promise<void>) => Promise<unknown>,
     after: (waiting: () => Promise<number>) => Promise<unknown> = () => sleep(500),
@@ -192,7 +192,7 @@ test("2,000 definitions of an organization wait to be read, no more, and none af
     return ((await response.json()) as { errors?: ShownError[] }).errors ?? [];
   };
   const leaving = new AbortController();
-  /** Asks again when one that looks below was before it. */
+  /** Asks again whenever it was refused: one that looks below may have taken its place. */
   const wait = async (): Promise<never> => {
     for (;;) {
       expect(await check(leaving.signal)).toHaveLength(25);
@@ -255,12 +255,17 @@ describe("what is sent is not printed again and again", () => {
   const KEYS = object(6_500, (index) => `k${index}`);
   const LONG_KEYS = object(100, (index) => `${index}${"x".repeat(9_000)}`);
 
+  let texts = 0;
+  /** What is asked is kept once it was read: the text is another one each time, or only the first would be. */
+  const anew = (body: { query: string }): string => JSON.stringify({ ...body, query: `${body.query}\n#${++texts}` });
+
+  type Body = { query: string; variables?: object; operationName?: string };
   /** The answer, its length and the processor time of it. On a busy machine that, too, is longer: `leastOf`. */
-  async function cost(body: object | string, token: string | null = server.world.apiKey) {
-    const sent = typeof body === "string" ? body : JSON.stringify(body);
+  async function cost(body: Body | string, token: string | null = server.world.apiKey) {
     const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
     let text = "";
     const longestMs = await leastOf(100, async () => {
+      const sent = typeof body === "string" ? body : anew(body);
       const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body: sent });
       text = await response.text();
     });

@@ -197,6 +197,7 @@ describe("readers that take nothing", () => {
     expect(data.me.id).toMatch(/^user_/);
     // A slow machine still makes them.
     if (what === "answers") await expect.poll(isHeld).toBe(true);
+    expect(residentMb() - before).toBeLessThan(200);
     await expect.poll(isHeldLater, { interval: 500 }).toBe(false);
     for (const socket of sockets) socket.destroy();
   });

@@ -301,8 +301,8 @@ describe("starts of 600 kB that wait for the database, 5 MB each as values,", ()
       socket.destroy();
       await once(socket, "close");
     }
-    // The server has read what they sent, and that they went.
-    await eventually(() => halfClosed(Number(port)) === 0);
+    // The server has read what they sent, and that they went. After 60 s the kernel forgets them by itself.
+    await eventually(() => halfClosed(Number(port)) === 0, 30_000);
     expect(await post()).toMatchObject({ status: 503, errors: [{ extensions: { code: "UNAVAILABLE" } }] });
     expect(server.log()).not.toContain("could not serve a request");
     await database.query("commit");

@@ -474,7 +474,13 @@ test("whoever comes to describe a run writes at once", async () => {
   const { page } = person;
   await page.goto(`${server.url}/agents`);
   await page.getByRole("link", { name: "Describe a run" }).click();
-  await page.getByRole("textbox", { name: "What should it do?" }).and(page.locator(":focus")).waitFor();
+  // As soon as the box is there.
+  const found = await page.waitForFunction(() => {
+    const boxes = [...document.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("input, textarea")];
+    const box = boxes.find(({ labels }) => labels?.[0]?.textContent.includes("What should it do?"));
+    return box && { isFocused: document.activeElement === box };
+  });
+  expect(await found.jsonValue()).toEqual({ isFocused: true });
   await page.keyboard.type("rush order intake");
   await page.keyboard.press("Control+Enter");
   await page.getByRole("region", { name: "Review" }).getByRole("heading", { name: "How it was understood" }).waitFor();

@@ -215,7 +215,7 @@ test("a run's stream that is refused is asked for again with growing pauses if t
     const beyond = socket.connectToServer();
     socket.onMessage((message) => {
       const { id: operation, type, payload } = JSON.parse(String(message));
-      // By the page's clock the server would have an instant for it.
+      // The test moves the page's clock: by it the server would seem to take too long for a pong.
       if (type === "ping") return socket.send('{"type":"pong"}');
       if (!isRefused || type !== "subscribe" || !/runEvents/.test(payload.query)) return beyond.send(message);
       refuse = (code) => {
