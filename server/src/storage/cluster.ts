@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
 import { hasOwners, markOwners, OWNERS } from "./audit-owner.ts";
 import type { Binaries } from "./binaries.ts";
@@ -15,6 +16,8 @@ import { giveTo, setUpIdentity, type Identity } from "./system-user.ts";
 /** The major version of the package's PostgreSQL, as in a cluster's PG_VERSION. */
 const MAJOR = "18";
 const DRAFT = "postgres.draft-";
+/** How often a draft that comes again is removed, 20 ms apart. */
+const REMOVALS = 100;
 /** Owns the cluster and can't sign in. The program is `autograph`, with all rights in its database, none on the server. */
 const SUPERUSER = "postgres";
 const roles = (password: string): string =>
@@ -27,7 +30,7 @@ const newPassword = (password: string): string => `alter role autograph password
  * under the instance lock.
  */
 export async function prepareCluster(data: DataFolder, binaries: Binaries): Promise<string> {
-  removeDrafts(data.folder);
+  await removeDrafts(data.folder);
   writeRules(data.folder);
   const known = readPassword(data.folder);
   const password = known ?? makePassword();
@@ -98,11 +101,17 @@ async function runAlone(binaries: Binaries, cluster: string, user: Identity | un
   if (error !== undefined) throw new OperatorError(`PostgreSQL's data could not be set up (${error})`);
 }
 
-/** Removes what a killed start left; its initdb may still be writing for a moment. */
-function removeDrafts(folder: string): void {
-  for (const name of fs.readdirSync(folder)) {
-    if (name.startsWith(DRAFT))
-      fs.rmSync(path.join(folder, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+/**
+ * Removes what a killed start left. Its initdb may still be writing for a moment, or removing what it wrote: where a file goes
+ * meanwhile, rmSync stops without an error.
+ */
+async function removeDrafts(folder: string): Promise<void> {
+  const drafts = fs.readdirSync(folder).filter((name) => name.startsWith(DRAFT));
+  for (const draft of drafts.map((name) => path.join(folder, name))) {
+    for (let removals = 0; removals < REMOVALS && fs.existsSync(draft); removals++) {
+      if (removals > 0) await sleep(20);
+      fs.rmSync(draft, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    }
   }
 }
 
