@@ -18,7 +18,7 @@ const COUNT = {
 async function inTurn<Result>(context: Context, steps: Steps<Result>): Promise<Result> {
   const { organizationId } = callerOf(context);
   const turn = () => context.runs.executions.rounds.next(organizationId);
-  // Awaited only if there is something to wait for: else each field of a query would find the thread free, and begin later.
+  // Where the thread is free it is taken at once: if each field waited first, all would find it free before any had begun.
   const first = turn();
   if (first) await first;
   return inTurns(steps, turn);
