@@ -5,6 +5,7 @@ import { WebSocket } from "ws";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
 import type { World } from "./server.ts";
+import { acknowledged, type Talk } from "./web-socket.ts";
 
 type Role = "owner" | "admin" | "editor" | "runner" | "viewer";
 type Person = { memberId: string; token: string; refreshToken: string; email: string; password: string };
@@ -267,6 +268,54 @@ describe("what somebody loses", () => {
     expect(codeOf(await waited)).toBe("UNAUTHENTICATED");
     const again = await signIn(ed);
     expect((await server.data("{ caller { role } }", {}, again.token)).caller.role).toBe("viewer");
+  });
+
+  const CANCEL = 'mutation { cancelRun(runId: "run_x") { id } }';
+  /** The code of an operation's refusal; what a viewer may not do is NOT_FOUND to those who may. */
+  async function askOver({ send, messages }: Talk, query = CANCEL): Promise<string | undefined> {
+    const id = `asked${messages.length}`;
+    send({ type: "subscribe", id, payload: { query } });
+    const answer = await eventually(() => messages.find((one) => one.id === id));
+    return (answer.type === "error" ? answer.payload : answer.payload.errors)?.[0].extensions.code;
+  }
+
+  test.each(["older", "newer"])(
+    "a member who is demoted: each operation on each socket of their token asks again, and the older socket ends, with the %s one looked at first",
+    async (first) => {
+      const ed = await person("editor");
+      // What leaves gives its place among those that are looked at to the one that came last.
+      using leaving = await acknowledged(server, ed.token);
+      using older = await acknowledged(server, ed.token);
+      expect([await askOver(leaving), await askOver(older)]).toEqual(["NOT_FOUND", "NOT_FOUND"]);
+      older.send({ type: "subscribe", id: "watch", payload: { query: "subscription { agentsChanged { id } }" } });
+      await setRole(ed.memberId, "viewer");
+      using newer = await acknowledged(server, ed.token);
+      expect([await askOver(older), await askOver(newer)]).toEqual(["FORBIDDEN", "FORBIDDEN"]);
+      if (first === "newer") {
+        leaving.socket.terminate();
+        await leaving.closed;
+        await server.measure();
+      }
+      await server.clock.advance(4_000);
+      expect(await older.closed).toEqual({ code: 4403, reason: "Forbidden" });
+      expect(await askOver(newer, "{ me { id } }")).toBeUndefined();
+      expect(newer.socket.readyState).toBe(WebSocket.OPEN);
+    },
+  );
+
+  test("on an open socket a key that is revoked, a session that is signed out and a member who is removed are refused at once", async () => {
+    const [out, gone] = [await person("editor"), await person("editor")];
+    const create = 'mutation { createApiKey(input: {name: "short", scopes: ["runs:cancel"]}) { id secret } }';
+    const { id, secret } = (await server.data(create)).createApiKey;
+    const sockets = await Promise.all([secret, out.token, gone.token].map((token) => acknowledged(server, token)));
+    const ask = () => Promise.all(sockets.map((socket) => askOver(socket)));
+    expect(await ask()).toEqual(["NOT_FOUND", "NOT_FOUND", "NOT_FOUND"]);
+    await server.data("mutation ($id: ID!) { revokeApiKey(input: {apiKeyId: $id}) { id } }", { id });
+    await server.data("mutation { logout { name } }", {}, out.token);
+    await remove(gone.memberId);
+    expect(await ask()).toEqual(["UNAUTHENTICATED", "UNAUTHENTICATED", "UNAUTHENTICATED"]);
+    await server.clock.advance(4_000);
+    expect(await Promise.all(sockets.map(async ({ closed }) => (await closed).code))).toEqual([4403, 4403, 4403]);
   });
 
   test("an administrator who is removed grants nothing in the moment before others know", async () => {

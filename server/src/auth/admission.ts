@@ -1,14 +1,15 @@
 /**
  * The one admission. Whatever comes in over the network is asked the same questions in the same order, before anything is
  * done for it: who is it (`identify`), have they asked too often (`rates/rates.ts`), and may they do all that they ask for (`findRefusal`). While
- * a long connection lasts, the first one is asked again (`isStillValid`).
+ * a long connection lasts, the first one is asked again (`callerNow`).
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Refusal } from "../lib/errors.ts";
 import type { Auth } from "./auth.ts";
 import { authenticate, recallCaller, type Known } from "./authenticate.ts";
 import { lacksScopes, needsWhole, notSignedIn, type Caller } from "./caller.ts";
 import type { Needs } from "./field-scopes.ts";
-import { ROLE_SCOPES, type Scope } from "./scopes.ts";
+import { ROLE_SCOPES } from "./scopes.ts";
 
 /**
  * The caller behind an Authorization header, at once when it was used here a moment ago, and sooner if it is `known`. Undefined without a header. Throws
@@ -38,17 +39,22 @@ export function findRefusal(caller: Caller | undefined, { signIn, scopes, whole 
   return caller.reach && whole !== undefined ? needsWhole(whole) : undefined;
 }
 
-/** Whether the caller's credential still stands, with the same scopes. Answered from memory for up to 5 s. */
-export async function isStillValid(auth: Auth, caller: Caller): Promise<boolean> {
+/**
+ * The caller as their credential stands now: a connection that lasts may have been opened with a role or a reach that is no longer
+ * theirs. Undefined once it is revoked or has expired. From memory for up to 5 s, and at once for a change made in this process.
+ */
+export async function callerNow(auth: Auth, caller: Caller): Promise<Caller | undefined> {
   const { credential, organizationId } = caller;
-  if (credential.kind === "key") {
-    const now = await auth.keys.byId(organizationId, credential.keyId);
-    return now !== undefined && isSame(now.scopes, caller.scopes);
-  }
-  if (credential.expiresAt <= auth.clock.now()) return false;
+  if (credential.kind === "key") return auth.keys.byId(organizationId, credential.keyId);
+  if (credential.expiresAt <= auth.clock.now()) return undefined;
   const state = await auth.sessions.get(organizationId, credential.sessionId);
-  return state !== undefined && isSame(ROLE_SCOPES[state.role], caller.scopes);
+  if (state?.userId !== caller.user.id) return undefined;
+  const scopes = ROLE_SCOPES[state.role];
+  return scopes === caller.scopes ? caller : { ...caller, scopes };
 }
 
-const isSame = (left: ReadonlySet<Scope>, right: ReadonlySet<Scope>): boolean =>
-  left.size === right.size && left.isSubsetOf(right);
+/** Whether both may do the same: what was begun for one may go on for the other. */
+export const mayTheSame = (left: Caller, right: Caller): boolean =>
+  left.scopes.size === right.scopes.size &&
+  left.scopes.isSubsetOf(right.scopes) &&
+  isDeepStrictEqual(left.reach, right.reach);

@@ -7,7 +7,8 @@ import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { migrate } from "../storage/migrate.ts";
 import { createAuth, type Auth, type AuthOptions } from "./auth.ts";
-import type { Acting } from "./caller.ts";
+import { callerNow, mayTheSame } from "./admission.ts";
+import type { Acting, Caller } from "./caller.ts";
 import { ownerCaller } from "./caller.ts";
 import { createOrganization } from "./accounts/create-organization.ts";
 import { secretKeys } from "./tokens/secret-key.ts";
@@ -60,4 +61,10 @@ export async function makeOwner(auth: Auth): Promise<TestOwner> {
     owner: { email, name: `Owner ${made}`, password: PASSWORD },
   });
   return { caller: ownerCaller(organization.id, owner), email };
+}
+
+/** Whether what was begun for the caller may go on. */
+export async function isStillValid(auth: Auth, caller: Caller): Promise<boolean> {
+  const now = await callerNow(auth, caller);
+  return now !== undefined && mayTheSame(now, caller);
 }

@@ -2,7 +2,9 @@
  * Why a credential was refused, from its looks alone: the sentence says what was sent by mistake, and nothing about what
  * exists here.
  */
+import { Refusal } from "../lib/errors.ts";
 import { API_KEY_PREFIX } from "./api-keys/api-key.ts";
+import type { Credential } from "./caller.ts";
 import { REFRESH_TOKEN_PREFIX } from "./sessions/refresh-token.ts";
 
 /** Three parts of base64url, the first of which begins with `{"`. */
@@ -28,6 +30,10 @@ const AS_BEARER: Record<Look, string> = {
 
 /** In the Authorization header. */
 export const badBearer = (token: string): string => AS_BEARER[lookOf(token)];
+
+/** The credential of an open connection that has expired or was revoked. */
+export const lapsed = ({ kind }: Credential): Refusal =>
+  new Refusal("UNAUTHENTICATED", AS_BEARER[kind === "key" ? "API key" : "access token"]);
 
 const AS_REFRESH_TOKEN: Record<Look, string> = {
   "API key": "this is an API key, which works until it is revoked or expires: send it instead of an access token",

@@ -1,7 +1,8 @@
 /** Admission over a connection, for HTTP, Server-Sent Events and WebSocket alike. graphql/graphql.ts asks whether they may. */
 import type { Duplex } from "node:stream";
-import { identify } from "../auth/admission.ts";
+import { callerNow, identify } from "../auth/admission.ts";
 import type { Auth } from "../auth/auth.ts";
+import { lapsed } from "../auth/bad-credential.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Connections } from "./connections/connections.ts";
@@ -17,6 +18,8 @@ export type Admission = {
     authorization: string | undefined,
     address: () => string,
   ): Caller | undefined | Promise<Caller | undefined>;
+  /** An open connection's caller, for its next operation. Throws UNAUTHENTICATED when the credential has expired or was revoked. */
+  again(caller: Caller): Promise<Caller>;
   /** From then on the connection is an organization's whose own credential was in the request's path. Throws as `identify` does. */
   assign(socket: Duplex, organizationId: OrganizationId): void;
 } & CredentialWatch;
@@ -38,6 +41,12 @@ export function createAdmission(auth: Auth, connections: Connections): Admission
       return caller instanceof Promise
         ? caller.then((known) => seat(socket, authorization, known))
         : seat(socket, authorization, caller);
+    },
+    again: async (caller) => {
+      const now = await callerNow(auth, caller);
+      if (!now) throw lapsed(caller.credential);
+      if (now.credential.kind === "key") auth.keys.noteUse(now.organizationId, now.credential.keyId);
+      return now;
     },
     assign: (socket, organizationId) => connections.belongsTo(socket, organizationId),
     watch,

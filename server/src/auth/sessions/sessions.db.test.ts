@@ -3,10 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../../lib/limits.ts";
 import type { UserId } from "../../lib/ids.ts";
 import type { Database } from "../../storage/database.ts";
-import { isStillValid } from "../admission.ts";
 import { authenticate } from "../authenticate.ts";
 import type { Auth } from "../auth.ts";
-import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth, type TestOwner } from "../auth.testsuite.ts";
+import {
+  isStillValid,
+  makeOwner,
+  openAuth,
+  PASSWORD,
+  startDatabases,
+  type TestAuth,
+  type TestOwner,
+} from "../auth.testsuite.ts";
 import { changePassword } from "../sign-in/change-password.ts";
 import { createApiKey } from "../api-keys/create-api-key.ts";
 import { createOrganization } from "../accounts/create-organization.ts";

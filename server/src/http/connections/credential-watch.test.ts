@@ -55,3 +55,27 @@ test("one that cannot be looked at holds up no other, and is looked at again", a
   expect(ended.at(-1)).toBe(bad);
   watch[Symbol.dispose]();
 });
+
+test("two of one credential, of which one began before it changed: that one ends, whichever is first", async () => {
+  for (const isOlderFirst of [true, false]) {
+    const { clock, watch } = world(async () => true);
+    const now = keyCaller(newId(), newId());
+    const older: Caller = { ...now, scopes: new Set(["runs:read"]) };
+    const ended: Caller[] = [];
+    for (const caller of isOlderFirst ? [older, now] : [now, older]) watch.watch(caller, () => ended.push(caller));
+    clock.pass(LOOK_MS);
+    await sleep(0);
+    expect(ended).toEqual([older]);
+    watch[Symbol.dispose]();
+  }
+});
+
+test("what reaches something else than when it began ends too", async () => {
+  const { clock, watch } = world(async () => true);
+  const now = keyCaller(newId(), newId());
+  const narrowed: Caller = { ...now, reach: { projectIds: [newId()], agentIds: [], shownProjectIds: [] } };
+  const ended = new Promise((resolve) => void watch.watch(narrowed, () => resolve("ended")));
+  clock.pass(LOOK_MS);
+  expect(await ended).toBe("ended");
+  watch[Symbol.dispose]();
+});

@@ -1,12 +1,12 @@
-/** Long connections end with their credential. Each credential in use is checked every 4 s, from memory at most 5 s old. */
-import { isStillValid } from "../../auth/admission.ts";
+/** Long connections end with their credential, and when it allows something else. Each credential in use is checked every 4 s, from memory at most 5 s old. */
+import { callerNow, mayTheSame } from "../../auth/admission.ts";
 import type { Auth } from "../../auth/auth.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { Roll } from "../../lib/sharing/roll.ts";
 
 export type CredentialWatch = {
-  /** Calls `end` once when the credential has expired or was revoked. */
+  /** Calls `end` once when the credential has expired or was revoked, or when its role or reach has changed. */
   watch(caller: Caller, end: () => void): Disposable;
 } & Disposable;
 
@@ -44,8 +44,9 @@ export function createCredentialWatch(auth: Auth): CredentialWatch {
 
   /** One that cannot be looked at holds up no other. */
   const lookAt = async (ofOne: readonly Watched[]): Promise<void> => {
-    if (await isStillValid(auth, ofOne[0]!.caller)) return;
-    for (const one of ofOne) if (watched.delete(one)) one.end();
+    const now = await callerNow(auth, ofOne[0]!.caller);
+    // Each by itself: those that began before the role or the reach changed have another one than those that began after.
+    for (const one of ofOne) if (!(now && mayTheSame(now, one.caller)) && watched.delete(one)) one.end();
   };
 
   const look = async (): Promise<void> => {

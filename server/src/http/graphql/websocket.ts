@@ -6,7 +6,7 @@ import { CloseCode, handleProtocols, makeServer, type Context } from "graphql-ws
 import { WebSocketServer, type WebSocket } from "ws";
 import type { Caller } from "../../auth/caller.ts";
 import type { Origin } from "../../graphql/context.ts";
-import type { Answer, Graphql, Refused, Result } from "../../graphql/graphql.ts";
+import type { Answer, Asking, Graphql, Refused, Result } from "../../graphql/graphql.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Ending } from "../../lib/ending.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
@@ -18,7 +18,7 @@ import { noRoom, type Arrivals } from "../connections/arrivals.ts";
 import { clientGone, lineOf, strangersLine, type Connections } from "../connections/connections.ts";
 import type { Delivery } from "../triggers/delivery.ts";
 import type { Entrance, Whose } from "../connections/entrance.ts";
-import { graphqlBody } from "./graphql-request.ts";
+import { graphqlBody, isHashAlone } from "./graphql-request.ts";
 import type { HeldBack, Readable } from "../connections/held-back.ts";
 import type { Upgrade } from "../listen.ts";
 import { Outgoing } from "../connections/outgoing.ts";
@@ -129,6 +129,12 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     }
   };
 
+  /** Once for each operation: what was theirs when the connection began need not be theirs now. */
+  const askingOf = ({ caller }: Extra): Asking => {
+    let known: Promise<Caller> | undefined;
+    return { caller: () => caller && (known ??= admission.again(caller)) };
+  };
+
   /** When it is its turn: whose line has too much, so that it may begin only if it is urgent. */
   const turnOf = ({ caller, stream, address }: Extra, query: string): Promise<Whose | undefined> => {
     const whose = (): Whose =>
@@ -146,6 +152,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
 
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
     const ending = new Ending();
+    const asking = askingOf(extra);
     extra.operations.set(id, ending);
     try {
       if (Object.keys(subscriptions).length > LIMITS.subscriptionsPerConnection) throw tooMany();
@@ -162,12 +169,12 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         ending,
         urgentOnly: tooMuchOf !== undefined,
         release: () => held.release(),
-        caller: () => extra.caller,
+        caller: asking.caller,
       });
       if (!tooMuchOf || answer.kind !== "refused" || answer.code !== "UNAVAILABLE") return answer;
       return retriedAfter(answer, heldBack.hold(tooMuchOf, extra.readable));
     } catch (error) {
-      return graphql.refuse(error, { caller: () => extra.caller }, extra.requestId);
+      return graphql.refuse(error, asking, extra.requestId);
     }
   };
 
@@ -302,6 +309,9 @@ function receive(extra: Extra, text: string, handle: Handle): Promise<void> {
     extra.socket.close(CloseCode.BadRequest, reason);
     return Promise.resolve();
   }
+  const { payload } = message;
+  // graphql-ws would close the connection of a client that only sent the hash of a query.
+  if (isObject(payload) && isHashAlone(payload)) payload["query"] = "";
   const held = extra.unanswered.hold(text);
   const { type, id } = message;
   // Messages that open a connection or end an operation must come through, and are short.
