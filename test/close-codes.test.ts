@@ -57,7 +57,7 @@ const NO_MESSAGES: [what: string, message: object | string][] = [
   ["subscribe with a number as its id", subscribe(1)],
   ["subscribe without a payload", { type: "subscribe", id: "1" }],
   ["subscribe with a list: no batches", subscribe("1", [{ query: ME }, { query: ME }])],
-  ["subscribe without a query", subscribe("1", { extensions: { persistedQuery: { version: 1, sha256Hash: "x" } } })],
+  ["subscribe without a query", subscribe("1", { variables: {} })],
   ["a query that is no text", subscribe("1", { query: { kind: "Document" } })],
   ["variables that are a list", subscribe("1", { query: ME, variables: [] })],
   ["variables that are a text", subscribe("1", { query: ME, variables: "{}" })],

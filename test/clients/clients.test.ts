@@ -2,7 +2,9 @@
  * The clients that people use, as they come from npm and with nothing but an address and a key: a list, a run's page
  * and the live run share what they know in the cache.
  */
+import { createHash } from "node:crypto";
 import { ApolloClient, ApolloLink, gql as apollo, HttpLink, InMemoryCache } from "@apollo/client";
+import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
 import { createClient as createUrql, fetchExchange, subscriptionExchange } from "@urql/core";
 import { cacheExchange } from "@urql/exchange-graphcache";
@@ -93,6 +95,50 @@ test("Apollo's normalised cache", async () => {
   await expect.poll(() => ({ listed: listed(), run: shown.detail?.run })).toEqual(IS_OVER);
   expect(asked()).toBe(before);
   live.unsubscribe();
+  client.stop();
+  await socket.dispose();
+});
+
+/** What was sent, by its method: whole, or a hash alone. */
+const wireOf = (sent: { url: string; init: RequestInit | undefined }[]): string[] =>
+  sent.map(({ url: to, init }) => {
+    const { query, extensions } = JSON.parse(String(init?.body ?? "{}"));
+    const isHash = (extensions ?? to.includes("persistedQuery")) !== undefined && query === undefined;
+    return `${init?.method} ${isHash ? "hash" : "query"}`;
+  });
+
+test.each([
+  ["POST", false],
+  ["GET", true],
+])(
+  "Apollo's persisted queries: after a hash by %s that is not supported, each query is sent whole",
+  async (method, byGet) => {
+    const sent: Parameters<typeof wireOf>[0] = [];
+    const counting: typeof fetch = (to, init) => {
+      sent.push({ url: String(to), init });
+      return fetch(to, init);
+    };
+    const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+    const client = new ApolloClient({
+      cache: new InMemoryCache(),
+      link: new PersistedQueryLink({ sha256, useGETForHashedQueries: byGet }).concat(
+        new HttpLink({ uri: url, headers, fetch: counting }),
+      ),
+    });
+    const names = [];
+    for (const query of ["{ me { name } }", "{ me { name id } }"])
+      names.push((await client.query<Data>({ query: apollo(query), fetchPolicy: "network-only" })).data.me.name);
+    expect(names).toEqual(["first", "first"]);
+    expect(wireOf(sent)).toEqual([`${method} hash`, "POST query", "POST query"]);
+    client.stop();
+  },
+);
+
+test("Apollo's persisted queries over a WebSocket, which sends each hash with its query", async () => {
+  const socket = createWs({ url: url.replace("http", "ws"), connectionParams: headers, webSocketImpl: WebSocket });
+  const link = new PersistedQueryLink({ sha256: () => "0".repeat(64) }).concat(new GraphQLWsLink(socket));
+  const client = new ApolloClient({ cache: new InMemoryCache(), link });
+  expect((await client.query<Data>({ query: apollo("{ me { name } }") })).data.me.name).toBe("first");
   client.stop();
   await socket.dispose();
 });

@@ -367,10 +367,16 @@ const requests: Attack[] = [
   misfit("variables that are a text", `${TYPENAME},"variables":"{}"}`),
   misfit("variables that are a list", `${TYPENAME},"variables":[]}`),
   misfit("extensions that are a list", `${TYPENAME},"extensions":[]}`),
-  misfit(
-    "a persisted query",
-    '{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38"}}}',
+  ...["", '"query":null,', '"query":"",'].map((query) =>
+    attack(
+      `a persisted query with ${query || "nothing"}`,
+      `{${query}"extensions":{"persistedQuery":{"version":1,"sha256Hash":"ecf4edb46db40b5132295c0291d62fb65d6759a9eedfa4d5d612dd5ec54a6b38"}}}`,
+      {
+        caller: "PERSISTED_QUERY_NOT_SUPPORTED",
+      },
+    ),
   ),
+  misfit("a persisted query that is none", '{"extensions":{"persistedQuery":"x"}}'),
   misfit("the id of a persisted query", '{"id":"1","documentId":"sha256:x","doc_id":"1"}'),
   document("a persisted query with its text", "{__typename}", "answered", {
     extensions: { persistedQuery: { version: 1, sha256Hash: "0".repeat(64) } },

@@ -1,21 +1,31 @@
 /** What a body of POST /graphql must be (GraphQL over HTTP). */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
-import { isObject, parseJson, type Json } from "../../lib/json/json.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 type GraphqlBody = { query: string; operationName: string | undefined; variables: Record<string, Json> };
 
 const badRequest = (message: string): Refusal => new Refusal("BAD_REQUEST", message);
 
-/** Throws BAD_REQUEST. Also for the payload of a WebSocket's `subscribe`. */
+/**
+ * Clients that send the hash of a query alone (Apollo's automatic persisted queries) know this word: they send the query again with
+ * its text, and no hashes from then on.
+ */
+export const NOT_PERSISTED = "PersistedQueryNotSupported";
+
+export const isHashAlone = ({ query, extensions }: JsonObject): boolean =>
+  (query == null || query === "") && isObject(extensions) && isObject(extensions["persistedQuery"]);
+
+/** Throws BAD_REQUEST, or PERSISTED_QUERY_NOT_SUPPORTED for a hash without its query. Also for the payload of a WebSocket's `subscribe`. */
 export function graphqlBody(value: Json): GraphqlBody {
   if (Array.isArray(value)) throw badRequest("one operation a request: a list of them is not taken");
   if (!isObject(value)) throw badRequest("the request body must be a JSON object");
   const { query, operationName, variables, extensions } = value;
+  if (isHashAlone(value)) throw new Refusal("PERSISTED_QUERY_NOT_SUPPORTED", NOT_PERSISTED);
   if (typeof query !== "string") throw badRequest("query must be a string");
   if (operationName != null && typeof operationName !== "string") throw badRequest("operationName must be a string");
   if (variables != null && !isObject(variables)) throw badRequest("variables must be an object");
-  // None are known; they are not read.
+  // Of those that come with a query none is read.
   if (extensions != null && !isObject(extensions)) throw badRequest("extensions must be an object");
   return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
 }
