@@ -119,6 +119,30 @@ describe("nothing is sent when a value is missing", () => {
     ["..", `endpoint: '@/orders/{up}'`, /the path in \S+ has the segment \. or \.\./],
     [". and .", `endpoint: '@/orders/{dot}{dot}/x'`, /has the segment \. or \.\./],
     ["%2e by an expression", `endpoint: '\${ "@/orders/%2E." }'`, /has the segment \. or \.\./],
+    ["a value of .. and a space", `endpoint: '\${ "@/orders/\\(.up) " }'`, /has the segment \. or \.\./],
+    ["a value of .. and a control", `endpoint: '\${ "@/orders/\\(.up)\\(.control)" }'`, /has the segment \. or \.\./],
+    ["%2e%2e and a space", `endpoint: '\${ "@/orders/%2e%2e\\(.space)" }'`, /has the segment \. or \.\./],
+    ["a tab in ..", `endpoint: '\${ "@/orders/.\t\\(.dot)/x" }'`, /has the segment \. or \.\./],
+    [
+      "a backslash",
+      `endpoint: '\${ "@/orders/a\\\\b" }'`,
+      /^the path in \S+ has a backslash, which is read as a slash, so/,
+    ],
+    [
+      "a space at the end",
+      `endpoint: '\${ "@/orders/7\\(.space)" }'`,
+      /has a tab, a line break, or a space or control char/,
+    ],
+    [
+      "a # in a value",
+      `endpoint: '\${ "@/orders/\\(.hash)/items" }'`,
+      /^the URL in \S+ has a #, behind which nothing is sent/,
+    ],
+    [
+      "a host of other characters",
+      `endpoint: '\${ "http://1２7.0.0.1/" }'`,
+      /^the host in \S+ has characters that are read as/,
+    ],
     ["an expression that yields null", `endpoint: '\${ .nosuch }'`, /^\$\{ \.nosuch \} in \S+endpoint is null/],
     ["an expression that yields nothing", `endpoint: '\${ empty }'`, /is null, so nothing was sent$/],
     ["an expression that yields a list", `endpoint: '\${ .list }'`, /is a list, so nothing was sent$/],
@@ -164,7 +188,18 @@ describe("nothing is sent when a value is missing", () => {
     ["parameters of a text", `endpoint: '@', query: '\${ "a=b" }'`, /with\/query is the string a=b/],
   ])("%s", async (_, values, detail) => {
     const before = seen.length;
-    const input = { orderId: "7", none: null, empty: "", list: [1], object: { a: 1 }, up: "..", dot: "." };
+    const input = {
+      orderId: "7",
+      none: null,
+      empty: "",
+      list: [1],
+      object: { a: 1 },
+      up: "..",
+      dot: ".",
+      space: " ",
+      control: "\u0001",
+      hash: "7#",
+    };
     const run = await runOf(server, call(`method: delete, ${values.replaceAll(/@(?!uri)/g, url)}`), input);
     expect(run).toMatchObject({
       status: "failed",

@@ -261,6 +261,8 @@ describe("a definition", () => {
     ...(says === undefined ? {} : { says }),
   });
   const expression = (text: string): string => `do: [{one: {set: {a: '\${ ${text} }'}}}]`;
+  const token = (fields: string): string =>
+    `use: {authentications: {a: {oauth2: {${fields}, grant: client_credentials, client: {id: a, secret: b}}}}}\n${ONE}`;
   const form = (properties: string): string =>
     `input: {schema: {document: {type: object, properties: {${properties}}}}}\n${ONE}`;
 
@@ -280,6 +282,10 @@ describe("a definition", () => {
     expressionNesting: of((levels) => expression(nested(levels - 1, "1"))),
     expressionOperators: of((count) => expression(`1${"+1".repeat(count)}`)),
     taskNameCharacters: of((count) => `do: [{${"t".repeat(count)}: {set: {a: 1}}}]`),
+    authorityCharacters: of((count) => token(`authority: '${"https://example.com".padEnd(count, "/")}'`)),
+    tokenPathCharacters: of((count) =>
+      token(`authority: 'https://example.com', endpoints: {token: '${"/".padEnd(count, "x")}'}`),
+    ),
     descriptionCharacters: of((count) => form(`a: {type: string, description: ${"d".repeat(count)}}`)),
     fieldNameCharacters: of((count) => form(`${"f".repeat(count)}: {type: string}`)),
     versionCharacters: {

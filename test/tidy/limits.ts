@@ -418,6 +418,8 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   ),
   secretBytes: here("secretBytes"),
   secretTexts: refused("server/src/secrets/secrets.db.test.ts", "names and values: what fits passes"),
+  authorityCharacters: here("authorityCharacters"),
+  tokenPathCharacters: here("tokenPathCharacters"),
   uiRequestsPerMinute: refused("test/rates.test.ts", "a user of the web UI has one limit for all sessions"),
   credentialCharacters: here("credentialCharacters"),
   wrongCredentialsPerAddress: refused("test/rates.test.ts", "wrong credentials from one address are limited"),

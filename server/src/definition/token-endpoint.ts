@@ -1,24 +1,33 @@
 /** Where a token is asked for (DSL reference "OAUTH2 Authentication"): the authority, with a path below it. */
+import { LIMITS } from "../lib/limits.ts";
+import { misreadingOf } from "./misread-url.ts";
 import type { Found, Lint } from "./rules/lint.ts";
 import { URI } from "./rules/rules-expressions.ts";
-import { hasDots } from "./tasks/http.ts";
 
 export const TOKEN_PATH = "/oauth2/token";
 
 /** What is wrong with it, or undefined. */
 export function authorityProblem(text: string): string | undefined {
+  if (text.length > LIMITS.authorityCharacters)
+    return `the authority has at most ${LIMITS.authorityCharacters} characters`;
   const url = URI.test(text) && !text.includes("{") ? URL.parse(text) : null;
-  if (url && /^https?:$/.test(url.protocol) && url.username === "" && !/[?#]/.test(text) && !hasDots(text))
+  if (url && /^https?:$/.test(url.protocol) && url.username === "" && !/[?#]/.test(text) && !misreadingOf(text))
     return undefined;
   return "the authority is a URL without user, query and fragment; write one such as https://login.example.com/realms/shop";
 }
 
 export function tokenPathProblem(text: string): string | undefined {
-  if (/^\/[^\s?#{}\\]*$/.test(text) && !hasDots(text)) return undefined;
+  if (text.length > LIMITS.tokenPathCharacters)
+    return `the path of a token endpoint has at most ${LIMITS.tokenPathCharacters} characters`;
+  if (/^\/[^\s?#{}\\]*$/.test(text) && !misreadingOf(`https://host${text}`)) return undefined;
   return `this is a path below the authority; write one such as ${TOKEN_PATH}`;
 }
 
-export const tokenUrl = (authority: string, path: string): string => authority.replace(/\/+$/, "") + path;
+export function tokenUrl(authority: string, path: string): string {
+  let end = authority.length;
+  while (authority[end - 1] === "/") end--;
+  return authority.slice(0, end) + path;
+}
 
 const ruleOf =
   (problemOf: (text: string) => string | undefined) =>

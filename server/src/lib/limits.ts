@@ -191,6 +191,8 @@ export const LIMITS = {
   secretsPerDefinition: 20,
   secretBytes: 8 * 1024,
   secretTexts: 30,
+  authorityCharacters: 2_048,
+  tokenPathCharacters: 1_024,
   auditEventBytes: 16 * 1024,
   auditFailedSignInsPerHour: 100,
   uiRequestsPerMinute: 600,

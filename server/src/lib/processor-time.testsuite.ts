@@ -16,3 +16,21 @@ export function leastMs(enough: number, work: () => unknown): number {
   }
   return least;
 }
+
+/** Less than this says nothing: the clock of a thread moves by 4 ms. */
+const TELLING_MS = 40;
+/** Twice is linear; four times is quadratic. */
+const GROWTH_MOST = 3;
+
+/**
+ * Whether twice the length costs about twice as much, and not four times. The length is doubled until the cost can be told, or it is
+ * `most`. `work` gets the length; what it prepares counts, so it should prepare little.
+ */
+export function growsWithLength(most: number, work: (length: number) => unknown): boolean {
+  for (let length = 1_000; length * 2 <= most; length *= 2) {
+    const once = leastMs(TELLING_MS, () => work(length));
+    if (once < TELLING_MS) continue;
+    return leastMs(GROWTH_MOST * once, () => work(2 * length)) < GROWTH_MOST * once;
+  }
+  return true;
+}

@@ -4,6 +4,7 @@ import type { Demand } from "../expressions/given.ts";
 import { compileTemplate, type Template } from "../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { include } from "../plan-parts.ts";
+import { misreadingOf } from "../misread-url.ts";
 import { pointer } from "../problem.ts";
 import { boolean, fixed, object, ref, text } from "../profile/profile-words.ts";
 import { isWhole, oneLineRule, URI } from "../rules/rules-expressions.ts";
@@ -102,15 +103,13 @@ function endpointRule(found: Found, lint: Lint): void {
   if (!/^https?:\/\//i.test(text)) return report("the endpoint must begin with https:// or http://");
   if (!URI.test(text) || !URL.canParse(text.replaceAll(/\{[\w.]+\}/g, "x")))
     return report("this is not a URL; write one such as https://example.com/orders/{id}");
-  if (hasDots(text))
-    report("the path must not have the segment . or .., which leads elsewhere; write the path that is meant");
+  const misreading = misreadingOf(text.replaceAll(/\{[\w.]+\}/g, "x"));
+  if (misreading) {
+    const { part, what } = misreading;
+    report(`the ${part} must not have ${what}, which leads elsewhere; write the ${part} that is meant`);
+  }
   if (/^\w+:\/\/[^/?#]*@/.test(text)) report("a URL must not hold a password; write it under endpoint.authentication");
 }
-
-/** A URL's parser removes such segments, and the request would go elsewhere. It reads a backslash as a slash. */
-export const hasDots = (url: string): boolean =>
-  // Most have nothing of the kind, and this is asked at each call.
-  /[/\\][\t\n\r]*[.%]/.test(url) && /[/\\](?:\.|%2e){1,2}(?:[/\\]|$)/i.test(url.replaceAll(/[?#][^]*|[\t\n\r]/g, ""));
 
 /** Whether the text of an endpoint says which host is called, whatever the data is. */
 export const hasFixedHost = (endpoint: string): boolean =>

@@ -4,41 +4,48 @@
  */
 import { hint } from "../../definition/did-you-mean.ts";
 import { pointer, type Path } from "../../definition/problem.ts";
-import { hasDots } from "../../definition/tasks/http.ts";
+import type { Template } from "../../definition/expressions/template.ts";
+import { misreadingOf } from "../../definition/misread-url.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 
 /**
  * `{method, endpoint, headers, query, body, output, redirect}`. The `{names}` in a literal endpoint are filled in from
- * the input; an endpoint that an expression yielded is used unchanged. `written` holds the arguments as the author wrote
+ * the input; an endpoint that an expression yielded is used unchanged. `template` holds the arguments as the author wrote
  * them, `place` is the JSON pointer to them. Throws WorkflowError.
  */
-export function prepareRequest(values: JsonObject, input: Json, written: JsonObject, place: string): JsonObject {
+export function prepareRequest(values: JsonObject, input: Json, template: Template, place: string): JsonObject {
   const at = (path: Path): string => place + pointer(path);
+  const written = template.source as JsonObject;
   const method = values["method"];
   if (typeof method !== "string") throw unfit(written["method"], at(["method"]), method);
   checkHeaders(values["headers"], written["headers"], at);
-  const url = withQuery(endpointOf(values, input, written, at), values["query"], written["query"], at);
+  const uriPlace = at(uriPath(values));
+  const endpoint = endpointOf(values, input, template, uriPlace);
+  const url = withQuery(endpoint, values["query"], written["query"], at);
+  const misreading = misreadingOf(url);
+  if (misreading) throw elsewhere(misreading.part, uriPlace, misreading.what);
   return { ...values, method: method.toUpperCase(), endpoint: url };
 }
 
 type Place = (path: Path) => string;
 
-function endpointOf(values: JsonObject, input: Json, written: JsonObject, at: Place): string {
-  const place = at(isObject(values["endpoint"]) ? ["endpoint", "uri"] : ["endpoint"]);
-  const template = uriOf(values);
-  if (typeof template !== "string" || template === "") throw unfit(uriOf(written), place, template);
-  const url = template === uriOf(written) ? expand(template, input, place) : template;
-  if (hasDots(url)) {
-    throw WorkflowError.of("expression", `the path in ${place} has the segment . or .., so nothing was sent`);
-  }
+const uriOf = ({ endpoint }: JsonObject): Json | undefined => (isObject(endpoint) ? endpoint["uri"] : endpoint);
+const uriPath = ({ endpoint }: JsonObject): Path => (isObject(endpoint) ? ["endpoint", "uri"] : ["endpoint"]);
+
+function endpointOf(values: JsonObject, input: Json, { source, expressions }: Template, place: string): string {
+  const [written, url] = [uriOf(source as JsonObject), uriOf(values)];
+  if (typeof url !== "string" || url === "") throw unfit(written, place, url);
+  if (url === written) return expand(url, input, place);
+  // The author may write a fragment, and a URL of the data may have one. One that a value brought would cut off what follows it.
+  const isPutTogether = expressions.some(({ path, isPath }) => path[0] === "endpoint" && !isPath);
+  if (isPutTogether && url.includes("#")) throw elsewhere("URL", place, "a #, behind which nothing is sent");
   return url;
 }
 
-function uriOf({ endpoint }: JsonObject): Json | undefined {
-  return isObject(endpoint) ? endpoint["uri"] : endpoint;
-}
+const elsewhere = (part: string, place: string, what: string): WorkflowError =>
+  WorkflowError.of("expression", `the ${part} in ${place} has ${what}, so nothing was sent`);
 
 /** Simple expansion of RFC 6570, in which each name must have a value. */
 function expand(template: string, input: Json, place: string): string {

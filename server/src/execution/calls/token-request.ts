@@ -1,6 +1,7 @@
 /** The request for a token that an `oauth2` policy means (DSL reference "OAUTH2 Authentication"). */
 import { authorityProblem, TOKEN_PATH, tokenPathProblem, tokenUrl } from "../../definition/token-endpoint.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { credential, unusable } from "./authorize.ts";
 
 export type TokenRequest = { url: string; headers: Record<string, string>; body: string };
@@ -35,12 +36,18 @@ export function tokenRequest(policy: JsonObject): TokenRequest {
 }
 
 function urlOf(policy: JsonObject): string {
-  const authority = credential(policy, "authority");
+  const authority = bounded(credential(policy, "authority"), LIMITS.authorityCharacters, "authority");
   const endpoints = isObject(policy["endpoints"]) ? policy["endpoints"] : {};
-  const path = endpoints["token"] === undefined ? TOKEN_PATH : credential(endpoints, "token");
+  const token = endpoints["token"] === undefined ? TOKEN_PATH : credential(endpoints, "token");
+  const path = bounded(token, LIMITS.tokenPathCharacters, "endpoints.token");
   if (authorityProblem(authority)) throw unusable("authority is not a URL without user, query and fragment");
   if (tokenPathProblem(path)) throw unusable("endpoints.token is not a path");
   return tokenUrl(authority, path);
+}
+
+function bounded(text: string, characters: number, name: string): string {
+  if (text.length > characters) throw unusable(`${name} has more than ${characters} characters`);
+  return text;
 }
 
 /** RFC 6749, 2.3.1: both are encoded as in a form first. */

@@ -40,7 +40,7 @@ export const createRunHttp =
       async prepare() {
         const values = (await evaluate(execution, body.arguments, input, variables, step)) as JsonObject;
         const place = `${frame.task.reference}/with`;
-        return call.prepare(values, input, body.arguments.source as JsonObject, place);
+        return call.prepare(values, input, body.arguments, place);
       },
       async perform(request, context) {
         const authentication = await authenticationOf(frame, body.authentication, call.readSecrets);
