@@ -99,6 +99,17 @@ test("one request for a token serves many runs until its end; a revoked one is a
   for (const hidden of [...given, "pl4nted", "an0ther secret"]) expect(all).not.toContain(hidden);
 });
 
+test("a host that holds a credential is in no error, whatever the URL made of it", async () => {
+  await setSecret("clientSecret", "Pl4nted-Host");
+  const login = "{basic: {username: robot, password: '${ $secrets.clientSecret }'}}";
+  for (const uri of ["http://pl4nted-host.invalid/", "http://PL4NTED-HOST.invalid:81/a", "http://127.0.0.1:9/{host}"]) {
+    const run = await runOf(server, call(uri, login), { host: "Pl4nted-Host" });
+    expect(run.status).toBe("failed");
+    expect(JSON.stringify(run.error).toLowerCase(), uri).not.toContain("pl4nted");
+  }
+  expect(server.log().toLowerCase()).not.toContain("pl4nted");
+});
+
 test("a service that never agrees is asked no more often than that, and a credential follows no redirect", async () => {
   const seen: string[] = [];
   let token: object = {};

@@ -1,7 +1,8 @@
 /** The key that `setup` keeps beside the server: who uses it, and where it never goes. */
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cli, cliJson, settingsOf, type Ended } from "./cli-process.ts";
@@ -67,6 +68,50 @@ test("it goes to no other server: not by --url, PUBLIC_URL or PORT", async () =>
   }
   stranger.close();
   expect(heard).toEqual([]);
+});
+
+test("a given key or password goes nowhere that only the current folder says", async () => {
+  const heard: unknown[] = [];
+  const stranger = createServer((request, response) => {
+    heard.push(request.headers.authorization ?? request.url);
+    response.end("{}");
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => stranger.once("listening", resolve));
+  const { port } = stranger.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const folder = mkdtempSync(path.join(tmpdir(), "somebodys-"));
+  // Where root's own server could keep its data, too.
+  chmodSync(folder, 0o755);
+  const say = (file: string): void => writeFileSync(path.join(folder, ".env"), file);
+  const env = { AUTOGRAPH_API_KEY: "ag_live_mine", PORT: "" };
+  for (const file of [`PUBLIC_URL=${url}`, `PORT=${port}`, `HOST=127.0.0.1\nPORT=${port}`]) {
+    say(file);
+    for (const [args, stdin] of [
+      [["keys", "list"], ""],
+      [["sessions", "list", "--email", "ada@example.org"], "a password"],
+    ] as const) {
+      const { code, stdout, stderr } = await cli([...args], { env, cwd: folder, stdin });
+      expect({ code, stdout, stderr }, file).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `autograph: only the folder ${folder} says that the server is at ${url}, and a credential is not sent there for that: give --url ${url} if it is yours\n`,
+      });
+    }
+  }
+  say("");
+  mkdirSync(path.join(folder, "data"));
+  // A server's entry, as a folder from elsewhere may bring one: of a process that lives, at a name that nobody has.
+  const entry = { pid: process.pid, url: "http://agents.invalid:4400" };
+  writeFileSync(path.join(folder, "data", "instance.json"), JSON.stringify(entry));
+  expect((await cli(["keys", "list"], { env, cwd: folder })).stderr).toContain(`is at ${entry.url}, and a credential`);
+  expect(heard).toEqual([]);
+  // Who says it themselves is heard.
+  say(`PUBLIC_URL=${url}`);
+  await cli(["keys", "list", "--url", url], { env, cwd: folder });
+  await cli(["keys", "list"], { env: { ...env, PUBLIC_URL: url }, cwd: folder });
+  expect(heard).toEqual(["Bearer ag_live_mine", "Bearer ag_live_mine"]);
+  stranger.close();
+  rmSync(folder, { recursive: true });
 });
 
 test("behind a proxy, too, the commands beside the server ask it where it listens", async () => {

@@ -22,6 +22,29 @@ function expectSober({ data, errors }: Pick<Answer, "data" | "errors">, what: st
   expect(JSON.stringify([data, errors]), what).not.toMatch(/native code|\[object |function [\w$]*\(|=> /);
 }
 
+test("names that nobody could see are refused wherever a name is shown", async () => {
+  const unseen = "\u200b\u3164\u2060";
+  const definition = `document: {dsl: '1.0.3', namespace: test, name: unseen, version: '1.0.0', title: "${unseen}"}\ndo: [{a: {set: {b: 1}}}]\n`;
+  const { data, errors } = await server.graphql(
+    `mutation ($name: String!, $definition: String!) {
+      project: createProject(input: {handle: "unseen", name: $name}) { id }
+      key: createApiKey(input: {name: $name, scopes: ["runs:read"]}) { id }
+      organization: renameOrganization(input: {name: $name}) { id }
+      source: publishEvent(input: {source: $name, event: "paid", id: "1", data: {}}) { id }
+      event: publishEvent(input: {source: "shop", event: $name, id: "1", data: {}}) { id }
+      agent: publishAgent(input: {definition: $definition}) { id }
+    }`,
+    { name: unseen, definition },
+  );
+  const places = ["project", "key", "organization", "source", "event", "agent"];
+  expect(data).toEqual(Object.fromEntries(places.map((place) => [place, null])));
+  expect(errors!.map(({ path, extensions }) => [path![0], extensions.code, extensions.fields![0]!.code])).toEqual(
+    places.map((place) => [place, "BAD_USER_INPUT", "invalid"]),
+  );
+  for (const { extensions } of errors!)
+    expect(extensions.fields![0]!.message).toContain("a character that can be seen");
+});
+
 type Place = [what: string, definition: (name: string) => object];
 
 const QUIET = { a: { set: { b: 1 } } };

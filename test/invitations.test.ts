@@ -1,6 +1,7 @@
 /** Invitations by link: who makes them, who may use them, and that each works once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { LIMITS } from "../server/src/lib/limits.ts";
 import type { World } from "./server.ts";
 
 type Role = "owner" | "admin" | "editor" | "runner" | "viewer";
@@ -208,6 +209,26 @@ describe("who accepts", () => {
     }
   });
 
+  test("is void after 20 wrong passwords, so that it tells of few who has an account", async () => {
+    const { token } = await invite({ role: "viewer" });
+    const accounts = await Promise.all(
+      [1, 2, 3].map(async (number) => (await server.organization(`probed-${number}`)).email),
+    );
+    const seen: (string | undefined)[] = [];
+    // Seven tries an account, which none has too many of; all of an account's at once.
+    for (const email of accounts)
+      for (const answer of await Promise.all(
+        Array.from({ length: 7 }, (_, guess) =>
+          accept({ token, email, password: `wrong password ${guess}`, name: "Somebody" }),
+        ),
+      ))
+        seen.push(codeOf(answer));
+    expect(seen.filter((code) => code === "UNAUTHENTICATED")).toHaveLength(LIMITS.invitationTries);
+    expect(seen.filter((code) => code === "NOT_FOUND")).toHaveLength(1);
+    expect(codeOf(await accept({ token, ...fresh() }))).toBe("NOT_FOUND");
+    expect(codeOf(await preview(token))).toBe("NOT_FOUND");
+  });
+
   test("is told what is missing", async () => {
     const { token } = await invite({ role: "viewer" });
     const paths = async (given: Given): Promise<string[]> =>
@@ -327,6 +348,19 @@ describe("who invites", () => {
     );
     expect(codeOf(await preview(byKey.token))).toBe("NOT_FOUND");
     expect(codeOf(await accept({ token: byKey.token, ...fresh() }))).toBe("NOT_FOUND");
+  });
+
+  test("and is a key that expires ends with it", async () => {
+    const expiresAt = new Date((await server.clock.now()) + DAY_MS).toISOString();
+    const create = `mutation { createApiKey(input: {name: "for a day", scopes: ["admin", "agents:read", "runs:read"], expiresAt: "${expiresAt}"}) { secret } }`;
+    const { token } = await invite(
+      { role: "viewer" },
+      (await server.data(create, {}, world.apiKey)).createApiKey.secret,
+    );
+    expect((await preview(token)).errors).toBeUndefined();
+    await server.clock.advance(DAY_MS);
+    expect(codeOf(await preview(token))).toBe("NOT_FOUND");
+    expect(codeOf(await accept({ token, ...fresh() }))).toBe("NOT_FOUND");
   });
 
   test("has at most 100 open ones", async () => {

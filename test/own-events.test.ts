@@ -83,6 +83,44 @@ test("the end of a run is told with an output of 16,384 bytes, and without a lar
   }
 });
 
+test("a run of another project is named neither as the starter of a child nor in the error of a parent", async () => {
+  await server.data('mutation { createProject(input: {handle: "beyond", name: "Beyond"}) { id } }');
+  const make = async (namespace: string, name: string, body: string): Promise<string> =>
+    (
+      await server.data("mutation($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
+        definition: `document: {dsl: '1.0.3', namespace: ${namespace}, name: ${name}, version: '1.0.0'}\ndo: [{${body}}]\n`,
+      })
+    ).publishAgent.id;
+  const child = (namespace: string, name: string): string =>
+    `down: {run: {workflow: {namespace: ${namespace}, name: ${name}, version: latest}}}`;
+  await make("test", "reached", "done: {set: {ok: true}}");
+  await make("beyond", "hanging", "ask: {call: 'approval:1.0.0@default', with: {question: Beyond?}}");
+  const [near, far, above] = [
+    await make("test", "near-starter", child("test", "reached")),
+    await make("beyond", "far-starter", child("test", "reached")),
+    await make("test", "above", child("beyond", "hanging")),
+  ];
+  const completed = await listen("run.completed", { agent: ["reached"] });
+  const failed = await listen("run.failed", { agent: ["above"] });
+  const run = await start(server, near);
+  expect((await firstOf(completed))["payload"]["startedBy"]).toEqual({ kind: "run", id: run });
+  await start(server, far);
+  const second = await eventually(
+    async () => (await firingsOf(server, completed))[1] && (await firingsOf(server, completed))[0],
+  );
+  expect(second["payload"]["startedBy"]).toEqual({ kind: "run", id: null });
+  await start(server, above);
+  const hanging = await eventually(async () =>
+    (await server.data("{ runs(filter: {status: [paused]}) { nodes { id agent { handle } } } }")).runs.nodes.find(
+      ({ agent }: Data) => agent.handle === "hanging",
+    ),
+  );
+  await server.data(`mutation { cancelRun(runId: "${hanging.id}") { id } }`);
+  const { payload } = await firstOf(failed);
+  expect(payload.error.detail).toBe("the child run was cancelled");
+  expect(JSON.stringify(payload)).not.toContain(hanging.id);
+});
+
 test("a question and a published agent are told", async () => {
   const asked = await listen("approval.requested", { agent: ["approve"] });
   const published = await listen("agent.published", {});

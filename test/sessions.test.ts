@@ -329,6 +329,14 @@ describe("another password", () => {
     const there = await signIn(ada);
     const bad: [object, string, string, string][] = [
       [{ newPassword: "short" }, "newPassword", "too_short", "newPassword must have at least 10 characters"],
+      ...["1q2w3e4r5t6y", "Password123", "xxxxxxxxxxxx", " ".repeat(10)].map(
+        (newPassword): [object, string, string, string] => [
+          { newPassword },
+          "newPassword",
+          "too_common",
+          "newPassword must not be one that is guessed first: a common password, or one character again and again",
+        ],
+      ),
       [{ newPassword: "x".repeat(257) }, "newPassword", "too_long", "newPassword must have at most 256 characters"],
       [
         { newPassword: ada.password },

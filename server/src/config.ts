@@ -190,11 +190,10 @@ export type Config = {
 };
 
 /**
- * `.env` in `cwd` provides what the environment does not; an empty value counts as none.
+ * `file`, by default `.env` in `cwd`, provides what the environment does not; an empty value counts as none.
  * Throws one OperatorError with a line for each mistake.
  */
-export function readConfig(environment: Environment, cwd: string): Config {
-  const file = readEnvFile(join(cwd, ".env"));
+export function readConfig(environment: Environment, cwd: string, file = readEnvFile(join(cwd, ".env"))): Config {
   const mistakes: string[] = [];
   const wrong = new Set<string>();
   const read = Object.fromEntries(

@@ -353,6 +353,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "an organization has at most ${LIMITS.membersPerOrganization} members",
   ),
   invitationsPerOrganization: refused("test/invitations.test.ts", "has at most 100 open ones"),
+  invitationTries: shown("test/invitations.test.ts", "is void after 20 wrong passwords", "it is not found"),
   invitationDays: shown("test/invitations.test.ts", "has at most 100 open ones", "it has expired"),
   triggersPerAgent: refused(TRIGGERS, "an agent has its 100 triggers and not one more"),
   triggersPerOrganization: refused(TRIGGERS, "an organization has its 100,000 triggers and not one more"),

@@ -25,6 +25,8 @@ test.each([
   ["a\u009bb", "invalid"],
   ["a\u2028b", "invalid"],
   ["a\ud800b", "invalid"],
+  ["\u200b\u200d\u2060", "invalid"],
+  ["\u3164 \u2800 \ufe0f", "invalid"],
 ])("not the name %j", (name, code) => {
   expect(nameProblem(name, "input.name")).toMatchObject({ path: "input.name", code });
 });
@@ -78,10 +80,22 @@ test("a hostile address is judged at once", () => {
 
 describe("passwords", () => {
   test("10 to 256 characters, any of them", () => {
-    expect(passwordProblem("x".repeat(10), "p")).toBeUndefined();
+    expect(passwordProblem("xy".repeat(5), "p")).toBeUndefined();
     expect(passwordProblem("\u0000 \ud800 ü \n 🔑", "p")).toBeUndefined();
     expect(passwordProblem("x".repeat(9), "p")).toMatchObject({ code: "too_short" });
     expect(passwordProblem("x".repeat(257), "p")).toMatchObject({ code: "too_long" });
+  });
+
+  test.each([
+    " ".repeat(10),
+    " \u3000\t".repeat(4),
+    "z".repeat(256),
+    "🔑".repeat(10),
+    "password123",
+    " Qwertyuiop",
+    "1234567890",
+  ])("not %j, which is guessed first", (password) => {
+    expect(passwordProblem(password, "p")).toMatchObject({ code: "too_common", message: /guessed first/ });
   });
 });
 

@@ -1,7 +1,8 @@
 /** What names, handles, e-mail addresses and passwords may contain, and the sentences for what they may not. */
 import { badInput, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { composed } from "../lib/text.ts";
+import { composed, isVisible } from "../lib/text.ts";
+import { COMMON_PASSWORDS } from "./sign-in/common-passwords.ts";
 
 /** RFC 1123 label: a project's handle is a definition's namespace. */
 const HANDLE = new RegExp(`^[a-z0-9](?:[a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?$`);
@@ -33,7 +34,7 @@ export function nameProblem(text: string, path: string): FieldProblem | undefine
     return problem(path, "too_long", `must have at most ${LIMITS.nameCharacters} characters`);
   }
   if (!isPlainText(name)) return problem(path, "invalid", "must not contain control characters or lone surrogates");
-  return undefined;
+  return isVisible(name) ? undefined : problem(path, "invalid", "must have a character that can be seen");
 }
 
 export const handleProblem = (text: string, path: string): FieldProblem | undefined =>
@@ -66,8 +67,18 @@ export function passwordProblem(text: string, path: string): FieldProblem | unde
   if (text.length > LIMITS.passwordCharactersMost) {
     return problem(path, "too_long", `must have at most ${LIMITS.passwordCharactersMost} characters`);
   }
+  if (isFirstGuess(text)) {
+    return problem(
+      path,
+      "too_common",
+      "must not be one that is guessed first: a common password, or one character again and again",
+    );
+  }
   return undefined;
 }
+
+const isFirstGuess = (password: string): boolean =>
+  password.trim() === "" || new Set(password).size === 1 || COMMON_PASSWORDS.has(password.trim().toLowerCase());
 
 /** Throws BAD_USER_INPUT with every problem found, each named in the message. */
 export function refuseProblems(found: (FieldProblem | undefined)[]): void {

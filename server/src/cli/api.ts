@@ -5,7 +5,7 @@ import { messageOf, OperatorError, type Code, type FieldProblem } from "../lib/e
 import { refusalText, type CommandLine } from "./command-line.ts";
 import { readEvents } from "./event-stream.ts";
 import { keptKey } from "./kept-key.ts";
-import { serverUrl, servingProcess } from "./server-address.ts";
+import { serverUrl, serverUrlFor, servingProcess } from "./server-address.ts";
 import { plainText } from "./terminal.ts";
 
 export type Api = {
@@ -45,10 +45,10 @@ export const addApiOptions = (command: Command): Command =>
 
 /** The credential is `--api-key`, else AUTOGRAPH_API_KEY, else the one kept beside the server. Throws OperatorError. */
 export function openApi(line: CommandLine, options: ApiOptions): Api {
+  const given = (options.apiKey ?? line.environment["AUTOGRAPH_API_KEY"] ?? "").trim();
+  if (given !== "") return createApi(serverUrlFor(line, options.url), checked(given));
   const config = line.config();
   const url = serverUrl(config, options.url);
-  const given = (options.apiKey ?? line.environment["AUTOGRAPH_API_KEY"] ?? "").trim();
-  if (given !== "") return createApi(url, checked(given));
   const kept = keptKey(config, url);
   if (kept) return createApi(url, checked(kept.key), ` (the key kept in ${kept.file})`);
   if (isDown(config, options)) throw new OperatorError(NO_SERVER(config.dataFolder));

@@ -1,9 +1,10 @@
 /** Where the server is, for commands that are clients of its API or say how to reach it. */
 import { readFileSync, readlinkSync } from "node:fs";
-import { readConfig, SETTINGS, type Config } from "../config.ts";
+import { readConfig, SETTINGS, type Config, type Environment } from "../config.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { findDataFolder } from "../storage/data-folder.ts";
 import { instanceOf, type Instance } from "../storage/instance-lock.ts";
+import type { CommandLine } from "./command-line.ts";
 
 /** The process that serves the data folder; undefined with DATABASE_URL, where we can't know. */
 export function servingProcess({ databaseUrl, dataFolder }: Config): Instance | undefined {
@@ -22,6 +23,30 @@ export function serverUrl(config: Config, given?: string): string {
     return besideUrl !== undefined && config.publicUrl === serving?.url ? besideUrl : config.publicUrl;
   const isChosen = config.port !== 0 && config.port !== Number(SETTINGS.PORT.standard);
   return (isChosen ? undefined : besideUrl) ?? `http://${reachable(config.host)}:${config.port}`;
+}
+
+/**
+ * The server, for a credential that the user gave. Throws OperatorError where only the current folder says that it goes there: its
+ * `.env`, or the entry of a server in its `data`, may be anybody's.
+ */
+export function serverUrlFor(line: Pick<CommandLine, "config" | "environment" | "cwd">, given?: string): string {
+  const config = line.config();
+  const url = serverUrl(config, given);
+  if (given !== undefined || url === urlBeside(line.environment, line.cwd)) return url;
+  throw new OperatorError(
+    `only the folder ${line.cwd} says that the server is at ${url}, and a credential is not sent there for that: give --url ${url} if it is yours`,
+  );
+}
+
+/** By the environment alone, whose default data folder is believed only about this machine. Undefined: it says nothing that could be used. */
+function urlBeside(environment: Environment, cwd: string): string | undefined {
+  try {
+    const url = serverUrl(readConfig(environment, cwd, {}));
+    return (environment["DATA_DIR"] ?? environment["PUBLIC_URL"]) || isLoopbackUrl(url) ? url : undefined;
+  } catch (error) {
+    if (error instanceof OperatorError) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -86,6 +86,16 @@ export class WorkflowError extends Error {
     });
   }
 
+  /** The same error, each of its texts but its place replaced by what `shown` returns for it. */
+  withTexts(shown: (text: string) => string): WorkflowError {
+    const { fields, stepNumber, endsRun } = this;
+    const [title, detail] = [fields.title, fields.detail].map((text) => text && shown(text)) as [
+      string | null,
+      string | null,
+    ];
+    return new WorkflowError({ ...fields, type: shown(fields.type), title, detail }, { stepNumber, endsRun });
+  }
+
   /** The same error with its place, and the number of the step that raised it, unless it has them. */
   at(instance: string, number: number | null = null): WorkflowError {
     const { fields, endsRun } = this;

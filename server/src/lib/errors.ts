@@ -53,6 +53,7 @@ export const FIELD_CODES = [
   "too_few",
   "too_many",
   "too_large",
+  "too_common",
   "repeated",
   "differs",
 ] as const;

@@ -149,6 +149,8 @@ export const LIMITS = {
   membersPerOrganization: 1_000,
   invitationsPerOrganization: 100,
   invitationDays: 7,
+  /** Wrong passwords with one invitation. */
+  invitationTries: 20,
   triggersPerAgent: 100,
   triggersPerOrganization: 100_000,
   triggerBytes: 64 * 1024,

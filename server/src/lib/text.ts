@@ -11,3 +11,9 @@ const MARKS = 4;
  */
 export const composed = (text: string, most: number, form: "NFC" | "NFKC" = "NFC"): string =>
   text.length > MARKS * most ? text : text.normalize(form);
+
+/** What leaves a mark on the page: no space of any kind, format character, filler, or blank of Braille. A pattern with the flag `u`. */
+export const VISIBLE = "[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Z}\\p{Default_Ignorable_Code_Point}\\u2800]";
+
+const visible = new RegExp(VISIBLE, "u");
+export const isVisible = (text: string): boolean => visible.test(text);

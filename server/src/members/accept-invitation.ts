@@ -12,7 +12,7 @@ import type { Query } from "../storage/database.ts";
 import { isDuplicate } from "../storage/pg-errors.ts";
 import { lockMembers } from "./change-members.ts";
 import { findByToken } from "./invitations.ts";
-import { countMembers, useInvitation, type NewUser, type OpenInvitation } from "./invitation-store.ts";
+import { countMembers, takeTry, useInvitation, type NewUser, type OpenInvitation } from "./invitation-store.ts";
 import { memberIdOf } from "./member.ts";
 import type { Members } from "./members.ts";
 
@@ -42,7 +42,7 @@ export async function acceptInvitation(
   const { invitation, secretHash } = await findByToken(members, acceptance.token);
   const joining = caller
     ? await asCaller(members, caller, acceptance, invitation)
-    : await asStranger(members, acceptance, invitation, from);
+    : await asStranger(members, acceptance, { invitation, secretHash }, from);
   await join(members, { invitation, secretHash }, joining, from);
   const { id: userId, proof } = joining;
   const { organizationId } = invitation;
@@ -71,13 +71,13 @@ async function asCaller(
 
 /**
  * A password is asked for in the same turns and with the same throttle as in `login`, and an e-mail that has no account gets
- * the same words unless a name is given: then an account is made, which uses the link up. So a link is no way to find out who
- * has an account.
+ * the same words unless a name is given: then an account is made, which uses the link up. A link is good for
+ * `LIMITS.invitationTries` tries, so it is no way to find out who has an account, one e-mail after another.
  */
 async function asStranger(
   members: Members,
   { name, email, password }: Acceptance,
-  invitation: OpenInvitation,
+  { invitation, secretHash }: Found,
   from: LoginFrom,
 ): Promise<Joining> {
   const missing = (path: string): FieldProblem => ({
@@ -94,7 +94,13 @@ async function asStranger(
   checkFits(invitation, email!, "input.email");
   const { auth } = members;
   const account = tidyName(email!);
-  const { user, isRight, giveBack } = await tryPassword(auth, { email: account, password: password! }, from);
+  if (!(await takeTry(auth.database, secretHash))) throw notFound("Invitation");
+  const { user, isRight, giveBack } = await tryPassword(auth, { email: account, password: password! }, from).catch(
+    async (error: unknown) => {
+      await takeTry(auth.database, secretHash, -1);
+      throw error;
+    },
+  );
   if (user && !isRight) throw wrongLogin();
   const joined = async (id: UserId): Promise<void> => {
     await giveBack();

@@ -18,13 +18,14 @@ const invitationOf = (row: Row): Invitation => ({
 });
 
 /**
- * Whether it may be used: not too late, and by somebody who may still give the role. What an administrator left behind ends
- * with their role, and what a key made ends when the key is revoked. `$1` is now.
+ * Whether it may be used: not too late, not after too many tries, and by somebody who may still give the role. What an administrator left behind ends
+ * with their role, and what a key made ends when the key is revoked or expires. `$1` is now.
  */
-const IS_OPEN = `i.expires_at > $1 and case i.created_by_kind
+const IS_OPEN = `i.expires_at > $1 and i.tries < ${LIMITS.invitationTries} and case i.created_by_kind
   when 'key' then exists (
     select from api_keys k
-     where k.organization_id = i.organization_id and k.id = i.created_by_id and k.revoked_at is null)
+     where k.organization_id = i.organization_id and k.id = i.created_by_id and k.revoked_at is null
+       and (k.expires_at is null or k.expires_at > $1))
   else exists (
     select from members g
      where g.organization_id = i.organization_id and g.user_id = i.created_by_id
@@ -154,6 +155,19 @@ export async function readOpenInvitation(
       members: row["members"],
     }
   );
+}
+
+/**
+ * Takes one of the link's tries, before the password is looked at, so that many at the same time have no more. `by` is -1 to give it
+ * back. False: there was none left.
+ */
+export async function takeTry(database: Database, secretHash: Buffer, by: 1 | -1 = 1): Promise<boolean> {
+  const rows = await database.query(
+    `update invitations set tries = tries + $2 where secret_hash = $1 and tries < $3::int + (1 - $2) / 2 returning id`,
+    [secretHash, by, LIMITS.invitationTries],
+    "strangers",
+  );
+  return rows.length > 0;
 }
 
 export async function countMembers(query: Query, organizationId: OrganizationId): Promise<number> {

@@ -5,7 +5,7 @@ import { createApi, type Api } from "../api.ts";
 import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
 import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
 import { readPasswords } from "../read-passwords.ts";
-import { serverUrl } from "../server-address.ts";
+import { serverUrlFor } from "../server-address.ts";
 import { plainText } from "../terminal.ts";
 
 type Session = {
@@ -59,7 +59,7 @@ async function signedIn<Result>(
   password: string,
   work: (api: Api) => Promise<Result>,
 ): Promise<Result> {
-  const at = serverUrl(line.config(), url);
+  const at = serverUrlFor(line, url);
   const { login } = await createApi(at).send<{ login: { accessToken: string } }>(LOGIN, { email, password });
   const api = createApi(at, login.accessToken);
   try {

@@ -8,6 +8,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { AUTHENTICATION_SCHEMAS } from "./profile-authentication.ts";
 import { FORM_SCHEMAS } from "./profile-forms.ts";
 import { fixed, label, list, map, object, ref, refused, text, version, type Properties } from "./profile-words.ts";
+import { VISIBLE } from "../../lib/text.ts";
 import { TASK_SCHEMAS } from "./profile-tasks.ts";
 import { REFUSED } from "../refusals.ts";
 import type { SchemaObject } from "../schema-walk.ts";
@@ -21,7 +22,13 @@ const DOCUMENT: Properties = {
   namespace: label("billing"),
   name: label("order-intake"),
   version,
-  title: text({ pattern: ONE_LINE, minLength: 1, maxLength: LIMITS.nameCharacters, "x-say": "write one line of text" }),
+  title: text({
+    pattern: ONE_LINE,
+    minLength: 1,
+    maxLength: LIMITS.nameCharacters,
+    "x-say": "write one line of text",
+    allOf: [{ pattern: VISIBLE, "x-say": "write a character that can be seen" }],
+  }),
   summary: text({
     pattern: MANY_LINES,
     maxLength: LIMITS.descriptionCharacters,

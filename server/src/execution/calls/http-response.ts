@@ -1,6 +1,8 @@
 /** What people see of an endpoint's answer: its status and the beginning of its body, without what authenticated the call. */
 import { StringDecoder } from "node:string_decoder";
+import { domainToASCII } from "node:url";
 import { valueAt } from "../../definition/problem.ts";
+import { WorkflowError } from "../../definition/workflow-error.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { OutboundResponse } from "../../outbound/outbound.ts";
@@ -45,14 +47,21 @@ export class Credentials {
     this.#concealer = this.#hider = undefined;
   }
 
-  /** An error that nobody expected goes to the log with its stack. */
+  /** The error without the credentials: in a run's error, and in the log, which also has the stack of an unexpected one. */
   hideIn(error: unknown): unknown {
     if (!(error instanceof Error) || this.#texts.size === 0) return error;
+    if (error instanceof WorkflowError) return error.withTexts((text) => this.#hideHost(this.hide(text)));
     const { message, stack = "" } = error;
     const shown = this.hide(message);
     if (shown !== message) Object.assign(error, { message: shown });
     if (this.hide(stack) !== stack) Object.assign(error, { stack: this.hide(stack) });
     return error;
+  }
+
+  /** Errors name the host of a URL, which may hold a credential: in small letters, and in ASCII. */
+  #hideHost(text: string): string {
+    const forms = [...this.#texts].flatMap((secret) => [secret.toLowerCase(), domainToASCII(secret)]);
+    return atOnce(new Concealer(forms).text(text));
   }
 
   hide(text: string): string {

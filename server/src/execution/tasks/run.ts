@@ -2,7 +2,7 @@
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { heldBytes } from "../../lib/sharing/held-bytes.ts";
-import { encodeId, newId, type RunId } from "../../lib/ids.ts";
+import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -58,7 +58,7 @@ export async function runChild(frame: Frame, body: BodyOf<"run">): Promise<Resul
     status = await look();
   }
   const child = await shared.surroundings.readChild(organizationId, id);
-  if (!child) throw gone(id);
+  if (!child) throw gone();
   const output = await outcomeOf(frame, child);
   delete step.state.awaits;
   return goOn(frame, output);
@@ -70,7 +70,7 @@ async function outcomeOf(frame: Frame, child: Child): Promise<Json> {
     const { stepNumber: _stepNumber, ...fields } = (await read(frame, child, "error")) as RunError;
     throw new WorkflowError({ ...fields, instance: null });
   }
-  throw WorkflowError.of("runtime", `the run ${encodeId("run", child.id)} was ${child.status}`);
+  throw WorkflowError.of("runtime", `the child run was ${child.status}`);
 }
 
 /** Read as text once there is memory for the text, then parsed once there is memory for the value. */
@@ -81,10 +81,10 @@ async function read({ execution, step }: Frame, child: Child, column: "output" |
   const least = 2 * payload.bytes;
   if (!execution.holds(step, least)) await execution.untilRoom(step);
   const json = await shared.surroundings.readChildEnd(journal.head.organizationId, child.id, column);
-  if (!json) throw gone(child.id);
+  if (!json) throw gone();
   if (!execution.holds(step, heldBytes(json.text) - least)) await execution.untilRoom(step);
   return json.value;
 }
 
-const gone = (id: RunId): WorkflowError =>
-  WorkflowError.of("runtime", `the run ${encodeId("run", id)} no longer exists`);
+/** Without the child's id: it may be of an agent that readers of this run's error do not reach. `Step.childRun` has it for others. */
+const gone = (): WorkflowError => WorkflowError.of("runtime", "the child run no longer exists");

@@ -3,6 +3,7 @@ import { isPlainText } from "../../auth/names.ts";
 import { badInput, type FieldProblem } from "../../lib/errors.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { isVisible } from "../../lib/text.ts";
 import { OWN_SOURCE } from "./own-source.ts";
 import type { GivenEvent } from "./event.ts";
 
@@ -34,8 +35,8 @@ function nameProblem(text: string): Pick<FieldProblem, "code" | "message"> | und
   if (text.trim() === "") return { code: "required", message: "must not be empty" };
   if (text.length > LIMITS.eventNameCharacters)
     return { code: "too_long", message: `must have at most ${LIMITS.eventNameCharacters} characters` };
-  if (isPlainText(text)) return undefined;
-  return { code: "invalid", message: "must not contain control characters or lone surrogates" };
+  if (!isPlainText(text)) return { code: "invalid", message: "must not contain control characters or lone surrogates" };
+  return isVisible(text) ? undefined : { code: "invalid", message: "must have a character that can be seen" };
 }
 
 /** Throws BAD_USER_INPUT for a source or a name that no event can have. */

@@ -10,7 +10,7 @@ import type { Payload, Run } from "../../execution/run.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { every } from "../../lib/clock.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
-import { actorId } from "../../lib/actor.ts";
+import { actorId, type Actor } from "../../lib/actor.ts";
 import { encodeId, NO_ID, type ApprovalId, type OrganizationId, type ProjectId, type RunId } from "../../lib/ids.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -172,13 +172,20 @@ async function ofRun(triggers: Triggers, organizationId: OrganizationId, id: Run
     ...namesOf(agent),
     version: run.version,
     status: run.status,
-    startedBy: { kind: run.startedBy.kind, id: actorId(run.startedBy) },
+    startedBy: { kind: run.startedBy.kind, id: actorId(await shownStarter(triggers.runs, run)) },
     createdAt: run.createdAt.toISOString(),
     finishedAt: run.finishedAt?.toISOString() ?? null,
     ...(await payloadsOf(runs, run)),
   };
   const origin = await originOfRun(database, organizationId, id);
   return { projectId: run.projectId, id: data.runId, data, origin };
+}
+
+/** Without the id of a run in another project: the event is shown to keys that reach this project alone. */
+async function shownStarter(runs: Triggers["runs"], { organizationId, projectId, startedBy }: Run): Promise<Actor> {
+  if (startedBy.kind !== "run") return startedBy;
+  const starter = await readRun(runs, wholeOf(organizationId), startedBy.id as RunId);
+  return starter?.projectId === projectId ? startedBy : { ...startedBy, id: null };
 }
 
 /** Null where it is too large to be told. */
