@@ -18,7 +18,7 @@ import { zoneNamed, zoneProblem } from "../lib/zone.ts";
 import { askForAgent, askForFields } from "./ask-model.ts";
 import { dayAt } from "./days.ts";
 import { keepDraft, type Drafts } from "./draft-store.ts";
-import { findAgent, wordsFor } from "./find-agent.ts";
+import { findAgent, isWhollyNamed, wordsFor } from "./find-agent.ts";
 import { explainedBy, readSentence, whatWasRead, type ReadSentence } from "./read-sentence.ts";
 
 type DraftRequest = { agentId?: AgentId; text: string; timezone: string };
@@ -97,7 +97,7 @@ async function readBy(room: Drafts, caller: Caller, named: Published | undefined
   const { active, found } = named ? { active: [], found: undefined } : await findByName(room.agents, caller, asked);
   const publishedOf = (agent: AgentName | undefined): Promise<Published | undefined> =>
     agent ? published(room.agents, caller, agent.id) : Promise.resolve(undefined);
-  let version = named ?? (await publishedOf(found));
+  let version = named ?? sureOf(await publishedOf(found), asked);
   let agentSource = version && !named ? wordsFor(version.agent, asked.text) : null;
   const { llm, log } = room;
   try {
@@ -117,6 +117,15 @@ async function readBy(room: Drafts, caller: Caller, named: Published | undefined
     log.info({ problem: error.problem, reason: error.message }, "a sentence was read without the model");
     return { ...readByRules(version, asked), version, agentSource, reader: "rules", modelProblem: error.problem };
   }
+}
+
+/** An agent of which only a part of the name is said is meant if the sentence also has something that it needs. */
+function sureOf(version: Published | undefined, asked: Asked): Published | undefined {
+  if (!version || isWhollyNamed(version.agent, asked.text)) return version;
+  const { input } = readByRules(version, asked);
+  const fields = inputFields(version.inputSchema);
+  const needed = fields.some(({ required }) => required) ? fields.filter(({ required }) => required) : fields;
+  return needed.some(({ name }) => Object.hasOwn(input, name)) ? version : undefined;
 }
 
 /** Among 10,000 agents that takes some 100 ms: in the organization's turn, as reading definitions does. */

@@ -49,6 +49,14 @@ export function* findAgent<A extends Named>(agents: readonly A[], text: string):
   return isTie || left < 0 ? undefined : best?.agent;
 }
 
+/** Whether each telling word of the agent's name, or of its handle, is in the text. */
+export function isWhollyNamed({ name, handle }: Named, text: string): boolean {
+  const said = tokensOf(text).flatMap(({ kind, word }) => (kind === "word" ? partsOf(word) : []));
+  return [wordsOf(name), wordsOf(handle.replaceAll("-", " "))].some((words) =>
+    words.filter((word) => !FILLERS.has(word)).every((word) => said.some((other) => isSame(other, word))),
+  );
+}
+
 /** The words of the text that are in the agent's name, as they were written: what it was found by. */
 export function wordsFor({ name, handle }: Named, text: string): string {
   const telling = wordsOf(`${name} ${handle.replaceAll("-", " ")}`).filter((word) => !FILLERS.has(word));

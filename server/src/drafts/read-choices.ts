@@ -1,7 +1,7 @@
 /** Choices by their value, title or synonym, also mistyped; yes and no by the field's own words. */
 import type { Choice, FormField } from "../definition/form.ts";
 import { doubt, fill, isFree, labelled, phraseAt, use, wordsOf, type Label, type Sentence } from "./sentence.ts";
-import { COMMON, synonymsOf } from "./words.ts";
+import { adverbOf, COMMON, synonymsOf } from "./words.ts";
 
 type Place = { value: string; start: number; end: number };
 
@@ -110,6 +110,9 @@ function nameOf(title: string, choices: Choice[]): string[][] {
 function phrasesOf({ value, title }: Choice, choices: Choice[]): string[][] {
   const whole = [value.toLowerCase(), title.toLowerCase()].filter((text) => !/\s/.test(text)).map((text) => [text]);
   const parts = [wordsOf(value.replaceAll("_", " ")), wordsOf(title)];
-  const also = [value.toLowerCase(), ...wordsOf(title)].flatMap(synonymsOf).map((word) => [word]);
+  const known = [value.toLowerCase(), ...wordsOf(title)];
+  const also = known
+    .flatMap((word) => [...synonymsOf(word), ...(word.length > 3 ? [adverbOf(word)] : [])])
+    .map((word) => [word]);
   return [...whole, ...parts, ...also, ...nameOf(title, choices)].filter((words) => words.length > 0);
 }

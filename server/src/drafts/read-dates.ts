@@ -2,7 +2,18 @@
 import type { FormField } from "../definition/form.ts";
 import { mentionsOf, type Mention } from "./dates.ts";
 import { isoOf } from "./days.ts";
-import { doubt, fill, isEmpty, isFree, labelsOf, phraseAt, use, type Sentence } from "./sentence.ts";
+import {
+  doubt,
+  fill,
+  isEmpty,
+  isFree,
+  labelsOf,
+  nameWords,
+  phraseAt,
+  use,
+  wordsOf,
+  type Sentence,
+} from "./sentence.ts";
 
 const BEGINS = /^(from|since|start|begin|after)(_|$)|_(from|since|start)$/;
 const ENDS = /^(to|until|till|end|through)(_|$)|_(to|until|end)$/;
@@ -15,24 +26,32 @@ export function pairOf(fields: readonly FormField[]): [FormField, FormField] | u
   return begin && [begin, end];
 }
 
+/** Words of a field for a day that is over: what was spent on a third of November was spent on the last one. */
+const PAST = new Set(["spent", "paid", "bought", "purchased", "happened", "occurred", "received", "incurred", "expense", "birth", "birthday", "born", "hired", "joined", "sent", "issued", "signed", "visited", "travelled", "traveled", "worked", "incident", "reported", "since", "from", "past", "last", "previous", "was", "began", "started", "ordered", "delivered", "completed", "closed"]); // prettier-ignore
+const COMING = new Set(["due", "by", "until", "deadline", "expires", "next", "planned"]);
+
+const isPast = ({ name, title }: FormField): boolean => {
+  const said = new Set([...nameWords(name), ...wordsOf(title)]);
+  return !said.isDisjointFrom(PAST) && said.isDisjointFrom(COMING);
+};
+
 export function readDates(sentence: Sentence, fields: FormField[], today: number): void {
   const dates = fields.filter(({ type }) => type === "date");
   const [begin, end] = pairOf(fields) ?? [];
   const single = begin ? dates.filter((field) => field !== begin && field !== end) : dates;
-  const looksBack = begin !== undefined || dates.some(({ name }) => /since|from|birth|past/.test(name));
-  const reading = {
-    tokens: sentence.tokens,
-    today,
-    ahead: !looksBack,
-    known: new Map(),
-    isEither: !begin && single.length === 1 && /before/.test(single[0]!.name),
-  };
-  let mentions = dates.length === 0 ? [] : mentionsOf(reading, (at) => isFree(sentence, at));
-  mentions = mentions.filter(({ start }) => !sentence.negated[start]);
+  const isEither = !begin && single.length === 1 && /before/.test(single[0]!.name);
+  const read = (ahead: boolean): Mention[] =>
+    mentionsOf({ tokens: sentence.tokens, today, ahead, known: new Map(), isEither }, (at) =>
+      isFree(sentence, at),
+    ).filter(({ start }) => !sentence.negated[start]);
+  let mentions = dates.length === 0 ? [] : read(begin === undefined && !dates.some(isPast));
+  // Where one field looks back and another ahead, each reads the day in its own way.
+  const ahead = begin === undefined && dates.some(isPast) && !dates.every(isPast) ? read(true) : mentions;
   for (const field of single) {
     const own = mentions.filter((mention) => isLabelled(sentence, field, mention));
     const meant = own.length > 0 ? own : single.length === 1 && !begin ? mentions : [];
-    readDay(sentence, field, meant);
+    const inItsWay = isPast(field) ? meant : meant.map((one) => ahead.find(({ start }) => start === one.start) ?? one);
+    readDay(sentence, field, inItsWay);
     mentions = mentions.filter((mention) => !meant.includes(mention));
   }
   if (begin && end) readPeriod(sentence, [begin, end], mentions, today);

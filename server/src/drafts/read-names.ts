@@ -1,9 +1,21 @@
 /** Who it is about, addresses, versions and quoted texts: what shows by its shape which field it is for. */
 import type { FormField } from "../definition/form.ts";
-import { doubt, fill, isEmpty, isFree, labelled, labelsOf, use, wordsOf, type Sentence } from "./sentence.ts";
-import { FILLERS, isNear, monthNamed, weekdayNamed } from "./words.ts";
+import {
+  doubt,
+  fill,
+  isEmpty,
+  isFree,
+  labelled,
+  labelsOf,
+  nameWords,
+  use,
+  wordsOf,
+  type Sentence,
+} from "./sentence.ts";
+import { FILLERS, isNear, monthNamed, REQUESTS, weekdayNamed } from "./words.ts";
 
-export const isMail = (text: string): boolean => /^[^@]+@[^@]+\.[^@.]+$/.test(text);
+export const isMail = (text: string): boolean => /^[^@/]+@[^@]+\.[^@.]+$/.test(text);
+export const isUrl = (text: string): boolean => /^(https?:\/\/|www\.)/i.test(text);
 const isCapital = (text: string | undefined): boolean => text !== undefined && /^\p{Lu}/u.test(text);
 
 const PARTICLES = new Set(["de", "la", "van", "von", "der", "den", "di", "da", "del", "bin", "al", "y"]);
@@ -22,7 +34,7 @@ export function capitalsAt(sentence: Sentence, from: number): number {
 }
 
 /** Begin many sentences, with a capital that is none of a name's. */
-const VERBS = new Set(["add", "ask", "bill", "chase", "charge", "create", "deploy", "email", "give", "hire", "invite", "invoice", "mail", "make", "message", "notify", "onboard", "order", "pay", "please", "prepare", "refund", "register", "remind", "remove", "return", "run", "send", "set", "start", "summarise", "summarize", "tell", "update", "welcome", "write", "hi", "hello", "hey", "thanks", "can", "could", "would", "what", "who", "when", "where", "how", "has", "have", "new", "all", "any", "there", "some", "today", "dear"]); // prettier-ignore
+const VERBS = new Set(["add", "ask", "bill", "chase", "charge", "create", "deploy", "email", "give", "hire", "invite", "invoice", "mail", "make", "message", "notify", "onboard", "order", "pay", "please", "prepare", "refund", "register", "remind", "remove", "return", "run", "send", "set", "start", "summarise", "summarize", "tell", "update", "welcome", "write", "hi", "hello", "hey", "thanks", "can", "could", "would", "what", "who", "when", "where", "how", "has", "have", "new", "all", "any", "there", "some", "today", "dear", "greet"]); // prettier-ignore
 
 const ASKS_NAME = /name|person|employee|customer|client|company|vendor|supplier/;
 
@@ -72,6 +84,16 @@ export function readOneWord(sentence: Sentence, fields: FormField[], explained: 
     );
 }
 
+/** An address is who it is about, where no field takes addresses and no name is in the sentence. */
+export function readPersonsMail(sentence: Sentence, fields: FormField[]): void {
+  const field = nameField(sentence, fields);
+  if (!field || fields.some(takesMails)) return;
+  const places = sentence.tokens.flatMap(({ text, kind }, at) =>
+    kind === "word" && isMail(text) && isFree(sentence, at) && !sentence.negated[at] ? [at] : [],
+  );
+  if (places.length === 1) fillFrom(sentence, field, places[0]!, places[0]!, places[0]! + 1);
+}
+
 /** When no comparison is left, it is taken for one of them: nothing is filled that was not looked at. */
 function isNearAny(sentence: Sentence, word: string, known: ReadonlySet<string>): boolean {
   for (const other of known) if (sentence.left-- < 0 || isNear(word, other)) return true;
@@ -79,13 +101,13 @@ function isNearAny(sentence: Sentence, word: string, known: ReadonlySet<string>)
 }
 
 /** Rows of words with capitals, but no days, and no verb that begins the sentence. */
-function capitalRuns(sentence: Sentence, explained: Set<string>): [start: number, end: number][] {
+export function capitalRuns(sentence: Sentence, explained: Set<string>): [start: number, end: number][] {
   const { tokens } = sentence;
   const runs: [number, number][] = [];
   for (let at = 0; at < tokens.length; at++) {
     const { word } = tokens[at]!;
     const isBegin = at === 0 || /^[.!?:]$/.test(tokens[at - 1]!.word);
-    if (explained.has(word) || (isBegin && VERBS.has(word))) continue;
+    if (explained.has(word) || (isBegin && (VERBS.has(word) || REQUESTS.has(word)))) continue;
     const end = capitalsAt(sentence, at);
     const words = tokens.slice(at, end).map((token) => token.word);
     const isDate = words.every((each) => monthNamed(each) >= 0 || weekdayNamed(each) >= 0);
@@ -146,8 +168,28 @@ export function readCode(sentence: Sentence, fields: FormField[]): void {
 const TAKES_MAILS = /recipient|mail|^cc$|^bcc$|^to$|people|attendee|reviewer|watcher/;
 const isMailList = ({ type, name, choices }: FormField): boolean =>
   type === "list" && !choices && TAKES_MAILS.test(name);
-export const wantsMail = ({ name, type }: FormField): boolean =>
-  type === "text" && wordsOf(name.replaceAll("_", " ")).some((word) => /^e?mail$/.test(word));
+export const wantsMail = ({ name, title, type }: FormField): boolean =>
+  type === "text" &&
+  ([...nameWords(name), ...wordsOf(title)].some((word) => /^e?mail$/.test(word)) || /\be-mail\b/i.test(title));
+
+/** An address is for such a field; without one it says who any other field is about. */
+export const takesMails = (field: FormField): boolean => wantsMail(field) || isMailList(field);
+
+const URL_WORDS = new Set(["url", "link", "website", "webpage", "webhook", "endpoint", "uri", "href", "site", "page"]);
+const wantsUrl = ({ name, title, type }: FormField): boolean =>
+  type === "text" && [...nameWords(name), ...wordsOf(title)].some((word) => URL_WORDS.has(word));
+
+/** The one URL of the sentence, for the one text that asks for one. */
+export function readUrl(sentence: Sentence, fields: FormField[]): void {
+  const [field, ...others] = fields.filter((one) => wantsUrl(one) && isEmpty(sentence, one));
+  const places = sentence.tokens.flatMap(({ text }, at) =>
+    isUrl(text) && isFree(sentence, at) && !sentence.negated[at] ? [at] : [],
+  );
+  const [first] = places;
+  if (!field || others.length > 0 || first === undefined) return;
+  if (places.length === 1) fillFrom(sentence, field, first, first, first + 1);
+  else doubt(sentence, field, "More than one URL is in the sentence.", places.map(oneAt));
+}
 
 /** Addresses that no text's name stands before: behind a list's name they are its own, the others are for the only field that is left. */
 export function readMails(sentence: Sentence, fields: FormField[]): void {

@@ -1,7 +1,7 @@
 /** Numbers: beside the field's name, as money, as percent, or as a time in the field's unit. */
 import type { FormField } from "../definition/form.ts";
 import { converted, numberAt, timeUnitOf, type Said } from "./numbers.ts";
-import { doubt, fill, isFree, labelled, labelsOf, phraseAt, wordsOf, type Sentence } from "./sentence.ts";
+import { doubt, fill, isFree, labelled, labelsOf, nameWords, phraseAt, wordsOf, type Sentence } from "./sentence.ts";
 import { isNear, ordinalOf } from "./words.ts";
 
 const SIGNS = new Set("$€£¥");
@@ -21,7 +21,7 @@ export function readNumber(sentence: Sentence, field: FormField, fields: FormFie
   const places = [
     ...besideName(sentence, field),
     ...asLimit(sentence, field),
-    ...asMoney(sentence, field),
+    ...asMoney(sentence, field, fields),
     ...asPercent(sentence, field, fields),
     ...asTime(sentence, field),
     ...asPosition(sentence, field),
@@ -70,6 +70,8 @@ function besideName(sentence: Sentence, field: FormField): Place[] {
     const [place] = placeOf(sentence, start, at, said, end ?? said.end);
     if (!place) return;
     taken.add(at);
+    const coin = [tokens[at - 1]?.word ?? "", tokens[said.end]?.word ?? ""].find((word) => codeOf(word) !== undefined);
+    if (coin !== undefined && isOtherCoin(field, coin)) place.reason ??= "It is said in another currency.";
     found.push(inUnit(sentence, field, place, said.end));
   };
   for (const { start, end } of labelled(sentence, field)) {
@@ -118,10 +120,25 @@ function asLimit(sentence: Sentence, field: FormField): Place[] {
   return found;
 }
 
-function asMoney(sentence: Sentence, field: FormField): Place[] {
-  if (!/amount|price|sum|total|cost|budget|value|fee/.test(field.name)) return [];
+const TAKES_MONEY = /amount|price|sum|total|cost|budget|value|fee/;
+/** Before a sum without a coin: `paid 180 for`, `an expense of 180.75`. */
+const PAYS = new Set(["pay", "paid", "pays", "spend", "spent", "of", "cost", "costs", "costing", "expense", "total", "sum", "worth"]); // prettier-ignore
+const AFTER_SUM = new Set(["for", "on", "at", "to", "in", "from", "by", "as", "with", "and", "yesterday", "today", ""]);
+
+/** Of `180.75`, and of what was paid: where one field takes money, and the number counts no things. */
+function isBareSum({ tokens }: Sentence, at: number, end: number): boolean {
+  const after = tokens[end];
+  const isAlone = after === undefined || (after.kind === "sign" && after.word !== "%") || AFTER_SUM.has(after.word);
+  const isCents = tokens[at]!.kind === "number" && /[.,]\d{2}$/.test(tokens[at]!.text);
+  return isAlone && (isCents || PAYS.has(tokens[at - 1]?.word ?? ""));
+}
+
+function asMoney(sentence: Sentence, field: FormField, fields: FormField[]): Place[] {
+  if (!TAKES_MONEY.test(field.name)) return [];
+  const isOnly = fields.filter(({ name, type }) => type === "number" && TAKES_MONEY.test(name)).length === 1;
   const { tokens } = sentence;
   const found: Place[] = [];
+  const bare: Place[] = [];
   for (let at = 0; at < tokens.length; at++) {
     const said = numberAt(tokens, at);
     if (!said) continue;
@@ -129,15 +146,36 @@ function asMoney(sentence: Sentence, field: FormField): Place[] {
     const isAfter = COINS.test(after) || SIGNS.has(after) || (after === "us" && COINS.test(tokens[said.end + 1]?.word ?? "")); // prettier-ignore
     const isBefore = SIGNS.has(before) || CODES.test(before);
     const isOther = isCost(sentence, at) && !/price|cost|value/.test(field.name);
-    if ((isBefore || isAfter) && !isOther)
-      found.push(...placeOf(sentence, at, at, said, said.end + (isInCoin(field, after) ? 1 : 0)).map((place) => ({ ...place, reason: place.reason ?? doubtOf(sentence, at, said.end) }))); // prettier-ignore
+    const coin = isAfter ? after : before;
+    if ((isBefore || isAfter) && !isOther) {
+      const end = said.end + (isAfter && COINS.test(after) && coinsOf(field).has(codeOf(after)) ? 1 : 0);
+      const reason = isOtherCoin(field, coin) ? "It is said in another currency." : doubtOf(sentence, at, said.end);
+      found.push(
+        ...placeOf(sentence, at, at, said, end).map((place) => ({ ...place, reason: place.reason ?? reason })),
+      );
+    } else if (isOnly && isBareSum(sentence, at, said.end)) bare.push(...placeOf(sentence, at, at, said, said.end));
     at = said.end - 1;
   }
-  return found;
+  return found.length > 0 ? found : bare;
 }
 
-/** Another coin than that of the field's title is left unread, so that a person sees it. */
-const isInCoin = ({ title }: FormField, word: string): boolean => COINS.test(word) && wordsOf(title).includes(word);
+const NAMES_OF_COINS: readonly (readonly [RegExp, string])[] = [
+  [/^(euros?|eur|€)$/, "eur"],
+  [/^(usd|us|dollars?|bucks|\$)$/, "usd"],
+  [/^(gbp|pounds?|quid|£)$/, "gbp"],
+  [/^(chf|francs?)$/, "chf"],
+  [/^(yen|jpy|¥)$/, "jpy"],
+];
+const codeOf = (word: string): string | undefined => NAMES_OF_COINS.find(([names]) => names.test(word))?.[1];
+
+/** In which the field counts, as its title and name say. */
+const coinsOf = ({ name, title }: FormField): Set<string | undefined> =>
+  new Set([...nameWords(name), ...wordsOf(title)].map(codeOf).filter((code) => code !== undefined));
+
+const isOtherCoin = (field: FormField, word: string): boolean => {
+  const own = coinsOf(field);
+  return own.size > 0 && !own.has(codeOf(word));
+};
 
 /** Up to four words before the amount. */
 const isCost = ({ tokens }: Sentence, at: number): boolean =>

@@ -119,13 +119,27 @@ test("what lies between two places of doubt is read, and the rest is unread", ()
 });
 
 test.each([
-  ["pay 240 euros", "240 euros", []],
-  ["pay 240 dollars", "240", ["dollars"]],
-])("%s: the coin is read that the field's title names, and another is shown", (text, source, left) => {
-  const amount = { name: "amount", title: "Amount in euros", type: "number" as const, description: null };
-  const fields: FormField[] = [{ ...amount, required: true, choices: null, default: null, maxLength: null }];
-  const { input, fields: found, unread } = readSentence({ name: "Pay", fields, text, today: TODAY });
-  expect([input, found[0]!.source, unread]).toEqual([{ amount: 240 }, source, left]);
+  ["pay 240 euros", "240 euros", { amount: 240 }, []],
+  ["pay €240", "240", { amount: 240 }, []],
+  // What the field counts in another currency is another amount.
+  ["pay 240 dollars", "240", {}, ["dollars"]],
+  ["pay $240", "240", {}, []],
+])(
+  "%s: the coin is read that the field's title names, and in another nothing is taken",
+  (text, source, taken, left) => {
+    const amount = { name: "amount", title: "Amount in euros", type: "number" as const, description: null };
+    const fields: FormField[] = [{ ...amount, required: true, choices: null, default: null, maxLength: null }];
+    const { input, fields: found, unread } = readSentence({ name: "Pay", fields, text, today: TODAY });
+    expect([input, found[0]!.source, unread]).toEqual([taken, source, left]);
+  },
+);
+
+test("what was said without a meaning is not listed as not understood, and what may have one is", () => {
+  const unreadOf = (handle: string, text: string): string[] =>
+    readSentence({ ...OTHER_AGENTS.find((known) => known.handle === handle)!, text, today: TODAY }).unread;
+  expect(unreadOf("greeting", "Hello there, could you please say hello to Ada and Tom? Thanks")).toEqual([]);
+  expect(unreadOf("expense", "Please pay 12.50 euros which I have spent for lunch")).toEqual(["spent for lunch"]);
+  expect(unreadOf("greeting", "Greet Ada and Tom twice, and then sing")).toEqual(["twice", "sing"]);
 });
 
 test.each(TURNS_OF_PHRASE)("%s: %s", (handle, text, expected) => {
@@ -219,7 +233,7 @@ test.each([
   ["negations", "do not leave out "],
   ["articles", "the "],
 ])("20,000 characters of %s take 100 ms of processor time at most, five times that here", (_, text) => {
-  const took = AGENTS.map((agent) => {
+  const took = [...AGENTS, ...OTHER_AGENTS].map((agent) => {
     const times = [1, 2, 3].map(() => {
       const before = process.cpuUsage();
       readSentence({ ...agent, text: filled(text), today: TODAY });

@@ -7,11 +7,22 @@ import type { Json, JsonObject } from "../lib/json/json.ts";
 import { readBoolean } from "./read-booleans.ts";
 import { readChoice } from "./read-choices.ts";
 import { readDates } from "./read-dates.ts";
-import { readCode, readMails, readOneWord, readPerson, readQuote, readVersion } from "./read-names.ts";
+import { readEnumeration } from "./read-enumerations.ts";
+import {
+  readCode,
+  readMails,
+  readOneWord,
+  readPerson,
+  readPersonsMail,
+  readQuote,
+  readUrl,
+  readVersion,
+} from "./read-names.ts";
 import { readNumber } from "./read-numbers.ts";
 import { readList, readText } from "./read-values.ts";
-import { isEmpty, sentenceOf, wordsOf, type Found, type Sentence } from "./sentence.ts";
-import { FILLERS, isNear, NEGATIONS } from "./words.ts";
+import { isEmpty, nameWords, sentenceOf, wordsOf, type Found, type Sentence } from "./sentence.ts";
+import type { Token } from "./tokens.ts";
+import { FILLERS, isNear, NEGATIONS, REQUESTS } from "./words.ts";
 
 export type ReadSentence = {
   input: JsonObject;
@@ -68,7 +79,8 @@ export function whatWasRead(
   const missing = fields
     .filter((field) => field.required && field.default === null && !Object.hasOwn(input, field.name))
     .map((field) => field.name);
-  return { input, fields: found, missing, unread: unreadOf(sentence, explained) };
+  const filled = fields.filter(({ name }) => Object.hasOwn(input, name)).flatMap(({ name }) => nameWords(name));
+  return { input, fields: found, missing, unread: unreadOf(sentence, new Set([...explained, ...filled])) };
 }
 
 /** What is told by a name or a shape goes first, what is guessed from its kind last: no word is read twice. */
@@ -77,7 +89,8 @@ function readFields(sentence: Sentence, fields: FormField[], explained: Set<stri
     for (const field of fields)
       if (sentence.left >= 0 && field.type === type && isEmpty(sentence, field)) read(sentence, field);
   };
-  each("text", readText);
+  each("text", (_, field) => readText(sentence, field, fields));
+  readUrl(sentence, fields);
   readVersion(sentence, fields);
   readQuote(sentence, fields);
   readPerson(sentence, fields, explained);
@@ -89,7 +102,9 @@ function readFields(sentence: Sentence, fields: FormField[], explained: Set<stri
   readMails(sentence, fields);
   each("list", (_, field) => (field.choices ? readChoice : readList)(sentence, field));
   readCode(sentence, fields);
+  readEnumeration(sentence, fields, explained);
   readOneWord(sentence, fields, explained);
+  readPersonsMail(sentence, fields);
 }
 
 function checked(found: Found | undefined, misfit: Asked["misfit"]): Found[] {
@@ -98,8 +113,11 @@ function checked(found: Found | undefined, misfit: Asked["misfit"]): Found[] {
   return [reason === undefined ? found : { ...found, value: null, sure: false, reason: `It ${reason}.` }];
 }
 
-/** At the beginning they ask for the run itself. */
-const RUNS = new Set(["run", "start"]);
+/** The first word that says something, behind `please` and `could you`. */
+const isRequest = (tokens: readonly Token[], at: number): boolean =>
+  REQUESTS.has(tokens[at]!.word) &&
+  at <= 8 &&
+  tokens.slice(0, at).every(({ word, kind }) => kind === "sign" || FILLERS.has(word));
 
 /** Rows of words in which at least one says something. */
 export function unreadOf(sentence: Sentence, explained: ReadonlySet<string> = new Set()): string[] {
@@ -112,7 +130,7 @@ export function unreadOf(sentence: Sentence, explained: ReadonlySet<string> = ne
   };
   for (const [at, { word, kind }] of sentence.tokens.entries()) {
     if (sentence.used[at] || (kind === "sign" && /[,;.!?:]/.test(word))) close();
-    else if (at === 0 && RUNS.has(word)) continue;
+    else if (isRequest(sentence.tokens, at)) continue;
     else if (kind !== "sign" && !FILLERS.has(word) && !explained.has(word) && !NEGATIONS.has(word)) {
       start ??= at;
       end = at + 1;

@@ -1,11 +1,11 @@
 /** Texts and lists behind the field's name. */
 import type { FormField } from "../definition/form.ts";
-import { capitalsAt, fillFrom, isMail, wantsMail } from "./read-names.ts";
+import { capitalsAt, fillFrom, isMail, isUrl, takesMails, wantsMail } from "./read-names.ts";
 import { doubt, fill, isFree, labelled, type Sentence } from "./sentence.ts";
 import { FILLERS } from "./words.ts";
 
 /** Behind its name: a quoted text, an id with a digit, a name with capitals; behind a colon whatever comes. */
-export function readText(sentence: Sentence, field: FormField): void {
+export function readText(sentence: Sentence, field: FormField, fields: FormField[]): void {
   const { tokens } = sentence;
   const isForMail = wantsMail(field);
   for (const { start, end, isWritten } of labelled(sentence, field)) {
@@ -13,7 +13,10 @@ export function readText(sentence: Sentence, field: FormField): void {
     if (!token || !isFree(sentence, end) || sentence.negated[start]) continue;
     if (token.kind === "quote") return fill(sentence, field, token.text, start, end + 1);
     if (isForMail && !isMail(token.text)) continue;
-    if (token.kind !== "sign" && (isMail(token.text) ? isForMail : /\d/.test(token.text)))
+    if (
+      isUrl(token.text) ||
+      (token.kind !== "sign" && (isMail(token.text) ? isForMail || !fields.some(takesMails) : /\d/.test(token.text)))
+    )
       return fillFrom(sentence, field, start, end, end + 1);
     const capital = capitalsAt(sentence, end);
     if (capital > end) return fillFrom(sentence, field, start, end, capital);

@@ -190,8 +190,12 @@ export function labelsOf(field: FormField): string[][] {
 /** Asked for each field by each of the others. */
 const LABELS = new WeakMap<FormField, string[][]>();
 
+/** `spentOn` and `spent_on` are two words. */
+export const nameWords = (name: string): string[] =>
+  wordsOf(name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, "$1 $2"));
+
 function makeLabels(field: FormField): string[][] {
-  const name = wordsOf(field.name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, "$1 $2"));
+  const name = nameWords(field.name);
   const telling = name.filter((word) => !GENERIC.has(word));
   // `2 hours` may be of anything, also where a field's name ends in hours.
   const last = telling.slice(-1).filter((word) => telling.length === 1 || timeUnitOf(word) === undefined);

@@ -38,7 +38,12 @@ export function tokensOf(text: string): Token[] {
   while (at < text.length) {
     const letter = text[at]!;
     if (SPACE.test(letter)) at++;
-    else at = quoteAt(text, at, tokens, closers) ?? wordAt(text, at, tokens) ?? signAt(text, at, tokens);
+    else
+      at =
+        quoteAt(text, at, tokens, closers) ??
+        urlAt(text, at, tokens) ??
+        wordAt(text, at, tokens) ??
+        signAt(text, at, tokens);
   }
   return tokens;
 }
@@ -60,6 +65,21 @@ function quoteAt(text: string, at: number, tokens: Token[], closers: Map<string,
   const content = text.slice(at + 1, end);
   tokens.push({ word: content, text: content, kind: "quote", start: at, end: end + 1 });
   return end + 1;
+}
+
+const URL_BEGINS = /^(?:https?:\/\/|www\.)[\p{L}\p{N}]/iu;
+const LONGEST_URL_BEGIN = 10;
+const ENDS_URL = /[\s"'<>“”«»]/;
+
+/** A URL is one word, up to a space or a quote, without the sign that ends the sentence. */
+function urlAt(text: string, at: number, tokens: Token[]): number | undefined {
+  if (!URL_BEGINS.test(text.slice(at, at + LONGEST_URL_BEGIN))) return undefined;
+  let end = at;
+  while (end < text.length && !ENDS_URL.test(text[end]!)) end++;
+  while (/[.,;:!?)\]]/.test(text[end - 1]!)) end--;
+  const url = text.slice(at, end);
+  tokens.push({ word: url, text: url, kind: "word", start: at, end });
+  return end;
 }
 
 function wordAt(text: string, at: number, tokens: Token[]): number | undefined {

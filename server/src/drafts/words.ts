@@ -25,11 +25,21 @@ export const HEDGES = new Set(words("maybe perhaps possibly probably might unsur
 /** Say nothing by themselves. */
 export const FILLERS = new Set(
   words(
-    "a an or the please for of to in on at with and as by it me my is be this that i we us our you your from give get make do want need would like can could also just then so so's let's using use",
+    "a an or the please for of to in on at with and as by it me my is be this that i we us our you your from give get make do want need would like can could also just then so so's let's using use hello hi hey dear thanks thank pls kindly well okay ok there here are was were been am would shall should have has had he she they him her them their its these those who which some very too",
   ),
 );
+/** At the beginning they ask for the run itself, or say only that something is to be done. */
+export const REQUESTS = new Set(words("run start pay order book file submit record register create add make send put set enter write prepare process handle say tell ask")); // prettier-ignore
 /** Too common to mean a choice without its field's name beside them. */
-export const COMMON = new Set(words("other others all any none no yes on off now new old default same more most"));
+export const COMMON = new Set(
+  words(
+    "other others all any none no yes on off now new old default same more most finally lately really newly shortly currently normally usually mainly",
+  ),
+);
+
+/** How a thing is done that is like this: `formally`, `gently`, `angrily`. */
+export const adverbOf = (word: string): string =>
+  word.endsWith("le") ? `${word.slice(0, -1)}y` : word.endsWith("y") ? `${word.slice(0, -1)}ily` : `${word}ly`;
 
 /** By a choice's value or a word of its title: what people also call it. */
 const SYNONYMS = new Map(

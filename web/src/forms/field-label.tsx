@@ -3,12 +3,12 @@ import type { FocusEvent, ReactNode } from "react";
 import classes from "./input-form.module.css";
 import type { FieldValue, FormField } from "./values.ts";
 
-/** `isSure`: nobody has to look at it. */
-export type Note = { text: string; isSure: boolean };
+/** Where a value came from: `said` by somebody, `plain` if nobody said anything of it, `check` if somebody has to look at it. */
+export type Note = { text: string; kind: "said" | "plain" | "check" };
 
 export const Tag = ({ note }: { note: Note | undefined }) =>
   note && (
-    <span className={classes["note"]} data-sure={note.isSure}>
+    <span className={classes["note"]} data-kind={note.kind}>
       {note.text}
     </span>
   );

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { corrected, inputWith, NO_CORRECTIONS, notesOf, type Draft } from "./corrections.ts";
+import { corrected, inputWith, NO_CORRECTIONS, notesOf, unlooked, type Draft } from "./corrections.ts";
 
 const field = (name: string, type: string, given: Json = null) =>
   ({
@@ -19,11 +19,12 @@ const AGENT = {
 };
 const OTHER = { ...AGENT, id: "agent_2" };
 
-const read = (input: JsonObject, missing: string[] = [], agent = AGENT): Draft =>
+const read = (input: JsonObject, missing: string[] = [], agent = AGENT, unread: string[] = []): Draft =>
   ({
     agent,
     input,
     missing,
+    unread,
     fields: Object.entries(input).map(([name, value]) => ({
       name,
       source: `${name} ${String(value)}`,
@@ -63,4 +64,14 @@ test("what was changed or emptied by hand stays through three readings, and unti
   const other = read({ amount: 7 }, [], OTHER);
   expect(inputWith(other, corrections)).toEqual({ amount: 7, tip: 1 });
   expect(tags(other, corrections)).toEqual({ amount: "from “amount 7”", tip: "by default" });
+});
+
+test("with a part that was not understood a default is looked at, until it is changed", () => {
+  const draft = read({ amount: 90 }, ["reason"], AGENT, ["sing a song"]);
+  expect(unlooked(draft, NO_CORRECTIONS)).toEqual(["tip"]);
+  expect(tags(draft)).toMatchObject({ tip: "by default: please check" });
+  expect(unlooked(draft, corrected(draft, NO_CORRECTIONS, { amount: 90, tip: 2 }))).toEqual([]);
+  expect(unlooked(draft, corrected(draft, NO_CORRECTIONS, { amount: 90 }))).toEqual([]);
+  expect(unlooked(read({ tip: 3 }, [], AGENT, ["sing"]), NO_CORRECTIONS)).toEqual([]);
+  expect(unlooked(read({}, [], AGENT), NO_CORRECTIONS)).toEqual([]);
 });

@@ -38,21 +38,38 @@ export function corrected(draft: Pick<Draft, "agent" | "input">, before: Correct
   return { agentId, values };
 }
 
+/**
+ * The fields that stand at their default while a part of the sentence was not understood: that part may be about them, so a person
+ * looks at them before the run.
+ */
+export function unlooked(draft: Draft, corrections: Corrections): string[] {
+  const { agent, unread, fields } = draft;
+  if (!agent || unread.length === 0) return [];
+  const [asRead, shown, defaults] = [
+    inputAsRead(draft),
+    inputWith(draft, corrections),
+    asShown(agent, defaultsOf(agent)),
+  ];
+  const said = new Set(fields.map(({ name }) => name));
+  return Object.keys(defaults).filter((name) => !said.has(name) && isSame(asRead[name], shown[name]));
+}
+
 /** Of each value where it came from: it must not look as if it had been said. */
 export function notesOf(draft: Draft, corrections: Corrections): ReadonlyMap<string, Note> {
   const { agent, fields, missing } = draft;
   const [asRead, shown] = [inputAsRead(draft), inputWith(draft, corrections)];
   const notes = new Map<string, Note>();
   const defaults = agent ? asShown(agent, defaultsOf(agent)) : {};
-  for (const name of Object.keys(defaults)) notes.set(name, { text: "by default", isSure: true });
-  for (const name of missing) notes.set(name, { text: "needs a value", isSure: false });
+  for (const name of Object.keys(defaults)) notes.set(name, { text: "by default", kind: "plain" });
+  for (const name of unlooked(draft, corrections)) notes.set(name, { text: "by default: please check", kind: "check" });
+  for (const name of missing) notes.set(name, { text: "needs a value", kind: "check" });
   for (const { name, source, sure, reason } of fields)
     notes.set(
       name,
-      sure ? { text: `from “${source}”`, isSure: true } : { text: `please check: ${reason ?? source}`, isSure: false },
+      sure ? { text: `from “${source}”`, kind: "said" } : { text: `please check: ${reason ?? source}`, kind: "check" },
     );
   for (const name of new Set([...Object.keys(asRead), ...Object.keys(shown)]))
-    if (!isSame(asRead[name], shown[name])) notes.set(name, { text: "changed by you", isSure: true });
+    if (!isSame(asRead[name], shown[name])) notes.set(name, { text: "changed by you", kind: "said" });
   return notes;
 }
 

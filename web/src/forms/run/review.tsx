@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { llmProblemText } from "../../lib/llm-problems.ts";
 import { AgentChoice } from "./agent-choice.tsx";
-import { inputWith, notesOf, type Corrections, type Draft } from "./corrections.ts";
+import { inputWith, notesOf, unlooked, type Corrections, type Draft } from "./corrections.ts";
 import { RunForm } from "./run-form.tsx";
 import classes from "./run-form.module.css";
 
@@ -17,7 +17,7 @@ type Props = {
 
 export function Review({ draft, corrections, isFound, onChange, onChoose }: Props) {
   const { id, agent, agentSource, unread, modelProblem } = draft;
-  const source = agentSource ? { text: `from “${agentSource}”`, isSure: true } : undefined;
+  const source = agentSource ? { text: `from “${agentSource}”`, kind: "said" as const } : undefined;
   return (
     <section aria-label="Review" className={classes["review"]}>
       <h2>{agent ? "How it was understood" : "No agent was found"}</h2>
@@ -40,6 +40,7 @@ export function Review({ draft, corrections, isFound, onChange, onChoose }: Prop
           initial={inputWith(draft, corrections)}
           runDraftId={id}
           notes={notesOf(draft, corrections)}
+          unlooked={unlooked(draft, corrections)}
           onChange={onChange}
         />
       )}

@@ -1,7 +1,7 @@
 /** Starts a run of an agent: its form, or any JSON object if it has none, and the same as a call for one's own code. */
 import { useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
-import { Button } from "@mantine/core";
+import { Button, Checkbox } from "@mantine/core";
 import { StartRunDocument, type RunFormAgentFragment } from "../../api/documents.ts";
 import { urlOf } from "../../api/base.ts";
 import { useMutate } from "../../api/hooks.ts";
@@ -23,6 +23,8 @@ type Props = {
   /** The sentence that it was read from, and beside the labels the words that each value came from. */
   runDraftId?: string;
   notes?: ReadonlyMap<string, Note>;
+  /** Fields that somebody must have looked at before the run. */
+  unlooked?: readonly string[];
   /** The same run as a call can be copied. */
   hasCalls?: boolean;
   onChange?: (input: JsonObject) => void;
@@ -36,9 +38,18 @@ export const hasForm = ({ inputSchema, inputFields }: RunFormAgentFragment): boo
 const withValues = (count: number, handle: string): string =>
   count === 0 ? `Run ${handle}` : count === 1 ? "Run with this value" : `Run with these ${count} values`;
 
+const titlesOf = ({ inputFields }: RunFormAgentFragment, names: readonly string[]): string =>
+  inputFields
+    .filter(({ name }) => names.includes(name))
+    .map(({ title }) => title)
+    .join(", ");
+
 const EXPIRED = new Refusal("The sentence was read too long ago. Read it again; what you changed stays.");
 
-export function RunForm({ agent, initial, runDraftId, notes, hasCalls = true, onChange }: Props) {
+const NONE: readonly string[] = [];
+const LOOK = "stands at its default, and a part of the sentence was not understood: look at it, and say so below";
+
+export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, hasCalls = true, onChange }: Props) {
   const { id, name, handle, inputFields } = agent;
   const navigate = useNavigate();
   const mutate = useMutate();
@@ -47,6 +58,7 @@ export function RunForm({ agent, initial, runDraftId, notes, hasCalls = true, on
     hasForm(agent) ? inputFrom(inputFields, values) : (initial ?? {}),
   );
   const [key, setKey] = useState(newKey);
+  const [hasLooked, setHasLooked] = useState(false);
   const change = (next: JsonObject): void => {
     setInput(next);
     // Another input is another run: with the key of one whose answer was lost it would be refused.
@@ -54,6 +66,10 @@ export function RunForm({ agent, initial, runDraftId, notes, hasCalls = true, on
     onChange?.(next);
   };
   const send = async (given: JsonObject): Promise<void> => {
+    if (unlooked.length > 0 && !hasLooked)
+      throw new Refusal(LOOK, {
+        fields: unlooked.map((field) => ({ path: `input.input.${field}`, code: "invalid", message: LOOK })),
+      });
     const request = { agentId: id, input: given, idempotencyKey: key, ...(runDraftId && { runDraftId }) };
     const { runAgent } = await mutate(StartRunDocument, { input: request }).catch((error: unknown) => {
       throw error instanceof Refusal && error.fields.some(({ path }) => path === "input.runDraftId") ? EXPIRED : error;
@@ -64,6 +80,14 @@ export function RunForm({ agent, initial, runDraftId, notes, hasCalls = true, on
   const call = { url: urlOf("graphql"), agentId: id, input };
   const buttons = (isSending: boolean) => (
     <div className={classes["buttons"]}>
+      {unlooked.length > 0 && (
+        <Checkbox
+          className={classes["looked"]}
+          label={`I have looked at what stands at its default: ${titlesOf(agent, unlooked)}`}
+          checked={hasLooked}
+          onChange={(event) => setHasLooked(event.currentTarget.checked)}
+        />
+      )}
       <Button type="submit" loading={isSending}>
         {runDraftId ? withValues(Object.keys(input).length, handle) : `Run ${handle}`}
       </Button>

@@ -9,7 +9,7 @@ export function Sentence({ text }: { text: string }) {
   const isLong = text.length > FOLDED;
   return (
     <p className={classes["sentence"]}>
-      from “{isLong && !isOpen ? `${beginningOf(text)}…` : text}”{" "}
+      said: “{isLong && !isOpen ? `${beginningOf(text)}…` : text}”{" "}
       {isLong && (
         <button type="button" className={classes["show"]} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? "Less" : "Show all"}
