@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { digestService, tokenService } from "./authentication-services.ts";
 import { startTestServer, type TestServer } from "./client.ts";
+import { LIMITS } from "../server/src/lib/limits.ts";
+import { MAIN_THREAD_MS, stretchMs } from "./raw.ts";
 import { agentOf, ran, runOf } from "./runs.ts";
 
 let server: TestServer;
@@ -181,4 +183,22 @@ test("the whole policy from a secret, the client by header and a body of JSON", 
     expect(error.detail).not.toContain("pl4nted");
   }
   expect(asked).toHaveLength(2);
+});
+
+test("credentials are as large as secrets, and an answer of their beginnings costs no stretch of 100 ms", async () => {
+  // What stands between letters that servers read wrongly: 200 texts with one beginning, which each place of the answer has.
+  const pieces = Array.from({ length: 200 }, (_, at) => `ä${"a".repeat(33)}${at}`).join("");
+  const most = pieces + "a".repeat(LIMITS.secretBytes - Buffer.byteLength(pieces));
+  const url = await serve(createServer((_, response) => void response.end("a".repeat(1_000_000))));
+  const policy = "{basic: {username: u, password: '${ .password }'}}";
+  const agent = await agentOf(server, call(`${url}/`, policy).replace("[digest", "[beginning, digest"));
+  await setSecret("beginning", most);
+  const longestMs = await stretchMs(server, async () => {
+    expect(await ran(server, agent, { password: most })).toMatchObject({ error: null, output: "[redacted]" });
+  });
+  expect(longestMs).toBeLessThan(MAIN_THREAD_MS);
+  expect((await ran(server, agent, { password: `${most}a` })).error).toMatchObject({
+    status: 401,
+    detail: "the authentication's basic.password has more than 8192 bytes, so nothing was sent",
+  });
 });

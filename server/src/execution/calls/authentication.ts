@@ -1,14 +1,16 @@
 /** What a call authenticates with: its policy, evaluated for each attempt anew with the secrets that it names. It is never kept. */
 import { ExpressionError } from "../../definition/expressions/expression-error.ts";
-import { quote } from "../../definition/problem.ts";
+import { quote, type Path } from "../../definition/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { BodyOf } from "../../definition/plan.ts";
 import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import { objectIn } from "../../lib/secret-fields.ts";
+import { unusable } from "./authorize.ts";
 
 export type Authentication = {
   /** One scheme with its fields: `{basic: {username, password}}`. */
@@ -43,6 +45,7 @@ async function policyOf(frame: Frame, written: NonNullable<Written>, secrets: Se
   for (const name of written.template.secrets) valueOf(secrets, name);
   const policy = await evaluated(frame, written, secrets);
   const [[scheme, fields]] = Object.entries(policy) as [[string, Json]];
+  checkSize(fields, [scheme]);
   const name = isObject(fields) ? fields["use"] : undefined;
   return typeof name === "string" ? { [scheme]: fieldsOf(scheme, name, valueOf(secrets, name)) } : policy;
 }
@@ -61,6 +64,16 @@ async function evaluated(
     // jq's sentence may repeat the value, or the beginning of it.
     const message = `an expression in ${place} failed, so nothing was sent; why is not shown, because it may contain a secret`;
     throw WorkflowError.of("expression", message);
+  }
+}
+
+/** What an expression made: secrets themselves are no larger. Everything that is received is searched for it. */
+function checkSize(value: Json, path: Path): void {
+  if (typeof value === "string") {
+    if (value.length > LIMITS.secretBytes || Buffer.byteLength(value) > LIMITS.secretBytes)
+      throw unusable(`${path.join(".")} has more than ${LIMITS.secretBytes} bytes`);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, child] of Object.entries(value)) checkSize(child, [...path, key]);
   }
 }
 

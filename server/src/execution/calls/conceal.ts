@@ -22,19 +22,25 @@ const READ_MOST = 3;
 const MATCHES_MOST = 10_000;
 
 export class Concealer {
-  readonly #needles: Needles;
-  readonly #numbers: readonly string[];
+  readonly #secrets: readonly string[];
+  /** Of those that a number may contain. */
+  readonly #digits: readonly string[];
+  readonly #numbers: ReadonlySet<number>;
+  /** Made when the first text is searched, in steps. */
+  #needles: Needles | undefined;
+  #digitNeedles: Needles | undefined;
 
   constructor(secrets: Iterable<string>, leastCharacters = LEAST_CHARACTERS) {
-    const known = [...new Set(secrets)].filter((secret) => secret.length >= leastCharacters);
-    this.#needles = new Needles(known.flatMap(formsOf));
-    this.#numbers = known.filter((secret) => /^\d+$/.test(secret));
+    this.#secrets = [...new Set(secrets)].filter((secret) => secret.length >= leastCharacters);
+    this.#digits = this.#secrets.filter((secret) => /^\d+$/.test(secret));
+    // One of more than 15 digits is rounded.
+    this.#numbers = new Set(this.#digits.map(Number));
   }
 
   /** The value, or a copy where something was hidden. */
   *json(value: Json): Steps<Json> {
     if (typeof value === "string") return yield* this.text(value);
-    if (typeof value === "number") return this.#number(value);
+    if (typeof value === "number") return yield* this.#number(value);
     if (Array.isArray(value)) return yield* this.#list(value);
     if (typeof value !== "object" || value === null) return value;
     const entries = Object.entries(value);
@@ -51,17 +57,17 @@ export class Concealer {
   *#list(list: Json[]): Steps<Json> {
     let changed: Json[] | undefined;
     for (const [index, item] of list.entries()) {
-      const shown = typeof item === "number" ? this.#number(item) : yield* this.json(item);
+      const shown = yield* this.json(item);
       if (shown !== item) (changed ??= [...list])[index] = shown;
     }
     return changed ?? list;
   }
 
-  #number(value: number): Json {
-    if (this.#numbers.length === 0) return value;
-    const text = String(value);
-    // One of more than 15 digits is rounded.
-    return this.#numbers.some((secret) => text.includes(secret) || value === Number(secret)) ? HIDDEN : value;
+  *#number(value: number): Steps<Json> {
+    if (this.#digits.length === 0) return value;
+    if (this.#numbers.has(value)) return HIDDEN;
+    const needles = (this.#digitNeedles ??= yield* Needles.of(this.#digits));
+    return (yield* needles.findIn(String(value), 1)).length > 0 ? HIDDEN : value;
   }
 
   *text(text: string): Steps<string> {
@@ -70,8 +76,10 @@ export class Concealer {
 
   /** Up to a place in the text. What begins before it is hidden whole, even if it ends behind it. */
   *beginning(text: string, end: number): Steps<string> {
-    if (text.length < this.#needles.shortest) return text.slice(0, end);
-    const found = yield* this.#find(text);
+    if (this.#secrets.length === 0) return text.slice(0, end);
+    const needles = (this.#needles ??= yield* needlesOf(this.#secrets));
+    if (text.length < needles.shortest) return text.slice(0, end);
+    const found = yield* findIn(text, needles);
     if (!found) return HIDDEN;
     return without(
       text,
@@ -80,27 +88,27 @@ export class Concealer {
     );
   }
 
-  /** Undefined: there are too many. */
-  *#find(text: string): Steps<Range[] | undefined> {
-    const found: Range[] = [];
-    const readings: string[] = [];
-    for (let reading: string | undefined = text; reading !== undefined;) {
-      let ranges = yield* this.#needles.findIn(reading, MATCHES_MOST);
-      if (ranges.length === MATCHES_MOST) return undefined;
-      for (const before of readings.toReversed()) if (ranges.length > 0) ranges = yield* rangesBefore(before, ranges);
-      found.push(...ranges);
-      readings.push(reading);
-      reading = readings.length > READ_MOST ? undefined : yield* readEscapes(reading);
-    }
-    return found;
-  }
-
   /** Bytes of any kind: as text if they are, else byte by byte. */
   *bytes(bytes: Uint8Array): Steps<Buffer> {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const encoding = isUtf8(buffer) ? "utf8" : "latin1";
     return Buffer.from(yield* this.text(buffer.toString(encoding)), encoding);
   }
+}
+
+/** Undefined: there are too many. */
+function* findIn(text: string, needles: Needles): Steps<Range[] | undefined> {
+  const found: Range[] = [];
+  const readings: string[] = [];
+  for (let reading: string | undefined = text; reading !== undefined;) {
+    let ranges = yield* needles.findIn(reading, MATCHES_MOST);
+    if (ranges.length >= MATCHES_MOST) return undefined;
+    for (const before of readings.toReversed()) if (ranges.length > 0) ranges = yield* rangesBefore(before, ranges);
+    found.push(...ranges);
+    readings.push(reading);
+    reading = readings.length > READ_MOST ? undefined : yield* readEscapes(reading);
+  }
+  return found;
 }
 
 /** Up to a place in the text, or to the end of what begins before it. */
@@ -114,12 +122,30 @@ function without(text: string, found: Range[], end: number): string {
   return parts.join("") + text.slice(from, Math.max(from, end));
 }
 
-function formsOf(secret: string): string[] {
-  // In a form a space is a plus.
-  const asText = [secret, secret.replaceAll(" ", "+"), ...misreadingsOf(secret)];
+/** First what they are as texts: should there be too many, it is these that are known to their ends. */
+function* needlesOf(secrets: readonly string[]): Steps<Needles> {
+  const forms = new Set<string>();
+  for (const formsOf of [asText, encoded]) {
+    for (const secret of secrets) {
+      for (const form of formsOf(secret)) forms.add(form);
+      yield;
+    }
+  }
+  return yield* Needles.of([...forms]);
+}
+
+/** In a form a space is a plus. */
+const asText = (secret: string): string[] => [
+  secret,
+  secret.replaceAll(" ", "+"),
+  ...misreadingsOf(secret),
+  ...remainsOf(secret),
+];
+
+function encoded(secret: string): string[] {
   const base64 = base64Of(secret).filter((text) => text.length >= LEAST_CHARACTERS);
   const hex = secret.length < LEAST_CHARACTERS ? [] : hexOf(secret);
-  return [...asText, ...base64, ...hex, ...remainsOf(secret)];
+  return [...base64, ...hex];
 }
 
 function hexOf(secret: string): string[] {

@@ -1,18 +1,21 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { atOnce } from "../../lib/sharing/slices.ts";
 import { Credentials } from "./http-response.ts";
 
 const most = LIMITS.responseBodyBytes;
 
 const bodyOf = (body: string | Uint8Array, type = "", authentication?: JsonObject): string | null =>
-  new Credentials(authentication).shown({
-    status: 200,
-    statusText: "OK",
-    url: "http://example.org/",
-    headers: { "content-type": type },
-    body: typeof body === "string" ? Buffer.from(body) : body,
-  }).body;
+  atOnce(
+    new Credentials(authentication).shown({
+      status: 200,
+      statusText: "OK",
+      url: "http://example.org/",
+      headers: { "content-type": type },
+      body: typeof body === "string" ? Buffer.from(body) : body,
+    }),
+  ).body;
 
 test("a short text is kept as it is, a longer one is cut at a character", () => {
   expect(bodyOf("")).toBe("");
@@ -61,7 +64,7 @@ test.each([
 test("of a secret that is an object each text is hidden, but no word of the language", () => {
   const secret = JSON.stringify({ grant: "client_credentials", client: { id: "shop", secret: "pa55" } });
   const credentials = new Credentials(undefined, new Map([["client", secret]]));
-  expect(credentials.hide("shop, pa55, client_credentials")).toBe("[redacted], [redacted], client_credentials");
+  expect(atOnce(credentials.hide("shop, pa55, client_credentials"))).toBe("[redacted], [redacted], client_credentials");
 });
 
 test("of two that begin alike the longer one is hidden whole", () => {

@@ -7,7 +7,7 @@ import { isObject, type Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { OutboundResponse } from "../../outbound/outbound.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
-import { atOnce } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../lib/sharing/slices.ts";
 import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
 import type { HttpResponse } from "../run.ts";
 import { partsOf } from "../../lib/secret-fields.ts";
@@ -44,56 +44,75 @@ export class Credentials {
     if (this.#texts.has(text)) return;
     this.#texts.add(text);
     this.#concealed.push(text);
+    this.rest();
+  }
+
+  /** There is nothing to hide. */
+  get isEmpty(): boolean {
+    return this.#texts.size === 0;
+  }
+
+  /** What searches has up to 30 MB, and is made again when it is needed again. */
+  rest(): void {
     this.#concealer = this.#hider = undefined;
   }
 
   /** The error without the credentials: in a run's error, and in the log, which also has the stack of an unexpected one. */
-  hideIn(error: unknown): unknown {
-    if (!(error instanceof Error) || this.#texts.size === 0) return error;
-    if (error instanceof WorkflowError) return error.withTexts((text) => this.#hideHost(this.hide(text)));
+  *hideIn(error: unknown): Steps<unknown> {
+    if (!(error instanceof Error) || this.isEmpty) return error;
+    if (error instanceof WorkflowError) return yield* this.#hideInTexts(error);
     const { message, stack = "" } = error;
-    const shown = this.hide(message);
-    if (shown !== message) Object.assign(error, { message: shown });
-    if (this.hide(stack) !== stack) Object.assign(error, { stack: this.hide(stack) });
+    const shown = { message: yield* this.hide(message), stack: yield* this.hide(stack) };
+    if (shown.message !== message) Object.assign(error, { message: shown.message });
+    if (shown.stack !== stack) Object.assign(error, { stack: shown.stack });
     return error;
   }
 
-  /** Errors name the host of a URL, which may hold a credential: in small letters, and in ASCII. */
-  #hideHost(text: string): string {
-    const forms = [...this.#texts].flatMap((secret) => [secret.toLowerCase(), domainToASCII(secret)]);
-    return atOnce(new Concealer(forms).text(text));
+  *#hideInTexts(error: WorkflowError): Steps<WorkflowError> {
+    const { type, title, detail } = error.fields;
+    const hosts = new Concealer([...this.#texts].flatMap(hostFormsOf));
+    const shown = new Map<string, string>();
+    for (const text of [type, title, detail]) if (text) shown.set(text, yield* hosts.text(yield* this.hide(text)));
+    return error.withTexts((text) => shown.get(text) ?? text);
   }
 
-  hide(text: string): string {
-    return this.#beginningOf(text, text.length);
+  *hide(text: string): Steps<string> {
+    return yield* this.#beginningOf(text, text.length);
   }
 
   /** The answer as it is kept with the attempt. */
-  shown(response: OutboundResponse): HttpResponse {
-    return { status: response.status, body: this.#bodyOf(response) };
+  *shown(response: OutboundResponse): Steps<HttpResponse> {
+    return { status: response.status, body: yield* this.#bodyOf(response) };
   }
 
   /** Null if it is not text. */
-  #bodyOf({ body, headers }: OutboundResponse): string | null {
+  *#bodyOf({ body, headers }: OutboundResponse): Steps<string | null> {
     const most = LIMITS.responseBodyBytes;
     // Enough to recognise a credential that begins before the cut.
-    const beginning = body.subarray(0, most + (this.#texts.size > 0 ? ENOUGH_BYTES : 0));
+    const beginning = body.subarray(0, most + (this.isEmpty ? 0 : ENOUGH_BYTES));
     const text = textOf(beginning, {
       isDeclared: TEXT.test(headers["content-type"] ?? ""),
       isCut: beginning.length < body.length,
     });
     if (text === null) return null;
-    const shown = this.#beginningOf(text, cutAt(text, most));
+    const shown = yield* this.#beginningOf(text, cutAt(text, most));
     const cut = shown.slice(0, cutAt(shown, most));
     return cut.length < shown.length || body.length > most ? `${cut}…` : cut;
   }
 
-  #beginningOf(text: string, end: number): string {
-    if (this.#texts.size === 0) return text.slice(0, end);
+  *#beginningOf(text: string, end: number): Steps<string> {
+    if (this.isEmpty) return text.slice(0, end);
     this.#hider ??= new Concealer(this.#texts, 1);
-    return atOnce(this.#hider.beginning(text, end));
+    return yield* this.#hider.beginning(text, end);
   }
 }
+
+/** Of a name in the DNS. */
+const HOST_CHARACTERS = 253;
+
+/** Errors name the host of a URL, which may hold a credential: in small letters, and in ASCII. That takes quadratic time. */
+const hostFormsOf = (secret: string): string[] =>
+  secret.length > HOST_CHARACTERS ? [] : [secret.toLowerCase(), domainToASCII(secret)];
 
 /** What goes over the wire as one text. */
 function sentOf(policy: Json | undefined): string[] {

@@ -1,105 +1,114 @@
-/** Texts that are searched for all at once: what a search costs depends on the text, hardly on how many they are. */
+/** Texts that are searched for all at once: what a search costs depends on the searched text alone. */
 import type { Steps } from "../../lib/sharing/slices.ts";
+import { Automaton } from "./automaton.ts";
 import type { Range } from "./read-escapes.ts";
 
-/** Whoever has the beginning of a secret has recognised it: so many characters are found whatever follows. */
+/** A known beginning identifies a secret: so many characters are found whatever follows. */
 export const ENOUGH = 32;
 
-/** Half a microsecond each. */
-const LOOKS_PER_STEP = 5_000;
-/** Two nanoseconds each. */
-const CHARACTERS_PER_STEP = 500_000;
+/**
+ * Characters of long texts that are known to their ends, 14 bytes each: twenty secrets of 3,000 characters in all their forms. Of what
+ * is left over, the beginning is known, and all that follows it is hidden.
+ */
+const WHOLE_CHARACTERS = 1_000_000;
+
+/** About twenty nanoseconds each. */
+const CHARACTERS_PER_STEP = 100_000;
+
+/** What follows a beginning of ENOUGH characters. */
+const NOTHING = 0;
+const KNOWN = 1;
+const UNKNOWN = 2;
 
 export class Needles {
   readonly shortest: number;
-  /** How they begin, in order. */
-  readonly #beginnings: readonly string[];
-  /** For each beginning, those that have it. */
-  readonly #wholes: readonly (readonly string[])[];
-  /** For each beginning, the place of the longest other one that it begins with, or -1. */
-  readonly #within: readonly number[];
-  /** By their first two characters; undefined if one has a single character. */
-  readonly #pairs: Uint8Array | undefined;
+  readonly #beginnings: Automaton;
+  /** For each state of the beginnings. */
+  readonly #following: Map<number, number>;
+  readonly #long: readonly string[];
+  /** Made when the beginning of one is found: hardly any answer repeats a secret. */
+  #wholes: Automaton | undefined;
 
-  constructor(texts: readonly string[]) {
-    const wholes = new Map<string, Set<string>>();
+  private constructor(texts: readonly string[], beginnings: Automaton) {
+    this.shortest = texts.reduce((least, { length }) => Math.min(least, length), ENOUGH);
+    this.#beginnings = beginnings;
+    const long: string[] = [];
+    this.#following = new Map();
+    let left = WHOLE_CHARACTERS;
     for (const text of texts) {
-      const beginning = text.slice(0, ENOUGH);
-      const known = wholes.get(beginning);
-      if (known) known.add(text);
-      else wholes.set(beginning, new Set([text]));
+      if (text.length <= ENOUGH) continue;
+      const isKnown = text.length <= left;
+      if (isKnown) {
+        left -= text.length;
+        long.push(text);
+      }
+      const state = beginnings.stateOf(text.slice(0, ENOUGH));
+      if (this.#following.get(state) !== UNKNOWN) this.#following.set(state, isKnown ? KNOWN : UNKNOWN);
     }
-    this.#beginnings = [...wholes.keys()].toSorted(byUnits);
-    this.#wholes = this.#beginnings.map((beginning) => [...wholes.get(beginning)!]);
-    this.#within = withinOf(this.#beginnings);
-    this.shortest = Math.min(...this.#beginnings.map(({ length }) => length));
-    if (this.shortest < 2) return;
-    this.#pairs = new Uint8Array(PAIRS);
-    for (const beginning of this.#beginnings) this.#pairs[pairAt(beginning, 0)] = 1;
+    this.#long = long;
   }
 
-  /** In order, without overlaps; at most `most`. */
+  /** The first ones are those that are known to their ends if there are too many. */
+  static *of(texts: readonly string[]): Steps<Needles> {
+    const beginnings = texts.map((text) => text.slice(0, ENOUGH));
+    return new Needles(texts, yield* Automaton.of(beginnings, ENOUGH));
+  }
+
+  /** Ranges that may overlap; `most` or more if there are so many. */
   *findIn(text: string, most: number): Steps<Range[]> {
     const found: Range[] = [];
-    let [looks, next] = [0, CHARACTERS_PER_STEP];
-    for (let at = 0; at + this.shortest <= text.length; at++) {
-      if (at === next) {
-        next += CHARACTERS_PER_STEP;
-        yield;
+    let first: number | undefined;
+    let state = 0;
+    for (let at = 0; at < text.length && found.length < most; at++) {
+      if (at % CHARACTERS_PER_STEP === 0) yield;
+      state = this.#beginnings.next(state, text.charCodeAt(at));
+      const length = this.#beginnings.found(state);
+      if (length === 0) continue;
+      add(found, at + 1 - length, endIn(text, at + 1));
+      if (length < ENOUGH) continue;
+      const following = this.#following.get(state) ?? NOTHING;
+      if (following === UNKNOWN) {
+        add(found, at + 1 - length, text.length);
+        break;
       }
-      if (this.#pairs && this.#pairs[pairAt(text, at)] === 0) continue;
-      if (++looks % LOOKS_PER_STEP === 0) yield;
-      const end = this.#endAt(text, at);
-      if (end === undefined) continue;
-      const last = found.at(-1);
-      if (last && at < last[1]) last[1] = Math.max(last[1], end);
-      else if (found.push([at, end]) === most) return found;
-      // Another one may begin shortly before the end.
-      at = Math.max(at, end - ENOUGH);
-      while (next <= at) next += CHARACTERS_PER_STEP;
+      if (following === KNOWN) first ??= at + 1 - length;
     }
-    yield;
+    return first === undefined ? found : [...found, ...(yield* this.#wholesIn(text, first, most))];
+  }
+
+  /** From the first beginning of a long one. */
+  *#wholesIn(text: string, from: number, most: number): Steps<Range[]> {
+    const wholes = (this.#wholes ??= yield* Automaton.of(this.#long, ENOUGH));
+    const found: Range[] = [];
+    let state = 0;
+    for (let at = from; at < text.length && found.length < most; at++) {
+      if (at % CHARACTERS_PER_STEP === 0) yield;
+      state = wholes.next(state, text.charCodeAt(at));
+      const length = wholes.found(state);
+      if (length > 0) add(found, at + 1 - length, endIn(text, at + 1));
+    }
     return found;
   }
+}
 
-  /** Where the longest one ends that is here. */
-  #endAt(text: string, at: number): number | undefined {
-    const here = text.slice(at, at + ENOUGH);
-    let [low, high] = [0, this.#beginnings.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#beginnings[middle]! <= here) low = middle + 1;
-      else high = middle;
-    }
-    let place = low - 1;
-    while (place >= 0 && !here.startsWith(this.#beginnings[place]!)) place = this.#within[place]!;
-    return place < 0 ? undefined : Math.max(...this.#wholes[place]!.map((whole) => endOf(whole, text, at)));
+/** One that overlaps those before it is one with them. Ends are in order. */
+function add(found: Range[], start: number, end: number): void {
+  const last = found.at(-1);
+  if (!last || last[1] <= start) {
+    found.push([start, end]);
+    return;
+  }
+  last[1] = end;
+  if (start >= last[0]) return;
+  last[0] = start;
+  for (let before = found.at(-2); before && before[1] > start; before = found.at(-2)) {
+    last[0] = Math.min(start, before[0]);
+    found.splice(-2, 1);
   }
 }
 
-/** Any two characters of ASCII have their own. */
-const PAIRS = 1 << 14;
-const pairAt = (text: string, at: number): number =>
-  ((text.charCodeAt(at) << 7) ^ text.charCodeAt(at + 1)) & (PAIRS - 1);
-
-const byUnits = (one: string, other: string): number => (one < other ? -1 : 1);
-
-function withinOf(beginnings: readonly string[]): number[] {
-  const open: number[] = [];
-  return beginnings.map((beginning, place) => {
-    while (open.length > 0 && !beginning.startsWith(beginnings[open.at(-1)!]!)) open.pop();
-    const within = open.at(-1) ?? -1;
-    open.push(place);
-    return within;
-  });
-}
-
-const LOW_SURROGATE = /^[\udc00-\udfff]/;
-
-/** Where the text stops being the same, and no character is cut. */
-function endOf(whole: string, text: string, at: number): number {
-  let length = Math.min(whole.length, ENOUGH);
-  while (length < whole.length && text[at + length] === whole[length]) length++;
-  const end = at + length;
-  return LOW_SURROGATE.test(text.charAt(end)) ? end + 1 : end;
-}
+/** No character is cut. */
+const endIn = (text: string, end: number): number => {
+  const unit = text.charCodeAt(end);
+  return unit >= 0xdc00 && unit <= 0xdfff ? end + 1 : end;
+};

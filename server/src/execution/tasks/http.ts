@@ -2,7 +2,9 @@
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { inTurns } from "../../lib/sharing/slices.ts";
+import { Slots } from "../../lib/sharing/slots.ts";
 import { isRedirect } from "../../outbound/redirect.ts";
 import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
 import { authenticationOf, type Authentication, type ReadSecrets } from "../calls/authentication.ts";
@@ -52,36 +54,45 @@ export const createRunHttp =
 
 type HttpCallOptions = { outbound: Outbound; readSecrets: ReadSecrets; tokens: Tokens };
 
-export const createHttpCall = ({ outbound, readSecrets, tokens }: HttpCallOptions): HttpCall => ({
-  prepare: prepareRequest,
-  readSecrets,
-  async perform(request, context) {
-    let output: Json = null;
-    const { policy, secrets } = context.authentication;
-    const credentials = new Credentials(policy, secrets);
-    const taken = async (response: OutboundResponse): Promise<void> => {
-      const shown = credentials.shown(response);
-      context.answered(shown);
-      if (response.status < 200 || response.status > 299) {
-        throw refusedBy(request, response, { shown, credentials });
+/** An organization searches one answer for its credentials at a time: what that takes may be 30 MB, and a thousand may come together. */
+const createConcealing = (): Slots => new Slots(LIMITS.outboundCalls, 1 / LIMITS.outboundCalls);
+
+export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOptions): HttpCall {
+  const concealing = createConcealing();
+  return {
+    prepare: prepareRequest,
+    readSecrets,
+    async perform(request, context) {
+      const { organizationId, signal, turn } = context;
+      const { policy, secrets } = context.authentication;
+      const credentials = new Credentials(policy, secrets);
+      const searching = <Result>(work: () => Promise<Result>): Promise<Result> =>
+        credentials.isEmpty ? work() : concealing.run(organizationId, () => work().finally(() => credentials.rest()));
+      let output: Json = null;
+      const taken = async (response: OutboundResponse): Promise<void> => {
+        output = await searching(async () => {
+          const shown = await inTurns(credentials.shown(response), turn);
+          context.answered(shown);
+          if (response.status < 200 || response.status > 299)
+            throw await refusedBy(request, response, { shown, credentials, turn });
+          return outputOf(request, response, credentials, turn);
+        });
+        const saved = context.hold(output);
+        if (saved) output = null;
+        await saved;
+      };
+      const [method, url] = [request["method"] as string, request["endpoint"] as string];
+      const hide = (text: string): void => credentials.hideToo(text);
+      try {
+        const authorizer = policy && createAuthorizer(policy, { tokens, organizationId, signal, method, url, hide });
+        await sendAuthorized(outbound, request, context, authorizer, taken);
+      } catch (error) {
+        throw await searching(() => inTurns(credentials.hideIn(error), turn));
       }
-      output = await outputOf(request, response, credentials, context.turn);
-      const saved = context.hold(output);
-      if (saved) output = null;
-      await saved;
-    };
-    const { organizationId, signal } = context;
-    const [method, url] = [request["method"] as string, request["endpoint"] as string];
-    const hide = (text: string): void => credentials.hideToo(text);
-    try {
-      const authorizer = policy && createAuthorizer(policy, { tokens, organizationId, signal, method, url, hide });
-      await sendAuthorized(outbound, request, context, authorizer, taken);
-    } catch (error) {
-      throw credentials.hideIn(error);
-    }
-    return output;
-  },
-});
+      return output;
+    },
+  };
+}
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
@@ -152,15 +163,16 @@ function withBody(given: Json | undefined, body: Json | undefined): { headers: R
 }
 
 /** The standard's error of an HTTP answer outside 200 to 299: `communication` with the answer's status. */
-function refusedBy(
+async function refusedBy(
   request: JsonObject,
   response: OutboundResponse,
-  { shown, credentials }: { shown: HttpResponse; credentials: Credentials },
-): WorkflowError {
+  { shown, credentials, turn }: { shown: HttpResponse; credentials: Credentials; turn: EffectContext["turn"] },
+): Promise<WorkflowError> {
   const { host } = new URL(response.url);
   const body = shown.body?.slice(0, 500).toWellFormed();
   const hint = isRedirect(response) && request["redirect"] !== true ? " (set `redirect: true` to follow it)" : "";
-  const answered = `${host} answered ${response.status} ${credentials.hide(response.statusText)}`.trim() + hint;
+  const statusText = await inTurns(credentials.hide(response.statusText), turn);
+  const answered = `${host} answered ${response.status} ${statusText}`.trim() + hint;
   return WorkflowError.of("communication", body ? `${answered}: ${body}` : answered, response.status);
 }
 
