@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { isJson, mediaTypeOf } from "./graphql-request.ts";
+import { checkHead, mediaTypeOf } from "./graphql-request.ts";
 import { pathOf } from "../request.ts";
 
 const withHeaders = (headers: Record<string, string>): IncomingMessage => ({ headers }) as never;
@@ -20,16 +20,26 @@ test.for([
 });
 
 test.for([
-  ["application/json", true],
-  ["application/json; charset=utf-8", true],
-  ['application/json; charset="UTF-8"', true],
-  ["APPLICATION/JSON", true],
-  ["application/json; charset=latin1", false],
-  ["application/jsonp", false],
-  ["text/json", false],
-  ["", false],
+  ["application/json", "taken"],
+  ["application/json; charset=utf-8", "taken"],
+  ['application/json; charset="UTF-8"', "taken"],
+  ["Application/JSON;Charset=utf8 ;", "taken"],
+  ["application/json; odata=verbose", "taken"],
+  ["application/json; charset=latin1", "the Content-Type says charset=latin1: send the body in UTF-8"],
+  ["application/jsonp", "the Content-Type must be application/json, in UTF-8"],
+  ["application/graphql+json", "the Content-Type must be application/json, in UTF-8"],
+  ["text/json", "the Content-Type must be application/json, in UTF-8"],
+  ["", "the Content-Type must be application/json, in UTF-8"],
 ] as const)("Content-Type %s: %s", ([type, expected]) => {
-  expect(isJson(withHeaders({ "content-type": type }))).toBe(expected);
+  const said = (): string => {
+    try {
+      checkHead({ method: "POST", headers: { "content-type": type } } as never);
+      return "taken";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  expect(said()).toBe(expected);
 });
 
 test.for([

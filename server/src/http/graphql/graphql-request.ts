@@ -2,6 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { contentTypeOf, type Taken } from "../content-type.ts";
+import { Misfit } from "./misfit.ts";
 
 type GraphqlBody = { query: string; operationName: string | undefined; variables: Record<string, Json> };
 
@@ -41,13 +43,21 @@ export function parseJsonBody(text: string): Json {
   }
 }
 
-/** UTF-8 JSON, not compressed. */
-export const isJson = ({ headers }: IncomingMessage): boolean => {
-  const type = headers["content-type"];
-  const encoding = headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity") return false;
-  return type === "application/json" || /^application\/json\s*(;\s*charset="?utf-8"?\s*)?;?$/i.test(type ?? "");
-};
+/** The one type of GraphQL over HTTP; a browser asks before it sends it to another site. */
+const GRAPHQL: Taken = { isTaken: ({ essence }) => essence === "application/json", wanted: "application/json" };
+
+/** Throws Misfit, as far as the head tells. */
+export function checkHead(request: IncomingMessage): void {
+  const { method, headers } = request;
+  if (method === "GET" && asksForPersisted(request))
+    throw new Misfit(405, NOT_PERSISTED, { allow: "POST" }, "PERSISTED_QUERY_NOT_SUPPORTED");
+  if (method !== "POST") throw new Misfit(405, "send GraphQL operations by POST", { allow: "POST" });
+  if (headers["content-type"] !== "application/json" || headers["content-encoding"] !== undefined)
+    contentTypeOf(headers, GRAPHQL);
+}
+
+/** Clients send hashes by GET, so that caches can keep the answers. */
+const asksForPersisted = ({ url = "" }: IncomingMessage): boolean => /[?&]extensions=[^&]*persistedQuery/.test(url);
 
 export type MediaType = "application/json" | "application/graphql-response+json" | "text/event-stream";
 

@@ -15,8 +15,8 @@ import { readBody } from "../body.ts";
 import { leave, type Connections } from "../connections/connections.ts";
 import { corsHeaders, type Cors } from "../cors.ts";
 import { PIECE_BYTES, type Delivery } from "../triggers/delivery.ts";
-import { mediaTypeOf, parseBody, type MediaType } from "./graphql-request.ts";
-import { Misfit, misfitOf } from "./misfit.ts";
+import { checkHead, mediaTypeOf, parseBody, type MediaType } from "./graphql-request.ts";
+import { Misfit } from "./misfit.ts";
 import { setRateHeaders } from "../rate-headers.ts";
 import { userAgentOf } from "../request.ts";
 import type { EventStreams } from "./sse.ts";
@@ -52,10 +52,7 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange, holdB
   }
   const mediaType = mediaTypeOf(request);
   const asking = askingOf(edge, exchange);
-  const misfit = misfitOf(request);
-  const answer = misfit
-    ? await edge.graphql.refuse(misfit, asking, exchange.requestId)
-    : await answerOf(edge, exchange, asking, { mediaType, urgentOnly: holdBack !== undefined });
+  const answer = await answerOf(edge, exchange, asking, { mediaType, urgentOnly: holdBack !== undefined });
   if (answer.kind === "refused" && answer.code === "UNAVAILABLE") holdBack?.();
   if (answer.kind === "refused" && answer.cause instanceof Misfit) {
     const { status, headers: own } = answer.cause;
@@ -89,6 +86,7 @@ async function answerOf(
   endings.push(ending);
   let release: (() => void) | undefined;
   try {
+    checkHead(request);
     const body = await readBody(request, arrivals, asking.caller);
     release = body.release;
     const { query, operationName, variables } = parseBody(body.text);

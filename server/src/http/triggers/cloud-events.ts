@@ -4,33 +4,29 @@ import { isDateTime } from "../../definition/calendar.ts";
 import { badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { isJsonType, readMediaType } from "../../lib/media-type.ts";
 import { checkEvent, type EventKeys } from "../../triggers/events/check-event.ts";
 import type { CheckedEvent } from "../../triggers/events/publish-event.ts";
 import { refuseAny } from "../../triggers/trigger-kind.ts";
+import { contentTypeOf, type Taken } from "../content-type.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
-import { Misfit } from "../graphql/misfit.ts";
 
 type Mode = "binary" | "structured" | "batch";
 
-const TYPE = /^application\/(json|cloudevents\+json|cloudevents-batch\+json)\s*(;\s*charset="?utf-8"?\s*)?;?$/i;
 const MODES = new Map<string, Mode>([
-  ["json", "binary"],
-  ["cloudevents+json", "structured"],
-  ["cloudevents-batch+json", "batch"],
+  ["application/cloudevents+json", "structured"],
+  ["application/cloudevents-batch+json", "batch"],
 ]);
-/** What the data of an event may be. */
-const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;.*)?$/i;
+
+/** Any other JSON is the data of an event in binary mode. */
+const BODY: Taken = {
+  isTaken: isJsonType,
+  wanted:
+    "application/cloudevents+json, application/cloudevents-batch+json, or application/json with the event's attributes in ce- headers",
+};
 
 /** As the Content-Type says. Throws Misfit, 415. */
-export function modeOf(headers: IncomingHttpHeaders): Mode {
-  const encoding = headers["content-encoding"];
-  const name = TYPE.exec(headers["content-type"] ?? "")?.[1];
-  if (name !== undefined && (encoding === undefined || encoding === "identity")) return MODES.get(name.toLowerCase())!;
-  throw new Misfit(
-    415,
-    "the Content-Type must be application/cloudevents+json, application/cloudevents-batch+json, or application/json with the event's attributes in ce- headers, in UTF-8",
-  );
-}
+export const modeOf = (headers: IncomingHttpHeaders): Mode => MODES.get(contentTypeOf(headers, BODY)) ?? "binary";
 
 /** Throws BAD_REQUEST, and BAD_USER_INPUT with every attribute that is wrong. */
 export function eventsIn(mode: Mode, headers: IncomingHttpHeaders, text: string): CheckedEvent[] {
@@ -77,7 +73,8 @@ function structured(given: JsonObject, path: string, problems: FieldProblem[]): 
   if (Object.hasOwn(given, "data_base64"))
     problems.push({ path: `${path}data_base64`, code: "unknown", message: "is not supported: send JSON in `data`" });
   const type = given["datacontenttype"] ?? "application/json";
-  if (typeof type !== "string" || !JSON_TYPE.test(type))
+  const dataType = typeof type === "string" ? readMediaType(type) : undefined;
+  if (!dataType || !isJsonType(dataType))
     problems.push({ path: `${path}datacontenttype`, code: "not_a_choice", message: "must be application/json" });
   return checked(given, { path, prefix: "", keys: STRUCTURED }, problems);
 }

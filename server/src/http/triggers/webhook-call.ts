@@ -19,8 +19,8 @@ import {
   Unsigned,
   type Signed,
 } from "../../triggers/webhooks/signature.ts";
-import { isJson, parseJsonBody } from "../graphql/graphql-request.ts";
-import { Misfit } from "../graphql/misfit.ts";
+import { contentTypeOf, JSON_BODY } from "../content-type.ts";
+import { parseJsonBody } from "../graphql/graphql-request.ts";
 
 const PATH = "/webhook/";
 
@@ -97,7 +97,7 @@ async function occasionOf({ request, trigger: { policy }, readText }: Called, pr
 }
 
 function checkType(request: IncomingMessage): void {
-  if (!isJson(request)) throw new Misfit(415, "the Content-Type must be application/json, in UTF-8");
+  contentTypeOf(request.headers, JSON_BODY);
 }
 
 function objectIn(text: string): JsonObject {

@@ -1,0 +1,24 @@
+/** What a request says that its body is: a media type with any parameters, in UTF-8, not compressed. */
+import type { IncomingHttpHeaders } from "node:http";
+import { shortened } from "../lib/errors.ts";
+import { foreignCharset, isJsonType, readMediaType, type MediaType } from "../lib/media-type.ts";
+import { Misfit } from "./graphql/misfit.ts";
+
+/** What a body may be. `wanted` names it in a sentence. */
+export type Taken = { isTaken: (type: MediaType) => boolean; wanted: string };
+
+/** JSON under any name. */
+export const JSON_BODY: Taken = { isTaken: isJsonType, wanted: "application/json" };
+
+/** The type without its parameters. Throws Misfit, 415. */
+export function contentTypeOf(headers: IncomingHttpHeaders, { isTaken, wanted }: Taken): string {
+  const { "content-encoding": encoding, "content-type": text = "" } = headers;
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity")
+    throw new Misfit(415, `the body must not be compressed: leave out Content-Encoding: ${shortened(encoding)}`);
+  const type = readMediaType(text);
+  if (!type || !isTaken(type)) throw new Misfit(415, `the Content-Type must be ${wanted}, in UTF-8`);
+  const charset = foreignCharset(type);
+  if (charset !== undefined)
+    throw new Misfit(415, `the Content-Type says charset=${shortened(charset)}: send the body in UTF-8`);
+  return type.essence;
+}
