@@ -42,9 +42,18 @@ const SIGN: Record<string, Sign> = {
     "x-slack-request-timestamp": String(seconds),
     "x-slack-signature": `v0=${hmac(`v0:${seconds}:${body}`, key, "hex")}`,
   }),
+  svix: (body, seconds, key = KEY) => ({
+    "svix-id": `msg_${seconds}`,
+    "svix-timestamp": String(seconds),
+    "svix-signature": `v1,${hmac(`msg_${seconds}.${seconds}.${body}`, key, "base64")} v1a,AAAA`,
+  }),
+  shopify: (body, _, key = SECRETS.plain) => ({ "x-shopify-hmac-sha256": hmac(body, key, "base64") }),
+  woocommerce: (body, _, key = SECRETS.plain) => ({ "x-wc-webhook-signature": hmac(body, key, "base64") }),
   header: (body, _, key = SECRETS.plain) => ({ "x-mine": hmac(body, key, "hex") }),
 };
-const TIMED = ["standard", "stripe", "slack"];
+const TIMED = ["standard", "svix", "stripe", "slack"];
+/** A signed id names a delivery. */
+const NAMED: Record<string, string> = { standard: "webhook-id", svix: "svix-id" };
 /** All that the caller learns, whatever is wrong; the firing says more. */
 const NEUTRAL = { message: "the request is not signed as it must be", extensions: { code: "FORBIDDEN" } };
 const reasonOf = async (hook: Webhook): Promise<string> => (await firingsOf(server, hook, ["refused"]))[0]!.message;
@@ -55,7 +64,7 @@ const hookOf = (preset: string, name = preset): Promise<Webhook> =>
     policy: {
       signature: {
         preset,
-        secret: preset === "standard" ? "standard" : "plain",
+        secret: preset in NAMED ? "standard" : "plain",
         ...(preset === "header" && { header: "X-Mine" }),
       },
     },
@@ -114,11 +123,12 @@ describe.each(Object.keys(SIGN))("%s", (preset) => {
       { "idempotency-key": "second" },
       { "x-github-delivery": "another" },
       { "x-mine-delivery": "another" },
-      ...(preset === "standard" ? [] : [{ "webhook-id": "another" }]),
+      ...(preset in NAMED ? [] : [{ "webhook-id": "another" }, { "svix-id": "another" }]),
     ])
       expect(await send(hook, { ...recorded, ...others })).toMatchObject({ status: 202, body: { runId: body.runId } });
     // Its id is signed, so with another one it is not.
-    if (preset === "standard") expect((await send(hook, { ...recorded, "webhook-id": "another" })).status).toBe(403);
+    const named = NAMED[preset];
+    if (named) expect((await send(hook, { ...recorded, [named]: "another" })).status).toBe(403);
     expect(await firingsOf(server, hook, ["started"])).toHaveLength(1);
     expect(
       new Set((await firingsOf(server, hook, ["started", "duplicate"])).map(({ delivery }) => delivery)).size,
@@ -150,6 +160,81 @@ test.each([
   // What is no name names nothing.
   const others = await Promise.all(["evt_2", 1, "", "x".repeat(256), "a\nb"].map((id) => send(id, 6)));
   expect(new Set([first, ...others].map(({ body }) => body.runId)).size).toBe(6);
+});
+
+test("the preset standard takes the headers of Svix as well, and the id of either names one delivery", async () => {
+  const hook = await hookOf("standard", "both");
+  const seconds = await now();
+  const first = await call(hook.url, BODY, { headers: SIGN["svix"]!(BODY, seconds) });
+  expect(first.status).toBe(202);
+  expect((await call(hook.url, BODY, { headers: SIGN["standard"]!(BODY, seconds) })).body.runId).toBe(first.body.runId);
+});
+
+test("a header of one's own may be in base64", async () => {
+  const signature = { preset: "header", secret: "plain", header: "X-Mine", encoding: "base64" };
+  const hook = await webhookOf(server, echo, { name: "base64", policy: { signature } });
+  const status = async (value: string): Promise<number> =>
+    (await call(hook.url, BODY, { headers: { "x-mine": value } })).status;
+  const good = hmac(BODY, SECRETS.plain, "base64");
+  expect([await status(good), await status(`sha256=${good}`), await status(hmac(BODY, SECRETS.plain, "hex"))]).toEqual([
+    202, 202, 403,
+  ]);
+});
+
+test("Square signs the URL as well, with its query, and names an event in its body", async () => {
+  const hook = await webhookOf(server, echo, {
+    name: "square",
+    policy: { signature: { preset: "square", secret: "plain" } },
+  });
+  const body = JSON.stringify({ merchant_id: "m", type: "payment.created", event_id: "e1" });
+  const send = (url: string, signedUrl: string): Promise<Called> =>
+    call(url, body, { headers: { "x-square-hmacsha256-signature": hmac(signedUrl + body, SECRETS.plain, "base64") } });
+  expect((await send(hook.url, hook.url)).status).toBe(202);
+  expect((await send(`${hook.url}?a=1`, `${hook.url}?a=1`)).status).toBe(202);
+  for (const signed of ["", `${hook.url}?a=2`, hook.url.replace("http:", "https:")])
+    expect(await send(hook.url, signed)).toMatchObject({ status: 403, errors: [NEUTRAL] });
+  expect((await firingsOf(server, hook)).map(({ outcome, delivery }) => [outcome, delivery]).slice(-2)).toEqual([
+    ["duplicate", "e1"],
+    ["started", "e1"],
+  ]);
+});
+
+test("Xero gets 200 without a body for what is signed, 401 for what is not, and its first question starts nothing", async () => {
+  const hook = await webhookOf(server, echo, {
+    name: "xero",
+    policy: { signature: { preset: "xero", secret: "plain" } },
+  });
+  const send = async (body: string, key = SECRETS.plain) => {
+    const headers = {
+      "content-type": "application/json; charset=utf-8",
+      "x-xero-signature": hmac(body, key, "base64"),
+    };
+    const response = await fetch(hook.url, { method: "POST", headers, body });
+    return [response.status, await response.text()];
+  };
+  const question = JSON.stringify({
+    events: [],
+    firstEventSequence: 0,
+    lastEventSequence: 0,
+    entropy: "S0m3r4Nd0mt3xt",
+  });
+  expect(await send(question)).toEqual([200, ""]);
+  expect(await send(question, "another secret")).toEqual([401, expect.stringContaining(NEUTRAL.message)]);
+  expect(await firingsOf(server, hook, ["started"])).toEqual([]);
+  expect(await send(JSON.stringify({ events: [{ resourceId: "r" }], entropy: "x" }))).toEqual([200, ""]);
+  expect(await firingsOf(server, hook, ["started"])).toHaveLength(1);
+});
+
+test("WooCommerce's ping, which is not signed, gets 200 and starts nothing, ten times at once", async () => {
+  const hook = await hookOf("woocommerce", "ping");
+  const ping = (body: string, type: string): Promise<Called> =>
+    call(hook.url, body, { headers: { "content-type": type } });
+  const FORM = "application/x-www-form-urlencoded";
+  expect((await ping("webhook_id=7&a=1", FORM)).status).toBe(403);
+  for (let count = 0; count < 9; count++) expect((await ping("webhook_id=7", FORM)).status).toBe(200);
+  expect((await ping("webhook_id=7", FORM)).status).toBe(429);
+  expect(await firingsOf(server, hook)).toMatchObject([{ outcome: "refused" }]);
+  expect((await call(hook.url, BODY, { headers: SIGN["woocommerce"]!(BODY, 0) })).status).toBe(202);
 });
 
 test("a standard secret that is no key refuses what is signed with it", async () => {
@@ -307,6 +392,8 @@ test.each<[string, unknown, string]>([
   ["a list of presets", { preset: ["github"], secret: "plain" }, "signature.preset"],
   ["no secret", { preset: "github" }, "signature.secret"],
   ["no header", { preset: "header", secret: "plain" }, "signature.header"],
+  ["an encoding too many", { preset: "shopify", secret: "plain", encoding: "base64" }, "signature.encoding"],
+  ["another encoding", { preset: "header", secret: "plain", header: "x", encoding: "utf8" }, "signature.encoding"],
   ["a header too many", { preset: "github", secret: "plain", header: "x" }, "signature.header"],
   ["more", { preset: "github", secret: "plain", value: "mine" }, "signature.value"],
 ])("a signature with %s is refused", async (_, signature, path) => {

@@ -360,6 +360,10 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   triggerBytes: refused("server/src/triggers/kinds.test.ts", "have triggerBytes as JSON and not one more"),
   deliveryCharacters: refused("test/triggers.test.ts", "a delivery's name has 255 characters and not one more"),
   tokenOverlapMinutes: refused("test/firings.test.ts", "for 10,080 minutes at most"),
+  formBodyFields: refused(
+    "test/webhook-bodies.test.ts",
+    "with 1,000 fields is taken, with one more or what cannot be read it is 400",
+  ),
   webhookAddresses: refused("server/src/triggers/kinds.test.ts", "addresses are 100 at most"),
   refusedCallsPerAddress: refused("test/signatures.test.ts", "takes nothing of the plan and leaves few firings"),
   refusedCallsPerTrigger: shown(

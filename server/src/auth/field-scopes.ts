@@ -409,7 +409,7 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
       "skipped",
       "firedBy",
     ],
-    "runs:read": ["delivery", "payload", "replayOf", "event"],
+    "runs:read": ["delivery", "payload", "request", "replayOf", "event"],
   },
   Event: {
     plain: ["id", "source", "event", "sourceId", "time", "at"],

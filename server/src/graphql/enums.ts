@@ -72,6 +72,11 @@ const TRIGGER_OVERLAP = {
   cancelPrevious: { description: "The previous run is cancelled first." },
 } as const satisfies Record<Overlap, object>;
 
+const WEBHOOK_ACCEPT = {
+  json: { description: "JSON." },
+  form: { description: "JSON, and forms (`application/x-www-form-urlencoded`): an object of texts." },
+} as const;
+
 const MISSED_INSTANTS = {
   latest: { description: "The latest one fires, unless it is older than `catchUpMinutes`." },
   all: { description: `Each of the last ${LIMITS.missedInstants} fires.` },
@@ -234,6 +239,10 @@ export const addEnums = (builder: Builder) => ({
   MissedInstants: builder.enumType("MissedInstants", {
     description: `What happens to a schedule's instants at which no server was running. ${MAY_GROW}`,
     values: MISSED_INSTANTS,
+  }),
+  WebhookAccept: builder.enumType("WebhookAccept", {
+    description: `Which bodies a webhook takes. ${MAY_GROW}`,
+    values: WEBHOOK_ACCEPT,
   }),
   FiringOutcome: builder.enumType("FiringOutcome", {
     description: "The outcome of a firing.",

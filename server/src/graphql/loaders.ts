@@ -45,7 +45,13 @@ import { readRunVersions } from "../runs/read/read-run-versions.ts";
 import { readPayloads, type PayloadKey } from "../runs/read/read-payloads.ts";
 import { listWaits, type RunWait, type WaitsKey } from "../runs/read/run-waits.ts";
 import { countChildren, countSteps, type StepCount } from "../runs/read/step-counts.ts";
-import { firingsOfRuns, newestFiringsOfEach, readFiringPayloads, readFiringRows } from "../triggers/firing-store.ts";
+import {
+  firingsOfRuns,
+  newestFiringsOfEach,
+  readFiringPayloads,
+  readFiringRequests,
+  readFiringRows,
+} from "../triggers/firing-store.ts";
 import type { Event } from "../triggers/events/event.ts";
 import { explainEvents, type Explained } from "../triggers/events/explain-event.ts";
 import { readEventData, readEventRows } from "../triggers/events/read-events.ts";
@@ -97,6 +103,7 @@ export class Loaders {
   #explained: Loader<Event, Explained> | undefined;
   #eventData: Loader<EventId, JsonText> | undefined;
   #firingPayload: Loader<FiringId, JsonText> | undefined;
+  #firingRequest: Loader<FiringId, JsonText | null> | undefined;
 
   constructor(rooms: Rooms, caller: Caller | undefined, size: AnswerSize, ending: Ending) {
     this.#rooms = rooms;
@@ -310,6 +317,14 @@ export class Loaders {
   get firingPayload(): Loader<FiringId, JsonText> {
     return (this.#firingPayload ??= batched("Firing", async (ids) => {
       const texts = await readFiringPayloads(this.#database, this.#organizationId, ids);
+      return new Map([...texts].map(([id, text]) => [id, JsonText.ofText(text)]));
+    }));
+  }
+
+  /** Null: the mapping used neither headers nor query. */
+  get firingRequest(): Loader<FiringId, JsonText | null> {
+    return (this.#firingRequest ??= orNull("Firing", async (ids) => {
+      const texts = await readFiringRequests(this.#database, this.#organizationId, ids);
       return new Map([...texts].map(([id, text]) => [id, JsonText.ofText(text)]));
     }));
   }

@@ -10,6 +10,15 @@ export type Taken = { isTaken: (type: MediaType) => boolean; wanted: string };
 /** JSON under any name. */
 export const JSON_BODY: Taken = { isTaken: isJsonType, wanted: "application/json" };
 
+const FORM_TYPE = "application/x-www-form-urlencoded";
+export const isForm = (type: string): boolean => type === FORM_TYPE;
+
+/** JSON or what a form sends. */
+export const JSON_OR_FORM: Taken = {
+  isTaken: (type) => isJsonType(type) || isForm(type.essence),
+  wanted: `application/json or ${FORM_TYPE}`,
+};
+
 /** The type without its parameters. Throws Misfit, 415. */
 export function contentTypeOf(headers: IncomingHttpHeaders, { isTaken, wanted }: Taken): string {
   const { "content-encoding": encoding, "content-type": text = "" } = headers;

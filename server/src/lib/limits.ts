@@ -156,6 +156,7 @@ export const LIMITS = {
   triggerBytes: 64 * 1024,
   tokenOverlapMinutes: 10_080,
   webhookAddresses: 100,
+  formBodyFields: 1_000,
   refusedCallsPerAddress: 10,
   refusedCallsPerTrigger: 100,
   signatureSeconds: 300,

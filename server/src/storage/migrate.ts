@@ -44,6 +44,7 @@ import * as signatureSecrets from "./migrations/0039-signature-secrets.ts";
 import * as modelTokens from "./migrations/0041-model-tokens.ts";
 import * as rootNumbers from "./migrations/0047-root-numbers.ts";
 import * as invitationTries from "./migrations/0053-invitation-tries.ts";
+import * as callParts from "./migrations/0050-call-parts.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -88,6 +89,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0041-model-tokens": modelTokens,
   "0047-root-numbers": rootNumbers,
   "0053-invitation-tries": invitationTries,
+  "0050-call-parts": callParts,
 };
 
 /** Names of the migrations applied to this database, in order. */

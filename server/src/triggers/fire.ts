@@ -10,7 +10,7 @@ import { isFinal } from "../execution/states.ts";
 import { runOf } from "../execution/journal/loaded-run.ts";
 import type { Actor } from "../lib/actor.ts";
 import type { Ending } from "../lib/ending.ts";
-import { conflict, Refusal } from "../lib/errors.ts";
+import { conflict, Refusal, shortened } from "../lib/errors.ts";
 import { encodeId, newIdAt, type FiringId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -33,12 +33,15 @@ import type { Overlap } from "./trigger-kind.ts";
 import type { Firing, Trigger } from "./trigger.ts";
 import type { Triggers } from "./triggers.ts";
 import { tellFiring } from "./watch-firings.ts";
+import { unmatchedField } from "./webhooks/body-filter.ts";
 
 export type Occasion = {
   /** When it was due; null: it was called. ms since 1970. */
   dueAt: number | null;
   /** What came with it. */
   payload: JsonObject | undefined;
+  /** The headers and the query of a call, where the trigger's mapping uses them. */
+  parts?: JsonObject | undefined;
   /** What its sender calls it, and SHA-256 of what came: it starts one run, however often it comes. */
   delivery?: { name: string; bodyHash: string } | undefined;
   /** The event that it fires on, which has what came; its delivery is named by its source. */
@@ -64,9 +67,20 @@ export type Fired = { firing: Firing; run?: Run | undefined; refusal?: Refusal }
  */
 export async function fire(triggers: Triggers, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
   checkTakes("runs", triggers.runs);
-  const fired = await attempt(triggers, trigger, occasion);
+  const fired = (await passOver(triggers, trigger, occasion)) ?? (await attempt(triggers, trigger, occasion));
   if (fired) tellFiring(triggers, fired.firing);
   return fired;
+}
+
+/** Keeps that nothing was started, because the body of a call does not match the policy's filter. Undefined: it does. */
+async function passOver(triggers: Triggers, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
+  const { payload, event, firedBy, dueAt } = occasion;
+  // What is fired by hand is wanted, and a paused trigger says that it is.
+  if (event || firedBy || dueAt !== null || trigger.status === "paused") return undefined;
+  const field = unmatchedField(trigger.policy, payload ?? {});
+  if (field === undefined) return undefined;
+  const message = `the body does not match the trigger's filter: ${shortened(field)}`;
+  return skipped(triggers, rowOf(triggers, trigger, occasion), "filter", message);
 }
 
 /** How often a firing that has no turn tries again after it made room. */
@@ -168,7 +182,7 @@ const overlapIn = ({ type, policy }: Trigger): Overlap => overlapOf(policy, kind
 /** What is known of a firing before anything came of it. */
 export function rowOf({ clock }: Pick<Triggers, "clock">, trigger: Trigger, occasion: Occasion): FiringRow {
   const { organizationId, projectId, agentId, id: triggerId } = trigger;
-  const { dueAt, payload, delivery, event, firedBy, replayOf } = occasion;
+  const { dueAt, payload, parts, delivery, event, firedBy, replayOf } = occasion;
   const at = clock.now();
   const id = newIdAt<"firing">(at);
   return {
@@ -192,6 +206,7 @@ export function rowOf({ clock }: Pick<Triggers, "clock">, trigger: Trigger, occa
     body_hash: delivery?.bodyHash ?? null,
     // That of an event is in its row, once for all its firings.
     payload: payload === undefined || event ? null : JSON.stringify(payload),
+    request: parts === undefined ? null : JSON.stringify(parts),
     fired_by_kind: firedBy?.kind ?? null,
     fired_by_id: firedBy?.id ?? null,
     replay_of: replayOf ?? null,
@@ -212,12 +227,13 @@ function repeatOf({ dueAt, delivery, event }: Occasion): string | undefined {
 async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, row: FiringRow): Promise<Fired> {
   const { runs } = triggers;
   const { organizationId, agentId } = trigger;
-  const { dueAt, payload, event, asOf, firedBy, waitSeconds, ending } = occasion;
+  const { dueAt, payload, parts, event, asOf, firedBy, waitSeconds, ending } = occasion;
   if (isPausedFor(trigger, occasion)) throw paused();
   const kind = kindOf(trigger.type);
   using stack = new DisposableStack();
   let settled: ReturnType<typeof untilSettled> | undefined;
-  const given = { data: payload, variables: { event: event ? shownEvent(event) : null } };
+  const variables = { event: event ? shownEvent(event) : null, headers: null, query: null, ...parts };
+  const given = { data: payload, variables };
   const inserted = await withMapped(triggers, organizationId, trigger.policy, given, async (came) => {
     const prepared = await prepareRun(runs, wholeOf(organizationId), {
       agentId,
@@ -294,14 +310,22 @@ async function repeated(
 const onceOf = (row: FiringRow): string => (row.due_at === null ? row.id : row.once);
 
 /** Keeps that nothing was started, because the run before is open. */
-async function holdBack({ database }: Triggers, row: FiringRow): Promise<Fired | undefined> {
+const holdBack = (triggers: Triggers, row: FiringRow): Promise<Fired | undefined> =>
+  skipped(triggers, row, "overlap", "the trigger's previous run has not ended");
+
+async function skipped(
+  { database }: Triggers,
+  row: FiringRow,
+  policy: "overlap" | "filter",
+  message: string,
+): Promise<Fired | undefined> {
   const firing = await insertFiring(database, {
     ...row,
     once: onceOf(row),
     outcome: "skipped",
     run_id: null,
-    policy: "overlap",
-    message: "the trigger's previous run has not ended",
+    policy,
+    message,
     skipped: 1,
   });
   return firing && { firing };

@@ -13,7 +13,7 @@ import type { Firing } from "./trigger.ts";
 
 const FIRINGS = new RowSet<FiringRow>("f", FIRING);
 
-const { payload: _large, body_hash: _unread, ...SHOWN } = FIRING;
+const { payload: _large, request: _too, body_hash: _unread, ...SHOWN } = FIRING;
 /** What came with one on an event is the event's data, and with a duplicate what came with the first one. */
 const PAYLOAD = `coalesce(payload, (select e.data from events e
   where e.organization_id = firings.organization_id and e.id = firings.event_id),
@@ -203,6 +203,21 @@ export async function readFiringPayloads(
     organizationId,
   );
   return new Map(rows.flatMap((row) => (row.payload === null ? [] : [[row.id, row.payload]])));
+}
+
+/** What the mapping saw of the calls besides their bodies: `{headers, query}` as JSON texts. */
+export async function readFiringRequests(
+  database: Database,
+  organizationId: OrganizationId,
+  ids: readonly FiringId[],
+): Promise<Map<FiringId, string>> {
+  const rows = await database.query(
+    `select id, request::text as request from firings
+      where organization_id = $1 and id = any($2::uuid[]) and request is not null`,
+    [organizationId, ids],
+    organizationId,
+  );
+  return new Map(rows.map((row) => [row.id, row.request]));
 }
 
 /** Of all organizations; an id has its time. Answers how many there were. */

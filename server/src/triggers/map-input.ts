@@ -1,21 +1,12 @@
 /** A run's input, of what came with a firing by the policy `mapping`. */
 import { ExpressionError } from "../definition/expressions/expression-error.ts";
 import type { Variables } from "../definition/expressions/expressions.ts";
-import { compileExpression, type Template } from "../definition/expressions/template.ts";
 import { badInput, Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { mappingOf } from "./mapping.ts";
 import type { Triggers } from "./triggers.ts";
-
-/** By the policy that it is of: a trigger fires often. */
-const compiled = new WeakMap<JsonObject, Template>();
-
-function templateOf(policy: JsonObject): Template {
-  let template = compiled.get(policy);
-  if (!template) compiled.set(policy, (template = compileExpression(policy["mapping"] as string)));
-  return template;
-}
 
 /** A result that takes more memory than this waits for one of few places, until it is written. */
 const LARGE_BYTES = 256 * 1024;
@@ -33,8 +24,8 @@ export async function withMapped<Result>(
   { data, variables }: { data: JsonObject | undefined; variables: Variables },
   start: (input: JsonObject | undefined) => Promise<Result>,
 ): Promise<Result> {
-  if (policy["mapping"] === undefined) return start(data);
-  const template = templateOf(policy);
+  const template = mappingOf(policy);
+  if (!template) return start(data);
   let bytes = 0;
   const evaluate = async (): Promise<JsonObject> => {
     const made = (heldBytes: number): void => void (bytes += heldBytes);

@@ -1,6 +1,6 @@
 /** The policy `mapping`: an expression in jq, as definitions have them, makes the run's input of what came with a firing. */
 import { unknownVariable } from "../definition/known-variables.ts";
-import { compileExpression } from "../definition/expressions/template.ts";
+import { compileExpression, type Template } from "../definition/expressions/template.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { isStorable, UNSTORABLE } from "../lib/text.ts";
 import type { Key, Problems } from "./trigger-kind.ts";
@@ -9,7 +9,7 @@ import type { Key, Problems } from "./trigger-kind.ts";
 export const MAPPING_KEY: Key = {
   api: "String",
   description:
-    "A jq expression that turns what was received (the body of a webhook, the data of an event) into the run's input, an object. `$event` has the event's `id`, `source`, `event`, `sourceId`, `time` and `at`. Default: the input is what was received.",
+    "A jq expression that turns what was received (the body of a webhook, the data of an event) into the run's input, an object. `$event` has the event's `id`, `source`, `event`, `sourceId`, `time` and `at`; `$headers` and `$query` those of a webhook's request. Default: the input is what was received.",
 };
 
 const NO_VARIABLES: ReadonlySet<string> = new Set();
@@ -34,5 +34,21 @@ export function settleMapping(
     }
   return { mapping: text };
 }
+
+/** By the policy that it is of: a trigger fires often. */
+const compiled = new WeakMap<JsonObject, Template>();
+
+/** Of a policy that was checked. */
+export function mappingOf(policy: JsonObject): Template | undefined {
+  const { mapping } = policy;
+  if (mapping === undefined) return undefined;
+  let template = compiled.get(policy);
+  if (!template) compiled.set(policy, (template = compileExpression(mapping as string)));
+  return template;
+}
+
+/** The variables that its mapping refers to. */
+export const variablesIn = (policy: JsonObject): ReadonlySet<string> =>
+  new Set(mappingOf(policy)?.expressions.flatMap(({ variables }) => [...variables]));
 
 export const doesNotCompile = (reason: string): string => `must be an expression in jq: it does not compile: ${reason}`;

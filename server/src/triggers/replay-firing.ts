@@ -6,7 +6,7 @@ import { wholeOf } from "../lib/reach.ts";
 import { readEvent } from "./events/list-events.ts";
 import { fire } from "./fire.ts";
 import { kindOf } from "./kinds.ts";
-import { readFiringPayloads } from "./firing-store.ts";
+import { readFiringPayloads, readFiringRequests } from "./firing-store.ts";
 import { readFiring } from "./list-firings.ts";
 import { readTrigger } from "./list-triggers.ts";
 import type { Firing } from "./trigger.ts";
@@ -26,9 +26,11 @@ export async function replayFiring(triggers: Triggers, caller: Caller, firingId:
   const text = (await readFiringPayloads(triggers.database, caller.organizationId, [firingId])).get(firingId);
   if (text === undefined && kindOf(trigger.type).hasUrl && !firing.firedBy)
     throw conflict("wrong_state", "what came with this call was not kept, so it cannot be replayed");
+  const parts = (await readFiringRequests(triggers.database, caller.organizationId, [firingId])).get(firingId);
   const fired = await fire(triggers, trigger, {
     dueAt: null,
     payload: text === undefined ? undefined : (parseJson(text) as JsonObject),
+    parts: parts === undefined ? undefined : (parseJson(parts) as JsonObject),
     ...(event && { event }),
     asOf: (firing.dueAt ?? firing.at).getTime(),
     firedBy: actorOf(caller),

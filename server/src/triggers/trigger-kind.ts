@@ -6,7 +6,16 @@ import { LIMITS } from "../lib/limits.ts";
 
 /** A key of a configuration or of a policy. `api`: its type in the API. */
 export type Key = {
-  api: "String" | "Int" | "Boolean" | "DateTime" | "JSON" | "[String]" | "TriggerOverlap" | "MissedInstants";
+  api:
+    | "String"
+    | "Int"
+    | "Boolean"
+    | "DateTime"
+    | "JSON"
+    | "[String]"
+    | "TriggerOverlap"
+    | "MissedInstants"
+    | "WebhookAccept";
   description: string;
   isRequired?: boolean;
 };
@@ -79,6 +88,7 @@ const TYPES: Record<Key["api"], { words: string; fits: (value: Json) => boolean 
   JSON: { words: "must be a JSON value", fits: () => true },
   TriggerOverlap: { words: "must be a text", fits: (value) => typeof value === "string" },
   MissedInstants: { words: "must be a text", fits: (value) => typeof value === "string" },
+  WebhookAccept: { words: "must be a text", fits: (value) => typeof value === "string" },
   "[String]": {
     words: "must be a list of texts",
     fits: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),

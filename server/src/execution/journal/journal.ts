@@ -361,7 +361,11 @@ export class Journal {
       if (draft) write.draft = { run_id: head.id, organization_id: head.organizationId, ...draft };
       if (isFinal(head.status)) write.start.owner = null;
       if (release) Object.assign(write.start, { owner: null, wake_at: release.wakeAt });
-      write.bytes += write.start.input.length + (firing?.payload?.length ?? 0) + (draft?.text.length ?? 0);
+      write.bytes +=
+        write.start.input.length +
+        (firing?.payload?.length ?? 0) +
+        (firing?.request?.length ?? 0) +
+        (draft?.text.length ?? 0);
     } else write.update = this.#update(now, payload, release, moved);
     this.#start = undefined;
     this.#committedStatus = head.status;

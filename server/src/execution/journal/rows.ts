@@ -107,6 +107,8 @@ export const FIRING = {
   /** SHA-256 of what came with it. */
   body_hash: nullable(hex()),
   payload: nullable(json()),
+  /** The headers and the query of a call, where the trigger's mapping used them. */
+  request: nullable(json()),
   /** Who asked for it by hand. */
   fired_by_kind: nullable(text<ActorKind>()),
   fired_by_id: nullable(uuid<string>()),

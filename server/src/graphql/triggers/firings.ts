@@ -94,6 +94,17 @@ function addFiring(builder: Builder, enums: Enums): void {
           return payload instanceof JsonText ? payload : loaders.firingPayload(id);
         },
       }),
+      request: t.field({
+        type: "JSON",
+        nullable: true,
+        description:
+          "What the trigger's mapping saw of the call besides its body, `{headers, query}`, without credentials. Null if the mapping uses neither.",
+        resolve: async ({ id }, _, { size, loaders }) => {
+          const request = await loaders.firingRequest(id);
+          size.charge(request?.bytes ?? 0);
+          return request;
+        },
+      }),
       replayOf: t.field({
         type: "Firing",
         nullable: true,

@@ -27,7 +27,8 @@ export function addTriggers(builder: Builder, enums: Enums): void {
 
 /** How a key is shown in the API. One type stands for all: the builder would want to know each. */
 const shownAs = (enums: Enums, { api }: Key): "String" => {
-  if (api === "TriggerOverlap" || api === "MissedInstants") return enums[api] as unknown as "String";
+  if (api === "TriggerOverlap" || api === "MissedInstants" || api === "WebhookAccept")
+    return enums[api] as unknown as "String";
   return (api === "[String]" ? ["String"] : api) as "String";
 };
 

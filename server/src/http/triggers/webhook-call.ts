@@ -2,24 +2,29 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { badInput, Refusal } from "../../lib/errors.ts";
+import { readFormFields } from "../../lib/form-fields.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { readValues } from "../../secrets/read-values.ts";
 import { refuseCall, type Occasion } from "../../triggers/fire.ts";
 import type { Trigger } from "../../triggers/trigger.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
+import { acceptsForms } from "../../triggers/webhooks/accept.ts";
 import { checkAddress } from "../../triggers/webhooks/addresses.ts";
+import { callPartsOf } from "../../triggers/webhooks/call-parts.ts";
 import { deliveryNameIn } from "../../triggers/webhooks/delivery-name.ts";
 import type { WebhookPath } from "../../triggers/webhooks/find-webhook.ts";
 import {
   checkSignature,
+  isPing,
   isSigned,
   notSigned,
+  pings,
   signedDelivery,
-  Unsigned,
   type Signed,
 } from "../../triggers/webhooks/signature.ts";
-import { contentTypeOf, JSON_BODY } from "../content-type.ts";
+import { Unsigned } from "../../triggers/webhooks/unsigned.ts";
+import { contentTypeOf, isForm, JSON_BODY, JSON_OR_FORM } from "../content-type.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 
 const PATH = "/webhook/";
@@ -40,30 +45,42 @@ export function isBearer({ headers: { authorization } }: IncomingMessage, token:
 }
 
 /** A call with its trigger. `readText`: reads its body, once. */
-export type Called = { request: IncomingMessage; address: string; trigger: Trigger; readText: () => Promise<string> };
+export type Called = {
+  request: IncomingMessage;
+  path: string;
+  address: string;
+  trigger: Trigger;
+  readText: () => Promise<string>;
+};
 
 /** What was read to see that it is signed; undefined: it need not be. */
-type Proof = { text: string; signed: Signed | undefined } | undefined;
+export type Proof = { text: string; signed: Signed | undefined; isPing?: boolean } | undefined;
 
 /** Throws what refuses a call that does not prove where it comes from. The trigger's owner sees why; the caller learns nothing of secrets. */
 export async function prove(triggers: Triggers, called: Called): Promise<Proof> {
   const { trigger, address } = called;
   try {
     checkAddress(trigger.policy, address);
-    return isSigned(trigger.policy) ? await readSigned(triggers, called) : undefined;
+    const proof = isSigned(trigger.policy) ? await readSigned(triggers, called) : undefined;
+    // Anybody who has the URL may ask whether it is there: not more often than a call is refused.
+    if (proof?.isPing) triggers.refusedCalls.count(trigger, address);
+    return proof;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === "UNAVAILABLE") throw error;
     triggers.refusedCalls.count(trigger, address);
     await refuseCall(triggers, trigger, error);
-    throw error instanceof Unsigned ? notSigned() : error;
+    throw error instanceof Unsigned ? notSigned(trigger.policy) : error;
   }
 }
 
-async function readSigned(triggers: Triggers, { request, trigger, readText }: Called): Promise<Proof> {
-  checkType(request);
-  const text = await readText();
+async function readSigned(triggers: Triggers, { request, path, trigger, readText }: Called): Promise<Proof> {
   const { policy, organizationId, projectId } = trigger;
-  const sent = { headers: request.headers, body: text };
+  if (!pings(policy)) typeOf(request, policy);
+  const text = await readText();
+  const query = request.url!.indexOf("?");
+  const url = triggers.url + path + (query < 0 ? "" : request.url!.slice(query));
+  const sent = { headers: request.headers, body: text, url };
+  if (isPing(policy, sent)) return { text, signed: undefined, isPing: true };
   const signed = await checkSignature(policy, sent, triggers.clock.now(), async (name) =>
     (await readValues(triggers.secrets, organizationId, projectId, [name])).get(name),
   );
@@ -81,11 +98,11 @@ export async function readCall(triggers: Triggers, called: Called, proof: Proof)
 }
 
 async function occasionOf({ request, trigger: { policy }, readText }: Called, proof: Proof): Promise<Occasion> {
-  checkType(request);
+  const type = typeOf(request, policy);
   const waitSeconds = waitOf(request);
   const name = proof ? undefined : deliveryNameIn(request.headers, policy);
   const text = proof?.text ?? (await readText());
-  const payload = objectIn(text);
+  const payload = isForm(type) ? formIn(text) : objectIn(text);
   const bodyHash = hashOf(text).toString("hex");
   const signed = proof?.signed;
   const delivery = signed
@@ -93,17 +110,25 @@ async function occasionOf({ request, trigger: { policy }, readText }: Called, pr
     : name === undefined
       ? undefined
       : { name, bodyHash };
-  return { dueAt: null, payload, delivery, waitSeconds };
+  return { dueAt: null, payload, parts: callPartsOf(policy, request), delivery, waitSeconds };
 }
 
-function checkType(request: IncomingMessage): void {
-  contentTypeOf(request.headers, JSON_BODY);
-}
+const typeOf = ({ headers }: IncomingMessage, policy: JsonObject): string =>
+  contentTypeOf(headers, acceptsForms(policy) ? JSON_OR_FORM : JSON_BODY);
 
 function objectIn(text: string): JsonObject {
   const value = parseJsonBody(text);
   if (!isObject(value)) throw new Refusal("BAD_REQUEST", "the request body must be a JSON object");
   return value;
+}
+
+/** As with JSON, what cannot be read is a 400. */
+function formIn(text: string): JsonObject {
+  try {
+    return readFormFields(text, "the request body");
+  } catch (error) {
+    throw error instanceof Refusal ? new Refusal("BAD_REQUEST", error.message) : error;
+  }
 }
 
 /** The query's `wait`, in seconds. */

@@ -10,7 +10,8 @@ import type { Rates } from "../../rates/rates.ts";
 import { fire, outputOf, type Fired } from "../../triggers/fire.ts";
 import type { Trigger } from "../../triggers/trigger.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
-import { challengeOf } from "../../triggers/webhooks/signature.ts";
+import { challengeOf, isBare } from "../../triggers/webhooks/signature.ts";
+import { NotSigned } from "../../triggers/webhooks/unsigned.ts";
 import type { Admission } from "../admission.ts";
 import { countRequest } from "../admit.ts";
 import { sendText, type Exchange } from "../answer.ts";
@@ -50,7 +51,8 @@ const STATUSES: Partial<Record<Code, number>> = {
   BAD_USER_INPUT: 422,
 };
 
-type Done = { status: number; body: object };
+type Done = { status: number; body: object | undefined };
+const BARE: Done = { status: 200, body: undefined };
 
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { triggers, rates, graphql, admission, arrivals, connections, clientAddress } = options;
@@ -100,17 +102,20 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       if (release) held.defer(release);
       return text;
     };
-    const called: Called = { request, address: clientAddress(request), trigger, readText };
+    const called: Called = { request, path: exchange.path, address: clientAddress(request), trigger, readText };
     const proof = await prove(triggers, called);
+    if (proof?.isPing) return { status: 200, body: {} };
     await countRequest(rates, exchange.response, { organizationId: trigger.organizationId });
     const occasion = await readCall(triggers, called, proof);
     const challenge = challengeOf(trigger.policy, occasion.payload ?? null);
-    if (challenge) return { status: 200, body: challenge };
+    const { policy } = trigger;
+    if (challenge) return isBare(policy) ? BARE : { status: 200, body: challenge };
     const wait = occasion.waitSeconds === undefined ? undefined : held.use(beginWait(exchange, trigger));
     const fired = await fire(triggers, trigger, { ...occasion, ending: wait?.ending });
     if (!fired) throw notFound("Webhook");
     wait?.ending.throwIfOver();
-    return await doneOf(triggers, fired, wait !== undefined);
+    const done = await doneOf(triggers, fired, wait !== undefined);
+    return isBare(policy) ? BARE : done;
   };
 
   return {
@@ -122,9 +127,10 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     handle: async (exchange) => {
       try {
         const { status, body } = await answer(exchange);
-        sendText(exchange, status, stringify(body));
+        sendText(exchange, status, body === undefined ? "" : stringify(body));
       } catch (error) {
-        await sendRefusal(graphql, exchange, error, STATUSES);
+        const own = error instanceof NotSigned ? { ...STATUSES, FORBIDDEN: error.status } : STATUSES;
+        await sendRefusal(graphql, exchange, error, own);
       }
     },
   };

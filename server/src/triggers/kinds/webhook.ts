@@ -1,7 +1,10 @@
 /** A POST to the trigger's URL. */
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { ACCEPT_KEY, settleAccept } from "../webhooks/accept.ts";
 import { ADDRESSES_KEY, settleAddresses } from "../webhooks/addresses.ts";
+import { FILTER_KEY, settleFilter } from "../webhooks/body-filter.ts";
+import { CALL_VARIABLES } from "../webhooks/call-parts.ts";
 import { DELIVERY_HEADER_KEY, settleDeliveryHeader } from "../webhooks/delivery-name.ts";
 import { MAPPING_KEY, settleMapping } from "../mapping.ts";
 import { OVERLAP_KEY, settleOverlap } from "../overlap/overlap.ts";
@@ -23,6 +26,8 @@ export const webhook: TriggerKind = {
   policies: {
     overlap: OVERLAP_KEY,
     mapping: MAPPING_KEY,
+    filter: FILTER_KEY,
+    accept: ACCEPT_KEY,
     signature: SIGNATURE_KEY,
     allowedAddresses: ADDRESSES_KEY,
     deliveryHeader: DELIVERY_HEADER_KEY,
@@ -42,7 +47,9 @@ export const webhook: TriggerKind = {
   },
   settle: (given, problems) => ({
     ...settleOverlap(given, problems),
-    ...settleMapping(given, problems),
+    ...settleMapping(given, problems, CALL_VARIABLES),
+    ...settleFilter(given, problems),
+    ...settleAccept(given, problems),
     ...settleSignature(given, problems),
     ...settleAddresses(given, problems),
     ...settleDeliveryHeader(given, problems),

@@ -5,10 +5,7 @@ import { badInput } from "../../lib/errors.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Key, Problems } from "../trigger-kind.ts";
-import { isHeaderName } from "./header-name.ts";
-
-/** The firing shows the name, so no header that has a credential may bring it. */
-const SECRET_HEADERS: readonly Json[] = ["authorization", "cookie", "proxy-authorization"];
+import { isHeaderName, SECRET_HEADERS } from "./header-name.ts";
 
 export const DELIVERY_HEADER_KEY: Key = {
   api: "String",
@@ -21,7 +18,7 @@ export function settleDeliveryHeader({ deliveryHeader, signature }: JsonObject, 
   const header = String(deliveryHeader).toLowerCase();
   if (!isHeaderName(deliveryHeader))
     problems.add("deliveryHeader", "invalid", "must be the name of a header, of at most 100 characters");
-  else if (SECRET_HEADERS.includes(header))
+  else if (SECRET_HEADERS.has(header))
     problems.add("deliveryHeader", "invalid", `must not be ${header}: firings show what a delivery is called`);
   else if (signature !== undefined)
     problems.add("deliveryHeader", "invalid", "must be left out: a signed delivery is known by what is signed");

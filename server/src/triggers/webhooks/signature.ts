@@ -3,111 +3,23 @@
  * agent's project. Each preset is a sender's own way (docs/triggers.md); where it signs a time, that is within five minutes.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { IncomingHttpHeaders } from "node:http";
 import { enumerate } from "../../definition/problem.ts";
-import { Refusal } from "../../lib/errors.ts";
+import type { Refusal } from "../../lib/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { isSecretName } from "../../lib/secret-name.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { checkedName, isDeliveryName } from "./delivery-name.ts";
 import { isHeaderName } from "./header-name.ts";
+import { ENCODINGS, PRESETS, type Claim, type Preset, type Sent, type Signature } from "./signature-presets.ts";
+import { NotSigned, Unsigned } from "./unsigned.ts";
 import type { Key, Problems } from "../trigger-kind.ts";
 
-/** What a request has of it. `seconds`, `id`: when it was signed, and what its sender calls it, if that is signed too. */
-type Claim = {
-  signed: string;
-  signatures: string[];
-  encoding: "hex" | "base64";
-  seconds?: string | undefined;
-  id?: string;
-};
-type Sent = { headers: IncomingHttpHeaders; body: string };
-
-type Preset = {
-  /** Undefined: there is none, or it is none. */
-  claimOf: (sent: Sent, header: string) => Claim | undefined;
-  /** The bytes of a secret, if they are not those of its text. */
-  keyOf?: (secret: string) => Buffer;
-  /** The key of the body that names a delivery, in each of its tries. */
-  idKey?: string;
-  /** What to answer to a question that starts nothing. */
-  challenge?: (payload: JsonObject) => JsonObject | undefined;
-};
-
-const text = (headers: IncomingHttpHeaders, name: string): string | undefined => {
-  const value = headers[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
-};
-
-/** Anybody can sign with what a text leaves that is not base64. */
-const LEAST_KEY_BYTES = 16;
-
-const PRESETS = {
-  /** https://www.standardwebhooks.com */
-  standard: {
-    claimOf({ headers, body }) {
-      const [id, seconds, list] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) =>
-        text(headers, name),
-      );
-      if (id === undefined || seconds === undefined || list === undefined) return undefined;
-      const signatures = list.split(" ").flatMap((one) => (one.startsWith("v1,") ? [one.slice(3)] : []));
-      return { signed: `${id}.${seconds}.${body}`, signatures, encoding: "base64", seconds, id };
-    },
-    keyOf: (secret) => {
-      const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-      if (key.length >= LEAST_KEY_BYTES) return key;
-      throw new Unsigned(
-        `the secret is not a valid key: it must be \`whsec_\` followed by at least ${LEAST_KEY_BYTES} bytes in base64`,
-      );
-    },
-  },
-  github: {
-    claimOf({ headers, body }) {
-      const signature = text(headers, "x-hub-signature-256");
-      return signature?.startsWith("sha256=")
-        ? { signed: body, signatures: [signature.slice(7)], encoding: "hex" }
-        : undefined;
-    },
-  },
-  stripe: {
-    claimOf({ headers, body }) {
-      const parts = (text(headers, "stripe-signature") ?? "").split(",").map((part) => part.split("=", 2));
-      const of = (name: string): string[] => parts.flatMap(([key, value]) => (key === name && value ? [value] : []));
-      const [seconds] = of("t");
-      return seconds === undefined
-        ? undefined
-        : { signed: `${seconds}.${body}`, signatures: of("v1"), encoding: "hex", seconds };
-    },
-    idKey: "id",
-  },
-  slack: {
-    claimOf({ headers, body }) {
-      const [seconds, signature] = [text(headers, "x-slack-request-timestamp"), text(headers, "x-slack-signature")];
-      if (seconds === undefined || !signature?.startsWith("v0=")) return undefined;
-      return { signed: `v0:${seconds}:${body}`, signatures: [signature.slice(3)], encoding: "hex", seconds };
-    },
-    challenge: ({ type, challenge }) =>
-      type === "url_verification" && typeof challenge === "string" ? { challenge } : undefined,
-    idKey: "event_id",
-  },
-  /** Hexadecimal digits in a header of one's own, with or without `sha256=` before them. */
-  header: {
-    claimOf({ headers, body }, header) {
-      const signature = text(headers, header);
-      return signature === undefined
-        ? undefined
-        : { signed: body, signatures: [signature.replace(/^sha256=/, "")], encoding: "hex" };
-    },
-  },
-} as const satisfies Record<string, Preset>;
-
-type Signature = { preset: keyof typeof PRESETS; secret: string; header?: string };
 const NAMES = Object.keys(PRESETS);
 
 export const SIGNATURE_KEY: Key = {
   api: "JSON",
   description:
-    "`{preset, secret}`: each request must be signed, in addition to the token in the URL. `preset` is `standard` (Standard Webhooks), `github`, `stripe`, `slack`, or `header` with the name of a `header` that has an HMAC-SHA256 of the body in hexadecimal. `secret` is the name of a secret of the project.",
+    "`{preset, secret}`: each request must be signed, in addition to the token in the URL. `preset` is `standard` (Standard Webhooks; `svix` is the same), `github`, `stripe`, `slack`, `shopify`, `woocommerce`, `square`, `xero`, or `header` with the name of a `header` that has an HMAC-SHA256 of the body, in the `encoding` `hex` (the default) or `base64`. `secret` is the name of a secret of the project.",
 };
 
 /** What is kept of it. */
@@ -117,22 +29,26 @@ export function settleSignature({ signature }: JsonObject, problems: Problems): 
     problems.add("signature", "wrong_type", "must be an object of preset and secret");
     return {};
   }
-  const { preset, secret, header, ...others } = signature;
+  const { preset, secret, header, encoding, ...others } = signature;
   if (typeof preset !== "string" || !NAMES.includes(preset))
     problems.add("signature.preset", "not_a_choice", `must be ${enumerate(NAMES, "or")}`);
   if (typeof secret !== "string" || !isSecretName(secret))
     problems.add("signature.secret", "invalid", "must be the name of a secret of the project");
   if (preset === "header" && !isHeaderName(header))
     problems.add("signature.header", "required", "must be the name of the header that has the signature");
-  if (preset !== "header" && header !== undefined)
-    problems.add("signature.header", "unknown", "is only allowed with the preset `header`: leave it out");
+  for (const [key, value] of Object.entries({ header, encoding }))
+    if (preset !== "header" && value !== undefined)
+      problems.add(`signature.${key}`, "unknown", "is only allowed with the preset `header`: leave it out");
+  if (preset === "header" && encoding !== undefined && !ENCODINGS.includes(encoding as string))
+    problems.add("signature.encoding", "not_a_choice", `must be ${enumerate(ENCODINGS, "or")}`);
   for (const key of Object.keys(others))
-    problems.add(`signature.${key}`, "unknown", "is not known: it takes preset, secret, header");
+    problems.add(`signature.${key}`, "unknown", "is not known: it takes preset, secret, header, encoding");
   return {
     signature: {
       preset: preset!,
       secret: secret!,
       ...(header !== undefined && { header: String(header).toLowerCase() }),
+      ...(encoding !== undefined && { encoding }),
     },
   };
 }
@@ -150,6 +66,21 @@ export const isSigned = (policy: JsonObject): boolean => signatureOf(policy) !==
 export const challengeOf = (policy: JsonObject, payload: Json): JsonObject | undefined =>
   isObject(payload) ? presetOf(policy)?.challenge?.(payload) : undefined;
 
+/** The headers that a signature is in: a secret's trace, so nobody is shown them. */
+export function signatureHeaders(policy: JsonObject): readonly string[] {
+  const own = signatureOf(policy)?.header;
+  return [...(presetOf(policy)?.headers ?? []), ...(own === undefined ? [] : [own])];
+}
+
+/** Whether requests without a signature may ask for an answer. */
+export const pings = (policy: JsonObject): boolean => presetOf(policy)?.isPing !== undefined;
+
+/** Whether a request that has no signature only asks if the URL is there. */
+export const isPing = (policy: JsonObject, sent: Sent): boolean => presetOf(policy)?.isPing?.(sent) ?? false;
+
+/** Whether the sender wants an answer without a body. */
+export const isBare = (policy: JsonObject): boolean => presetOf(policy)?.isBare ?? false;
+
 /** A request whose signature is good. `id`: as in a claim. */
 export type Signed = Pick<Claim, "signed" | "id">;
 
@@ -163,7 +94,7 @@ export async function checkSignature(
   const signature = signatureOf(policy);
   if (!signature) return undefined;
   const { claimOf, keyOf = Buffer.from }: Preset = PRESETS[signature.preset];
-  const claim = claimOf(sent, signature.header ?? "");
+  const claim = claimOf(sent, signature);
   if (!claim) throw new Unsigned(`the request has no ${signature.preset} signature`);
   const seconds = claim.seconds === undefined ? undefined : Number(claim.seconds);
   if (seconds !== undefined && !(Math.abs(seconds * 1_000 - now) <= LIMITS.signatureSeconds * 1_000))
@@ -185,24 +116,15 @@ const MOST_SIGNATURES = 10;
 const isSame = (given: Buffer, wanted: Buffer): boolean =>
   given.length === wanted.length && timingSafeEqual(given, wanted);
 
-const UNSIGNED = "the request is not signed as it must be";
-
-/** Says why, to who sees the trigger's firings. */
-export class Unsigned extends Refusal {
-  constructor(why: string) {
-    super("FORBIDDEN", `${UNSIGNED}: ${why}`);
-  }
-}
-
-/** What the caller is told, who learns nothing of the project's secrets. */
-export const notSigned = (): Refusal => new Refusal("FORBIDDEN", UNSIGNED);
+/** What the caller is told. */
+export const notSigned = (policy: JsonObject): Refusal => new NotSigned(isBare(policy) ? 401 : 403);
 
 /**
  * What a signed delivery is called: by nothing that a sender who knows no secret can change, or whoever recorded a request could
  * send it again. `bodyHash` is that of the name where the sender may write the same delivery in other words.
  */
 export function signedDelivery(policy: JsonObject, { signed, id }: Signed, payload: JsonObject, bodyHash: string) {
-  if (id !== undefined) return { name: checkedName("webhook-id", id), bodyHash };
+  if (id !== undefined) return { name: checkedName(id.header, id.name), bodyHash };
   const { idKey } = presetOf(policy)!;
   const named = idKey === undefined ? undefined : payload[idKey];
   const name = isDeliveryName(named) ? named : `sha256:${hashOf(signed)}`;

@@ -12,7 +12,12 @@ export const EventFields = ({ said, problems, set, text }: PartProps) => (
       {...text("source")}
     />
     <TextInput label="Event" description="Such as order.created." autoComplete="off" {...text("event")} />
-    <FilterPart text={said.filter} problem={problems.get("filter")} onChange={(filter) => set({ filter })} />
+    <FilterPart
+      text={said.filter}
+      problem={problems.get("filter")}
+      everything="Every event of this name is taken."
+      onChange={(filter) => set({ filter })}
+    />
   </>
 );
 

@@ -8,11 +8,13 @@ type Props = {
   /** JSON, as it is typed. */
   text: string;
   problem: string | undefined;
+  /** What an empty filter means. */
+  everything: string;
   onChange: (text: string) => void;
 };
 
-/** Which events are taken, by fields of their data; JSON says what the form cannot. */
-export function FilterPart({ text, problem, onChange }: Props) {
+/** Which events or calls are taken, by fields of their data; JSON says what the form cannot. */
+export function FilterPart({ text, problem, everything, onChange }: Props) {
   const [isJson, setIsJson] = useState(() => linesIn(text) === undefined);
   const [lines, setLines] = useState<FilterLine[]>(() => linesIn(text) ?? []);
   const isSaid = linesIn(text) !== undefined;
@@ -42,7 +44,7 @@ export function FilterPart({ text, problem, onChange }: Props) {
       {isJson && (
         <JsonInput
           aria-label="Filter"
-          description={'For each field the values that are taken: {"total": [1, 2]}. Empty: every event.'}
+          description={`For each field the values that are taken: {"total": [1, 2]}. Empty: ${everything.toLowerCase()}`}
           autosize
           minRows={2}
           value={text}
@@ -50,7 +52,7 @@ export function FilterPart({ text, problem, onChange }: Props) {
           onChange={onChange}
         />
       )}
-      {!isJson && lines.length === 0 && <p className="dim">Every event of this name is taken.</p>}
+      {!isJson && lines.length === 0 && <p className="dim">{everything}</p>}
       {!isJson &&
         lines.map(({ field, values }, at) => (
           // oxlint-disable-next-line react/no-array-index-key -- a line has nothing else while it is typed

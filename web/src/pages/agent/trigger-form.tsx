@@ -17,6 +17,7 @@ import { CronFields, MissedFields } from "./cron-fields.tsx";
 import { EventFields, Mapping } from "./event-fields.tsx";
 import { configurationOf, policyOf, problemAt, saidBy, unshown, type PartProps } from "./trigger-said.ts";
 import { TYPES } from "./trigger-words.ts";
+import { WebhookFields } from "./webhook-fields.tsx";
 import classes from "./triggers-tab.module.css";
 
 type Props = {
@@ -89,6 +90,7 @@ export function TriggerForm({ agentId, fields, type, trigger, onDone, onCancel }
       <TextInput label="Name" autoComplete="off" {...text("name")} />
       {type === "cron" && <CronFields {...part} />}
       {type === "event" && <EventFields {...part} />}
+      {type === "webhook" && <WebhookFields {...part} />}
       {type !== "cron" && <Mapping {...part} />}
       <NativeSelect label="While the run before is open" data={OVERLAPS} {...text("overlap")} />
       {type === "cron" && <MissedFields {...part} />}

@@ -1,5 +1,11 @@
 /** What stands in a trigger's form, and the configuration and the policy that it makes. */
-import type { MissedInstants, TriggerOverlap, TriggerPartFragment, TriggerType } from "../../api/documents.ts";
+import type {
+  MissedInstants,
+  TriggerOverlap,
+  TriggerPartFragment,
+  TriggerType,
+  WebhookAccept,
+} from "../../api/documents.ts";
 import { Refusal, type FieldProblem } from "../../api/refusal.ts";
 import { inputFrom, valuesFrom, type FormField } from "../../forms/values.ts";
 import type { Json } from "../../lib/json.ts";
@@ -11,7 +17,9 @@ export type Said = {
   input: string;
   source: string;
   event: string;
+  /** Of an event's data, or of a webhook's body. */
   filter: string;
+  accept: WebhookAccept;
   overlap: TriggerOverlap;
   missed: MissedInstants;
   jitterSeconds: number;
@@ -33,7 +41,8 @@ export const saidBy = (
   input: textOf(trigger ? trigger.input : inputFrom(fields, valuesFrom(fields))),
   source: trigger?.source ?? "",
   event: trigger?.event ?? "",
-  filter: textOf(trigger?.filter),
+  filter: textOf(type === "webhook" ? trigger?.policy.filter : trigger?.filter),
+  accept: trigger?.policy.accept ?? "json",
   overlap: trigger?.policy.overlap ?? (type === "cron" ? "skip" : "allow"),
   missed: trigger?.policy.missed ?? "latest",
   jitterSeconds: trigger?.policy.jitterSeconds ?? 0,
@@ -86,9 +95,11 @@ export function configurationOf(type: TriggerType, { schedule, timezone, input, 
   return { type, schedule, timezone, input: jsonIn("input", input) };
 }
 
-export function policyOf(type: TriggerType, { overlap, missed, jitterSeconds, mapping }: Said) {
+/** Throws Refusal for what is not JSON. */
+export function policyOf(type: TriggerType, { overlap, missed, jitterSeconds, mapping, accept, filter }: Said) {
   if (type === "cron") return { overlap, missed, jitterSeconds };
-  return { overlap, ...(mapping.trim() && { mapping }) };
+  const shared = { overlap, ...(mapping.trim() && { mapping }) };
+  return type === "event" ? shared : { ...shared, accept, filter: jsonIn("filter", filter) };
 }
 
 /** A policy that is given replaces all of the former one: what this form does not show stays as it is. */

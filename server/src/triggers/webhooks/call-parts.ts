@@ -1,0 +1,36 @@
+/**
+ * What a mapping may know of a call besides its body: `$headers` and `$query`. It is kept with the firing, which is shown and fired
+ * again, so it has no credentials: whatever is called like one is left out.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { readFormFields } from "../../lib/form-fields.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { variablesIn } from "../mapping.ts";
+import { SECRET_HEADERS } from "./header-name.ts";
+import { signatureHeaders } from "./signature.ts";
+
+/** The variables of a webhook's mapping. */
+export const CALL_VARIABLES: ReadonlySet<string> = new Set(["headers", "query"]);
+
+/** Of a header or a field of the query. */
+const NAMED_SECRET =
+  /(?:^|[-_.])(?:auth|authentication|authorization|token|secret|signature|sig|hmac|password|credentials?|cookie|api[-_]?key|access[-_]?key)(?:$|[-_.\d])/i;
+
+/** Undefined where the mapping uses neither. Throws BAD_USER_INPUT for a query that is not percent-encoded UTF-8. */
+export function callPartsOf(
+  policy: JsonObject,
+  { headers, url = "" }: { headers: IncomingHttpHeaders; url?: string | undefined },
+): JsonObject | undefined {
+  if (variablesIn(policy).isDisjointFrom(CALL_VARIABLES)) return undefined;
+  const at = url.indexOf("?");
+  const query = at < 0 ? {} : readFormFields(url.slice(at + 1), "the query of the URL");
+  const hidden = new Set(signatureHeaders(policy));
+  const isShown = (name: string): boolean => !SECRET_HEADERS.has(name) && !hidden.has(name) && !NAMED_SECRET.test(name);
+  return {
+    headers: shownOf(headers, isShown),
+    query: shownOf(query, (name) => !NAMED_SECRET.test(name)),
+  };
+}
+
+const shownOf = (values: object, isShown: (name: string) => boolean): JsonObject =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => isShown(name))) as JsonObject;
