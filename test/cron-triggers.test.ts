@@ -284,6 +284,32 @@ describe("the policy", () => {
   });
 });
 
+test("a trigger with a zone that was accepted before goes on by its clocks, and is refused it when it is given anew", async () => {
+  const trigger = await cron.create({ schedule: "0 14 * * *", timezone: "Asia/Dhaka" });
+  const database = await connectTo(server);
+  await database.query(
+    `update triggers set configuration = jsonb_set(configuration::jsonb, '{timezone}', '"BST"') where id = $1`,
+    [decodeId("trigger", trigger.id)],
+  );
+  await database.end();
+  const change = async (more: object): Promise<Data> => {
+    const update = `mutation($input: UpdateTriggerInput!) { updateTrigger(input: $input) { timezone nextDueAt nextInstants(count: 1) { at } } }`;
+    const { data, errors } = await server.graphql(update, { input: { triggerId: trigger.id, ...more } });
+    return { ...data?.updateTrigger, fields: errors?.[0]?.extensions.fields };
+  };
+  // Dhaka is six hours ahead.
+  const kept = { timezone: "BST", nextInstants: [{ at: expect.stringContaining("T08:00:00") }], fields: undefined };
+  expect(await change({ name: "renamed" })).toMatchObject(kept);
+  expect(await change({ policy: { missed: "none" } })).toMatchObject(kept);
+  expect(await change({ trigger: { type: "cron", schedule: "0 9 * * *", timezone: "BST" } })).toMatchObject({
+    fields: [{ path: "input.trigger.timezone", code: "invalid", message: expect.stringContaining("Europe/London") }],
+  });
+  const due = Date.parse((await change({ policy: {} })).nextDueAt);
+  await server.clock.set(due + MINUTE);
+  expect(await cron.firings(trigger, 1)).toMatchObject([{ outcome: "started", dueAt: new Date(due).toISOString() }]);
+  await cron.remove(trigger.id);
+});
+
 describe("is refused, with every field that is wrong", () => {
   const GOOD = { schedule: "0 8 * * *", timezone: "UTC" };
   test.each<[string, object, object | undefined, string[]]>([

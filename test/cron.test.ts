@@ -64,6 +64,20 @@ describe("cronPreview", () => {
     ]);
   });
 
+  test("takes the zones and links of the IANA database and nothing else, and says what may be meant", async () => {
+    for (const zone of ["Europe/Kyiv", "Europe/Kiev", "UTC", "Etc/GMT+5", "EST", "CET", "europe/berlin"])
+      expect((await ask("0 8 * * *", zone)).errors, zone).toBeUndefined();
+    for (const [zone, meant] of [
+      ["BST", "Europe/London, Asia/Dhaka, Pacific/Bougainville"],
+      ["IST", "Asia/Kolkata, Asia/Jerusalem, Europe/Dublin"],
+      ["AST", "America/Halifax"],
+      ["SST", "Pacific/Pago_Pago"],
+    ] as const)
+      expect((await ask("0 8 * * *", zone)).errors?.[0]?.extensions.fields, zone).toEqual([
+        { path: "timezone", code: "invalid", message: expect.stringContaining(meant) },
+      ]);
+  });
+
   test.each([
     ["a schedule that never comes", "0 0 31 2 *", "UTC"],
     ["seconds", "0 0 8 * * *", "UTC"],

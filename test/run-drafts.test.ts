@@ -156,6 +156,10 @@ test("takes as many characters as may be, and not one more", async () => {
 });
 
 test("refuses an empty text, a zone that is none, and an agent without a version", async () => {
+  for (const timezone of ["IST", "EDT"])
+    expect((await ask("today", { timezone })).errors?.[0]?.extensions.fields, timezone).toMatchObject([
+      { path: "input.timezone", code: "invalid", message: expect.stringContaining("this may mean any of") },
+    ]);
   const { errors } = await ask(" ", { timezone: "Mars/Base" });
   expect(errors?.[0]?.extensions.fields).toMatchObject([
     { path: "input.text", code: "required" },

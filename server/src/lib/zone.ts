@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { ianaNames, ianaNamesMeantBy } from "./iana-zones.ts";
 
 /**
  * A time zone of the IANA database, as the differences between its local time and UTC. Local times are written as
@@ -18,11 +19,19 @@ const HOUR = 3_600_000;
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 /** Region and city, `UTC`, `EST5EDT`: what Intl also takes, `+01:00`, is an offset and no zone. */
 const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
+const NAME_SHOWN = 64;
 /** A formatter takes some 20 kB and a tenth of a millisecond to make. */
 const zones = new LRUCache<string, Zone>({ max: 600 });
 
-/** The zone of that name, without regard to case; undefined if there is none. */
-export function zoneNamed(name: string): Zone | undefined {
+/** The zone that the IANA database has under that name, in any case; undefined if there is none. */
+export const zoneNamed = (name: string): Zone | undefined =>
+  name.length <= NAME_SHOWN && ianaNames().has(name.toLowerCase()) ? platformZone(name) : undefined;
+
+/**
+ * The same for a name that was accepted when ICU's own names still were (BST as Bangladesh): a trigger that has one goes on by the clocks that
+ * it has had, and gets another only from somebody who says which.
+ */
+export function platformZone(name: string): Zone | undefined {
   if (!NAME.test(name)) return undefined;
   const known = zones.get(name);
   if (known) return known;
@@ -37,11 +46,16 @@ export function zoneNamed(name: string): Zone | undefined {
   return zone;
 }
 
-const NAME_SHOWN = 64;
-
-/** Why there is no such zone, as a sentence without its subject. */
-export const zoneProblem = (name: string): string =>
-  `is no time zone: ${JSON.stringify(name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN - 1)}…` : name)}; it takes an IANA name, such as Europe/Berlin or UTC`;
+/** Why there is no such zone, as a sentence without its subject, with the names that may be meant. */
+export function zoneProblem(name: string): string {
+  const isLong = name.length > NAME_SHOWN;
+  const meant = isLong || name === "" ? [] : ianaNamesMeantBy(name);
+  const wanted =
+    meant.length === 0
+      ? "it takes an IANA name, such as Europe/Berlin or UTC"
+      : `it takes an IANA name, and ${meant.length === 1 ? "this may mean" : "this may mean any of"} ${meant.join(", ")}`;
+  return `is no time zone: ${JSON.stringify(isLong ? `${name.slice(0, NAME_SHOWN - 1)}…` : name)}; ${wanted}`;
+}
 
 /** `1811, GMT-04:56:02` as milliseconds. */
 function readOffset(text: string): number {

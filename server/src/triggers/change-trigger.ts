@@ -14,7 +14,7 @@ import { checkMapping } from "./check-mapping.ts";
 import { checkSource } from "./events/check-source.ts";
 import { readTrigger } from "./list-triggers.ts";
 import { checkAlike, nameTaken } from "./create-trigger.ts";
-import { configured, GIVEN_AT, type TriggerType } from "./kinds.ts";
+import { checkedKeys, checkedPolicy, GIVEN_AT, type TriggerType } from "./kinds.ts";
 import { dueAfter, lockTrigger, markDeleted, updateTriggerRow } from "./store.ts";
 import { dropDue } from "./skip.ts";
 import { tellFiring } from "./watch-firings.ts";
@@ -71,14 +71,13 @@ function changedBy(before: Trigger, { name, trigger, policy }: UpdateRequest): T
       { path: "input.trigger.type", code: "not_a_choice", message },
     ]);
   }
-  const given = {
-    type: before.type,
-    keys: trigger?.keys ?? before.configuration,
-    policy: policy ?? before.policy,
-  };
-  const made = configured(given, GIVEN_AT, problems);
+  // What stays as it is was checked when it was given, perhaps by an older version's rules.
+  const configuration = trigger
+    ? checkedKeys(before.type, trigger.keys, GIVEN_AT.keys, problems)
+    : before.configuration;
+  const settled = policy ? checkedPolicy(before.type, policy, GIVEN_AT.policy, problems) : before.policy;
   refuseAny(problems);
-  return { ...before, ...made, name: name === undefined ? before.name : tidyName(name) };
+  return { ...before, configuration, policy: settled, name: name === undefined ? before.name : tidyName(name) };
 }
 
 /** Setting the present status changes nothing. Throws NOT_FOUND. */

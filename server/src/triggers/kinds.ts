@@ -39,16 +39,33 @@ type GivenAt = { keys: string; policy: string };
 export const GIVEN_AT: GivenAt = { keys: "input.trigger", policy: "input.policy" };
 
 /** What is kept of what is given. Adds what is wrong with it to `problems`. */
-export function configured(
+export const configured = (
   { type, keys, policy }: Given,
   at: GivenAt,
   problems: FieldProblem[],
-): { configuration: JsonObject; policy: JsonObject } {
-  const kind = kindOf(type);
-  const check = (given: JsonObject, of: "keys" | "policies", path: string, take: TriggerKind["configure"]) =>
-    checkKeys(given, { keys: kind[of], unknown: (key) => foreign(type, of)(shortened(key)), path, take }, problems);
-  return {
-    configuration: check(keys, "keys", at.keys, (...all) => kind.configure(...all)),
-    policy: check(policy, "policies", at.policy, (...all) => kind.settle(...all)),
-  };
+): { configuration: JsonObject; policy: JsonObject } => ({
+  configuration: checkedKeys(type, keys, at.keys, problems),
+  policy: checkedPolicy(type, policy, at.policy, problems),
+});
+
+/** The same for the configuration alone; `path`: where it stands. */
+export const checkedKeys = (type: TriggerType, given: JsonObject, path: string, problems: FieldProblem[]): JsonObject =>
+  check(type, "keys", { given, path, take: (...all) => kindOf(type).configure(...all) }, problems);
+
+/** The same for the policy alone. */
+export const checkedPolicy = (
+  type: TriggerType,
+  given: JsonObject,
+  path: string,
+  problems: FieldProblem[],
+): JsonObject => check(type, "policies", { given, path, take: (...all) => kindOf(type).settle(...all) }, problems);
+
+function check(
+  type: TriggerType,
+  of: "keys" | "policies",
+  { given, path, take }: { given: JsonObject; path: string; take: TriggerKind["configure"] },
+  problems: FieldProblem[],
+): JsonObject {
+  const unknown = (key: string): string => foreign(type, of)(shortened(key));
+  return checkKeys(given, { keys: kindOf(type)[of], unknown, path, take }, problems);
 }

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { comingsBetween, nextComing } from "./instants.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
-import { type Zone, zoneNamed } from "../../lib/zone.ts";
+import { ianaNames, ianaNamesMeantBy } from "../../lib/iana-zones.ts";
+import { platformZone, type Zone, zoneNamed, zoneProblem } from "../../lib/zone.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -113,6 +114,47 @@ test("knows zones by their names alone, in any case", () => {
     "Europe/\0",
   ])
     expect(zoneNamed(name)).toBeUndefined();
+});
+
+test("knows every name of the database, whether or not the platform uses it itself", () => {
+  const names = [...ianaNames().values()];
+  expect(names.length).toBeGreaterThanOrEqual(597);
+  expect(names.filter((name) => !zoneNamed(name))).toEqual([]);
+  for (const name of ["Europe/Kyiv", "Europe/Kiev", "Etc/GMT+5", "EST", "MST", "HST", "CET", "EST5EDT", "PRC", "utc"])
+    expect(zoneNamed(name), name).toBeDefined();
+});
+
+test.each([
+  ["BST", "this may mean any of Europe/London, Asia/Dhaka, Pacific/Bougainville"],
+  ["bst", "Europe/London"],
+  ["AST", "America/Halifax"],
+  ["SST", "Pacific/Pago_Pago"],
+  ["IST", "Asia/Kolkata, Asia/Jerusalem, Europe/Dublin"],
+  ["CST", "America/Chicago, Asia/Shanghai"],
+  ["SystemV/EST5", "such as Europe/Berlin"],
+  ["berlin", "this may mean Europe/Berlin"],
+  ["New York", "this may mean America/New_York"],
+  ["UTC+5", "this may mean Etc/GMT-5"],
+  ["-03:00", "this may mean Etc/GMT+3"],
+  ["UTC+19", "such as Europe/Berlin"],
+  ["Mars/Olympus", "such as Europe/Berlin"],
+  ["posixrules", "such as Europe/Berlin"],
+  ["Factory", "such as Europe/Berlin"],
+])("refuses %s and says what may be meant", (name, said) => {
+  expect(zoneNamed(name)).toBeUndefined();
+  expect(zoneProblem(name)).toContain(said);
+});
+
+test("what may be meant by any abbreviation is a zone", () => {
+  const abbreviations = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].flatMap((a) =>
+    [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].flatMap((b) => [`${a}${b}T`, `${a}${b}ST`, `${a}${b}DT`]),
+  );
+  // All that the platform alone knows are explained.
+  const foreign = abbreviations.filter((name) => platformZone(name) && !zoneNamed(name));
+  expect(foreign.length).toBeGreaterThan(20);
+  for (const name of foreign) expect(ianaNamesMeantBy(name), name).not.toEqual([]);
+  for (const name of abbreviations)
+    for (const meant of ianaNamesMeantBy(name)) expect(ianaNames().get(meant.toLowerCase()), name).toBe(meant);
 });
 
 test("has offsets with seconds, from before standard time", () => {

@@ -5,7 +5,7 @@ import { enumerate } from "../../definition/problem.ts";
 import { conflict, type Refusal } from "../../lib/errors.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { type Zone, zoneNamed, zoneProblem } from "../../lib/zone.ts";
+import { platformZone, type Zone, zoneNamed, zoneProblem } from "../../lib/zone.ts";
 import { comingsBetween, nextComing } from "../cron/instants.ts";
 import { dueNow, MISSED, type Missed } from "../cron/missed.ts";
 import { checkRelativeDates, resolveRelativeDates } from "../cron/relative-dates.ts";
@@ -118,7 +118,7 @@ function read({ schedule, timezone }: JsonObject): { schedule: Schedule; zone: Z
 }
 
 function zoneOf(timezone: unknown): Zone {
-  const zone = zoneNamed(String(timezone));
+  const zone = platformZone(String(timezone));
   if (!zone) throw unknown(`its timezone ${zoneProblem(String(timezone))}`);
   return zone;
 }

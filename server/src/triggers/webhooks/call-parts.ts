@@ -33,4 +33,4 @@ export function callPartsOf(
 }
 
 const shownOf = (values: object, isShown: (name: string) => boolean): JsonObject =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => isShown(name))) as JsonObject;
+  Object.fromEntries(Object.entries(values).filter(([name]) => isShown(name)));

@@ -10,6 +10,9 @@ const MISSED = [
   { value: "none", label: "Do nothing" },
 ];
 
+/** Not every browser lists it. */
+const ZONES = [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
+
 export const CronFields = ({ said, problems, fields, set, text }: PartProps) => (
   <>
     <TextInput
@@ -20,7 +23,7 @@ export const CronFields = ({ said, problems, fields, set, text }: PartProps) => 
     />
     <Autocomplete
       label="Time zone"
-      data={Intl.supportedValuesOf("timeZone")}
+      data={ZONES}
       limit={20}
       value={said.timezone}
       error={problems.get("timezone")}
