@@ -147,7 +147,9 @@ describe("the table of kinds", () => {
       { path: "trigger.url", message: "is not known: a trigger of type webhook takes method, authentication" },
       {
         path: "policy.other",
-        message: expect.stringContaining("takes overlap, mapping, filter, accept, signature, allowedAddresses, deliveryHeader"),
+        message: expect.stringContaining(
+          "takes overlap, mapping, filter, accept, signature, allowedAddresses, deliveryHeader",
+        ),
       },
     ]);
   });
