@@ -2,7 +2,7 @@
 import type { Browser, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { openBrowser, Person, signIn } from "./ui.ts";
+import { expectGoodLooks, openBrowser, Person, signIn } from "./ui.ts";
 
 let browser: Browser;
 let server: TestServer;
@@ -252,4 +252,31 @@ test("a run's stream that is refused is asked for again with growing pauses if t
   isRefused = false;
   await problem.getByRole("button", { name: "Follow the run again" }).click();
   await problem.waitFor({ state: "detached" });
+});
+
+test("a changed webhook takes forms and passes over what its filter does not name, and keeps what its form does not show", async () => {
+  const { page } = person;
+  const agentId = await publish("picky", "do:\n  - echo: {set: '${ . }'}\n");
+  const policy = { allowedAddresses: ["127.0.0.1"], mapping: "{}" };
+  const { createTrigger } = await server.data(
+    "mutation ($input: CreateTriggerInput!) { createTrigger(input: $input) { id } }",
+    { input: { agentId, name: "hook", trigger: { type: "webhook" }, policy } },
+  );
+  await page.goto(`${server.url}/agents/${agentId}?tab=triggers`);
+  const trigger = page.getByRole("region", { name: "hook", exact: true });
+  await trigger.getByRole("button", { name: /^More for / }).click();
+  await page.getByRole("menuitem", { name: "Change", exact: true }).click();
+  const form = page.getByRole("form", { name: "When a URL is called" });
+  await form.getByRole("combobox", { name: "Bodies" }).selectOption("JSON and forms");
+  await form.getByText("Every call is taken.").waitFor();
+  await form.getByText("JSON", { exact: true }).last().click();
+  await form.getByRole("textbox", { name: "Filter" }).fill('{"action": ["opened"]}');
+  await expectGoodLooks(page, "a webhook's form");
+  await form.getByRole("button", { name: "Change hook" }).click();
+  await form.waitFor({ state: "detached" });
+  const { trigger: changed } = await server.data(
+    "query ($id: ID!) { trigger(id: $id) { policy { accept filter mapping allowedAddresses } } }",
+    { id: createTrigger.id },
+  );
+  expect(changed.policy).toEqual({ ...policy, accept: "form", filter: { action: ["opened"] } });
 });
