@@ -43,8 +43,8 @@ import * as changedTriggers from "./migrations/0037-changed-triggers.ts";
 import * as signatureSecrets from "./migrations/0039-signature-secrets.ts";
 import * as modelTokens from "./migrations/0041-model-tokens.ts";
 import * as rootNumbers from "./migrations/0047-root-numbers.ts";
-import * as invitationTries from "./migrations/0053-invitation-tries.ts";
 import * as callParts from "./migrations/0050-call-parts.ts";
+import * as invitationTries from "./migrations/0053-invitation-tries.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -88,8 +88,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0039-signature-secrets": signatureSecrets,
   "0041-model-tokens": modelTokens,
   "0047-root-numbers": rootNumbers,
-  "0053-invitation-tries": invitationTries,
   "0050-call-parts": callParts,
+  "0053-invitation-tries": invitationTries,
 };
 
 /** Names of the migrations applied to this database, in order. */
