@@ -7,7 +7,7 @@ import path from "node:path";
 import { expect } from "vitest";
 import { bundled } from "./bundle.ts";
 import { settingsOf } from "./cli-process.ts";
-import type { TestServer } from "./client.ts";
+import type { Answer, TestServer } from "./client.ts";
 import { COMPILED } from "./compile-cache.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
@@ -170,15 +170,13 @@ export class Reader implements AsyncDisposable {
       const { output } = await this.shell(asks ? `printf '%s\\n' '${this.#password}' | ${command}` : command);
       const lines = output.split("\n").map(shapeOf);
       for (const line of shown.filter((one) => !one.startsWith("Password:")))
-        expect(lines, `${command}\n${output}`).toContainEqual(expect.stringMatching(patternOf(line)));
+        expectShown(line, lines, `${command}\n${output}`);
     }
   }
 
   async query({ text, json }: Block): Promise<void> {
     const { data, errors } = await this.#server.graphql(this.#filledIn(text), this.#variables(text), this.#key);
-    expect(errors, text).toBeUndefined();
-    expect(JSON.stringify(data), text).not.toContain('"outcome":"refused"');
-    if (json !== undefined) expect({ data }).toMatchObject(JSON.parse(json));
+    expectAnswered({ data, errors }, { text, json });
     this.#learn(JSON.stringify(data));
   }
 
@@ -202,12 +200,29 @@ export class Reader implements AsyncDisposable {
     child.stderr.setEncoding("utf8").on("data", (piece: string) => (stderr += piece));
     child.stdin.end(source);
     const [code] = await once(child, "close");
-    expect({ code, stderr }, text).toEqual({ code: 0, stderr: "" });
+    expectNothingWrong(code, stderr, text);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     rmSync(this.#folder, { recursive: true });
   }
+}
+
+function expectShown(line: string, lines: string[], what: string): void {
+  expect(lines, what).toContainEqual(expect.stringMatching(patternOf(line)));
+}
+
+function expectAnswered(
+  { data, errors }: Pick<Answer, "data" | "errors">,
+  { text, json }: Pick<Block, "text" | "json">,
+): void {
+  expect(errors, text).toBeUndefined();
+  expect(JSON.stringify(data), text).not.toContain('"outcome":"refused"');
+  if (json !== undefined) expect({ data }).toMatchObject(JSON.parse(json));
+}
+
+function expectNothingWrong(code: unknown, stderr: string, text: string): void {
+  expect({ code, stderr }, text).toEqual({ code: 0, stderr: "" });
 }
 
 const shapeOf = (line: string): string => line.trim().replace(/\s+/g, " ");
