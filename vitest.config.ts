@@ -10,7 +10,7 @@ const HOUSE = ["test/tidy/*.test.ts", "test/install-size.test.ts"];
 
 /** Files that mostly wait: for a takeover, a pause after a crash, a server that starts again. So more of them run at once. */
 const PATIENT = [
-  "test/faults/{bad-database,crashing-run,five-clocks,kill-database,kill-executor,lost-notices,revocation,takeover,two-servers,watchdog}.test.ts",
+  "test/faults/{bad-database,crashing-run,five-clocks,kill-database,kill-executor,lost-notices,revocation,stop,takeover,two-servers,watchdog}.test.ts",
   "test/slow-clients.test.ts",
   "test/two-executors.test.ts",
 ];

@@ -8,10 +8,12 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { LIMITS } from "../server/src/lib/limits.ts";
 import { bundled } from "./bundle.ts";
 import { COMPILED } from "./compile-cache.ts";
 import { eventually, post } from "./client.ts";
 import { startDoor } from "./flood.ts";
+import { titleOf } from "./faults/processes.ts";
 import { freePort } from "./postgres.ts";
 import { startSink } from "./sink.ts";
 
@@ -274,6 +276,72 @@ describe("stopping", () => {
     expect(door.calls(), "each once").toBe(2);
   });
 
+  /** No process of the folder's PostgreSQL, and no trace that there was one. */
+  function expectNoPostgres(folder: string, postmaster: number | undefined): void {
+    expect(readPidFile(path.join(folder, "postgres"))).toBeUndefined();
+    if (postmaster !== undefined) expect(isAlive(postmaster)).toBe(false);
+    const titles = fs.readdirSync("/proc").map((name) => titleOf(Number(name)));
+    expect(titles.filter((title) => title.includes(folder) && !title.includes(MAIN))).toEqual([]);
+  }
+
+  /** On SIGUSR2 the process does this. */
+  const onSignal = (what: string): string =>
+    `--import=data:text/javascript,${encodeURIComponent(`process.on("SIGUSR2", () => { ${what} });`)}`;
+
+  test("a promise that nobody handles, an exception, a stop that hangs is ended: each with one line, and PostgreSQL with it", async () => {
+    const DATA_DIR = dataFolder();
+    const unhandled = [70, /^an error that nobody handled ends the server; its PostgreSQL is stopped/] as const;
+    const hangs = `AsyncDisposableStack.prototype.disposeAsync = () => new Promise(() => {});
+      const later = setTimeout;
+      globalThis.setTimeout = (fire, ms, ...more) => later(fire, ms === ${LIMITS.stopSeconds * 1_000} ? 100 : ms, ...more);
+      process.kill(process.pid, "SIGTERM");`;
+    for (const [what, code, message] of [
+      ['Promise.reject(new Error("lost"));', ...unhandled],
+      ['setTimeout(() => { throw new Error("lost"); });', ...unhandled],
+      [
+        hangs,
+        1,
+        new RegExp(`^the server did not stop within ${LIMITS.stopSeconds} s: it is ended, and its PostgreSQL$`),
+      ],
+    ] as const) {
+      const server = run({ DATA_DIR, LOG_LEVEL: "warn", NODE_OPTIONS: onSignal(what) });
+      await server.ready();
+      const { pid } = readPidFile(path.join(DATA_DIR, "postgres"))!;
+      server.kill("SIGUSR2");
+      expect(await server.exited).toBe(code);
+      const lines = server.err().trimEnd().split("\n");
+      expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+        { level: 50, msg: expect.stringMatching(message), ...(code === 70 && { err: { message: "lost" } }) },
+      ]);
+      expectNoPostgres(DATA_DIR, pid);
+    }
+    await run({ DATA_DIR }).ready();
+  });
+
+  test("a signal while it starts, also for the first time: it goes no further and leaves no PostgreSQL, also when it comes twice", async () => {
+    for (const delayMs of [200, 1_000]) {
+      const DATA_DIR = dataFolder();
+      for (const twice of [false, true]) {
+        const server = run({ DATA_DIR });
+        await sleep(delayMs);
+        server.kill("SIGTERM");
+        if (twice) await sleep(550).then(() => server.kill("SIGTERM"));
+        // Null: it had not begun to listen for signals.
+        expect([0, null, ...(twice ? [1] : [])]).toContain(await server.exited);
+        expect(server.err()).toBe("");
+        await eventually(
+          () => fs.readdirSync("/proc").every((name) => !titleOf(Number(name)).includes(DATA_DIR)),
+          5_000,
+        );
+        expectNoPostgres(DATA_DIR, undefined);
+      }
+      const next = run({ DATA_DIR });
+      await next.ready();
+      next.kill("SIGTERM");
+      expect(await next.exited).toBe(0);
+    }
+  });
+
   test("a second signal ends it within 1 s; what was under way is repeated with the same key", async () => {
     await using sink = await startSink();
     const isCalled = () => sink.count("1", 1);
@@ -282,10 +350,12 @@ describe("stopping", () => {
     await eventually(async () => (await fetch(`${url}/readyz`)).status === 503);
     // Another signal within half a second of the first is the same.
     await sleep(700);
+    const { pid } = readPidFile(path.join(env.DATA_DIR, "postgres"))!;
     const started = performance.now();
     server.kill("SIGTERM");
-    await server.exited;
+    expect(await server.exited).toBe(1);
     expect(performance.now() - started).toBeLessThan(1_000);
+    expectNoPostgres(env.DATA_DIR, pid);
     const next = run(env);
     await next.ready();
     await eventually(async () => (await status()) === "completed");

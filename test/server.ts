@@ -19,6 +19,7 @@ import { LeaseEngine } from "../server/src/engine/leases.testsuite.ts";
 import type { Clock } from "../server/src/lib/clock.ts";
 import { OperatorError } from "../server/src/lib/errors.ts";
 import { decodeId, encodeId, type OrganizationId, type UserId } from "../server/src/lib/ids.ts";
+import { LastActs } from "../server/src/lib/last-acts.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { createLog } from "../server/src/lib/log/log.ts";
 import type { Database } from "../server/src/storage/database.ts";
@@ -200,6 +201,8 @@ async function main(): Promise<void> {
   const stopped = new Promise((resolve) => process.once("SIGTERM", resolve));
   const config = readConfig(process.env, process.cwd());
   using log = createLog(config.logLevel);
+  const lastActs = new LastActs((code) => process.exit(code));
+  lastActs.endOnUnhandled((err) => log.error({ err }, "unhandled"));
   const clock = movableClock(Number(values.offset));
   let freeBytes: number | null = null;
   const readFreeBytes = async (): Promise<number> => freeBytes ?? 2 ** 40;
@@ -216,6 +219,7 @@ async function main(): Promise<void> {
     random: Math.random,
     space,
     standstillSeconds,
+    lastActs,
   });
 
   if (process.env["HANGS"]) {

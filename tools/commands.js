@@ -32,6 +32,7 @@ export const SCALED_TESTS = [
   "test/faults/kill-events.test.ts",
   "test/faults/kill-server.test.ts",
   "test/faults/kill-webhooks.test.ts",
+  "test/faults/stop.test.ts",
   "test/faults/two-servers.test.ts",
   "test/runs-memory.test.ts",
 ];

@@ -1,12 +1,14 @@
 /**
- * The whole program: the port, PostgreSQL, the rooms. It closes them in reverse order: first the engine, which drains while
- * HTTP still answers, then HTTP, then the rooms, then PostgreSQL.
+ * The whole program: the port, PostgreSQL, the rooms. It closes them in reverse order, each when what uses it has ended
+ * (join-rooms.ts): what fires by itself, subscriptions, then runs and operations, which drain while HTTP still says so, then HTTP,
+ * the rooms, the pools, PostgreSQL.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import type { Handles } from "./graphql/rooms.ts";
 import { listenMetrics } from "./http/pages/listen-metrics.ts";
 import { listen, PortInUse } from "./http/listen.ts";
+import type { LastActs } from "./lib/last-acts.ts";
 import type { JoinOptions } from "./join-rooms.ts";
 import { OperatorError } from "./lib/errors.ts";
 import { findDataFolder } from "./storage/data-folder.ts";
@@ -15,6 +17,10 @@ import { openStorage } from "./storage/open-storage.ts";
 import type { SpaceOptions } from "./storage/space.ts";
 
 type AppOptions = JoinOptions & {
+  /** Aborts when the process is told to stop: a start that has not come to its end goes no further, and throws. */
+  stopped?: AbortSignal;
+  /** What PostgreSQL is stopped by when the process does not get to disposing of the program. */
+  lastActs?: LastActs;
   /** How free disk space is read and judged. */
   space?: Partial<SpaceOptions>;
 };
@@ -36,10 +42,11 @@ export type App = {
 
 /** Resolves when runs are accepted. Throws OperatorError with one helpful line if it cannot start. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config } = options;
+  const { config, stopped } = options;
   await using stack = new AsyncDisposableStack();
+  const last = stack.use(new DisposableStack());
   // Loads the rooms' code while PostgreSQL starts.
-  const importing = import("./join-rooms.ts");
+  const importing = Promise.all([import("./join-rooms.ts"), import("./graphql/documents/dropped-errors.ts")]);
   importing.catch(() => {});
   const listener = stack.use(await orSayWhereItRuns(config, listen(config)));
   const metricsListener =
@@ -47,10 +54,13 @@ export async function startApp(options: AppOptions): Promise<App> {
   const storage = stack.use(
     await openStorage({ ...options, ...config, url: listener.url, localUrl: listener.localUrl }),
   );
-  const { joinRooms, prepareOwner } = await importing;
+  stopped?.throwIfAborted();
+  const [{ joinRooms, prepareOwner }, { ignoreDroppedErrors }] = await importing;
+  last.use(ignoreDroppedErrors());
   const { handles, edge, metrics } = await joinRooms(options, storage, listener, stack);
   const { url, localUrl } = listener;
   const setupLink = await prepareOwner(config, handles.auth, url);
+  stopped?.throwIfAborted();
   listener.serve(edge);
   metricsListener?.serve(metrics);
   const opened = stack.move();

@@ -1,5 +1,6 @@
 /** Makes the rooms' handles, each from what it is given. Loaded while PostgreSQL starts (app.ts). */
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createAgents } from "./agents/agents.ts";
 import { publishDemo } from "./agents/publish-demo.ts";
 import { createAuth, type Auth } from "./auth/auth.ts";
@@ -14,16 +15,18 @@ import { createExpressions } from "./definition/expressions/expressions.ts";
 import { compileWorkflow } from "./definition/plan.ts";
 import { EmbeddedEngine } from "./engine/embedded.ts";
 import type { Engine, EngineOptions } from "./engine/engine.ts";
-import { createGraphql } from "./graphql/graphql.ts";
+import { createGraphql, type Graphql } from "./graphql/graphql.ts";
 import type { Handles } from "./graphql/rooms.ts";
 import { createEdge } from "./http/edge.ts";
 import type { Edge, Listener } from "./http/listen.ts";
 import type { Clock } from "./lib/clock.ts";
 import { Histogram } from "./lib/figures.ts";
+import { stopping } from "./lib/errors.ts";
 import { newId } from "./lib/ids.ts";
 import { LIMITS } from "./lib/limits.ts";
 import type { Log } from "./lib/log/log.ts";
 import { Places } from "./lib/sharing/places.ts";
+import type { UnderWay } from "./lib/under-way.ts";
 import { VERSION } from "./lib/version.ts";
 import type { Members } from "./members/members.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
@@ -32,12 +35,12 @@ import { createOutbound } from "./outbound/outbound.ts";
 import { createRates } from "./rates/rates.ts";
 import { openNotices } from "./realtime/notices.ts";
 import { createAdvance } from "./execution/advance.ts";
-import type { Executions } from "./execution/executions.ts";
 import { CLAIMED_COLUMNS } from "./execution/journal/read-journal.ts";
 import { createDueCount } from "./engine/count-due.ts";
 import { forgetKeys } from "./runs/forget-keys.ts";
 import { createOpenApprovalsCount } from "./runs/read/count-open-approvals.ts";
 import { createRuns } from "./runs/create-runs.ts";
+import type { Runs } from "./runs/runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
 import { readValues } from "./secrets/read-values.ts";
 import { createSecrets } from "./secrets/secrets.ts";
@@ -74,6 +77,9 @@ export type JoinOptions = {
   standstillSeconds?: number;
 };
 
+/** For operations that wait for nothing: a statement may take longer only where the database does not answer. */
+const OPERATIONS_MS = 5_000;
+const ANSWERS_MS = 1_000;
 const WEB_FOLDER = path.join(import.meta.dirname, "../../web/dist");
 
 /** `stack` closes what is opened here. */
@@ -161,7 +167,8 @@ export async function joinRooms(
   const handles = { drafts, auth, members, agents, runs, triggers, rates, secrets, clock, log };
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const answers = createProbe(database);
-  const isAccepting = (): boolean => !runs.executions.draining && hasSpace();
+  let isStopping = false;
+  const isAccepting = (): boolean => !isStopping && hasSpace();
   const isReady = async (): Promise<boolean> => isAccepting() && (await answers());
   const { connections, entrance } = listener;
   const { memory, loaded, writer: commits } = runs.executions;
@@ -203,16 +210,17 @@ export async function joinRooms(
     backlog: database.backlog,
     webFolder: WEB_FOLDER,
     isReady,
-    isDraining: () => runs.executions.draining,
+    isStopping: () => isStopping,
   });
-  // Closed here, before what it needs; the outer one is for a start that fails. It waits for the edge's WebSockets.
-  stack.defer(() => listener[Symbol.asyncDispose]());
-  stack.use(edge);
-  stack.defer(() => drain(runs.executions));
   const { connection } = database;
   const { standstillSeconds = LIMITS.standstillSeconds } = options;
   const advanced = (): Iterable<string> => loaded.keys();
   stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds }));
+  // Closed here, before what it needs; the outer one is for a start that fails. It waits for the edge's WebSockets.
+  stack.defer(() => listener[Symbol.asyncDispose]());
+  stack.use(edge);
+  stack.defer(() => drain({ runs, graphql, requests: edge.working, log }));
+  stack.defer(() => edge.leave());
   await engine.start(createAdvance(runs.executions), CLAIMED_COLUMNS);
   stack.use(sweepRuns(runs));
   triggers.due.start((trigger) => fireDue(triggers, trigger), isAccepting);
@@ -221,16 +229,31 @@ export async function joinRooms(
   stack.use(triggers.due);
   stack.use(sweepEvents(triggers));
   stack.use(publishUntold(triggers));
+  stack.defer(() => void (isStopping = true));
   return { handles, edge, metrics };
 }
 
-/** No new work; steps under way get 10 s, and the next start resumes the rest. */
-async function drain(executions: Executions): Promise<void> {
-  const { engine } = executions;
-  executions.draining = true;
+type Draining = { runs: Runs; graphql: Graphql; requests: UnderWay; log: Log };
+
+/**
+ * No run goes on beyond its present step: steps under way get 10 s, and the next start resumes the rest. Meanwhile operations end,
+ * those that wait with their runs; then nothing uses the database but what is closed after this.
+ */
+async function drain({ runs, graphql, requests, log }: Draining): Promise<void> {
+  const { engine } = runs.executions;
+  runs.executions.draining = true;
   const late = setTimeout(() => engine.interruptAll(), LIMITS.drainSeconds * 1000);
   await engine[Symbol.asyncDispose]();
   clearTimeout(late);
+  runs.waits.end();
+  const ended = Promise.all([requests.ended(), graphql.working.ended()]).then(() => true);
+  if (await Promise.race([ended, sleep(OPERATIONS_MS, false, { ref: false })])) return;
+  graphql.endAll(stopping());
+  if (await Promise.race([ended, sleep(ANSWERS_MS, false, { ref: false })])) return;
+  log.warn(
+    { requests: requests.count, operations: graphql.working.count },
+    "what is still under way is not waited for",
+  );
 }
 
 /** ADMIN_EMAIL creates the first owner; otherwise issues a link for whoever reads the server's output. */

@@ -1,8 +1,11 @@
 /** The server: start, wait for the signal, stop. Facts for people go to stdout, the log to stderr. */
+import { once } from "node:events";
 import type { App } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { realClock } from "./lib/clock.ts";
-import { OperatorError } from "./lib/errors.ts";
+import { messageOf, OperatorError } from "./lib/errors.ts";
+import { LastActs } from "./lib/last-acts.ts";
+import { LIMITS } from "./lib/limits.ts";
 import { createLog } from "./lib/log/log.ts";
 import { VERSION } from "./lib/version.ts";
 
@@ -14,25 +17,40 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Resolves at the first signal. A second one ends the process at once; the next start resumes what was committed. */
-function untilStopped(parents: readonly number[]): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
+/** Why the process ends, in the form of its log once there is one. */
+type Tell = (text: string, error?: unknown) => void;
+
+/**
+ * Aborts at the first signal. A second one ends the process and PostgreSQL at once; the next start resumes what was committed. So
+ * does a stop that takes too long.
+ */
+function untilStopped(parents: readonly number[], lastActs: LastActs, tell: Tell): AbortSignal {
+  const stopping = new AbortController();
+  const begin = (why: string): void => {
+    if (stopping.signal.aborted) return;
+    const tooLong = (): void => {
+      tell(`the server did not stop within ${LIMITS.stopSeconds} s: it is ended, and its PostgreSQL`);
+      lastActs.end(1, true);
+    };
+    setTimeout(tooLong, LIMITS.stopSeconds * 1_000);
+    stopping.abort(why);
+  };
   let first: number | undefined;
   const stop = (signal: string): void => {
     first ??= performance.now();
-    if (performance.now() - first >= SAME_SIGNAL_MS) process.exit(1);
-    resolve(signal);
+    if (performance.now() - first >= SAME_SIGNAL_MS) lastActs.end(1, true);
+    begin(signal);
   };
   for (const signal of SIGNALS) process.on(signal, stop);
   const { ppid } = process;
   const look = (): void => {
     if (parents.every((pid) => (pid === ppid ? process.ppid === ppid : isTaken(pid)))) return;
     clearInterval(looking);
-    resolve("the end of its parent");
+    begin("the end of its parent");
   };
   const looking = setInterval(look, PARENT_LOOK_EVERY_MS).unref();
   look();
-  return promise;
+  return stopping.signal;
 }
 
 function isTaken(pid: number): boolean {
@@ -73,16 +91,31 @@ function checkNode(): void {
   );
 }
 
+const UNHANDLED = "an error that nobody handled ends the server; its PostgreSQL is stopped, and the next start goes on";
+
 async function main(): Promise<void> {
   checkNode();
-  const stopped = untilStopped(parents());
+  const lastActs = new LastActs((code) => process.exit(code));
+  let tell: Tell = (text, error) =>
+    process.stderr.write(`${error === undefined ? text : `${text} (${messageOf(error)})`}\n`);
+  lastActs.endOnUnhandled((error) => tell(UNHANDLED, error));
+  const stopped = untilStopped(parents(), lastActs, (text) => tell(text));
   const config = readConfig(process.env, process.cwd());
   using log = createLog(config.logLevel);
+  tell = (text, err) => log.error(err === undefined ? {} : { err }, text);
+  // What all that uses PostgreSQL has to say when it is gone.
+  lastActs.add(async () => log.mute());
   // Not at the top: an older Node would fail on it before we could say anything.
   const { startApp } = await import("./app.ts");
-  await using app = await startApp({ config, clock: realClock, log, random: Math.random });
+  const options = { config, clock: realClock, log, random: Math.random, stopped, lastActs };
+  await using app = await startApp(options).catch((error: unknown) => {
+    if (stopped.aborted) return undefined;
+    throw error;
+  });
+  if (!app) return;
   report(app, process.argv.includes("--json"));
-  log.info({ signal: await stopped }, "stopping");
+  if (!stopped.aborted) await once(stopped, "abort");
+  log.info({ signal: stopped.reason as string }, "stopping");
 }
 
 // The reader of our output may be gone, but the server serves others too.

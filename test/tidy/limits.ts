@@ -324,6 +324,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "what SIGTERM finds under way for longer than it gets is resumed at the next start",
     "it is interrupted",
   ),
+  stopSeconds: shown("test/main.test.ts", "a stop that hangs is ended", "the process and its PostgreSQL are ended"),
   standstillSeconds: shown(
     "test/faults/watchdog.test.ts",
     "the stack are in the log, and the exit code is 70",

@@ -68,9 +68,9 @@ const shared = (database: Database): Beside => ({
 
 const openOwn = (line: CommandLine, config: Config): Promise<Beside> => line.ending.hold(startOwn(line, config));
 
-async function startOwn({ log }: CommandLine, { dataFolder }: Config): Promise<Beside> {
+async function startOwn({ log, ending: { lastActs } }: CommandLine, { dataFolder }: Config): Promise<Beside> {
   await using stack = new AsyncDisposableStack();
-  const { connection } = stack.use(await openEmbedded({ dataFolder, log, url: COMMAND }));
+  const { connection } = stack.use(await openEmbedded({ dataFolder, log, url: COMMAND, lastActs }));
   const database = stack.use(openDatabase({ connection, isEmbedded: true, log, ...FEW }));
   const opened = stack.move();
   return { database, isOwn: true, [Symbol.asyncDispose]: () => opened.disposeAsync() };

@@ -1,3 +1,5 @@
+import { LastActs } from "../lib/last-acts.ts";
+
 /**
  * What a command must not leave behind (a PostgreSQL, its own server) when it ends early: by a signal, or because nobody
  * reads its output any longer. Without this the process would be gone before any `await using` ran.
@@ -7,14 +9,18 @@ export type Ending = {
   hold<Held extends AsyncDisposable>(opening: Promise<Held>): Promise<Held>;
   /** Disposes what is held, then leaves. Only the first call does. */
   end(leave: () => void): void;
+  /** For an end that does not wait for that: a second signal, or an error that nobody handled. */
+  readonly lastActs: LastActs;
   /** If true, the command's errors result from being told to end. */
   readonly isEnding: boolean;
 };
 
-export function createEnding(): Ending {
+/** `exit`: ends the process. */
+export function createEnding(exit: (code: number) => void = () => {}): Ending {
   const held = new Set<Promise<AsyncDisposable>>();
   let isEnding = false;
   return {
+    lastActs: new LastActs(exit),
     async hold(opening) {
       held.add(opening);
       try {

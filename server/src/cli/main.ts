@@ -1,5 +1,6 @@
 /** The command line: `autograph <command>`. */
 import { realClock } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
 import { runCommandLine } from "./commands.ts";
 import { createEnding, type Ending } from "./ending.ts";
 import { createTerminal } from "./terminal.ts";
@@ -13,7 +14,7 @@ function endWithSignals(ending: Ending): void {
   let first: number | undefined;
   const stop = (signal: NodeJS.Signals): void => {
     first ??= performance.now();
-    if (performance.now() - first >= SAME_SIGNAL_MS) process.exit(1);
+    if (performance.now() - first >= SAME_SIGNAL_MS) return ending.lastActs.end(1, true);
     ending.end(() => {
       for (const name of SIGNALS) process.off(name, stop);
       process.kill(process.pid, signal);
@@ -32,11 +33,12 @@ function endWithStdout(ending: Ending): void {
   stderr.on("error", () => {});
 }
 
-const ending = createEnding();
+const ending = createEnding((code) => process.exit(code));
 // `start` runs the server in this process, which handles both itself.
 if (process.argv[2] !== "start") {
   endWithSignals(ending);
   endWithStdout(ending);
+  ending.lastActs.endOnUnhandled((error) => stderr.write(`autograph: ${messageOf(error)} (an error of the program)\n`));
 }
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment,

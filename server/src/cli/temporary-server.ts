@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { OperatorError } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { CommandLine } from "./command-line.ts";
 
 type TemporaryServer = { url: string; dataFolder: string } & AsyncDisposable;
@@ -19,7 +20,8 @@ const UNSET = {
   SECRET_KEY: "",
   TRUSTED_PROXIES: "",
 };
-const STOP_TIMEOUT_MS = 20_000;
+/** A server that hangs ends itself before. */
+const STOP_TIMEOUT_MS = (LIMITS.stopSeconds + 10) * 1_000;
 
 export async function startTemporaryServer({ environment, terminal }: CommandLine): Promise<TemporaryServer> {
   const folder = mkdtempSync(path.join(tmpdir(), "autograph-demo-"));

@@ -7,6 +7,7 @@ import { overloaded, Refusal, type Code } from "../lib/errors.ts";
 import { ByteBudget } from "../lib/sharing/byte-budget.ts";
 import { every } from "../lib/clock.ts";
 import type { Ending } from "../lib/ending.ts";
+import { UnderWay } from "../lib/under-way.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Roll } from "../lib/sharing/roll.ts";
 import { running } from "../lib/sharing/running.ts";
@@ -14,7 +15,6 @@ import { overRate, type Standing } from "../rates/rates.ts";
 import { AnswerSize } from "./documents/answer-size.ts";
 import type { Context, Origin, WatchCredential } from "./context.ts";
 import { createDocuments, type Operation } from "./documents/documents.ts";
-import { ignoreDroppedErrors } from "./documents/dropped-errors.ts";
 import { createErrorMask, type ErrorMask, type ShownError } from "./errors.ts";
 import { countAnswer, createGraphqlFigures, type GraphqlFigures } from "./documents/graphql-figures.ts";
 import { Lasting } from "./documents/lasting.ts";
@@ -69,6 +69,10 @@ export type Graphql = {
   schema: GraphQLSchema;
   /** What lasts, also elsewhere. */
   lasting: Lasting;
+  /** What must have ended before what it uses is closed. */
+  working: UnderWay;
+  /** Answers with `reason` what has not been answered yet. */
+  endAll(reason: Refusal): void;
   figures: GraphqlFigures & { readonly answersBudget: ByteBudget };
   /** Never throws. */
   answer(request: GraphqlRequest): Promise<Answer>;
@@ -95,7 +99,8 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   const budget = new ByteBudget(LIMITS.answersBytes);
   const lasting = new Lasting();
   const underWay = new Roll<Ending>();
-  const dropped = ignoreDroppedErrors();
+  /** Operations until the last of their resolvers has ended, subscriptions until their source has. */
+  const working = new UnderWay();
   const looking = every(handles.clock, LOOK_EVERY_MS, async () => {
     const now = handles.clock.now();
     for (const ending of underWay) if (ending.endsAt <= now) ending.end(tookTooLong());
@@ -208,16 +213,20 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       const { ending, release } = request;
       ending.endsAt = handles.clock.now() + LIMITS.requestSeconds * 1_000;
       underWay.add(ending);
+      working.begin();
       ending.onEnd(reject);
       run(request).then(
         (answer) => {
           underWay.delete(ending);
+          // A stream ends when its source has.
+          if (answer.kind !== "stream") working.end();
           if (answer.kind !== "stream") release?.();
           else if (release) ending.onEnd(release);
           return resolve(answer);
         },
         (error: unknown) => {
           underWay.delete(ending);
+          working.end();
           release?.();
           reject(error);
         },
@@ -250,6 +259,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
       caller,
       results: stream(results, request.ending, {
         size,
+        ended: () => working.end(),
         isRepeat: (result) => {
           const { about } = context;
           delete context.about;
@@ -264,6 +274,10 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   return {
     schema,
     lasting,
+    working,
+    endAll: (reason) => {
+      for (const ending of underWay) ending.end(reason);
+    },
     figures: Object.assign(figures, { answersBudget: budget }),
     refuse: async (error, asking, requestId) => {
       const begunAt = performance.now();
@@ -288,7 +302,6 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
     },
     [Symbol.dispose]: () => {
       looking[Symbol.dispose]();
-      dropped[Symbol.dispose]();
     },
   };
 }
@@ -325,6 +338,8 @@ const isIterable = (value: Executed): value is AsyncIterable<ExecutionResult> =>
 
 type Shows = {
   size: AnswerSize;
+  /** Called when nothing of the source is running any longer. */
+  ended(): void;
   isRepeat(result: ExecutionResult): boolean;
   show(result: ExecutionResult): Result;
   showError(error: unknown): ShownError[];
@@ -338,17 +353,17 @@ type Shows = {
 function stream(
   source: AsyncIterable<ExecutionResult>,
   ending: Ending,
-  { size, isRepeat, show, showError }: Shows,
+  { size, ended, isRepeat, show, showError }: Shows,
 ): AsyncGenerator<Result, void, void> {
   const iterator = source[Symbol.asyncIterator]();
   const done = { done: true, value: undefined } as const;
+  /** What was asked for last: it may still be reading when the reader has left. */
+  let asked: Promise<unknown> | undefined;
+  // The reader does not wait for it: `return` may hang on a `next` that only the signal ends.
+  ending.onEnd(() => void Promise.allSettled([asked, iterator.return?.()]).then(ended));
   const end = async (): Promise<typeof done> => {
     size.clear();
-    if (!ending.isOver) {
-      ending.end();
-      // Not waited for: it may hang on a `next` that only the signal ends.
-      void Promise.resolve(iterator.return?.()).catch(() => {});
-    }
+    ending.end();
     return done;
   };
   const last = async (error: unknown): Promise<IteratorResult<Result, void>> => {
@@ -361,7 +376,9 @@ function stream(
         for (;;) {
           size.clear();
           if (ending.isOver) return done;
-          const item = await iterator.next();
+          const next = iterator.next();
+          asked = next;
+          const item = await next;
           if (item.done || ending.isOver) return await end();
           if (size.refusal) return await last(size.refusal);
           if (!isRepeat(item.value)) return { done: false, value: show(item.value) };

@@ -55,7 +55,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     chunks.length = 0;
     reject(error);
   };
-  const arrival = arrivals.begin(() => fail(lateBody()));
+  const arrival = arrivals.begin((reason) => fail(reason ?? lateBody()));
   let isKnown = caller !== undefined;
   if (caller) arrival.belongsTo(caller.organizationId);
   let bytes = 0;

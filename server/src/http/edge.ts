@@ -5,9 +5,11 @@ import type { Auth } from "../auth/auth.ts";
 import type { Graphql } from "../graphql/graphql.ts";
 import { ByteBudget } from "../lib/sharing/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
+import { stopping } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { running } from "../lib/sharing/running.ts";
+import { UnderWay } from "../lib/under-way.ts";
 import type { Members } from "../members/members.ts";
 import type { Triggers } from "../triggers/triggers.ts";
 import { createAdmission } from "./admission.ts";
@@ -51,7 +53,7 @@ type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganiza
   /** Whether runs are accepted. */
   isReady: () => Promise<boolean>;
   /** The process is about to end: no new work. */
-  isDraining: () => boolean;
+  isStopping: () => boolean;
 };
 
 /** What arrives is parsed within the heap. */
@@ -62,8 +64,15 @@ const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatis
 /** `arrivals`: what they hold. */
 type Counted = { readonly webSockets: number; readonly arrivals: ByteBudget };
 
-export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposable {
-  const { graphql, auth, log, isReady, isDraining } = options;
+type Leaving = {
+  /** Requests until they are answered. */
+  working: UnderWay;
+  /** The process is about to end: subscriptions and bodies that have not arrived end at once, what else is under way is answered. */
+  leave(): void;
+};
+
+export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & AsyncDisposable {
+  const { graphql, auth, log, isReady, isStopping } = options;
   const stack = new AsyncDisposableStack();
   const clientAddress = clientAddresses(options.trustedProxies);
   const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
@@ -107,8 +116,17 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
     delivery,
   };
 
+  const working = new UnderWay();
+  const handledWell = (): void => working.end();
+
   return {
     isReady,
+    working,
+    leave: () => {
+      webSockets.leave();
+      streams[Symbol.dispose]();
+      arrivals.refuse(stopping());
+    },
     get webSockets() {
       return webSockets.open;
     },
@@ -137,11 +155,9 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       const others = [webhooks, events, webSessions].find((part) => part.isFor(exchange.path));
       // `/events` takes CloudEvents, and is a page of the UI.
       if (!isGraphql && (!others || (others === events && wantsPage(exchange.request)))) return pages(exchange);
-      if (isDraining()) {
-        return sendError(exchange, 503, "UNAVAILABLE", "the server is stopping", {
-          "retry-after": "1",
-          connection: "close",
-        });
+      if (isStopping()) {
+        const { code, message } = stopping();
+        return sendError(exchange, 503, code, message, { "retry-after": "1", connection: "close" });
       }
       const { requestId } = exchange;
       const handled = isGraphql
@@ -153,7 +169,9 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
             tooMuchOf && (() => holdBack(exchange, tooMuchOf)),
           )
         : running.run({ requestId }, others!.handle, exchange);
-      handled.catch((error: unknown) => {
+      working.begin();
+      handled.then(handledWell, (error: unknown) => {
+        working.end();
         // The answer could not be written; a client that went away is the usual reason.
         log.debug({ requestId, err: error }, "an answer could not be written");
         exchange.response.destroy();
@@ -163,7 +181,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & AsyncDisposab
       const { request, path, secure } = upgrade;
       if (path !== "/graphql") return refuseUpgrade(socket, 404, secure);
       if (!isOwnOrigin(request)) return refuseUpgrade(socket, 403, secure);
-      if (isDraining()) return refuseUpgrade(socket, 503, secure);
+      if (isStopping()) return refuseUpgrade(socket, 503, secure);
       webSockets.accept(upgrade, socket, head, { address: clientAddress(request), userAgent: userAgentOf(request) });
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

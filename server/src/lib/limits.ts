@@ -136,6 +136,7 @@ export const LIMITS = {
   refreshesWaiting: 256,
   refreshesWaitingPerAccount: 32,
   drainSeconds: 10,
+  stopSeconds: 25,
   standstillSeconds: 10,
   logLinesAlike: 10,
   logTextsCounted: 200,

@@ -12,6 +12,7 @@ import { startChild } from "./children.ts";
 import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
+import { Waits } from "./watch/waits.ts";
 import { lookAgain } from "./watch/look-again.ts";
 import { afterEnd, cancelLeft, letNext } from "./families.ts";
 import { readPayloads } from "./read/read-payloads.ts";
@@ -47,6 +48,7 @@ export function createRuns(options: RunsOptions): Runs {
     badgeCounts: createBadgeCounts(database),
     figures: createRunFigures(),
     estimates: createEstimates(database, clock),
+    waits: new Waits(),
     mended: false,
   };
   listen(runs);

@@ -17,6 +17,7 @@ import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { BadgeCounts } from "./read/badge-counts.ts";
 import type { ChangedRows } from "./watch/changed-rows.ts";
+import type { Waits } from "./watch/waits.ts";
 import type { RunFigures } from "./run-figures.ts";
 
 export type RunsOptions = {
@@ -73,6 +74,8 @@ export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "place
   figures: RunFigures;
   /** How many runs match a filter, by what was asked (count-runs.ts). */
   estimates: FreshCache<string, number>;
+  /** Who waits for a run to end or pause. */
+  waits: Waits;
   /** Whether each run's end has been told to its relatives, as far as this process knows (families.ts). */
   mended: boolean;
 };

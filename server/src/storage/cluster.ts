@@ -5,6 +5,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
+import type { LastActs } from "../lib/last-acts.ts";
 import { hasOwners, markOwners, OWNERS } from "./audit-owner.ts";
 import type { Binaries } from "./binaries.ts";
 import type { DataFolder } from "./data-folder.ts";
@@ -24,25 +25,28 @@ const roles = (password: string): string =>
   `create role autograph login password '${password}'; alter database postgres owner to autograph;\n`;
 const newPassword = (password: string): string => `alter role autograph password '${password}';\n`;
 
+/** What a cluster is made with. Its programs end when the start is `stopped`, and must not outlive this process. */
+type Tools = { binaries: Binaries; stopped?: AbortSignal | undefined; lastActs?: LastActs | undefined };
+
 /**
  * Returns the password. Runs initdb aside and renames, so that a partial cluster never looks complete. A cluster from a
  * program without passwords, or one whose file is gone, gets a new password, and one from before the audit its owner. Call
  * under the instance lock.
  */
-export async function prepareCluster(data: DataFolder, binaries: Binaries): Promise<string> {
+export async function prepareCluster(data: DataFolder, tools: Tools): Promise<string> {
   await removeDrafts(data.folder);
   writeRules(data.folder);
   const known = readPassword(data.folder);
   const password = known ?? makePassword();
   const isThere = fs.existsSync(data.cluster);
   if (isThere) checkCluster(data.cluster);
-  if (!isThere) await makeCluster(data, binaries, password);
+  if (!isThere) await makeCluster(data, tools, password);
   else if (known === undefined || isAnothers(data) || !hasOwners(data.cluster))
-    await takeCluster(data, binaries, known === undefined, password);
+    await takeCluster(data, tools, known === undefined, password);
   return password;
 }
 
-async function makeCluster(data: DataFolder, binaries: Binaries, password: string): Promise<void> {
+async function makeCluster(data: DataFolder, tools: Tools, password: string): Promise<void> {
   // The user that lends its name to the set-up can't enter: the group belongs to PostgreSQL's user alone.
   const around = path.join(data.folder, `${DRAFT}${randomBytes(4).toString("hex")}`);
   const draft = path.join(around, "postgres");
@@ -57,8 +61,8 @@ async function makeCluster(data: DataFolder, binaries: Binaries, password: strin
   const owned = ["-D", ".", "-U", SUPERUSER, "-A", "reject", "--no-instructions"];
   const locale = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   try {
-    await run(binaries.initdb, [...owned, ...locale], draft, user);
-    await runAlone(binaries, draft, user, roles(password) + OWNERS);
+    await run(tools, "initdb", [...owned, ...locale], { cwd: draft, user });
+    await runAlone(tools, draft, user, roles(password) + OWNERS);
     markOwners(draft);
     if (data.user && user !== data.user) giveTo(draft, data.user);
     writePassword(data.folder, password);
@@ -72,13 +76,13 @@ const isAnothers = ({ cluster, user }: DataFolder): boolean =>
   user !== undefined && fs.statSync(cluster).uid !== user.uid;
 
 /** Ends its sessions first: whoever signed in without a password must not stay. */
-async function takeCluster(data: DataFolder, binaries: Binaries, isNew: boolean, password: string): Promise<void> {
+async function takeCluster(data: DataFolder, tools: Tools, isNew: boolean, password: string): Promise<void> {
   await endPostmaster(data);
   const isOwned = hasOwners(data.cluster);
   if (isNew || !isOwned) {
     const user = data.user && setUpIdentity(data.user);
     if (user) giveTo(data.cluster, user);
-    await runAlone(binaries, data.cluster, user, (isNew ? newPassword(password) : "") + (isOwned ? "" : OWNERS));
+    await runAlone(tools, data.cluster, user, (isNew ? newPassword(password) : "") + (isOwned ? "" : OWNERS));
     if (isNew) writePassword(data.folder, password);
     markOwners(data.cluster);
   }
@@ -94,9 +98,10 @@ async function endPostmaster({ cluster }: DataFolder): Promise<void> {
 }
 
 /** PostgreSQL's single-user mode: a statement without anybody else. An error does not end the program, so look for one. */
-async function runAlone(binaries: Binaries, cluster: string, user: Identity | undefined, text: string): Promise<void> {
+async function runAlone(tools: Tools, cluster: string, user: Identity | undefined, text: string): Promise<void> {
   const quiet = ["-c", "log_min_messages=error", "-c", "log_min_error_statement=panic"];
-  const said = await run(binaries.postgres, ["--single", "-D", cluster, ...quiet, "postgres"], cluster, user, text);
+  const args = ["--single", "-D", cluster, ...quiet, "postgres"];
+  const said = await run(tools, "postgres", args, { cwd: cluster, user, input: text });
   const error = /ERROR:.*/.exec(said)?.[0];
   if (error !== undefined) throw new OperatorError(`PostgreSQL's data could not be set up (${error})`);
 }
@@ -129,14 +134,24 @@ function checkCluster(cluster: string): void {
   );
 }
 
+type Ran = { cwd: string; user: Identity | undefined; input?: string };
+
 /** The program's output if it succeeded; otherwise one line with the last thing it said. */
-function run(program: string, args: string[], cwd: string, user: Identity | undefined, input = ""): Promise<string> {
+function run(
+  { binaries, stopped, lastActs }: Tools,
+  program: "initdb" | "postgres",
+  args: string[],
+  { cwd, user, input = "" }: Ran,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
+    const child = spawn(binaries[program], args, {
       cwd,
       env: { LC_ALL: "C", TZ: "UTC" },
+      killSignal: "SIGKILL",
+      ...(stopped && { signal: stopped }),
       ...(user && { uid: user.uid, gid: user.gid }),
     });
+    const lastAct = lastActs?.add(async () => void child.kill("SIGKILL"));
     let said = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-4_000)));
@@ -147,10 +162,14 @@ function run(program: string, args: string[], cwd: string, user: Identity | unde
           .trim()
           .split("\n")
           .findLast((line) => /error|fatal|panic/i.test(line)) ?? reason;
-      reject(new OperatorError(`PostgreSQL's data could not be made (${path.basename(program)}: ${why.trim()})`));
+      reject(new OperatorError(`PostgreSQL's data could not be made (${program}: ${why.trim()})`));
     };
     child.once("error", (error) => fail(error.message));
-    child.once("close", (code) => (code === 0 ? resolve(said) : fail(`exit code ${code}`)));
+    child.once("close", (code) => {
+      lastAct?.[Symbol.dispose]();
+      if (code === 0) resolve(said);
+      else fail(`exit code ${code}`);
+    });
     child.stdin.on("error", () => {}).end(input);
   });
 }

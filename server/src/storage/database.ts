@@ -3,7 +3,7 @@
  * (planning them again costs more than running them); lists are planned with their values.
  */
 import pg from "pg";
-import { messageOf } from "../lib/errors.ts";
+import { messageOf, stopping } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
 import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
@@ -51,6 +51,7 @@ export type Database = {
   months: Set<string>;
   /** For `metrics/`. */
   pools: { readonly hot: MeasuredPool; readonly list: MeasuredPool };
+  /** Ends what is under way first, within 5 s; what comes then is refused with UNAVAILABLE. */
 } & AsyncDisposable;
 
 type DatabaseOptions = {
@@ -176,8 +177,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const hotTurns = createPoolTurns(hotConnections, now);
   const listTurns = createPoolTurns(listConnections, now);
   const clients = new Set<pg.Client>();
+  let isClosing = false;
 
   const dedicated = async (silentMs?: number): Promise<pg.Client> => {
+    if (isClosing) throw stopping();
     const client = new pg.Client({ ...options.connection, types, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
     client.on("error", (error) => options.log.warn({ reason: messageOf(error) }, "a database connection was lost"));
     client.once("end", () => clients.delete(client));
@@ -196,15 +199,18 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   return {
     hot: (name, text, values, whose) => {
+      if (isClosing) return Promise.reject(stopping());
       const askedAt = hotPool.ask();
       const statement = { name, text, values };
       return whose === undefined ? hot(askedAt, statement) : hotTurns.inTurn(whose, () => hot(askedAt, statement));
     },
     query: (text, values, whose) => {
+      if (isClosing) return Promise.reject(stopping());
       const askedAt = listPool.ask();
       return listTurns.inTurn(whose, () => run(listPool, askedAt, { text, values: values ?? [] }));
     },
     transaction: (work, whose) => {
+      if (isClosing) return Promise.reject(stopping());
       const askedAt = listPool.ask();
       return listTurns.inTurn(whose, () => inTransaction(listPool, askedAt, work));
     },
@@ -221,12 +227,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     months: new Set(),
     pools: { hot: hotPool, list: listPool },
     async [Symbol.asyncDispose]() {
-      const closing = Promise.all([
-        hotPool.pool.end(),
-        listPool.pool.end(),
-        ...[...clients].map((client) => client.end()),
-      ]);
-      await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
+      isClosing = true;
+      const ended = Promise.all([hotPool.close(), listPool.close(), ...Array.from(clients, (client) => client.end())]);
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+      await Promise.race([ended, late]);
+      clearTimeout(timer);
+      // What has not ended by now may hold connections of a database that does not answer.
+      for (const { pool } of [hotPool, listPool]) if (!pool.ending) void pool.end().catch(() => {});
     },
   };
 }

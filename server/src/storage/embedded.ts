@@ -4,13 +4,14 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../lib/errors.ts";
+import type { LastActs } from "../lib/last-acts.ts";
 import type { Log } from "../lib/log/log.ts";
 import { prepareBinaries } from "./binaries.ts";
 import { prepareCluster } from "./cluster.ts";
-import { prepareDataFolder } from "./data-folder.ts";
+import { prepareDataFolder, type DataFolder } from "./data-folder.ts";
 import type { Connection } from "./database.ts";
 import { lockInstance } from "./instance-lock.ts";
-import { isAlive, isPostmasterOf, stopPostmaster } from "./postmaster.ts";
+import { isAlive, isPostmasterOf, readPidFile, stopPostmaster } from "./postmaster.ts";
 import { hasSocket, removeSocketFolder } from "./socket-folder.ts";
 import { makeRoomToStart, type SpaceOptions } from "./space.ts";
 import { startPostgres } from "./start-postgres.ts";
@@ -32,10 +33,19 @@ type EmbeddedOptions = {
   space?: Partial<SpaceOptions>;
   /** Where root's data goes if PostgreSQL's user can't enter the data folder. */
   rootFolders?: string;
+  /** Told how to stop it when the process ends in another way than by disposing of it. */
+  lastActs?: LastActs | undefined;
+  /** Aborts when the process is told to stop before it has begun. */
+  stopped?: AbortSignal | undefined;
   /** Names of users that PostgreSQL may run as when we are root. */
   systemUsers?: string[];
 };
 
+/** How long a PostgreSQL that was begun may take to write its file, looked for each 5 ms. */
+const FILE_MS = 250;
+const POLL_MS = 5;
+/** When the process cannot close in turn, for what PostgreSQL writes at its end. */
+const LAST_FAST_MS = 3_000;
 const WATCH_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
@@ -56,11 +66,17 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
     url: options.url,
     ...(options.localUrl !== undefined && { localUrl: options.localUrl }),
   });
+  const stopping = new AbortController();
+  const lastAct = options.lastActs?.add((isUrgent) => {
+    stopping.abort();
+    return stopAtOnce(data, isUrgent);
+  });
   try {
     const binaries = prepareBinaries(data.folder, data.user);
-    const password = await prepareCluster(data, binaries);
+    const password = await prepareCluster(data, { binaries, ...options });
+    stopping.signal.throwIfAborted();
+    options.stopped?.throwIfAborted();
     let postmaster = await startPostgres(data, binaries, options.log);
-    const stopping = new AbortController();
     const watching = watch({
       log: options.log,
       signal: stopping.signal,
@@ -78,13 +94,24 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
         await watching;
         if (isPostmasterOf(postmaster.pid, data.cluster)) await stopPostmaster(postmaster.pid);
         removeSocketFolder(postmaster.socketFolder, data.user);
+        lastAct?.[Symbol.dispose]();
         lock[Symbol.dispose]();
       },
     };
   } catch (error) {
+    lastAct?.[Symbol.dispose]();
     lock[Symbol.dispose]();
     throw error;
   }
+}
+
+/** One that is being started has its file within a moment. */
+async function stopAtOnce({ cluster, user }: DataFolder, isUrgent: boolean): Promise<void> {
+  for (let waitedMs = 0; waitedMs < FILE_MS && !readPidFile(cluster); waitedMs += POLL_MS) await sleep(POLL_MS);
+  const found = readPidFile(cluster);
+  if (!found || !isPostmasterOf(found.pid, cluster)) return;
+  await stopPostmaster(found.pid, isUrgent ? 0 : LAST_FAST_MS);
+  removeSocketFolder(found.socketFolder, user);
 }
 
 type Watch = { log: Log; signal: AbortSignal; isWell: () => boolean; restart: () => Promise<void> };

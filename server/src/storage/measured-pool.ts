@@ -1,16 +1,20 @@
 /** A pool that counts how long who asks waits for a connection, their turn included, and how long statements take. */
 import type pg from "pg";
 import { Histogram } from "../lib/figures.ts";
+import { UnderWay } from "../lib/under-way.ts";
 
 export class MeasuredPool {
   readonly pool: pg.Pool;
   readonly waitSeconds = Histogram.ofSeconds();
   /** Of a statement, or of a transaction as a whole. */
   readonly querySeconds = Histogram.ofSeconds();
+  /** From the question for a connection until that is given back. */
+  readonly #underWay = new UnderWay();
   #waiting = 0;
 
   constructor(pool: pg.Pool) {
     this.pool = pool;
+    pool.on("release", () => this.#underWay.end());
   }
 
   get waiting(): number {
@@ -25,15 +29,25 @@ export class MeasuredPool {
   /** Somebody waits from now on: returns what `connect` is given, which must be called for each. */
   ask(): number {
     this.#waiting++;
+    this.#underWay.begin();
     return performance.now();
   }
 
   async connect(askedAt: number): Promise<pg.PoolClient> {
     try {
       return await this.pool.connect();
+    } catch (error) {
+      this.#underWay.end();
+      throw error;
     } finally {
       this.#waiting--;
       this.waitSeconds.since(askedAt);
     }
+  }
+
+  /** Ends it once everybody has given back what they asked for. The caller lets nobody ask from now on. */
+  async close(): Promise<void> {
+    await this.#underWay.ended();
+    await this.pool.end();
   }
 }

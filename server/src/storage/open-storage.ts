@@ -2,6 +2,7 @@
 import path from "node:path";
 import { every, type Clock } from "../lib/clock.ts";
 import { messageOf, OperatorError } from "../lib/errors.ts";
+import type { LastActs } from "../lib/last-acts.ts";
 import type { Log } from "../lib/log/log.ts";
 import { connectServer } from "./connect.ts";
 import { findDataFolder, makeFolder } from "./data-folder.ts";
@@ -25,6 +26,9 @@ export type StorageOptions = {
   clock: Clock;
   log: Log;
   space?: Partial<SpaceOptions>;
+  lastActs?: LastActs | undefined;
+  /** Aborts when the process is told to stop. */
+  stopped?: AbortSignal | undefined;
 };
 
 export type Storage = {
@@ -42,6 +46,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { clock, log } = options;
   if (options.databaseUrl !== undefined) makeFolder(options.dataFolder);
   const embedded = options.databaseUrl === undefined ? stack.use(await openEmbedded(options)) : undefined;
+  options.stopped?.throwIfAborted();
   const database = stack.use(await openServer(options, embedded));
   await migrate(database).catch((error: unknown) => {
     throw embedded && codeOf(error) === "28P01" ? wrongPassword(embedded.dataFolder) : error;

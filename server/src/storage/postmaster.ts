@@ -72,11 +72,14 @@ function commandLine(pid: number): string {
   }
 }
 
-/** Fast shutdown: ends sessions, writes everything. After 20 s an immediate one, from which the next start recovers. */
-export async function stopPostmaster(pid: number): Promise<void> {
-  signal(pid, "SIGINT");
+/**
+ * Fast shutdown: ends sessions, writes everything. After `fastMs` an immediate one, from which the next start recovers, and at once
+ * with 0.
+ */
+export async function stopPostmaster(pid: number, fastMs = FAST_SHUTDOWN_MS): Promise<void> {
+  if (fastMs > 0) signal(pid, "SIGINT");
   for (let waitedMs = 0; isAlive(pid); waitedMs += POLL_MS) {
-    if (waitedMs === FAST_SHUTDOWN_MS) signal(pid, "SIGQUIT");
+    if (waitedMs === fastMs) signal(pid, "SIGQUIT");
     await sleep(POLL_MS);
   }
 }

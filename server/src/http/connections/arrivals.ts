@@ -11,12 +11,12 @@ import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Roll } from "../../lib/sharing/roll.ts";
 
-/** `cut`: called once when too little of it comes. `isUnread`: whether nothing of its connection is read for now. */
-type Ways = { cut: () => void; isUnread: () => boolean };
+/** `cut`: called once when too little of it comes, or with what refuses it. `isUnread`: whether nothing of its connection is read for now. */
+type Ways = { cut: (reason?: Refusal) => void; isUnread: () => boolean };
 
 /** One body or message under way. */
 export class Arrival {
-  readonly cut: () => void;
+  readonly cut: Ways["cut"];
   readonly isUnread: () => boolean;
   /** When it was last looked at, and how many bytes have come since. */
   lookedAt: number;
@@ -77,7 +77,9 @@ export class Arrival {
 
 export type Arrivals = {
   /** `cut` is called once when too little of it comes, but for the time in which nothing of its connection is read. */
-  begin(cut: () => void, isUnread?: () => boolean): Arrival;
+  begin(cut: Ways["cut"], isUnread?: () => boolean): Arrival;
+  /** Cuts with this reason what has not arrived, from then on too. */
+  refuse(reason: Refusal): void;
 } & Disposable;
 
 const LOOK_EVERY_MS = 1_000;
@@ -101,8 +103,21 @@ export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
   };
   const looking = every(clock, LOOK_EVERY_MS, look);
 
+  let refusal: Refusal | undefined;
+  const refuse = (entry: Arrival): void => {
+    if (entries.delete(entry)) entry.cut(refusal);
+  };
+
   return {
-    begin: (cut, isUnread = () => false) => new Arrival(budget, entries, clock.now(), { cut, isUnread }),
+    begin: (cut, isUnread = () => false) => {
+      const begun = new Arrival(budget, entries, clock.now(), { cut, isUnread });
+      if (refusal) queueMicrotask(() => refuse(begun));
+      return begun;
+    },
+    refuse: (reason) => {
+      refusal = reason;
+      for (const entry of entries) refuse(entry);
+    },
     [Symbol.dispose]: () => looking[Symbol.dispose](),
   };
 }

@@ -9,7 +9,7 @@ import type { Origin } from "../../graphql/context.ts";
 import type { Answer, Asking, Graphql, Refused, Result } from "../../graphql/graphql.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Ending } from "../../lib/ending.ts";
-import { messageOf, Refusal } from "../../lib/errors.ts";
+import { messageOf, Refusal, stopping } from "../../lib/errors.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
@@ -32,6 +32,8 @@ import { holdUnfinished } from "../connections/unfinished.ts";
 export type WebSockets = {
   /** How many are open. */
   readonly open: number;
+  /** The process is about to end: those that only have subscriptions are closed, the others when their operations are answered. */
+  leave(): void;
   accept(upgrade: Upgrade, socket: Duplex, head: Buffer, from: Pick<Origin, "address" | "userAgent">): void;
 } & AsyncDisposable;
 
@@ -47,6 +49,8 @@ type WebSocketsOptions = {
   connections: Connections;
   heldBack: HeldBack;
 };
+
+type Operation = { ending: Ending; isStream: boolean };
 
 type Extra = {
   socket: WebSocket;
@@ -64,7 +68,7 @@ type Extra = {
   /** Of the message that graphql-ws is being given; undefined when there is no room for it. */
   held: Held | undefined;
   /** Of the operations under way, by their ids, until their clients have all of their answers. */
-  operations: Map<string, Ending>;
+  operations: Map<string, Operation>;
   caller?: Caller;
   watched?: Disposable;
 };
@@ -151,10 +155,12 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   };
 
   const answerOf = async ({ extra, subscriptions }: Connection, id: string, payload: unknown): Promise<Answer> => {
-    const ending = new Ending();
+    const operation: Operation = { ending: new Ending(), isStream: false };
+    const { ending } = operation;
     const asking = askingOf(extra);
-    extra.operations.set(id, ending);
+    extra.operations.set(id, operation);
     try {
+      if (isLeaving) throw stopping();
       if (Object.keys(subscriptions).length > LIMITS.subscriptionsPerConnection) throw tooMany();
       const { held } = extra;
       if (!held) throw noRoom();
@@ -171,6 +177,8 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
         release: () => held.release(),
         caller: asking.caller,
       });
+      operation.isStream = answer.kind === "stream";
+      if (isLeaving) leave(extra);
       if (!tooMuchOf || answer.kind !== "refused" || answer.code !== "UNAVAILABLE") return answer;
       return retriedAfter(answer, heldBack.hold(tooMuchOf, extra.readable));
     } catch (error) {
@@ -179,10 +187,24 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   };
 
   const end = ({ extra }: Connection, id: string, reason?: Refusal): void => {
-    const ending = extra.operations.get(id);
+    const operation = extra.operations.get(id);
     extra.operations.delete(id);
-    ending?.end(reason);
+    operation?.ending.end(reason);
+    // What graphql-ws sends next is the end of the answer.
+    if (isLeaving) setImmediate(() => leave(extra));
   };
+
+  /** Once nothing of it waits for an answer. Who subscribes connects again. */
+  const leave = ({ socket, operations }: Extra): void => {
+    const all = [...operations.values()];
+    if (!all.every(({ isStream }) => isStream)) return;
+    socket.close(GOING_AWAY, "Going away");
+    // A reader that takes nothing does not see the close for a while.
+    for (const { ending } of all) ending.end(clientGone());
+  };
+
+  const extras = new Set<Extra>();
+  let isLeaving = false;
 
   const shownErrors = new WeakMap<readonly GraphQLError[], Result["errors"]>();
 
@@ -217,6 +239,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   });
 
   const open = (socket: WebSocket, extra: Extra): void => {
+    extras.add(extra);
     const closed = server.opened(
       {
         protocol: socket.protocol,
@@ -244,6 +267,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     );
     const stopPings = pings.add(socket);
     socket.once("close", (code, reason) => {
+      extras.delete(extra);
       stopPings();
       connections.leaving.call(lineOf(connections.of(extra.stream)), () => void closed(code, String(reason)));
     });
@@ -253,6 +277,10 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
   return {
     get open() {
       return sockets.clients.size;
+    },
+    leave: () => {
+      isLeaving = true;
+      for (const extra of extras) leave(extra);
     },
     accept: ({ request, requestId }, duplex, head, from) => {
       const stream = duplex as Socket;

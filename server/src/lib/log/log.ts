@@ -48,13 +48,15 @@ function readable(line: string): string {
   return `${clockTime(time as number)} ${name} ${[msg, ...extra].join(" ")}\n`;
 }
 
-/** Disposing writes what it has counted. */
+/** Disposing writes what it has counted. `mute`: nothing is written any longer, when the process has said why it ends. */
 export function createLog(
   level: string,
   { out = process.stderr, clock = realClock }: LogOptions = {},
-): Log & Disposable {
+): Log & Disposable & { mute(): void } {
   let dropped = 0;
+  let isMuted = false;
   const write = (line: string): void => {
+    if (isMuted) return;
     // The reader has stalled: what a pipe does not take stays in this process.
     if (out.writableLength > LIMITS.logBytesUnread) return void dropped++;
     if (dropped > 0) {
@@ -79,5 +81,5 @@ export function createLog(
     },
     { write },
   );
-  return Object.assign(log, { [Symbol.dispose]: repeats.flush });
+  return Object.assign(log, { [Symbol.dispose]: repeats.flush, mute: () => void (isMuted = true) });
 }

@@ -35,6 +35,7 @@ export function untilSettled(
     } else if (seen.add(notice)) settled.resolve();
   });
   ending?.onEnd(() => settled.resolve());
+  const waiting = runs.waits.add(() => settled.resolve());
   const timer = runs.clock.at(runs.clock.now() + waitSeconds * 1000, () => settled.resolve());
   return {
     async result() {
@@ -45,6 +46,7 @@ export function untilSettled(
     },
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();
+      waiting[Symbol.dispose]();
       timer[Symbol.dispose]();
     },
   };

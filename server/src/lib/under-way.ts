@@ -1,0 +1,25 @@
+/** Work that has begun, counted until it has ended: what it uses is closed after that. */
+export class UnderWay {
+  #count = 0;
+  #empty: PromiseWithResolvers<void> | undefined;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  begin(): void {
+    this.#count++;
+  }
+
+  /** Once for each that has begun. */
+  end(): void {
+    if (--this.#count > 0) return;
+    this.#empty?.resolve();
+    this.#empty = undefined;
+  }
+
+  /** Resolves when none is under way. */
+  async ended(): Promise<void> {
+    while (this.#count > 0) await (this.#empty ??= Promise.withResolvers<void>()).promise;
+  }
+}
