@@ -1,10 +1,14 @@
 /** The HTTP server around GraphQL: health, hosts, bodies, origins, the page. What is no HTTP: attacks-http.test.ts. */
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
+import { publish } from "./agents.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { webhookOf } from "./webhooks.ts";
 
 const ORIGIN = "https://app.example.org";
 
@@ -119,6 +123,47 @@ describe("bodies", () => {
     for (const { status, headers, body } of [withLength, chunked]) {
       expect({ status, connection: headers.connection }).toEqual({ status: 413, connection: "close" });
       expect(JSON.parse(body).errors[0].extensions.code).toBe("REQUEST_ENTITY_TOO_LARGE");
+    }
+  });
+
+  /** More than the buffers of a connection take: whoever sends it is still at it when the answer comes. */
+  const huge = "x".repeat(8 * LIMITS.bodyBytes);
+
+  /** Everything at once, as a program with its body at hand does. */
+  async function fast(path: string, how: "length" | "chunked", connection: string): Promise<string> {
+    const caller = path.includes("/webhook/") ? "" : `authorization: Bearer ${server.world.apiKey}\r\n`;
+    const framing = how === "length" ? `content-length: ${huge.length}` : "transfer-encoding: chunked";
+    const body = how === "length" ? huge : `${huge.length.toString(16)}\r\n${huge}\r\n0\r\n\r\n`;
+    return raw(
+      `POST ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: ${connection}\r\norigin: https://agents.example.org\r\n${caller}content-type: application/json\r\n${framing}\r\n\r\n${body}`,
+      "REQUEST_ENTITY_TOO_LARGE",
+    );
+  }
+
+  test("over the limit are 413 at every door however fast they come: 40 of 40", async () => {
+    const agentId = await publish(server, "echo");
+    const hook = new URL((await webhookOf(server, agentId)).url).pathname;
+    const doors = ["/graphql", "/auth/session", "/events", hook];
+    const answers = [];
+    for (const how of ["length", "chunked"] as const)
+      for (const connection of ["keep-alive", "close"])
+        for (let time = 0; time < 10; time++) answers.push(await fast(doors[time % doors.length]!, how, connection));
+    expect(answers.map((text) => text.slice(0, 12))).toEqual(Array(40).fill("HTTP/1.1 413"));
+  });
+
+  test("over the limit are 413 for Node's fetch and curl too: 40 of 40", async () => {
+    const headers = { "content-type": "application/json", ...asMe().headers } as Record<string, string>;
+    for (let time = 0; time < 20; time++) {
+      const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body: huge });
+      expect(response.status).toBe(413);
+      expect((await response.json()).errors[0].extensions.code).toBe("REQUEST_ENTITY_TOO_LARGE");
+    }
+    const form = ["-s", "-H", "content-type: application/json", "--data-binary", "@-", `${server.url}/graphql`];
+    for (let time = 0; time < 20; time++) {
+      const chunked = time % 2 === 0 ? ["-H", "transfer-encoding: chunked"] : [];
+      const curl = spawn("curl", ["-H", "expect:", ...chunked, ...form]);
+      curl.stdin.on("error", () => {}).end(huge);
+      expect(await textOf(curl.stdout)).toContain("REQUEST_ENTITY_TOO_LARGE");
     }
   });
 

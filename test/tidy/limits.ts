@@ -23,6 +23,7 @@ const HOW_MANY = "server/src/agents/how-many.db.test.ts";
 const AUDIT = "server/src/audit/audit.db.test.ts";
 const INBOUND = "test/inbound.test.ts";
 const CONNECTIONS = "server/src/http/connections/connections.test.ts";
+const LINGER = "server/src/http/linger.test.ts";
 const DATA = "test/language-data.test.ts";
 const LARGE = "test/large-answers.test.ts";
 const SIZE = "server/src/graphql/documents/size.test.ts";
@@ -62,6 +63,9 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "4,096 bytes in each 5 s are enough, one less is not",
     "it is cut: 408 with the figures over HTTP",
   ),
+  unreadBytes: shown(LINGER, "so many bytes of a refused body, and not one more", "the connection is cut"),
+  unreadSeconds: shown(LINGER, "for so long, and no longer", "the connection is cut"),
+  unreadBodies: shown(LINGER, "so many at a time, and one more cuts the oldest", "the connection is cut"),
   fragmentsPerMessage: here("fragmentsPerMessage"),
   connectionInitCharacters: here("connectionInitCharacters"),
   connectionInitSeconds: shown(

@@ -1,13 +1,9 @@
-/** Writing answers: JSON, and the end of a connection whose request was not read to its end. */
+/** Writing answers: JSON, for whatever was asked. */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { overloaded, type Code } from "../lib/errors.ts";
 import type { CountedResponse } from "./count-answers.ts";
+import { linger } from "./linger.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
-
-/** For how long, and up to how many bytes, an unread body is thrown away so that its sender can read the answer. */
-const LINGER_MS = 2_000;
-const LINGER_BYTES = 16 * 1024 * 1024;
-const LINGER_PIECES = 4_096;
 
 export type Exchange = {
   request: IncomingMessage;
@@ -82,22 +78,4 @@ export function sendError(
 ): void {
   (exchange.response as CountedResponse).refusedWith = code;
   sendText(exchange, status, errorText(code, message), headers);
-}
-
-/** Closing at once would reset the connection and lose the answer. */
-function linger(request: IncomingMessage, response: ServerResponse): void {
-  let bytes = 0;
-  let pieces = 0;
-  const end = (): void => void request.socket.destroy();
-  let timer: NodeJS.Timeout | undefined;
-  // Behind answers that take their time it has not been sent yet.
-  response.once("finish", () => (timer = setTimeout(end, LINGER_MS).unref()));
-  request.removeAllListeners("data");
-  request.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > LINGER_BYTES || ++pieces > LINGER_PIECES) end();
-  });
-  request.once("close", () => clearTimeout(timer));
-  request.on("error", () => {});
-  request.resume();
 }

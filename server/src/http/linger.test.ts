@@ -1,0 +1,100 @@
+/** How a connection ends whose request is refused while its body comes, by sockets of this process. */
+import { once } from "node:events";
+import http from "node:http";
+import net, { type AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { LIMITS } from "../lib/limits.ts";
+import { sendError } from "./answer.ts";
+import { securityHeaders } from "./security-headers.ts";
+
+const PIECE = Buffer.alloc(64 * 1024);
+const SECURE = securityHeaders(undefined);
+
+/** Answers each request when its head has come. */
+const server = http.createServer((request, response) =>
+  sendError({ request, response, requestId: "1", path: "/", secure: SECURE }, 413, "REQUEST_ENTITY_TOO_LARGE", "no"),
+);
+beforeAll(() => once(server.listen(0, "127.0.0.1"), "listening"));
+afterAll(() => server.closeAllConnections());
+
+/** A client that sends a body of this length, and does not close its half by itself. `closed`: by the server. */
+async function client(length: number) {
+  const { port } = server.address() as AddressInfo;
+  const accepted = once(server, "connection") as Promise<[net.Socket]>;
+  const socket = net.connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  const [served] = await accepted;
+  let got = "";
+  const answered = new Promise<void>((resolve) =>
+    socket.on("data", (chunk) => {
+      got += String(chunk);
+      if (got.includes("REQUEST_ENTITY_TOO_LARGE")) resolve();
+    }),
+  );
+  const closed = new Promise<void>((resolve) => served.once("close", () => resolve()));
+  socket.on("error", () => {});
+  socket.write(`POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n`);
+  return {
+    socket,
+    answered,
+    closed,
+    isClosed: () => served.destroyed,
+    /** All of it, as fast as it is taken. Whether it was. */
+    send: async (bytes: number): Promise<boolean> => {
+      for (let sent = 0; sent < bytes && !served.destroyed; sent += PIECE.length) {
+        const piece = PIECE.subarray(0, Math.min(PIECE.length, bytes - sent));
+        if (!socket.write(piece)) await Promise.race([once(socket, "drain").catch(() => {}), closed]);
+      }
+      return !served.destroyed;
+    },
+  };
+}
+
+test("so many bytes of a refused body, and not one more", async () => {
+  const whole = await client(LIMITS.unreadBytes);
+  await whole.answered;
+  expect(await whole.send(LIMITS.unreadBytes)).toBe(true);
+  await whole.closed;
+  const more = await client(2 * LIMITS.unreadBytes);
+  await more.answered;
+  await more.send(LIMITS.unreadBytes + 1);
+  const since = performance.now();
+  await more.closed;
+  // Not by the time that is left to it.
+  expect(performance.now() - since).toBeLessThan(LIMITS.unreadSeconds * 1_000);
+});
+
+test("for so long, and no longer", async () => {
+  const slow = await client(1_000);
+  await slow.answered;
+  const since = performance.now();
+  await sleep(LIMITS.unreadSeconds * 500);
+  expect(slow.isClosed()).toBe(false);
+  await slow.closed;
+  expect(performance.now() - since).toBeGreaterThan(LIMITS.unreadSeconds * 900);
+});
+
+test("so many at a time, and one more cuts the oldest", async () => {
+  const first = await client(1_000);
+  await first.answered;
+  const others = [];
+  while (others.length < LIMITS.unreadBodies - 1) others.push(await client(1_000));
+  await Promise.all(others.map(({ answered }) => answered));
+  expect(first.isClosed()).toBe(false);
+  const last = await client(1_000);
+  await last.answered;
+  await first.closed;
+  expect(last.isClosed()).toBe(false);
+  for (const { socket } of [...others, last]) socket.destroy();
+});
+
+test("a client that has sent all of it, or gives up, is done with at once, and nothing of it stays", async () => {
+  const done = await client(10);
+  await done.answered;
+  await done.send(10);
+  await done.closed;
+  const gone = await client(1_000);
+  await gone.answered;
+  gone.socket.destroy();
+  await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0);
+});

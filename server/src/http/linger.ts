@@ -1,0 +1,45 @@
+/**
+ * The end of a connection whose request was answered before all of its body came. Closing it at once would reset it, and its client,
+ * which is still sending, would lose the answer: 25 of 40 did. So the rest of the body is thrown away for a while.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import { LIMITS } from "../lib/limits.ts";
+
+/** In tiny pieces a body costs more than its bytes. */
+const MOST_PIECES = 4_096;
+
+/** How to end each that lingers, the oldest first. */
+const lingering = new Set<() => void>();
+
+/** The answer says that the connection is closed, and its client may close it too: then it is over. */
+export function linger(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  let [bytes, pieces] = [0, 0];
+  let timer: NodeJS.Timeout | undefined;
+  const cut = (): void => void socket.destroy();
+  // node:http closes a connection with its last answer. Only our half of it is closed: nothing more is sent.
+  socket.destroySoon = () => void socket.end();
+  // Behind answers that take their time it has not been sent yet.
+  response.once("finish", () => {
+    timer = setTimeout(cut, LIMITS.unreadSeconds * 1_000).unref();
+    if (request.readableEnded) close();
+  });
+  const close = (): void => Socket.prototype.destroySoon.call(socket);
+  request.removeAllListeners("data");
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > LIMITS.unreadBytes || ++pieces > MOST_PIECES) cut();
+  });
+  request.once("end", () => {
+    if (response.writableFinished) close();
+  });
+  request.on("error", () => {});
+  lingering.add(cut);
+  if (lingering.size > LIMITS.unreadBodies) lingering.values().next().value!();
+  socket.once("close", () => {
+    clearTimeout(timer);
+    lingering.delete(cut);
+  });
+  request.resume();
+}
