@@ -281,8 +281,8 @@ input: {schema: {document: {type: object, properties: {a: {type: string}}}}}
 do:
   - variables: {set: {x: 1}, ${keep("task: ($task | keys), workflow: ($workflow | keys), runtime: ($runtime | keys), now: [($runtime.now | keys), ($runtime.now.epoch | keys)]")}}
   - error:
-      try: [{raise: {raise: {error: {type: 'https://example.org/x', status: 400}}}}]
-      catch: {do: [{caught: {set: {x: 1}, ${keep("error: ($error | keys)")}}}]}
+      try: [{fail: {call: http, with: {method: get, endpoint: '${url}/status/500'}}}]
+      catch: {do: [{caught: {set: {x: 1}, ${keep("error: ($error | keys), answer: ($error.response | keys)")}}}]}
   - response: {call: http, with: {method: get, endpoint: '${url}', output: response}, ${keep("response: keys, request: (.request | keys)")}}
   - decision: {call: 'approval:1.0.0@default', with: {question: Q}, ${keep("decision: keys")}}
 output: {as: $context}
@@ -299,6 +299,7 @@ output: {as: $context}
     runtime: keys(RUNTIME),
     now: [keys(now), keys(of(now, "epoch"))],
     error: keys(ERROR),
+    answer: keys(of(ERROR, "response")),
     response: keys(RESPONSE),
     request: keys(of(RESPONSE, "request")),
     decision: keys(shapeOfDecision("any")),
@@ -327,7 +328,6 @@ test.each([
   ["/status/503", "", "communication", 503, /answered 503/],
   ["/redirect", "", "communication", 302, /answered 302 Found \(set `redirect: true` to follow it\)/],
   ["/status/304", "", "communication", 304, /answered 304(?!.*redirect)/],
-  ["/status/304", ", redirect: true", "communication", 304, /answered 304/],
   ["/metadata", ", redirect: true", "authorization", 403, /169\.254/],
   ["/bad", "", "communication", 500, /not valid JSON/],
   ["/large", "", "communication", 500, /./],

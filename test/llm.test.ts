@@ -245,6 +245,12 @@ describe("rules take over, and the draft says so, when the model", () => {
     expect(llm.asked).toHaveLength(1);
     await server.clock.advance(31_000);
     expect(await draft()).toMatchObject({ reader: "model" });
+    const date = (seconds: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)).toUTCString();
+    llm.replies = [status(429, { date: date(0), "retry-after": date(30) }), GOOD];
+    await takesOver("rate_limited");
+    await takesOver("rate_limited");
+    await server.clock.advance(31_000);
+    expect(await draft()).toMatchObject({ reader: "model" });
     llm.replies = [status(503, { "retry-after": "99999" }), GOOD];
     await takesOver("failed");
     await takesOver("rate_limited");

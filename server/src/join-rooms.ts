@@ -94,7 +94,7 @@ export async function joinRooms(
   const secretKeys = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
   const rates = stack.use(createRates(base));
   const expressions = stack.use(createExpressions({ log }));
-  const outbound = stack.use(createOutbound({ allow: config.outboundAllow, log }));
+  const outbound = stack.use(createOutbound({ allow: config.outboundAllow, clock, log }));
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
   const agents = createAgents({

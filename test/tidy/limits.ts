@@ -44,6 +44,7 @@ const DUE = "server/src/triggers/clock/due-clock.db.test.ts";
 const MAPPED = "server/src/triggers/map-input.db.test.ts";
 const LLM = "test/llm.test.ts";
 const OUTBOUND = "server/src/outbound/outbound.test.ts";
+const CALLS = "test/call-answers.test.ts";
 const NEIGHBOURS = "test/neighbours.test.ts";
 
 /** Its part depends on what others hold, so no sentence can say how many may be. */
@@ -165,6 +166,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "a check that costs too much ends with a sentence instead of holding the process",
   ),
   stepsPerRun: refused(DATA, "a run has at most 10,000 steps, and a run that is too large ends before it is"),
+  errorBodyBytes: shown(CALLS, "of as many bytes as an error holds is parsed", "the text is cut"),
   responseBodyBytes: shown("test/history.test.ts", "is cut at a character", "the text is cut"),
   runBytes: refused(DATA, "a run has at most 10,000 steps, and a run that is too large ends before it is"),
   runtimeDays: here("runtimeDays"),
@@ -469,6 +471,13 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   llmAnswerBytes: shown(LLM, "is huge", "the sentence is read by rules"),
   llmPauseSeconds: shown(LLM, "asks for a pause", "the sentence is read by rules"),
   cronPreviewInstants: refused("test/cron.test.ts", "answers 1 to 100 instants"),
+  callSeconds: shown(
+    CALLS,
+    "a call may take as long as its timeout says, an hour at most",
+    "the call fails with timeout",
+  ),
+  callIdleSeconds: shown(OUTBOUND, "that began and then sends nothing is given up", "the call fails with timeout"),
+  retryAfterSeconds: shown(CALLS, "asks for more than an hour", "the next try is made after an hour"),
   outboundConnectSeconds: shown(OUTBOUND, "to connect is limited by itself", "the call fails with timeout"),
   outboundRedirects: refused(OUTBOUND, "follows redirects only when asked to, at most five"),
   outboundHeaderBytes: refused(OUTBOUND, "of headers is limited too"),

@@ -30,7 +30,12 @@ export type ErrorFields = {
   detail: string | null;
   /** A JSON pointer to the task in the definition, e.g. `/do/2/fetch`. */
   instance: string | null;
+  /** What an endpoint answered, if that is the error. */
+  response?: ErrorResponse;
 };
+
+/** Without credentials. `body`: parsed if it is JSON, text otherwise; null if it is empty or no text. */
+export type ErrorResponse = { status: number; headers: JsonObject; body: Json };
 
 export class WorkflowError extends Error {
   readonly fields: ErrorFields;
@@ -67,6 +72,11 @@ export class WorkflowError extends Error {
   static of(kind: ErrorKind, detail: string, status: number = ERROR_KINDS[kind].status): WorkflowError {
     const { title } = ERROR_KINDS[kind];
     return new WorkflowError({ type: STANDARD + kind, status, title, detail, instance: null });
+  }
+
+  /** The same error with the answer that it is about. */
+  answeredBy(response: ErrorResponse): WorkflowError {
+    return new WorkflowError({ ...this.fields, response }, this);
   }
 
   /** The run as a whole has exceeded one of its limits. */
@@ -112,6 +122,14 @@ const cut = (text: string): string =>
 function statusOf(value: Json | undefined): number {
   const status = typeof value === "string" || typeof value === "number" ? Number(value) : NaN;
   return Number.isInteger(status) && status >= 100 && status <= 599 ? status : 500;
+}
+
+/** For lists of many errors: an answer may have 32 kB. */
+export function withoutResponse<Fields extends ErrorFields>({
+  response: _response,
+  ...fields
+}: Fields): Omit<Fields, "response"> {
+  return fields;
 }
 
 export const lastSegment = (type: string): string => type.slice(type.lastIndexOf("/") + 1);

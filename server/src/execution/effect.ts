@@ -5,6 +5,8 @@ import { heldBytes } from "../lib/sharing/held-bytes.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { Frame } from "./frame.ts";
+import { asWorkflowError } from "./evaluate.ts";
+import { heldBytesOf } from "./memory.ts";
 import type { HttpResponse } from "./run.ts";
 import { asRunError, type JournalStep } from "./journal/loaded-run.ts";
 
@@ -62,7 +64,10 @@ export async function performEffect(frame: Frame, effect: Effect): Promise<Json>
   const turn = execution.turn();
   if (turn) await turn;
   scope.signal.throwIfAborted();
-  const output = await perform(frame, effect);
+  const output = await perform(frame, effect).catch((error: unknown) => {
+    journal.carry(step, heldBytesOf(asWorkflowError(error)?.fields.response ?? null));
+    throw error;
+  });
   if (output === undefined) return execution.untilUnloaded();
   delete step.state.sent;
   return output;

@@ -27,6 +27,7 @@ import type { Found } from "../drafts/sentence.ts";
 import type { RunWait } from "../runs/read/run-waits.ts";
 import type { CronInstant } from "../triggers/cron/preview-cron.ts";
 import type { StepCount } from "../runs/read/step-counts.ts";
+import type { ErrorResponse } from "../definition/workflow-error.ts";
 import type { Approval, Attempt, HttpResponse, Run, RunError, Step } from "../execution/run.ts";
 import type { Badges } from "../runs/read/badge-counts.ts";
 import type { Count } from "../runs/read/count-runs.ts";
@@ -84,6 +85,7 @@ export type Objects = {
   DefinitionProblem: Problem;
   CronInstant: CronInstant;
   Run: Run;
+  ErrorResponse: ErrorResponse;
   RunError: RunError;
   Actor: Actor;
   Caller: Caller;

@@ -9,6 +9,7 @@ import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Slots } from "../lib/sharing/slots.ts";
+import { retryAfterMs } from "../outbound/retry-after.ts";
 import { createOutbound } from "../outbound/outbound.ts";
 import type { Usage } from "../rates/usage.ts";
 import { Often } from "./often.ts";
@@ -48,7 +49,7 @@ type LlmOptions = {
 export function createLlm(settings: LlmSettings, { clock, log, usage, operator }: LlmOptions): Llm & AsyncDisposable {
   const { host } = new URL(settings.baseUrl);
   // The operator names the address, which may be a private one: OUTBOUND_ALLOW would open it to every author's calls as well.
-  const outbound = createOutbound({ allow: ["0.0.0.0/0", "::/0"], log });
+  const outbound = createOutbound({ allow: ["0.0.0.0/0", "::/0"], clock, log });
   const slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
   const uses = new Often(clock, LIMITS.llmUsesPerMinute);
   const figures = { calls: countsOf([...LLM_PROBLEMS, "answered"]) };
@@ -58,8 +59,10 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
     const leftMs = pausedUntil - clock.now();
     return leftMs > 0 && leftMs <= LIMITS.llmPauseSeconds * 1000;
   };
-  const pause = (seconds: number): void => {
-    const until = clock.now() + Math.min(seconds, LIMITS.llmPauseSeconds) * 1000;
+  const pause: Parameters<typeof openModel>[2]["pause"] = (answer) => {
+    const ms = retryAfterMs(answer, clock.now());
+    if (ms === 0) return;
+    const until = clock.now() + Math.min(ms, LIMITS.llmPauseSeconds * 1000);
     pausedUntil = isPaused() ? Math.max(pausedUntil, until) : until;
   };
   const model = openModel(settings, outbound, { host, pause });

@@ -3,7 +3,8 @@ import type { OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { OutboundError, tooLarge } from "../outbound/errors.ts";
-import type { Outbound } from "../outbound/outbound.ts";
+import { textIn } from "../outbound/body-text.ts";
+import type { Outbound, OutboundResponse } from "../outbound/outbound.ts";
 import { LlmError, ofOutbound, ofStatus } from "./problem.ts";
 
 export type Question = {
@@ -26,11 +27,11 @@ const NOT_UNDERSTOOD = new Set([400, 422]);
 const MOST_TOKENS = 1_000_000;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** `pause`: for so many seconds nobody should ask. */
+/** `pause` is called with each answer: some ask for a pause. */
 export function openModel(
   { baseUrl, apiKey, model }: Settings,
   outbound: Outbound,
-  { host, pause }: { host: string; pause: (seconds: number) => void },
+  { host, pause }: { host: string; pause: (answer: Pick<OutboundResponse, "status" | "headers">) => void },
 ): Model {
   const fetchFor =
     (organizationId: OrganizationId): Fetch =>
@@ -46,8 +47,8 @@ export function openModel(
         timeoutMs: LIMITS.llmSeconds * 1000,
       });
       if (body.length > LIMITS.llmAnswerBytes) throw tooLarge(host, LIMITS.llmAnswerBytes);
-      if (status === 429 || status === 503) pause(secondsIn(headers["retry-after"]));
-      return new Response(WITHOUT_BODY.has(status) ? null : Buffer.from(body), { status, headers });
+      pause({ status, headers });
+      return new Response(WITHOUT_BODY.has(status) ? null : textIn({ headers, body }), { status, headers });
     };
   // What it has to say to a person at a console would pass our log by.
   globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -101,6 +102,3 @@ const tokensIn = (usage: { inputTokens?: number | undefined; outputTokens?: numb
   [usage?.inputTokens, usage?.outputTokens]
     .filter((count) => count !== undefined && Number.isSafeInteger(count) && count > 0)
     .reduce<number>((sum, count) => sum + Math.min(count!, MOST_TOKENS), 0);
-
-/** Of `Retry-After`; a date is not looked at. */
-const secondsIn = (header: string | undefined): number => (/^\d{1,6}$/.test(header ?? "") ? Number(header) : 0);

@@ -1,7 +1,13 @@
 /** The answer before it is unpacked. */
 
-/** `body` as it came over the wire. */
-export type Answer = { status: number; statusText: string; headers: Record<string, string>; body: Buffer };
+/** `body` as it came over the wire. `setCookies`: one may contain a comma, so they can't be joined as other headers are. */
+export type Answer = {
+  status: number;
+  statusText: string;
+  headers: Record<string, string>;
+  setCookies: readonly string[];
+  body: Buffer;
+};
 
 /** The codings that we unpack. */
 export type Coding = "gzip" | "x-gzip" | "br";

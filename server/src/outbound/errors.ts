@@ -76,6 +76,10 @@ export function asOutboundError(error: unknown, host: string): OutboundError {
   // undici 8.12 leaves the code of its parser's errors empty.
   const code = String(given ?? name);
   if (TIMEOUTS.has(code)) return new OutboundError("timeout", `${host} did not accept a connection in time`, code);
+  if (code === "UND_ERR_BODY_TIMEOUT") {
+    const message = `${host} began to answer and then sent nothing for ${LIMITS.callIdleSeconds} s`;
+    return new OutboundError("timeout", message, code);
+  }
   if (code === "UND_ERR_HEADERS_OVERFLOW") {
     const message = `the headers of the answer of ${host} are larger than ${LIMITS.outboundHeaderBytes} bytes`;
     return new OutboundError("too_large", message, code);

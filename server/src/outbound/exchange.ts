@@ -18,12 +18,16 @@ const EARLY_MOST = 16;
 /** Pieces that arrive in spite of a pause when the connection ends: nothing holds them back. */
 const PIECES_AFTER_PAUSE = 1_000;
 
-/** `charge`: for the body, which waits on the wire while there is no room for it. */
+/**
+ * `charge`: for the body, which waits on the wire while there is no room for it. `idleMs`: a body that has begun is given up
+ * when nothing of it comes for this long.
+ */
 export function exchange(
   dispatcher: Dispatcher,
   request: CheckedRequest,
   interruption: Interruption,
   charge: Charge,
+  idleMs: number,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     interruption.throwIfEnded();
@@ -31,11 +35,9 @@ export function exchange(
     const handler = new AnswerHandler(method, url.origin, charge, resolve, reject);
     interruption.stop = handler.fail;
     const path = url.pathname + url.search;
-    // The call's own time limit covers both.
-    dispatcher.dispatch(
-      { origin: url.origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 },
-      handler,
-    );
+    // Until the answer begins, the call's own time limit is the only one. A pause of ours doesn't count as silence.
+    const limits = { headersTimeout: 0, bodyTimeout: idleMs };
+    dispatcher.dispatch({ origin: url.origin, path, method, headers, body, ...limits }, handler);
   });
 }
 
@@ -49,9 +51,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void;
   readonly #pieces = new Pieces();
   #early = 0;
-  #status = 0;
-  #statusText = "";
-  #headers: Record<string, string> = {};
+  #head: Omit<Answer, "body"> = { status: 0, statusText: "", headers: {}, setCookies: [] };
   #controller: Controller | undefined;
   #failure: Error | undefined;
   /** Reasons for which the body waits on the wire. */
@@ -92,11 +92,10 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Controller, status: number, headers: Headers, statusText?: string): void {
     if (status < 200) return ++this.#early > EARLY_MOST ? this.fail(tooManyPieces(this.#host)) : undefined;
-    this.#status = status;
-    this.#statusText = statusText ?? "";
-    this.#headers = flatten(headers);
+    const setCookies = [headers["set-cookie"] ?? []].flat();
+    this.#head = { status, statusText: statusText ?? "", headers: flatten(headers), setCookies };
     const hasBody = this.#method !== "HEAD" && status !== 304;
-    const announced = hasBody ? Number(this.#headers["content-length"] ?? 0) : 0;
+    const announced = hasBody ? Number(this.#head.headers["content-length"] ?? 0) : 0;
     if (announced > LIMITS.outputBytes) this.fail(tooLarge(this.#host));
     else if (announced > FREE_BYTES) this.#hold(announced);
   }
@@ -114,7 +113,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   /** Takes all that it can need at once, unpacked too, so that no two wait for each other with half a body each. */
   #hold(body: number): void {
     this.#isHeld = true;
-    const bytes = codingOf(this.#headers) ? body + LIMITS.outputBytes : body;
+    const bytes = codingOf(this.#head.headers) ? body + LIMITS.outputBytes : body;
     if (this.#charge.tryHold(bytes)) return;
     this.#pause();
     void this.#charge.hold(bytes, this.#over.signal).then((isHeld) => isHeld && this.#goOn());
@@ -137,7 +136,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     const body = this.#pieces.whole();
-    this.#resolve({ status: this.#status, statusText: this.#statusText, headers: this.#headers, body });
+    this.#resolve({ ...this.#head, body });
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
@@ -146,12 +145,12 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Joins repeated headers as RFC 9110 5.3 says. One named `__proto__` is lost: a string can't be a prototype. */
+/** Joins repeated headers as RFC 9110 5.3 says, which excepts `Set-Cookie`. One named `__proto__` is lost: a string can't be a prototype. */
 function flatten(headers: Headers): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined) flat[name] = typeof value === "string" ? value : value.join(", ");
+    if (value !== undefined && name !== "set-cookie") flat[name] = typeof value === "string" ? value : value.join(", ");
   }
   return flat;
 }

@@ -1,22 +1,19 @@
 /** Ends a call before its answer: the caller's signal, or its time limit. One per call, for all its redirects. */
-
-/** setTimeout fires at once beyond 2^31 - 1 ms (24.8 days). */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+import type { Clock } from "../lib/clock.ts";
 
 export class Interruption implements Disposable {
   /** Ends the current operation, which sets it. */
   stop: ((reason: unknown) => void) | undefined;
   readonly #signal: AbortSignal;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Disposable;
   readonly #abort = (): void => this.#end(this.#signal.reason);
   #reason: { value: unknown } | undefined;
 
-  /** On the monotonic clock instead of `Clock`: setting the wall clock back must not lengthen a call. */
-  constructor(signal: AbortSignal, timeoutMs: number, timedOut: () => Error) {
+  constructor(signal: AbortSignal, clock: Clock, timeoutMs: number, timedOut: () => Error) {
     signal.throwIfAborted();
     this.#signal = signal;
     signal.addEventListener("abort", this.#abort, { once: true });
-    this.#timer = setTimeout(() => this.#end(timedOut()), Math.min(timeoutMs, LONGEST_TIMER_MS));
+    this.#timer = clock.at(clock.now() + timeoutMs, () => this.#end(timedOut()));
   }
 
   /** Between two exchanges nothing listens. */
@@ -25,7 +22,7 @@ export class Interruption implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
+    this.#timer[Symbol.dispose]();
     this.#signal.removeEventListener("abort", this.#abort);
     this.stop = undefined;
   }

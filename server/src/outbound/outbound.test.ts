@@ -233,13 +233,28 @@ describe("time", () => {
     });
     for (const path of ["/hang", "/drops", "/redirects"]) {
       const error = await failureOf(outbound.request(get(server.url + path, { timeoutMs: 150, redirect: true })));
-      expect([error.kind, error.message]).toEqual(["timeout", `${server.url} did not answer in full within 150 ms`]);
+      expect([error.kind, error.message]).toEqual(["timeout", `${server.url} did not answer in full within 0.15 s`]);
     }
   });
 
   it("beyond 24 days does not overflow the timer", async () => {
     await using server = await serve((_request, response) => void setTimeout(() => response.end("late"), 50));
     expect((await outbound.request(get(server.url, { timeoutMs: 30 * 86_400_000 }))).status).toBe(200);
+  });
+
+  it("of a body that began and then sends nothing is given up, one that waits for its answer is not", async () => {
+    await using impatient = outboundTo(LOOPBACK, { idleMs: 300 });
+    await using server = await serve((request, response) => {
+      if (request.url === "/late") return void setTimeout(() => response.end("late"), 700);
+      response.write("x");
+    });
+    const silent = impatient.request(get(`${server.url}/silent`, { timeoutMs: 60_000 }));
+    expect(textOf((await impatient.request(get(`${server.url}/late`, { timeoutMs: 60_000 }))).body)).toBe("late");
+    const error = await failureOf(silent);
+    expect([error.kind, error.message]).toEqual([
+      "timeout",
+      `${server.url} began to answer and then sent nothing for ${LIMITS.callIdleSeconds} s`,
+    ]);
   });
 
   it("to connect is limited by itself", async () => {

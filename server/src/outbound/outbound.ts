@@ -1,5 +1,6 @@
 /** Outgoing HTTP for what users write: every socket passes the guard, everything has a limit (docs/outbound-http.md). */
 import type { Agent } from "undici";
+import { realClock, type Clock } from "../lib/clock.ts";
 import { countsOf, Histogram, type Counts } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -40,6 +41,10 @@ export type OutboundOptions = {
   log?: Log;
   lookup?: Lookup;
   connectTimeoutMs?: number;
+  /** How long an answer that has begun may send nothing; `LIMITS.callIdleSeconds`. */
+  idleMs?: number;
+  /** The time limits of calls are on it. */
+  clock?: Clock;
   /** Calls at once; `LIMITS.outboundCalls`, or less where the process may open few files. */
   mostCalls?: number;
 };
@@ -67,6 +72,7 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
       figures.seconds.since(begunAt);
     }
   };
+  const { clock = realClock, idleMs = LIMITS.callIdleSeconds * 1_000 } = options;
   const open = opener(options);
   let opening: Promise<Sockets> | undefined;
   let sockets: Sockets | undefined;
@@ -94,7 +100,7 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
           if (disposed)
             throw new OutboundError("network", `${checked.url.origin} was given up: the server is stopping`);
           sockets ??= await (opening ??= open());
-          return call(sockets, checked, request, { calls, charge });
+          return call(sockets, checked, request, { calls, charge, clock, idleMs });
         });
       } finally {
         const turn = request.turn?.();
@@ -114,17 +120,17 @@ async function call(
   sockets: Sockets,
   first: CheckedRequest,
   options: OutboundRequest,
-  { calls, charge }: { calls: RunMemory; charge: Charge },
+  { calls, charge, clock, idleMs }: { calls: RunMemory; charge: Charge; clock: Clock; idleMs: number },
 ): Promise<OutboundResponse> {
   const { organizationId, signal, timeoutMs, redirect } = options;
   const timedOut = (): Error =>
-    new OutboundError("timeout", `${next.url.origin} did not answer in full within ${timeoutMs} ms`);
+    new OutboundError("timeout", `${next.url.origin} did not answer in full within ${timeoutMs / 1_000} s`);
   let next = first;
-  using interruption = new Interruption(signal, timeoutMs, timedOut);
+  using interruption = new Interruption(signal, clock, timeoutMs, timedOut);
   using place = calls.open(organizationId);
   await waitFor(place, 1, interruption);
   for (let redirects = 0; ; redirects++) {
-    const answer = await exchange(sockets.agent(organizationId), next, interruption, charge);
+    const answer = await exchange(sockets.agent(organizationId), next, interruption, charge, idleMs);
     const target = redirect ? redirected(next, answer) : undefined;
     if (!target) return await finish(answer, next, interruption, charge);
     // Its body is not looked at.

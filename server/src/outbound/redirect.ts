@@ -41,6 +41,6 @@ function nextUrl(from: URL, location: string): URL {
 }
 
 function becomesGet(status: number, method: string): boolean {
-  if (status === 303) return method !== "GET" && method !== "HEAD";
+  if (status === 303) return method !== "HEAD";
   return (status === 301 || status === 302) && method === "POST";
 }

@@ -8,8 +8,10 @@ export type OutboundResponse = {
   statusText: string;
   /** The last request's, if redirects were followed. */
   url: string;
-  /** Names in lower case. */
+  /** Names in lower case, without `set-cookie`. */
   headers: Record<string, string>;
+  /** The value of each `Set-Cookie`. */
+  setCookies: readonly string[];
   /** At most `LIMITS.outputBytes`, gzip and br unpacked. */
   body: Uint8Array;
 };

@@ -86,6 +86,19 @@ describe("what is evaluated in this process", () => {
     expect(evaluate("{t: .}", text)).toEqual({ t: text });
     expect(await evaluate("{t: ., u: (. | @json | fromjson)}", text)).toEqual({ t: text, u: text });
   });
+
+  test("what makes bytes of half of a surrogate pair fails, instead of showing what stands for it", async () => {
+    for (const made of ["@uri", "@base64", "explode"]) {
+      expect(await caught(() => evaluate(`[.[] | ${made}]`, ["a", "\ud800"]))).toMatchObject({
+        reason: "half of a surrogate pair has no bytes, so it can't be encoded",
+      });
+    }
+    // Not of the text that has it.
+    expect(await evaluate("{a: (.a | @uri), b: (.b | ascii_upcase)}", { a: "é", b: "b\udc00" })).toEqual({
+      a: "%C3%A9",
+      b: "B\udc00",
+    });
+  });
 });
 
 describe("what jq evaluates", () => {

@@ -96,7 +96,7 @@ describe("a name without a value is an error", () => {
         "s: {try: [{a: {set: {b: 1}}}], catch: {as: e, when: $e.code, do: [{c: {set: {d: 1}}}]}}",
         "t: {set: {c: '${ .a }'}}",
       ],
-      "/do/0/s/catch/when $e.code is not known here; known here: type, status, title, detail, instance",
+      "/do/0/s/catch/when $e.code is not known here; known here: type, status, title, detail, instance, response",
       "/do/1/t/set/c .a is not known here; known here: b, d",
     ],
     [

@@ -1,6 +1,8 @@
 /** For each kind of task: what its expressions see, and what it yields before `output.as`. */
+import { durationMs } from "../../lib/durations.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { Steps } from "../../lib/sharing/slices.ts";
 import { expressionIn } from "../expressions/template.ts";
 import { valueAt } from "../problem.ts";
@@ -70,6 +72,12 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     yield* walk.value(authentication, below(place, "with", "endpoint", "authentication"));
     if (authentication !== undefined && !hasFixedHost(text))
       walk.report(below(place, "with", ...uri).path, () => GOES_ANYWHERE, "warning");
+    const body = given["body"] ?? null;
+    if (body !== null && BODILESS.test(String(given["method"])))
+      walk.report(below(place, "with", "body").path, () => BODY_MAY_BE_IGNORED, "warning");
+    const after = valueAt(task, ["timeout", "after"]);
+    if (after !== undefined && (durationMs(after) ?? 0) > LONGEST_CALL_MS)
+      walk.report(below(place, "timeout", "after").path, () => LONGER_THAN_A_CALL, "warning");
     for (const key of ["headers", "query", "body"]) yield* walk.value(given[key], below(place, "with", key));
     return given["output"] === "response" ? RESPONSE : "any";
   },
@@ -89,6 +97,13 @@ export const FLOWS: { readonly [Name in KindName]: Flow } = {
     return valueAt(task, ["run", "await"]) === false ? place.data : "any";
   },
 };
+
+const BODILESS = /^(?:get|head)$/i;
+const BODY_MAY_BE_IGNORED =
+  "the body is sent, but many services ignore the body of a GET or HEAD; leave it out unless this one asks for it";
+
+const LONGEST_CALL_MS = LIMITS.callSeconds * 1_000;
+const LONGER_THAN_A_CALL = `a call is given up after ${LIMITS.callSeconds} s, whatever its timeout says; write PT1H or less`;
 
 const GOES_ANYWHERE =
   "data decides which host gets the credential of this call; write the host, such as https://example.com/{path}";

@@ -57,7 +57,14 @@ export function shapeOfForm(form: Json | undefined): Shape {
 
 const MOMENT = fieldsOf({ iso8601: "any", epoch: fieldsOf({ seconds: "any", milliseconds: "any" }) });
 
-export const ERROR = fieldsOf({ type: "any", status: "any", title: "any", detail: "any", instance: "any" });
+export const ERROR = fieldsOf({
+  type: "any",
+  status: "any",
+  title: "any",
+  detail: "any",
+  instance: "any",
+  response: fieldsOf({ status: "any", headers: "any", body: "any" }),
+});
 export const TASK = fieldsOf({ name: "any", reference: "any", startedAt: MOMENT, attempt: "any" });
 export const RUNTIME = fieldsOf({ name: "any", version: "any", metadata: "any", now: MOMENT });
 export const RESPONSE = fieldsOf({

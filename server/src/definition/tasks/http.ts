@@ -5,10 +5,11 @@ import { compileTemplate, type Template } from "../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { include } from "../plan-parts.ts";
 import { misreadingOf } from "../misread-url.ts";
-import { pointer } from "../problem.ts";
+import { pointer, valueAt } from "../problem.ts";
 import { boolean, fixed, object, ref, text } from "../profile/profile-words.ts";
-import { isWhole, oneLineRule, URI } from "../rules/rules-expressions.ts";
+import { isWhole, oneLineRule, templateRule, URI } from "../rules/rules-expressions.ts";
 import type { SchemaObject } from "../schema-walk.ts";
+import { writtenBodyProblem } from "./http-body.ts";
 import type { Kind, Named } from "./kind.ts";
 
 type HttpTask = { call: string; with: JsonObject };
@@ -50,12 +51,12 @@ export const httpTask = {
     },
     headers: texts("headers"),
     query: texts("query"),
-    body: { "x-value": "template" },
+    body: { "x-value": "body" },
     output: fixed(["content", "response", "raw"]),
     redirect: boolean,
   },
   required: ["method", "endpoint"],
-  rules: { endpoint: endpointRule, headers: headersRule, query: queryRule },
+  rules: { endpoint: endpointRule, headers: headersRule, query: queryRule, body: bodyRule },
   waitsFor: "nothing",
   blocks: {},
   isEffect: true,
@@ -136,4 +137,11 @@ function queryRule({ path, value, means }: Found, lint: Lint): void {
   if (typeof value !== "string") return;
   if (isWhole(value)) oneLineRule({ path, value, means }, lint);
   else lint.report({ path, at: "value", message: "write names with texts here, or one expression that yields them" });
+}
+
+function bodyRule(found: Found, lint: Lint): void {
+  const { path, value } = found;
+  templateRule(found, lint);
+  const problem = writtenBodyProblem(value, valueAt(lint.root, [...path.slice(0, -1), "headers"]));
+  if (problem) lint.report({ path: [...path, ...problem.path], at: "value", message: `this ${problem.message}` });
 }

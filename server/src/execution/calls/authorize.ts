@@ -1,4 +1,5 @@
 /** The `Authorization` header of the schemes that need nothing from the other side. */
+import { HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
@@ -24,6 +25,7 @@ export function userOf(fields: JsonObject): { username: string; password: string
 export function credential(of: JsonObject, name: string): string {
   const value: Json | undefined = of[name];
   if (typeof value !== "string") throw unusable(`${name} is ${value == null ? "null" : "not a text"}`);
+  if (!value.isWellFormed()) throw unusable(`${name} ${HALF_OF_A_PAIR}`);
   return value;
 }
 

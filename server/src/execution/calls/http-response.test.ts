@@ -13,6 +13,7 @@ const bodyOf = (body: string | Uint8Array, type = "", authentication?: JsonObjec
       statusText: "OK",
       url: "http://example.org/",
       headers: { "content-type": type },
+      setCookies: [],
       body: typeof body === "string" ? Buffer.from(body) : body,
     }),
   ).body;
@@ -31,7 +32,7 @@ test("a short text is kept as it is, a longer one is cut at a character", () => 
 test("what is not text is null, unless the endpoint calls it text", () => {
   expect(bodyOf(Uint8Array.of(0x89, 0x50, 0x4e, 0x47))).toBeNull();
   expect(bodyOf("a\0b")).toBeNull();
-  expect(bodyOf(Uint8Array.of(0x63, 0xe9), "text/plain; charset=latin1")).toBe("c\ufffd");
+  expect(bodyOf(Uint8Array.of(0x63, 0xe9), "text/plain; charset=latin1")).toBe("cé");
   expect(bodyOf(Uint8Array.of(0x63, 0xe9), "application/octet-stream")).toBeNull();
 });
 

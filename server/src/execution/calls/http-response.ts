@@ -1,10 +1,11 @@
 /** What people see of an endpoint's answer: its status and the beginning of its body, without what authenticated the call. */
-import { StringDecoder } from "node:string_decoder";
 import { domainToASCII } from "node:url";
 import { valueAt } from "../../definition/problem.ts";
-import { WorkflowError } from "../../definition/workflow-error.ts";
-import { isObject, type Json } from "../../lib/json/json.ts";
+import { WorkflowError, type ErrorResponse } from "../../definition/workflow-error.ts";
+import { charsetIn, isJson, isText, mediaTypeOf } from "../../lib/content-type.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { decodeText, encodingOf } from "../../outbound/body-text.ts";
 import type { OutboundResponse } from "../../outbound/outbound.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
 import type { Steps } from "../../lib/sharing/slices.ts";
@@ -12,10 +13,7 @@ import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
 import type { HttpResponse } from "../run.ts";
 import { partsOf } from "../../lib/secret-fields.ts";
 
-/** Media types whose bodies are text, whatever bytes they contain. */
-const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b|application\/x-www-form-urlencoded\b)/i;
-
-/** What becomes of bytes that are not UTF-8, and what no text contains. */
+/** What becomes of bytes that mean nothing, and what no text contains. */
 const NO_TEXT = /[\0\ufffd]/;
 
 /** Hides the credentials of one call, and the definition's secrets, in what comes from its endpoint, which may repeat them. */
@@ -82,28 +80,40 @@ export class Credentials {
 
   /** The answer as it is kept with the attempt. */
   *shown(response: OutboundResponse): Steps<HttpResponse> {
-    return { status: response.status, body: yield* this.#bodyOf(response) };
+    return { status: response.status, body: yield* this.#bodyOf(response, LIMITS.responseBodyBytes) };
   }
 
-  /** Null if it is not text. */
-  *#bodyOf({ body, headers }: OutboundResponse): Steps<string | null> {
-    const most = LIMITS.responseBodyBytes;
+  /** The answer as `$error.response` has it. */
+  *inError(response: OutboundResponse): Steps<ErrorResponse> {
+    const { status, body } = response;
+    const headers = (yield* this.#hideInJson(headersIn(response))) as JsonObject;
+    if (body.length === 0) return { status, headers, body: null };
+    if (body.length > LIMITS.errorBodyBytes)
+      return { status, headers, body: yield* this.#bodyOf(response, LIMITS.errorBodyBytes) };
+    const text = beginningOf(response, LIMITS.errorBodyBytes);
+    return { status, headers, body: yield* this.#hideInJson(text && parsedIfJson(text, response)) };
+  }
+
+  /** At most so many bytes. Null if it is not text. */
+  *#bodyOf(response: OutboundResponse, most: number): Steps<string | null> {
     // Enough to recognise a credential that begins before the cut.
-    const beginning = body.subarray(0, most + (this.isEmpty ? 0 : ENOUGH_BYTES));
-    const text = textOf(beginning, {
-      isDeclared: TEXT.test(headers["content-type"] ?? ""),
-      isCut: beginning.length < body.length,
-    });
+    const text = beginningOf(response, most + (this.isEmpty ? 0 : ENOUGH_BYTES));
     if (text === null) return null;
     const shown = yield* this.#beginningOf(text, cutAt(text, most));
     const cut = shown.slice(0, cutAt(shown, most));
-    return cut.length < shown.length || body.length > most ? `${cut}…` : cut;
+    return cut.length < shown.length || response.body.length > most ? `${cut}…` : cut;
   }
 
   *#beginningOf(text: string, end: number): Steps<string> {
-    if (this.isEmpty) return text.slice(0, end);
-    this.#hider ??= new Concealer(this.#texts, 1);
-    return yield* this.#hider.beginning(text, end);
+    return this.isEmpty ? text.slice(0, end) : yield* this.#all.beginning(text, end);
+  }
+
+  *#hideInJson(value: Json): Steps<Json> {
+    return this.isEmpty ? value : yield* this.#all.json(value);
+  }
+
+  get #all(): Concealer {
+    return (this.#hider ??= new Concealer(this.#texts, 1));
   }
 }
 
@@ -120,7 +130,7 @@ function sentOf(policy: Json | undefined): string[] {
   const { basic, bearer } = policy;
   if (isObject(basic))
     return [Buffer.from(`${String(basic["username"])}:${String(basic["password"])}`).toString("base64")];
-  return isObject(bearer) ? [bearer["token"]].filter(isText) : [];
+  return isObject(bearer) ? [bearer["token"]].filter(isFilled) : [];
 }
 
 /** Anybody can send any of them: a service may take its key as the user name. */
@@ -130,16 +140,32 @@ function credentialsOf(policy: Json | undefined): string[] {
   const own = isObject(fields)
     ? [fields["username"], fields["password"]]
     : [valueAt(policy, ["oauth2", "client", "secret"])];
-  return [...own.filter(isText), ...sentOf(policy)];
+  return [...own.filter(isFilled), ...sentOf(policy)];
 }
 
-const isText = (value: Json | undefined): value is string => typeof value === "string" && value !== "";
+const isFilled = (value: Json | undefined): value is string => typeof value === "string" && value !== "";
 
-/** Null if the bytes are not text. Without the last character if that is cut. */
-function textOf(bytes: Uint8Array, { isDeclared, isCut }: { isDeclared: boolean; isCut: boolean }): string | null {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const text = isCut ? new StringDecoder("utf8").write(buffer) : buffer.toString("utf8");
+/** The headers of an answer, `set-cookie` as a list: a cookie may contain a comma. */
+export const headersIn = ({ headers, setCookies }: OutboundResponse): Record<string, string | string[]> =>
+  setCookies.length === 0 ? headers : { ...headers, "set-cookie": [...setCookies] };
+
+/** The text of the first bytes, without a last character that is cut. Null if they are not text. */
+function beginningOf({ body, headers }: OutboundResponse, bytes: number): string | null {
+  const contentType = headers["content-type"];
+  const encoding = encodingOf(body, contentType);
+  if (encoding === undefined) return null;
+  const text = decodeText(body.subarray(0, bytes), encoding, bytes < body.length);
+  const isDeclared = isText(mediaTypeOf(contentType)) || charsetIn(contentType) !== undefined;
   return isDeclared || !NO_TEXT.test(text) ? text : null;
+}
+
+function parsedIfJson(text: string, { headers }: OutboundResponse): Json {
+  if (!isJson(mediaTypeOf(headers["content-type"]))) return text;
+  try {
+    return parseJson(text, "the answer");
+  } catch {
+    return text;
+  }
 }
 
 /** How many characters of a text fit into so many bytes. */

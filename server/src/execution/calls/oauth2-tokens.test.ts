@@ -12,7 +12,7 @@ function opened() {
   const outbound = {
     request: async (request: OutboundRequest) => {
       const body = JSON.stringify({ access_token: `token${asked.push(request)}`, expires_in: 600 });
-      return { status: 200, statusText: "OK", url: request.url, headers: {}, body: Buffer.from(body) };
+      return { status: 200, statusText: "OK", url: request.url, headers: {}, setCookies: [], body: Buffer.from(body) };
     },
   };
   const tokens = createTokens(outbound, testClock());

@@ -9,6 +9,7 @@ import { FairCache } from "../../lib/sharing/fair-cache.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { isObject, parseJson, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { textIn } from "../../outbound/body-text.ts";
 import type { Outbound, OutboundResponse } from "../../outbound/outbound.ts";
 import { asWorkflowError } from "./outbound-errors.ts";
 import type { TokenRequest } from "./token-request.ts";
@@ -119,6 +120,8 @@ const ERRORS = new Set([
   "access_denied",
 ]);
 
+const WHEN = new Set(["retry-after", "date"]);
+
 const TOKEN = /^[\x21-\x7e]+$/;
 
 function tokenIn(response: OutboundResponse): { token: string; seconds: number } {
@@ -128,8 +131,12 @@ function tokenIn(response: OutboundResponse): { token: string; seconds: number }
     const error = String(answer["error"]);
     const why = ERRORS.has(error) ? ` (${error})` : "";
     const message = `${origin} answered ${response.status}${why} to the request for a token`;
-    const isRefused = response.status >= 400 && response.status < 500;
-    throw WorkflowError.of(isRefused ? "authentication" : "communication", message, isRefused ? 401 : response.status);
+    const isRefused = response.status >= 400 && response.status < 500 && response.status !== 429;
+    if (isRefused) throw WorkflowError.of("authentication", message, 401);
+    // No more of it, as it may repeat the client's secret: these say when to ask again.
+    const headers = Object.fromEntries(Object.entries(response.headers).filter(([name]) => WHEN.has(name)));
+    const { status } = response;
+    throw WorkflowError.of("communication", message, status).answeredBy({ status, headers, body: null });
   }
   const { access_token: token, token_type: type = "Bearer", expires_in: seconds = UNSAID_SECONDS } = answer;
   if (typeof token !== "string" || !TOKEN.test(token) || token.length > LIMITS.secretBytes)
@@ -140,9 +147,9 @@ function tokenIn(response: OutboundResponse): { token: string; seconds: number }
   return { token, seconds: good - Math.min(MARGIN_SECONDS, good * MARGIN_SHARE) };
 }
 
-function answerIn({ body }: OutboundResponse): JsonObject {
+function answerIn(response: OutboundResponse): JsonObject {
   try {
-    const answer = parseJson(Buffer.from(body).toString());
+    const answer = parseJson(textIn(response));
     return isObject(answer) ? answer : {};
   } catch {
     return {};

@@ -6,6 +6,7 @@ import { hint } from "../../definition/did-you-mean.ts";
 import { pointer, type Path } from "../../definition/problem.ts";
 import type { Template } from "../../definition/expressions/template.ts";
 import { misreadingOf } from "../../definition/misread-url.ts";
+import { bodyProblem, contentTypeOf, HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -23,9 +24,11 @@ export function prepareRequest(values: JsonObject, input: Json, template: Templa
   checkHeaders(values["headers"], written["headers"], at);
   const uriPlace = at(uriPath(values));
   const endpoint = endpointOf(values, input, template, uriPlace);
+  checkPairs(endpoint, uriPlace);
   const url = withQuery(endpoint, values["query"], written["query"], at);
   const misreading = misreadingOf(url);
   if (misreading) throw elsewhere(misreading.part, uriPlace, misreading.what);
+  checkBody(values, at);
   return { ...values, method: method.toUpperCase(), endpoint: url };
 }
 
@@ -63,12 +66,7 @@ function expand(template: string, input: Json, place: string): string {
     if (!isFilled(value)) throw unfit(whole, place, value);
     const text = String(value);
     length.add(text.length);
-    if (!text.isWellFormed()) {
-      throw WorkflowError.of(
-        "validation",
-        `the endpoint's {${name}} contains half of a surrogate pair, which a URL cannot`,
-      );
-    }
+    checkPairs(text, `${whole} in ${place}`);
     return encodeURIComponent(text);
   });
 }
@@ -101,12 +99,25 @@ function withQuery(endpoint: string, query: Json | undefined, written: Json | un
     if (typeof value === "object") throw unfitAt("query", name, value, written, at);
     const text = String(value);
     length.add(name.length + text.length);
+    checkPairs(name + " " + text, at(isObject(written) ? ["query", name] : ["query"]));
     parameters.append(name, text);
   }
   if (parameters.size === 0) return endpoint;
   // A fragment is never sent.
   const whole = endpoint.split("#", 1)[0]!;
   return `${whole}${whole.includes("?") ? "&" : "?"}${parameters.toString()}`;
+}
+
+function checkBody({ body, headers }: JsonObject, at: Place): void {
+  const problem = bodyProblem(body, contentTypeOf(headers));
+  if (!problem) return;
+  const place = at(["body", ...problem.path]);
+  throw WorkflowError.of("validation", `${place} ${problem.message}, so nothing was sent`);
+}
+
+/** UTF-8 has no half of a surrogate pair: it would be replaced. */
+function checkPairs(text: string, place: string): void {
+  if (!text.isWellFormed()) throw WorkflowError.of("validation", `${place} ${HALF_OF_A_PAIR}, so nothing was sent`);
 }
 
 function checkHeaders(headers: Json | undefined, written: Json | undefined, at: Place): void {

@@ -1,5 +1,6 @@
 /** The request for a token that an `oauth2` policy means (DSL reference "OAUTH2 Authentication"). */
 import { authorityProblem, TOKEN_PATH, tokenPathProblem, tokenUrl } from "../../definition/token-endpoint.ts";
+import { HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { credential, unusable } from "./authorize.ts";
@@ -65,6 +66,9 @@ function oneOf(value: Json | undefined, known: readonly string[], name: string):
 
 function wordsOf(policy: JsonObject, name: string): string {
   const words = policy[name] ?? [];
-  if (Array.isArray(words) && words.every((word) => typeof word === "string")) return words.join(" ");
-  throw unusable(`${name} is not a list of texts`);
+  if (!Array.isArray(words) || !words.every((word) => typeof word === "string"))
+    throw unusable(`${name} is not a list of texts`);
+  const text = words.join(" ");
+  if (!text.isWellFormed()) throw unusable(`${name} ${HALF_OF_A_PAIR}`);
+  return text;
 }

@@ -3,7 +3,7 @@
  * writes them all in one fenced statement. The database's rows are the truth; each unload discards this.
  */
 import type { PlanTask } from "../../definition/plan.ts";
-import { WorkflowError } from "../../definition/workflow-error.ts";
+import { withoutResponse, WorkflowError } from "../../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../../lib/ids.ts";
 import { heldBytes } from "../../lib/sharing/held-bytes.ts";
 import type { Json } from "../../lib/json/json.ts";
@@ -255,7 +255,7 @@ export class Journal {
       attempt: step.attempt,
       organization_id: this.head.organizationId,
       status: error ? "failed" : isStepOpen(step.status) ? "completed" : step.status,
-      error: error && JSON.stringify(error),
+      error: error && JSON.stringify(withoutResponse(error)),
       response: step.response && JSON.stringify(step.response),
       started_at: step.state.tryStartedAt ?? step.startedAt,
       finished_at: step.state.caughtAt ?? step.finishedAt ?? now,

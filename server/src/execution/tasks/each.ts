@@ -1,5 +1,5 @@
 import type { BodyOf } from "../../definition/plan.ts";
-import { WorkflowError } from "../../definition/workflow-error.ts";
+import { withoutResponse, WorkflowError } from "../../definition/workflow-error.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { asItems, evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
@@ -32,6 +32,6 @@ const collecting =
       return { output: { output }, then };
     } catch (error) {
       if (!(error instanceof WorkflowError) || error.endsRun) throw error;
-      return { output: { error: error.fields as unknown as Json }, then: "continue" };
+      return { output: { error: withoutResponse(error.fields) as unknown as Json }, then: "continue" };
     }
   };

@@ -1,15 +1,17 @@
 /** `call: http` (DSL reference "HTTP Call"): one request behind the outbound guard. */
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
+import { isJson, mediaTypeOf } from "../../lib/content-type.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { inTurns } from "../../lib/sharing/slices.ts";
 import { Slots } from "../../lib/sharing/slots.ts";
+import { textIn } from "../../outbound/body-text.ts";
 import { isRedirect } from "../../outbound/redirect.ts";
 import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
 import { authenticationOf, type Authentication, type ReadSecrets } from "../calls/authentication.ts";
 import { createAuthorizer, type Authorizer } from "../calls/authorizer.ts";
-import { Credentials } from "../calls/http-response.ts";
+import { Credentials, headersIn } from "../calls/http-response.ts";
 import type { HttpResponse } from "../run.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
@@ -17,10 +19,11 @@ import { goOn, type RunTask } from "../frame.ts";
 import type { Tokens } from "../calls/oauth2-tokens.ts";
 import { asWorkflowError } from "../calls/outbound-errors.ts";
 import { prepareRequest } from "../calls/prepare-request.ts";
+import { encodeBody } from "../calls/request-body.ts";
 
 /** A call without its own timeout is given up after this long. */
 const TIMEOUT_MS = 60_000;
-const NO_BODY = new Set(["GET", "HEAD"]);
+const LONGEST_MS = LIMITS.callSeconds * 1_000;
 
 /** Both throw WorkflowError. */
 export type HttpCall = {
@@ -32,6 +35,8 @@ export type HttpCall = {
 type HttpContext = EffectContext & {
   /** Evaluated anew for each attempt: it may hold secrets and is never kept. */
   authentication: Authentication;
+  /** Of each request. The task's own timeout also ends the call, by the signal. */
+  timeoutMs: number;
 };
 
 export const createRunHttp =
@@ -46,7 +51,8 @@ export const createRunHttp =
       },
       async perform(request, context) {
         const authentication = await authenticationOf(frame, body.authentication, call.readSecrets);
-        return call.perform(request, { ...context, authentication });
+        const timeoutMs = frame.task.timeout ? LONGEST_MS : TIMEOUT_MS;
+        return call.perform(request, { ...context, authentication, timeoutMs });
       },
     });
     return goOn(frame, output);
@@ -73,8 +79,7 @@ export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOption
         output = await searching(async () => {
           const shown = await inTurns(credentials.shown(response), turn);
           context.answered(shown);
-          if (response.status < 200 || response.status > 299)
-            throw await refusedBy(request, response, { shown, credentials, turn });
+          if (!isSuccess(request, response)) throw await refusedBy(request, response, { shown, credentials, turn });
           return outputOf(request, response, credentials, turn);
         });
         const saved = context.hold(output);
@@ -129,8 +134,10 @@ async function send(
   { authorization, redirect, taken }: { authorization?: string; redirect: boolean; taken: Taken },
 ): Promise<void> {
   const method = request["method"] as string;
-  const { headers, body } = withBody(request["headers"], NO_BODY.has(method) ? undefined : request["body"]);
+  const headers = headersOf(request["headers"]);
   headers["idempotency-key"] ??= context.idempotencyKey;
+  const body = encodeBody(request["body"], request["headers"]);
+  if (body) headers["content-type"] ??= body.contentType;
   if (authorization !== undefined) headers["authorization"] = authorization;
   try {
     await outbound.request({
@@ -138,11 +145,11 @@ async function send(
       method,
       url: request["endpoint"] as string,
       headers,
-      ...(body === undefined ? {} : { body }),
+      ...(body && { body: body.text }),
       redirect,
       signal: context.signal,
       turn: context.turn,
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: context.timeoutMs,
       taken,
     });
   } catch (error) {
@@ -150,19 +157,19 @@ async function send(
   }
 }
 
-/** Names in lower case, so that the author's headers override ours. An object is sent as JSON. */
-function withBody(given: Json | undefined, body: Json | undefined): { headers: Record<string, string>; body?: string } {
+/** Names in lower case, so that the author's headers override ours. */
+function headersOf(given: Json | undefined): Record<string, string> {
   const entries = isObject(given) ? Object.entries(given) : [];
   // By `fromEntries`: a header named __proto__ would otherwise be lost.
-  const headers: Record<string, string> = Object.fromEntries(
-    entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]),
-  );
-  if (body === undefined || body === null) return { headers };
-  headers["content-type"] ??= typeof body === "string" ? "text/plain; charset=utf-8" : "application/json";
-  return { headers, body: textOf(body) };
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
 }
 
-/** The standard's error of an HTTP answer outside 200 to 299: `communication` with the answer's status. */
+/** What the standard says: 200 to 299, with `redirect: true` up to 399. A digest's redirect is an error: it was not followed. */
+const isSuccess = (request: JsonObject, response: OutboundResponse): boolean =>
+  response.status >= 200 &&
+  (response.status < 300 || (request["redirect"] === true && response.status < 400 && !isRedirect(response)));
+
+/** The standard's error of any other answer: `communication` with the answer's status. */
 async function refusedBy(
   request: JsonObject,
   response: OutboundResponse,
@@ -173,7 +180,8 @@ async function refusedBy(
   const hint = isRedirect(response) && request["redirect"] !== true ? " (set `redirect: true` to follow it)" : "";
   const statusText = await inTurns(credentials.hide(response.statusText), turn);
   const answered = `${host} answered ${response.status} ${statusText}`.trim() + hint;
-  return WorkflowError.of("communication", body ? `${answered}: ${body}` : answered, response.status);
+  const error = WorkflowError.of("communication", body ? `${answered}: ${body}` : answered, response.status);
+  return error.answeredBy(await inTurns(credentials.inError(response), turn));
 }
 
 /** Without the definition's secrets. */
@@ -196,7 +204,7 @@ function received(request: JsonObject, response: OutboundResponse): Json {
   return {
     request: { method: method!, uri: endpoint!, headers: headers ?? {} },
     statusCode: response.status,
-    headers: response.headers,
+    headers: headersIn(response),
     content,
   };
 }
@@ -204,8 +212,8 @@ function received(request: JsonObject, response: OutboundResponse): Json {
 /** JSON according to the media type, text otherwise, null if the body is empty. */
 function contentOf(response: OutboundResponse): Json {
   if (response.body.byteLength === 0) return null;
-  const text = Buffer.from(response.body).toString("utf8");
-  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(response.headers["content-type"] ?? "")) return text;
+  const text = textIn(response);
+  if (!isJson(mediaTypeOf(response.headers["content-type"]))) return text;
   try {
     return parseJson(text, "the answer");
   } catch (error) {

@@ -5,6 +5,7 @@ import type { Catch, Retry } from "../../definition/tasks/try.ts";
 import { lastSegment, WorkflowError, type ErrorFields } from "../../definition/workflow-error.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { retryAfterMs } from "../../outbound/retry-after.ts";
 import { delayBefore, type BackOff } from "../back-off.ts";
 import { forgetEffect } from "../effect.ts";
 import type { Execution } from "../execution.ts";
@@ -95,7 +96,7 @@ async function handle(
   const fields = error.fields as unknown as Json;
   const variables = (): Variables => ({ ...frame.variables(), [rule.as]: fields });
   if (!(await matches(execution, rule, error.fields, variables))) throw error;
-  const delay = rule.retry && (await retryDelay(execution, rule.retry, step, fields, variables));
+  const delay = rule.retry && (await retryDelay(execution, rule.retry, step, error.fields, variables));
   if (delay === undefined) {
     if (rule.retry && !blocks.catch) throw error;
     state.caught = asRunError(error);
@@ -150,15 +151,19 @@ async function allows(
   return !(rule.exceptWhen && truthy(await evaluate(execution, rule.exceptWhen, data, variables)));
 }
 
-/** The delay before the next try in ms; undefined if the policy or the limit of attempts allows none. */
+/**
+ * The delay before the next try in ms: the policy's, or what the service asked for if that is longer. Undefined if the policy or the
+ * limit of attempts allows none.
+ */
 async function retryDelay(
   execution: Execution,
   retry: Retry,
   step: JournalStep,
-  error: Json,
+  fields: ErrorFields,
   variables: () => Variables,
 ): Promise<number | undefined> {
   const { state } = step;
+  const error = fields as unknown as Json;
   const again = state.try! - (state.firstTry ?? 1) + 1;
   if (again > (retry.attempts ?? Infinity) || step.attempt >= LIMITS.attemptsPerStep) return undefined;
   if (!(await allows(execution, retry, error, variables))) return undefined;
@@ -169,7 +174,8 @@ async function retryDelay(
     delay: await span(retry.delay),
     growth: await growthOf(retry.backoff, span),
   };
-  const ms = delayBefore(backOff, again, execution.shared.random());
+  const asked = fields.response ? retryAfterMs(fields.response, execution.now()) : 0;
+  const ms = Math.max(asked, delayBefore(backOff, again, execution.shared.random()));
   if (retry.duration && execution.now() + ms > state.firstTryAt! + (await span(retry.duration))) return undefined;
   return ms;
 }

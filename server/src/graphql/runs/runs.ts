@@ -1,5 +1,6 @@
 /** Reading and listing runs. */
 import { encodeId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { JsonText } from "../../lib/json/json-text.ts";
 import { listRuns } from "../../runs/read/list-runs.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
@@ -21,6 +22,22 @@ export function addRuns(builder: Builder, enums: Enums, filter: RunFilterInput):
 }
 
 function addRunError(builder: Builder): void {
+  builder.objectType("ErrorResponse", {
+    description:
+      "What an endpoint answered, as `$error.response` of a definition has it. Credentials and secrets are replaced by `[redacted]`.",
+    fields: (t) => ({
+      status: t.exposeInt("status", { description: "The HTTP status." }),
+      headers: t.expose("headers", {
+        type: "JSON",
+        description: "The headers by their names in lower case. `set-cookie` is a list.",
+      }),
+      body: t.expose("body", {
+        type: "JSON",
+        nullable: true,
+        description: `The body: parsed if it is JSON of at most ${LIMITS.errorBodyBytes} bytes, text otherwise, cut after as many. Null if it is empty or not text.`,
+      }),
+    }),
+  });
   builder.objectType("RunError", {
     description: "An error of a run, step or attempt, in the terms of the definition language (RFC 7807).",
     fields: (t) => ({
@@ -35,6 +52,12 @@ function addRunError(builder: Builder): void {
       stepNumber: t.exposeInt("stepNumber", {
         nullable: true,
         description: "Number of the step that raised the error.",
+      }),
+      response: t.expose("response", {
+        type: "ErrorResponse",
+        nullable: true,
+        description:
+          "What the endpoint answered, if the error is about that. Null in an attempt that another one followed: see `Attempt.response`.",
       }),
     }),
   });

@@ -34,7 +34,7 @@ export function addSteps(builder: Builder, enums: Enums): void {
 /** Few steps are attempted more often. Without `first` the cost counts this many; further ones count as they are read. */
 const ATTEMPTS_COUNTED = { cost: { most: 3, argument: "first" } };
 /** How many fields an attempt has, including those of its error and its response. */
-const ATTEMPT_VALUES = 14;
+const ATTEMPT_VALUES = 18;
 
 function addAttempt(builder: Builder, enums: Enums): void {
   builder.objectType("HttpResponse", {

@@ -12,7 +12,7 @@ import { every } from "../../lib/clock.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
 import { actorId, type Actor } from "../../lib/actor.ts";
 import { encodeId, NO_ID, type ApprovalId, type OrganizationId, type ProjectId, type RunId } from "../../lib/ids.ts";
-import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { wholeOf } from "../../lib/reach.ts";
 import { readPayloads } from "../../runs/read/read-payloads.ts";
@@ -190,12 +190,23 @@ async function shownStarter(runs: Triggers["runs"], { organizationId, projectId,
 
 /** Null where it is too large to be told. */
 async function payloadsOf(runs: Triggers["runs"], { id, organizationId, output, error }: Run): Promise<JsonObject> {
-  const shown = async (column: "output" | "error", payload: Payload | null): Promise<Json> => {
-    if (!payload || payload.bytes > LIMITS.eventPayloadBytes) return null;
-    if (payload instanceof JsonText) return payload.value;
-    return (await readPayloads(runs, organizationId, [{ of: "run", id, column }]))[0]?.value ?? null;
+  const read = async (column: "output" | "error", payload: Payload): Promise<JsonText> =>
+    payload instanceof JsonText
+      ? payload
+      : ((await readPayloads(runs, organizationId, [{ of: "run", id, column }]))[0] ?? JsonText.ofValue(null));
+  const told = (payload: JsonText): Json => (payload.bytes > LIMITS.eventPayloadBytes ? null : payload.value);
+  return {
+    output: output && output.bytes <= LIMITS.eventPayloadBytes ? (await read("output", output)).value : null,
+    error: error && told(withoutAnswer(await read("error", error))),
   };
-  return { output: await shown("output", output), error: await shown("error", error) };
+}
+
+/** The answer of an endpoint alone may be larger than an event. */
+function withoutAnswer(error: JsonText): JsonText {
+  const { value } = error;
+  if (!isObject(value) || value["response"] === undefined) return error;
+  const { response: _answer, ...rest } = value;
+  return JsonText.ofValue(rest);
 }
 
 async function ofApproval(

@@ -1,0 +1,55 @@
+/** Which bodies a call can send: what a `Content-Type` means for a body that is no text. */
+import { isForm, isMultipart, isXml, mediaTypeOf } from "../../lib/content-type.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isWhole } from "../rules/rules-expressions.ts";
+import type { Path } from "../problem.ts";
+
+/** `path` leads to it within the body. */
+export type BodyProblem = { path: Path; message: string };
+
+export const HALF_OF_A_PAIR = "contains half of a surrogate pair, which can't be sent";
+
+/** The value of `Content-Type` among headers of any case. Undefined: there is none, or it is no text. */
+export function contentTypeOf(headers: Json | undefined): string | undefined {
+  const found = isObject(headers) && Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type");
+  return found && typeof found[1] === "string" ? found[1] : undefined;
+}
+
+/** Of a body whose expressions are evaluated. */
+export function bodyProblem(body: Json | undefined, contentType: string | undefined): BodyProblem | undefined {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === "string") return body.isWellFormed() ? undefined : { path: [], message: HALF_OF_A_PAIR };
+  const mediaType = mediaTypeOf(contentType);
+  if (isMultipart(mediaType) || isXml(mediaType)) {
+    return { path: [], message: `is ${described(body)}, which can't be sent as ${mediaType}; ${WRITE_TEXT}` };
+  }
+  if (!isForm(mediaType)) return undefined;
+  return isObject(body) ? formProblem(body) : { path: [], message: `is ${described(body)}; ${FORM}` };
+}
+
+/** Of a body as an author wrote it: what an expression will yield is not known. */
+export function writtenBodyProblem(body: Json, headers: Json | undefined): BodyProblem | undefined {
+  const contentType = contentTypeOf(headers);
+  const isKnown = contentType !== undefined && !isWhole(contentType) && typeof body !== "string";
+  return isKnown ? bodyProblem(body, contentType) : undefined;
+}
+
+const WRITE_TEXT = "write the body as text, or leave out the header and send JSON";
+const FORM = "a form is sent from an object of texts, numbers, true and false, or lists of these";
+
+const described = (value: Json): string =>
+  Array.isArray(value) ? "a list" : isObject(value) ? "an object" : `a ${typeof value}`;
+
+function formProblem(fields: JsonObject): BodyProblem | undefined {
+  for (const [name, value] of Object.entries(fields)) {
+    if (!name.isWellFormed()) return { path: [], message: `has a name that ${HALF_OF_A_PAIR}` };
+    for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
+      const path = Array.isArray(value) ? [name, index] : [name];
+      if (typeof item === "object" && item !== null) {
+        return { path, message: `is ${described(item)}; ${FORM}, and \`tojson\` makes a text of anything` };
+      }
+      if (typeof item === "string" && !item.isWellFormed()) return { path, message: HALF_OF_A_PAIR };
+    }
+  }
+  return undefined;
+}
