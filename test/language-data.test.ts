@@ -334,10 +334,26 @@ output: {as: '\${ $context }'}
       detail: expect.stringMatching(/10000 steps/),
     });
     expect(await stepsBehind(steps.id, 9_998)).toEqual([9_999, 10_000]);
-    const caught = await failed(
-      `do: [{all: {call: 'each:1.0.0@default', with: {in: '\${ [range(10001)] }', concurrency: 100, onError: collect, do: [{one: {set: {n: 1}}}]}}}]`,
-    );
-    expect(caught.error.detail).toMatch(/10000 steps/);
+    // Nor is it begun with items that do not fit.
+    const each = (items: number, more: string): string =>
+      `do: [{all: {call: 'each:1.0.0@default', with: {in: '\${ [range(${items})] }', concurrency: 100, ${more}}}}]`;
+    const loop = (items: number, more: string): string =>
+      `do: [{all: {for: {in: '\${ [range(${items})] }'}, ${more}}}]`;
+    const two = "do: [{one: {set: {n: 1}}}, {two: {set: {n: 2}}}]";
+    for (const [definition, items, least] of [
+      [each(10_000, "onError: collect, do: [{one: {set: {n: 1}}}]"), 10_000, "1 step"],
+      [each(5_000, two), 5_000, "2 steps"],
+      [loop(5_000, two), 5_000, "2 steps"],
+    ] as const) {
+      const { error, steps: rows } = await failed(definition);
+      expect(error.detail).toBe(
+        `${items} items of at least ${least} each do not fit into the 9999 steps that are left: a run has at most 10000`,
+      );
+      expect(rows).toHaveLength(1);
+    }
+    // A loop that may be left is.
+    const left = loop(20_000, "do: [{one: {if: $index == 3, set: {n: 1}, then: exit}}]");
+    expect((await runOf(server, left)).status).toBe("completed");
     const agentId = await agentOf(
       server,
       `do: [{loop: {for: {in: '\${ [range(1000)] }'}, do: [{big: {set: {text: '\${ $workflow.input.text }'}}}]}}]`,

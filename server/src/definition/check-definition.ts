@@ -5,7 +5,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { inSlices, type Steps } from "../lib/sharing/slices.ts";
 import { checkFlow } from "./flow/flow.ts";
 import type { ExpressionPlace } from "./rules/lint.ts";
-import { sortProblems, parseWithPlaces, type Parsed } from "./parse-definition.ts";
+import { bySeverity, parseWithPlaces, sortProblems, type Parsed } from "./parse-definition.ts";
 import { valueAt, type Finding, type Problem } from "./problem.ts";
 import { doesNotCompile } from "./rules/rules-expressions.ts";
 import type { Workflow } from "./workflow.ts";
@@ -25,19 +25,18 @@ export async function checkDefinition(
   check: ExpressionCheck,
   { project, others }: { project?: string | undefined; others?: (workflow: Workflow) => Others } = {},
 ): Promise<Checked> {
-  const { problems, workflow, isSound, expressions, place } = await inSlices(parseWithPlaces(text));
+  const { problems, warnings: linted, workflow, isSound, expressions, place } = await inSlices(parseWithPlaces(text));
   const flow = workflow && isSound ? await inSlices(checkFlow(workflow)) : [];
   const other = workflow && isSound ? others?.(workflow) : undefined;
-  const isWarning = ({ severity }: Finding): boolean => severity === "warning";
+  const [warnings, errors] = bySeverity([...linted, ...flow, ...(other?.findings ?? [])]);
   const more = [
     ...(await uncompiledOf([...expressions, ...(other?.expressions ?? [])], check)),
     ...elsewhere(workflow, project),
-    ...(other?.findings ?? []),
-    ...flow.filter((finding) => !isWarning(finding)),
+    ...errors,
   ];
   const all = sortProblems([...problems, ...more.map(place)]);
-  const warnings = sortProblems(flow.filter(isWarning).map(place));
-  return workflow && all.length === 0 ? { workflow, problems: [], warnings } : { problems: all, warnings };
+  const said = { warnings: sortProblems(warnings.map(place)) };
+  return workflow && all.length === 0 ? { workflow, problems: [], ...said } : { problems: all, ...said };
 }
 
 /** `workflow` may be anything at all. A namespace that is none is named by the profile. */

@@ -140,7 +140,16 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
   });
 
   test.each([
-    ["schedule: {cron: '0 * * * *'}", "/schedule", "write a trigger of type cron in document.metadata.triggers"],
+    ["schedule: {cron: '0 * * * *'}", "/schedule/cron", "write a trigger of type cron in document.metadata.triggers"],
+    ["schedule: {every: PT15M}", "/schedule/every", '"*/15 * * * *" for every 15 minutes'],
+    [
+      "schedule: {after: PT1H}",
+      "/schedule/after",
+      "to run again some time after each run, write a trigger of type event",
+    ],
+    ["schedule: {on: {one: {with: {type: a.b}}}}", "/schedule/on", "write a trigger of type event"],
+    ["schedule: {}", "/schedule", "write a trigger of type cron or event"],
+    ["schedule: daily", "/schedule", "write a trigger of type cron or event"],
     ["evaluate: {mode: loose}", "/evaluate/mode", "mode loose is not accepted"],
     ["use: {extensions: []}", "/use/extensions", "use.extensions is not accepted"],
     ["use: {catalogs: {}}", "/use/catalogs", "use.catalogs is not accepted"],

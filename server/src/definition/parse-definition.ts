@@ -27,6 +27,7 @@ function* parsing(text: string): Steps<Parsed> {
 
 export type ParsedWithPlaces = {
   problems: Problem[];
+  warnings: Finding[];
   workflow?: Workflow;
   /** The schema of the profile has found nothing wrong with it. */
   isSound: boolean;
@@ -37,18 +38,26 @@ export type ParsedWithPlaces = {
 /** Also returns the expressions, and a function that finds the place of a problem in the text. */
 export function* parseWithPlaces(text: string): Steps<ParsedWithPlaces> {
   const { value, problems, place } = yield* readingText(text);
-  if (value === undefined) return { problems, isSound: false, expressions: [], place };
+  if (value === undefined) return { problems, warnings: [], isSound: false, expressions: [], place };
   yield;
   const { findings, isSound, expressions } = yield* inspect(value);
   yield;
+  const [warnings, errors] = bySeverity(findings);
   return {
-    problems: sortProblems([...problems, ...findings.map(place)]),
+    problems: sortProblems([...problems, ...errors.map(place)]),
+    warnings,
     workflow: value as unknown as Workflow,
     isSound,
     expressions,
     place,
   };
 }
+
+/** The warnings, and the errors. */
+export const bySeverity = (findings: readonly Finding[]): [Finding[], Finding[]] => [
+  findings.filter(({ severity }) => severity === "warning"),
+  findings.filter(({ severity }) => severity !== "warning"),
+];
 
 /** Of a value that was read from a text. */
 export function* inspect(

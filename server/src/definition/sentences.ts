@@ -4,6 +4,7 @@ import { isObject } from "../lib/json/json.ts";
 import { hint, nearest } from "./did-you-mean.ts";
 import { pointer, quote, type Finding, type Path } from "./problem.ts";
 import { explainRefusedCall } from "./explain-call.ts";
+import { IGNORED_MEANS } from "./profile/profile-words.ts";
 import { typeOf, type SchemaObject, type Violation } from "./schema-walk.ts";
 
 /** The first keys show which task is meant; an object may have thousands. */
@@ -146,9 +147,10 @@ function explainUnmeant({ path, at, schema, value }: Violation): Finding {
 }
 
 const knownKeys = (schema: SchemaObject): string[] =>
-  Object.keys(schema.properties ?? {}).filter(
-    (name) => (schema.properties![name] as SchemaObject)["x-refused"] === undefined,
-  );
+  Object.keys(schema.properties ?? {}).filter((name) => {
+    const { "x-refused": refusal, "x-value": means } = schema.properties![name] as SchemaObject;
+    return refusal === undefined && !means?.startsWith(IGNORED_MEANS);
+  });
 
 function unknownKey({ path, key, schema }: Violation): string {
   const known = knownKeys(schema);

@@ -1,7 +1,7 @@
 /** How a call authenticates (DSL reference "Authentication"), and the names of secrets. */
 import { LIMITS } from "../../lib/limits.ts";
 import { SECRET_NAME } from "../../lib/secret-name.ts";
-import { fixed, list, object, ref, refused, refusedKey, text, type Properties } from "./profile-words.ts";
+import { fixed, ignored, list, object, ref, refused, refusedKey, text, type Properties } from "./profile-words.ts";
 import { REFUSED } from "../refusals.ts";
 import type { SchemaObject } from "../schema-walk.ts";
 
@@ -14,8 +14,8 @@ const OAUTH2: Properties = {
   authority: text({ "x-value": "authority" }),
   endpoints: object("endpoints", {
     token: text({ "x-value": "tokenPath" }),
-    revocation: refused(REFUSED.tokenEndpoints),
-    introspection: refused(REFUSED.tokenEndpoints),
+    revocation: ignored("tokenEndpoints", text()),
+    introspection: ignored("tokenEndpoints", text()),
   }),
   grant: { type: "string", enum: ["client_credentials"], "x-refused": REFUSED.grant },
   client: object(
@@ -31,11 +31,11 @@ const OAUTH2: Properties = {
   request: object("request", { encoding: fixed(["application/x-www-form-urlencoded", "application/json"]) }),
   scopes: words,
   audiences: words,
-  issuers: refused(REFUSED.issuers),
-  username: refused(REFUSED.tokenOfOthers),
-  password: refused(REFUSED.tokenOfOthers),
-  subject: refused(REFUSED.tokenOfOthers),
-  actor: refused(REFUSED.tokenOfOthers),
+  issuers: ignored("issuers", list(text())),
+  username: ignored("tokenOfOthers", text()),
+  password: ignored("tokenOfOthers", text()),
+  subject: ignored("tokenOfOthers", object("subject", { token: text(), type: text() }, ["token", "type"])),
+  actor: ignored("tokenOfOthers", object("actor", { token: text(), type: text() }, ["token", "type"])),
 };
 
 const SCHEMES: Record<string, [fields: Properties, required: string[]]> = {

@@ -51,11 +51,21 @@ const NUMBER: Properties = {
 const field = (type: string, properties: Properties, required: string[] = ["type"]): SchemaObject =>
   object(`a field of type ${type}`, { type: { const: type }, ...ABOUT, default: true, ...properties }, required);
 
-const ITEMS = object(
-  "items",
-  { type: { const: "string" }, ...ABOUT, ...TEXT, format: refused("a list has no dates; leave format out") },
-  ["type"],
-);
+/** The choices of a field say that it is a text, so that its type may be left out. */
+const choiceOf = (choices: "enum" | "oneOf", what: string, properties: Properties): SchemaObject =>
+  object(what, { ...ABOUT, ...properties }, [choices]);
+
+const ITEM: Properties = { ...TEXT, format: refused("a list has no dates; leave format out") };
+const ITEMS: SchemaObject = {
+  type: "object",
+  "x-choose": "key",
+  "x-say": "write type: string, or the choices as enum or oneOf",
+  oneOf: [
+    object("items", { type: { const: "string" }, ...ABOUT, ...ITEM }, ["type"]),
+    choiceOf("enum", "items", ITEM),
+    choiceOf("oneOf", "items", ITEM),
+  ],
+};
 
 export const FORM_SCHEMAS: Record<string, SchemaObject> = {
   form: {
@@ -80,6 +90,16 @@ export const FORM_SCHEMAS: Record<string, SchemaObject> = {
     "x-say": `write 1 to ${LIMITS.fieldNameCharacters} letters, digits and underscores, not a word such as constructor`,
   },
   field: {
+    type: "object",
+    "x-choose": "key",
+    "x-say": "write its type: string, number, integer, boolean or array, or the choices of a text as enum or oneOf",
+    oneOf: [
+      { required: ["type"], ...ref("typedField") },
+      choiceOf("enum", "a choice", { default: true, ...TEXT }),
+      choiceOf("oneOf", "a choice", { default: true, ...TEXT }),
+    ],
+  },
+  typedField: {
     type: "object",
     required: ["type"],
     "x-choose": { property: "type" },

@@ -1,5 +1,6 @@
 /** The few building blocks of the profile's schema. */
 import { LIMITS } from "../../lib/limits.ts";
+import type { IGNORED } from "../refusals.ts";
 import type { Schema, SchemaObject } from "../schema-walk.ts";
 
 export type Properties = Record<string, Schema>;
@@ -21,6 +22,14 @@ export const fixed = (values: string[]): SchemaObject => ({ type: "string", enum
 export const ref = (name: string): SchemaObject => ({ $ref: `#/$defs/${name}` });
 /** A part of the DSL that is not accepted, with the sentence that says so. */
 export const refused = (why: string): SchemaObject => ({ not: {}, "x-refused": why });
+
+/** A part of the DSL that has no effect here (`IGNORED`): what fits its schema is a warning. */
+export const ignored = (why: keyof typeof IGNORED, schema: SchemaObject): SchemaObject => ({
+  ...schema,
+  "x-value": `${IGNORED_MEANS}${why}`,
+});
+/** How the meaning of such a part begins. */
+export const IGNORED_MEANS = "ignored.";
 
 /** An object that is refused because it has this key. */
 export const refusedKey = (key: string, why: string): SchemaObject => ({

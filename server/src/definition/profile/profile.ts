@@ -66,7 +66,16 @@ const ROOT: Properties = {
   timeout: ref("timeoutOrName"),
   do: ref("tasks"),
   evaluate: object("evaluate", EVALUATE),
-  schedule: refused(REFUSED.schedule),
+  schedule: {
+    ...object("schedule", {
+      cron: refused(REFUSED.scheduleCron),
+      every: refused(REFUSED.scheduleEvery),
+      after: refused(REFUSED.scheduleAfter),
+      on: refused(REFUSED.scheduleOn),
+    }),
+    minProperties: 1,
+    "x-say": REFUSED.schedule,
+  },
 };
 
 /** `{format: json, document: …}`. */

@@ -32,7 +32,37 @@ describe("forms", () => {
       "/properties/a/type",
       "the type of a field is one of string, number, integer, boolean, array",
     ],
-    ["properties: {a: {enum: [x]}}", "/properties/a/type", '"type" is missing in "a"'],
+    [
+      "properties: {a: {title: x}}",
+      "/properties/a",
+      '"a" does not say enough; write its type: string, number, integer, boolean or array, or the choices of a text as enum or oneOf',
+    ],
+    [
+      "properties: {a: {enum: [1, 2]}}",
+      "/properties/a/enum/0",
+      "item 1 must be a text, not a number; put it in quotes",
+    ],
+    [
+      "properties: {a: {oneOf: [{const: 1}]}}",
+      "/properties/a/oneOf/0/const",
+      '"const" must be a text, not a number; put it in quotes',
+    ],
+    ["properties: {a: {enum: [x], oneOf: [{const: x}]}}", "/properties/a/oneOf", "write enum or oneOf, not both"],
+    [
+      "properties: {a: {enum: [x], default: y}}",
+      "/properties/a/default",
+      "the default does not fit: it must be one of x",
+    ],
+    [
+      "properties: {a: {enum: [x], minimum: 1}}",
+      "/properties/a/minimum",
+      '"minimum" is not known in a choice; known here: title, description, default, minLength, maxLength, format, enum, oneOf',
+    ],
+    [
+      "properties: {a: {type: array, items: {title: x}}}",
+      "/properties/a/items",
+      '"items" does not say enough; write type: string, or the choices as enum or oneOf',
+    ],
     ["properties: {a: {type: string, format: email}}", "/properties/a/format", '"format" must be date'],
     ["properties: {a: {type: string, enum: [x, x]}}", "/properties/a/enum", '"enum" has an item twice'],
     [

@@ -9,9 +9,17 @@ import { errorTypeRule, expressionRule, fromOrAsRule, instanceRule, templateRule
 import { referenceRule, tasksRule, thenRule, variableRule } from "./rules-tasks.ts";
 import { listedSecrets, secretRule } from "./rules-secrets.ts";
 import { durationRule, jitterRule, retryRule, timeoutRule } from "./rules-time.ts";
+import { IGNORED_MEANS } from "../profile/profile-words.ts";
+import { IGNORED } from "../refusals.ts";
 import { scopeAt } from "../scope.ts";
 import { KINDS } from "../tasks/kinds.ts";
 import { authorityRule, tokenPathRule } from "../token-endpoint.ts";
+
+/** At the key, which is what can be left out. */
+const ignoredRule =
+  (message: string): Rule =>
+  ({ path }, lint) =>
+    lint.report({ path, at: "key", message, severity: "warning" });
 
 const RULES = new Map<string, Rule>(
   Object.entries({
@@ -35,6 +43,7 @@ const RULES = new Map<string, Rule>(
     "use.secrets": secretRule,
     "use.timeouts": referenceRule,
     variable: variableRule,
+    ...Object.fromEntries(Object.entries(IGNORED).map(([why, message]) => [IGNORED_MEANS + why, ignoredRule(message)])),
     ...Object.assign({}, ...Object.values(KINDS).map(({ rules }) => rules)),
   }),
 );

@@ -2,9 +2,10 @@ import { compileExpression, type Template } from "../expressions/template.ts";
 import { compileTemplateOrExpression, include } from "../plan-parts.ts";
 import {
   boolean,
+  fixed,
+  ignored,
   label,
   object,
-  refused,
   refusedKey,
   versionOrLatest,
   type Properties,
@@ -49,7 +50,7 @@ export const runTask = {
           {
             workflow: object("the workflow to run", SUBFLOW, ["namespace", "name", "version"]),
             await: boolean,
-            return: refused(REFUSED.runReturn),
+            return: ignored("runReturn", fixed(["stdout", "stderr", "code", "all", "none"])),
           },
           ["workflow"],
         ),

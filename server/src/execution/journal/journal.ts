@@ -151,6 +151,15 @@ export class Journal {
     return this.#steps.get(key);
   }
 
+  /** How many steps the run may still have, if `wanted` below this one do not fit anyway: those that are there already are its own. */
+  stepsLeft(key: string, wanted: number): number {
+    const left = LIMITS.stepsPerRun - this.#steps.size;
+    if (wanted <= left) return left;
+    let own = 0;
+    for (const one of this.#steps.keys()) if (one.startsWith(`${key}/`)) own++;
+    return left + own;
+  }
+
   /** A new step, or a new attempt of the same one when an enclosing `try` reaches it again. */
   open(
     key: string,

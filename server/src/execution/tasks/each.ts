@@ -4,6 +4,7 @@ import type { Json } from "../../lib/json/json.ts";
 import { asItems, evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import { runBlock } from "../interpreter.ts";
+import { checkRoom, leastOf } from "../step-room.ts";
 import { inside, leave, type Result, type Scope } from "../scope.ts";
 import { runTogether, type Branch } from "../side-by-side.ts";
 import { keyInside } from "../journal/step-keys.ts";
@@ -12,7 +13,13 @@ import { keyInside } from "../journal/step-keys.ts";
 export async function runEach(frame: Frame, body: BodyOf<"each">): Promise<Result> {
   const { execution, input, step, task, variables } = frame;
   const { do: block } = body.blocks;
-  const items = (step.state.items ??= asItems(await evaluate(execution, body.in, input, variables, step)));
+  if (step.state.items === undefined) {
+    const found = asItems(await evaluate(execution, body.in, input, variables, step));
+    // An item may end with the error of its first task.
+    checkRoom(frame, found.length, body.collects ? 1 : leastOf(block).steps);
+    step.state.items = found;
+  }
+  const { items } = step.state;
   execution.journal.touch(step);
   const one = (index: number, scope: Scope): Promise<Result> => {
     const own = { ...scope.variables, [body.item]: items[index]!, index };

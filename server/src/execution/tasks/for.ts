@@ -2,6 +2,7 @@ import type { BodyOf } from "../../definition/plan.ts";
 import { asItems, evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import { runBlock } from "../interpreter.ts";
+import { checkRoom, leastOf } from "../step-room.ts";
 import { inside, type Result } from "../scope.ts";
 import { keyInside } from "../journal/step-keys.ts";
 import { truthy } from "../variables.ts";
@@ -11,7 +12,11 @@ export async function runFor(frame: Frame, body: BodyOf<"for">): Promise<Result>
   const { execution, input, step, scope, task, variables } = frame;
   const { do: block } = body.blocks;
   if (step.state.items === undefined) {
-    step.state.items = asItems(await evaluate(execution, body.in, input, variables, step));
+    const found = asItems(await evaluate(execution, body.in, input, variables, step));
+    const { steps, isWhole } = leastOf(block);
+    // A loop that can be left, by a `catch` around it as well, may need fewer steps than its items.
+    if (isWhole && !body.while && scope.round === "") checkRoom(frame, found.length, steps);
+    step.state.items = found;
     execution.journal.touch(step);
   }
   const { items } = step.state;

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { checkDefinition } from "../check-definition.ts";
+import { parseDefinition } from "../parse-definition.ts";
+
+const HEAD = `document: {dsl: 1.0.3, namespace: demo, name: lenient, version: 1.0.0}\n`;
+const withScheme = (more: string): string =>
+  `${HEAD}use: {authentications: {shop: {oauth2: {authority: https://a.example, grant: client_credentials, client: {id: a, secret: b}, ${more}}}}}\ndo: [{a: {set: {b: 1}}}]\n`;
+const AT = "/use/authentications/shop/oauth2";
+
+test.each([
+  [
+    withScheme("endpoints: {token: /t, introspection: /i}"),
+    `${AT}/endpoints/introspection`,
+    "this endpoint has no effect",
+  ],
+  [withScheme("endpoints: {revocation: /r}"), `${AT}/endpoints/revocation`, "this endpoint has no effect"],
+  [withScheme("issuers: [https://a.example]"), `${AT}/issuers`, "issuers has no effect"],
+  [withScheme("username: a"), `${AT}/username`, "it belongs to another grant"],
+  [withScheme("password: a"), `${AT}/password`, "it belongs to another grant"],
+  [withScheme("subject: {token: a, type: b}"), `${AT}/subject`, "it belongs to another grant"],
+  [withScheme("actor: {token: a, type: b}"), `${AT}/actor`, "it belongs to another grant"],
+  [
+    `${HEAD}do: [{a: {run: {workflow: {namespace: demo, name: other, version: latest}, return: all}}}]\n`,
+    "/do/0/a/run/return",
+    "return has no effect",
+  ],
+])("%s: what has no effect is a warning, and the definition is accepted", async (text, path, message) => {
+  const { workflow, problems, warnings } = await checkDefinition(text, async () => undefined);
+  expect(problems).toEqual([]);
+  expect(workflow).toBeDefined();
+  expect(warnings).toEqual([
+    {
+      path,
+      line: expect.any(Number),
+      column: expect.any(Number),
+      message: expect.stringContaining(message),
+      severity: "warning",
+    },
+  ]);
+  expect(parseDefinition(text).problems).toEqual([]);
+});
+
+test("what has no effect must still be what the language has there", async () => {
+  const { problems } = await checkDefinition(withScheme("endpoints: {introspection: 5}"), async () => undefined);
+  expect(problems).toMatchObject([{ path: `${AT}/endpoints/introspection`, severity: "error" }]);
+});

@@ -1,0 +1,45 @@
+/** Whether the steps of a list's items can fit into a run: told before the first item, not at its 10,000th step. */
+import type { Block, PlanTask } from "../definition/plan.ts";
+import { WorkflowError } from "../definition/workflow-error.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Frame } from "./frame.ts";
+
+/** `steps`: that each pass through a list of tasks has at least. `isWhole`: none of its tasks leads elsewhere, ends the run or raises. */
+type Least = { steps: number; isWhole: boolean };
+
+const known = new WeakMap<Block, Least>();
+
+export function leastOf(block: Block): Least {
+  let least = known.get(block);
+  if (!least) known.set(block, (least = countLeast(block.tasks)));
+  return least;
+}
+
+/** A skipped task has a step as well. What comes after a task that may lead elsewhere may never be reached. */
+function countLeast(tasks: readonly PlanTask[]): Least {
+  let steps = 0;
+  for (const task of tasks) {
+    const inner = insideOf(task);
+    steps += 1 + (task.condition ? 0 : inner.steps);
+    if (!inner.isWhole || task.then !== "continue") return { steps, isWhole: false };
+  }
+  return { steps, isWhole: true };
+}
+
+/** How often a loop goes round, and whether a `catch` is reached, only shows when it runs. */
+function insideOf({ body }: PlanTask): Least {
+  if (body.is === "switch" || body.is === "raise") return { steps: 0, isWhole: false };
+  if (body.is === "do") return leastOf(body.blocks.do);
+  const isWhole = Object.values<Block>(body.blocks).every((block) => leastOf(block).isWhole);
+  const steps = body.is === "fork" && !body.compete ? leastOf(body.blocks.branches).steps : 0;
+  return { steps, isWhole };
+}
+
+/** Throws the error of a run that has too many steps. `least`: of each item. */
+export function checkRoom({ execution, step }: Frame, items: number, least: number): void {
+  const left = execution.journal.stepsLeft(step.key, items * least);
+  if (items * least <= left) return;
+  throw WorkflowError.overLimit(
+    `${items} items of at least ${least} ${least === 1 ? "step" : "steps"} each do not fit into the ${left} steps that are left: a run has at most ${LIMITS.stepsPerRun}`,
+  );
+}
