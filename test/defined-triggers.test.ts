@@ -230,3 +230,127 @@ test.each<[string, unknown, string, string]>([
   const { errors } = await server.graphql(PUBLISH, { definition });
   expect(errors).toMatchObject([{ extensions: { code: "BAD_USER_INPUT", reason: "invalid_definition" } }]);
 });
+
+test("are checked as createTrigger checks them: against the form and the project's secrets, with their places", async () => {
+  const definition = `document:
+  dsl: 1.0.3
+  namespace: test
+  name: checked
+  version: 1.0.0
+  metadata:
+    triggers:
+      - name: daily
+        trigger: {type: cron, schedule: "0 8 * * *", timezone: Europe/Berlin, input: {n: many, m: 1}}
+      - name: signed
+        trigger: {type: webhook}
+        policy: {signature: {preset: shopify, secret: signing}}
+input: {schema: {document: {type: object, properties: {n: {type: number}, kind: {enum: [a, b]}}, required: [n]}}}
+do:
+  - done: {set: {ok: true}}
+`;
+  const VALIDATE = `query($definition: String!) { validateDefinition(definition: $definition) { valid problems { path line column message severity } } }`;
+  const at = "/document/metadata/triggers";
+  const problems = [
+    {
+      path: `${at}/0/trigger/input/n`,
+      line: 9,
+      column: 90,
+      message: "trigger.input.n must be a number",
+      severity: "error",
+    },
+    {
+      path: `${at}/0/trigger/input/m`,
+      line: 9,
+      column: 99,
+      message: expect.stringContaining('there is no field "m"'),
+      severity: "error",
+    },
+    {
+      path: `${at}/1/policy/signature/secret`,
+      line: 12,
+      column: 55,
+      message: expect.stringContaining("set it first"),
+      severity: "error",
+    },
+  ];
+  expect((await server.data(VALIDATE, { definition })).validateDefinition).toEqual({ valid: false, problems });
+  const { errors } = await server.graphql(PUBLISH, { definition });
+  expect(errors).toMatchObject([
+    {
+      extensions: {
+        code: "BAD_USER_INPUT",
+        reason: "invalid_definition",
+        fields: problems.map(({ path, line, column }) => ({ path: `input.definition${path}`, line, column })),
+      },
+    },
+  ]);
+  const { setSecret } = await server.data("mutation($input: SetSecretInput!) { setSecret(input: $input) { id } }", {
+    input: { projectId: server.world.projectId, name: "signing", value: "value" },
+  });
+  const good = definition.replace("{n: many, m: 1}", "{n: 1, kind: b}");
+  expect((await server.data(VALIDATE, { definition: good })).validateDefinition).toEqual({ valid: true, problems: [] });
+  const { publishAgent } = await server.data(PUBLISH, { definition: good });
+  const inputFields = `{ agent(id: "${publishAgent.id}") { inputFields { name type choices { value } } } }`;
+  expect((await server.data(inputFields)).agent.inputFields[1]).toEqual({
+    name: "kind",
+    type: "choice",
+    choices: [{ value: "a" }, { value: "b" }],
+  });
+  const run = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
+  const refused = await server.graphql(run, { input: { agentId: publishAgent.id, input: { n: 1, kind: "c" } } });
+  expect(refused.errors).toMatchObject([
+    { extensions: { fields: [{ path: "input.input.kind", code: "not_a_choice" }] } },
+  ]);
+  // An older version is checked again when it comes back.
+  await server.data(PUBLISH, { definition: good.replace("version: 1.0.0", "version: 1.1.0") });
+  await server.data(`mutation { deleteSecret(input: {secretId: "${setSecret.id}"}) { id } }`);
+  const back = await server.graphql(
+    "mutation($input: PublishAgentVersionInput!) { publishAgentVersion(input: $input) { id } }",
+    { input: { agentId: publishAgent.id, version: "1.0.0" } },
+  );
+  expect(back.errors).toMatchObject([
+    { extensions: { fields: [{ path: `input.definition${at}/1/policy/signature/secret`, line: 12 }] } },
+  ]);
+});
+
+test("say which trigger stands for a key of `schedule`, and what has no effect is a warning", async () => {
+  const VALIDATE = `query($definition: String!) { validateDefinition(definition: $definition) { valid problems { path line message severity } } }`;
+  const onEvent = `document: {dsl: 1.0.3, namespace: test, name: on-event, version: 1.0.0}
+schedule:
+  on: {one: {with: {type: com.example.order.paid}}}
+do: [{note: {set: {ok: true}}}]
+`;
+  expect((await server.data(VALIDATE, { definition: onEvent })).validateDefinition).toEqual({
+    valid: false,
+    problems: [
+      { path: "/schedule/on", line: 3, message: expect.stringContaining("a trigger of type event"), severity: "error" },
+    ],
+  });
+  const introspection = `document: {dsl: 1.0.3, namespace: test, name: introspection, version: 1.0.0}
+do:
+  - getPet:
+      call: http
+      with:
+        method: get
+        endpoint:
+          uri: https://shop.example.com/pet/{petId}
+          authentication:
+            oauth2:
+              authority: https://login.example.com/realms/shop
+              endpoints: {token: /auth/token, introspection: /auth/introspect}
+              grant: client_credentials
+              client: {id: robot, secret: example}
+`;
+  expect((await server.data(VALIDATE, { definition: introspection })).validateDefinition).toEqual({
+    valid: true,
+    problems: [
+      {
+        path: "/do/0/getPet/with/endpoint/authentication/oauth2/endpoints/introspection",
+        line: 12,
+        message: expect.stringContaining("has no effect"),
+        severity: "warning",
+      },
+    ],
+  });
+  expect((await server.graphql(PUBLISH, { definition: introspection })).errors).toBeUndefined();
+});

@@ -56,7 +56,7 @@ import { fireDue } from "./triggers/clock/fire-due.ts";
 import { sweepEvents } from "./triggers/events/sweep-events.ts";
 import { publishUntold } from "./triggers/events/own-events.ts";
 import { insertPublished } from "./triggers/events/untold-store.ts";
-import { checkDefined } from "./triggers/defined-triggers.ts";
+import { checkDefined, checkDefinedIn } from "./triggers/defined-triggers.ts";
 import { publishTriggers } from "./triggers/publish-triggers.ts";
 import { letNext, releaseQueues } from "./triggers/overlap/release-queues.ts";
 import type { Firing, Trigger } from "./triggers/trigger.ts";
@@ -104,6 +104,7 @@ export async function joinRooms(
     notices,
     triggers: {
       check: checkDefined,
+      checkIn: checkDefinedIn,
       publish: async (query, caller, agent, workflow) => {
         const making = {
           ...triggers,

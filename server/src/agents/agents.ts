@@ -1,12 +1,14 @@
 /** The room's handle, the first parameter of each of its operations. */
 import type { Acting } from "../auth/caller.ts";
 import { checkDefinition, type Checked, type Others } from "../definition/check-definition.ts";
-import type { AgentId, OrganizationId } from "../lib/ids.ts";
+import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
 import type { Expressions } from "../definition/expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
+import type { Finding } from "../definition/problem.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
+import type { Within } from "../lib/reach.ts";
 import { Hub } from "../realtime/hub.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
 import type { Database, Query } from "../storage/database.ts";
@@ -32,6 +34,13 @@ export type Agents = {
 type DefinedTriggers = {
   /** What is wrong with those of a definition. */
   check(workflow: Workflow): Others;
+  /** What is wrong with them in the project. */
+  checkIn(
+    agents: Pick<Agents, "database" | "clock" | "check">,
+    within: Within,
+    projectId: ProjectId,
+    workflow: Workflow,
+  ): Promise<Finding[]>;
   /** Within the transaction that publishes it. `detail`: for the audit; `tell`: to be called after the commit. */
   publish(
     query: Query,
@@ -43,6 +52,7 @@ type DefinedTriggers = {
 
 const NO_TRIGGERS: DefinedTriggers = {
   check: () => ({ findings: [], expressions: [] }),
+  checkIn: async () => [],
   publish: async () => ({ detail: undefined, tell: () => {} }),
 };
 

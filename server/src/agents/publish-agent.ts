@@ -76,6 +76,7 @@ export async function misfit(
 
 /** The same for a definition that has been checked. */
 export async function publishWorkflow(agents: Agents, caller: Acting, request: CheckedDefinition): Promise<Agent> {
+  await checkTriggers(agents, caller, request);
   const { agent, tell } = await agents.database.transaction(
     (query) => publish(agents, query, caller, request),
     caller.organizationId,
@@ -83,6 +84,24 @@ export async function publishWorkflow(agents: Agents, caller: Acting, request: C
   agents.cache.invalidate(agent.organizationId, agent.id);
   tell();
   return agent;
+}
+
+/** Before the transaction: what this asks would wait for the connection that the transaction holds. Throws BAD_USER_INPUT. */
+async function checkTriggers(
+  agents: Agents,
+  caller: Acting,
+  { projectId, definition, workflow }: CheckedDefinition,
+): Promise<void> {
+  const findings = await agents.triggers.checkIn(agents, caller, projectId, workflow);
+  if (findings.length === 0) return;
+  const { organizationId } = caller;
+  throw invalid(await agents.reading.run(organizationId, () => placeInSlices(definition, findings)));
+}
+
+function invalid(problems: Problem[]): Refusal {
+  const fields = problems.slice(0, LIMITS.definitionProblems).map(fieldProblem);
+  const count = fields.length === 1 ? "a problem" : `${fields.length} problems`;
+  return badInput("invalid_definition", `the definition has ${count}: ${firstOf(problems)}`, fields);
 }
 
 async function checkedWorkflow(
@@ -93,9 +112,7 @@ async function checkedWorkflow(
 ): Promise<Workflow> {
   const { workflow, problems } = await readChecked(agents, organizationId, definition, of);
   if (workflow) return workflow;
-  const fields = problems.map(fieldProblem);
-  const count = fields.length === 1 ? "a problem" : `${fields.length} problems`;
-  throw badInput("invalid_definition", `the definition has ${count}: ${firstOf(problems)}`, fields);
+  throw invalid(problems);
 }
 
 /** Prefixes the path with `input.definition`. */

@@ -16,7 +16,7 @@ type Validation = { valid: boolean; problems: Problem[] };
 /**
  * Every problem of a definition with its place: path, line and column from 1, and one sentence; errors before warnings. With a
  * project, its namespace must be that project's handle; without, it is a warning if there is no project of that handle yet, and so is
- * a secret that is not set yet. Throws NOT_FOUND for the project.
+ * a secret that is not set yet; a trigger whose calls must be signed with one needs it, as `createTrigger` does. Throws NOT_FOUND for the project.
  */
 export async function validateDefinition(
   agents: Agents,
@@ -30,8 +30,10 @@ export async function validateDefinition(
     signal,
   });
   const missing = workflow ? await whatIsMissing(agents, within, { definition, workflow, project, signal }) : [];
-  const all = [...problems, ...warnings, ...missing];
-  return { valid: problems.length === 0, problems: all.slice(0, LIMITS.definitionProblems) };
+  const isError = ({ severity }: Problem): boolean => severity === "error";
+  const errors = [...problems, ...missing.filter(isError)];
+  const all = [...errors, ...warnings, ...missing.filter((one) => !isError(one))];
+  return { valid: errors.length === 0, problems: all.slice(0, LIMITS.definitionProblems) };
 }
 
 /** The project that the definition is for, or secrets of it. The text is as good without: all come in any order. */
@@ -48,7 +50,10 @@ async function whatIsMissing(
   const { namespace } = workflow.document;
   const project = given ?? (await findProject(agents, within, namespace));
   const findings = project
-    ? await missingSecrets(agents, within, project, workflow.use?.secrets ?? [])
+    ? [
+        ...(await agents.triggers.checkIn(agents, within, project.id, workflow)),
+        ...(await missingSecrets(agents, within, project, workflow.use?.secrets ?? [])),
+      ]
     : [warning(["document", "namespace"], noProject(namespace))];
   if (findings.length === 0) return [];
   return agents.reading.run(within.organizationId, () => placeInSlices(definition, findings), signal);

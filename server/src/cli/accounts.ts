@@ -9,7 +9,7 @@ import type { Config } from "../config.ts";
 import { createExpressions } from "../definition/expressions/expressions.ts";
 import { compileWorkflow } from "../definition/plan.ts";
 import { findDataFolder } from "../storage/data-folder.ts";
-import { checkDefined } from "../triggers/defined-triggers.ts";
+import { checkDefined, checkDefinedIn } from "../triggers/defined-triggers.ts";
 import { publishTriggers, type Making } from "../triggers/publish-triggers.ts";
 import { createTokenSealer } from "../triggers/webhooks/token.ts";
 import { openBeside } from "./beside.ts";
@@ -33,7 +33,11 @@ export async function openAccounts(line: CommandLine, config: Config): Promise<A
     log,
     check: expressions.check,
     compile: compileWorkflow,
-    triggers: { check: checkDefined, publish: async (...all) => publishTriggers(await making(), ...all) },
+    triggers: {
+      check: checkDefined,
+      checkIn: checkDefinedIn,
+      publish: async (...all) => publishTriggers(await making(), ...all),
+    },
   });
   /** The tokens of webhooks are sealed with the installation's key. A server that runs finds new triggers within 5 s. */
   const making = async (): Promise<Making> => {

@@ -9,8 +9,7 @@ import type { TriggerId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { Query } from "../storage/database.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
-import { checkFixedInput } from "./check-fixed-input.ts";
-import { checkMapping } from "./check-mapping.ts";
+import { agentFor, problemsFor } from "./check-trigger.ts";
 import { checkSource } from "./events/check-source.ts";
 import { readTrigger } from "./list-triggers.ts";
 import { checkAlike, nameTaken } from "./create-trigger.ts";
@@ -18,7 +17,7 @@ import { checkedKeys, checkedPolicy, GIVEN_AT, type TriggerType } from "./kinds.
 import { dueAfter, lockTrigger, markDeleted, updateTriggerRow } from "./store.ts";
 import { dropDue } from "./skip.ts";
 import { tellFiring } from "./watch-firings.ts";
-import { checkSignatureSecret } from "./webhooks/check-secret.ts";
+import { checkMaySign } from "./webhooks/may-sign.ts";
 import { signatureOf } from "./webhooks/signature.ts";
 import { deleteTokens } from "./webhooks/token-store.ts";
 import { refuseAny } from "./trigger-kind.ts";
@@ -54,11 +53,21 @@ async function checkBefore(triggers: Triggers, caller: Acting, request: UpdateRe
   const present = await readTrigger(triggers, caller, request.triggerId);
   if (!present || present.isManaged) return;
   const changed = changedBy(present, request);
-  if (request.trigger) await checkFixedInput(triggers, caller, changed);
-  if (!request.policy) return;
-  await checkMapping(triggers, caller.organizationId, changed.policy);
-  if (!isDeepStrictEqual(signatureOf(present.policy), signatureOf(changed.policy)))
-    await checkSignatureSecret(triggers.database, caller, changed);
+  const { type, configuration, policy, agentId: id, projectId } = changed;
+  const isResigned = !isDeepStrictEqual(signatureOf(present.policy), signatureOf(policy));
+  if (isResigned) checkMaySign(caller, policy);
+  const problems = await problemsFor(
+    triggers.agents,
+    { type, configuration, policy },
+    await agentFor(triggers.agents, caller, { id, projectId }),
+    GIVEN_AT,
+  );
+  // What stays as it is was good when it was given.
+  const isGiven = ({ path }: FieldProblem): boolean =>
+    path.startsWith(GIVEN_AT.keys)
+      ? request.trigger !== undefined
+      : request.policy !== undefined && (isResigned || !path.startsWith(`${GIVEN_AT.policy}.signature`));
+  refuseAny(problems.filter(isGiven));
 }
 
 function changedBy(before: Trigger, { name, trigger, policy }: UpdateRequest): Trigger {

@@ -8,12 +8,11 @@ import { encodeId, newIdAt, type AgentId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Query } from "../storage/database.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
-import { checkFixedInput } from "./check-fixed-input.ts";
-import { checkMapping } from "./check-mapping.ts";
+import { agentFor, problemsFor } from "./check-trigger.ts";
 import { checkSource } from "./events/check-source.ts";
 import { configured, GIVEN_AT, kindOf, type Given } from "./kinds.ts";
 import { countAlike, countTriggers, insertTrigger } from "./store.ts";
-import { checkSignatureSecret } from "./webhooks/check-secret.ts";
+import { checkMaySign } from "./webhooks/may-sign.ts";
 import { makeToken } from "./webhooks/webhook-url.ts";
 import { refuseAny } from "./trigger-kind.ts";
 import type { Trigger } from "./trigger.ts";
@@ -36,9 +35,15 @@ export async function createTrigger(triggers: Triggers, caller: Acting, request:
   if (agent.status === "archived")
     throw conflict("wrong_state", "the agent is archived: it gets no triggers until setAgentStatus makes it active");
   checkSource(caller, { ...request, ...made, projectId: agent.projectId });
-  await checkFixedInput(triggers, caller, { ...request, ...made });
-  await checkMapping(triggers, caller.organizationId, made.policy);
-  await checkSignatureSecret(triggers.database, caller, { ...made, projectId: agent.projectId });
+  checkMaySign(caller, made.policy);
+  refuseAny(
+    await problemsFor(
+      triggers.agents,
+      { ...request, ...made },
+      await agentFor(triggers.agents, caller, agent),
+      GIVEN_AT,
+    ),
+  );
   const trigger = await triggers.database.transaction(
     (query) => create(triggers, query, caller, { ...request, ...made, name: tidyName(request.name) }, agent),
     caller.organizationId,

@@ -1,13 +1,17 @@
 /** Triggers that a definition brings, as `document.metadata.triggers`: a list of `{name, trigger: {type, …}, policy, status}`. */
+import type { Agents } from "../agents/agents.ts";
 import { nameProblem, tidyName } from "../auth/names.ts";
 import type { Others } from "../definition/check-definition.ts";
 import { enumerate, valueAt, type Finding, type Path } from "../definition/problem.ts";
 import type { Workflow } from "../definition/workflow.ts";
 import type { FieldProblem } from "../lib/errors.ts";
+import type { ProjectId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { Within } from "../lib/reach.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
-import { configured, TRIGGER_TYPES, type TriggerType } from "./kinds.ts";
+import { problemsFor } from "./check-trigger.ts";
+import { configured, TRIGGER_TYPES, type GivenAt, type TriggerType } from "./kinds.ts";
 
 /** `status`: what it begins with; afterwards `setTriggerStatus` says. */
 export type DefinedTrigger = {
@@ -36,6 +40,30 @@ export function checkDefined(workflow: Workflow): Others {
 /** Of a definition that was checked. */
 export const definedTriggers = (workflow: Workflow): DefinedTrigger[] => readDefined(workflow).triggers;
 
+/** What is wrong with them in the project, which `checkDefined` does not know, with its place. Throws UNAVAILABLE. */
+export async function checkDefinedIn(
+  agents: Pick<Agents, "database" | "clock" | "check">,
+  { organizationId }: Within,
+  projectId: ProjectId,
+  workflow: Workflow,
+): Promise<Finding[]> {
+  const agent = { organizationId, projectId, form: workflow.input?.schema?.document, isPublished: true };
+  const found: Finding[] = [];
+  for (const [index, trigger] of definedTriggers(workflow).entries())
+    for (const problem of await problemsFor(agents, trigger, agent, DEFINED_AT))
+      found.push(findingOf(workflow, index, problem));
+  return found;
+}
+
+const DEFINED_AT: GivenAt = { keys: "trigger", policy: "policy" };
+
+/** Of the trigger at this place of the list. */
+const findingOf = (workflow: Workflow, index: number, { path, message }: FieldProblem): Finding => ({
+  path: existing(workflow, [...AT, index, ...path.split(".").filter(Boolean)]),
+  at: "value",
+  message: `${path === "" ? "this" : path} ${message}`,
+});
+
 type Read = { triggers: DefinedTrigger[]; findings: Finding[] };
 
 function readDefined(workflow: Workflow): Read {
@@ -50,8 +78,7 @@ function readDefined(workflow: Workflow): Read {
     for (const [index, item] of list.entries()) {
       const problems: FieldProblem[] = [];
       const trigger = readOne(item, problems);
-      for (const { path, message } of problems)
-        say([index, ...path.split(".").filter(Boolean)], `${path === "" ? "this" : path} ${message}`);
+      read.findings.push(...problems.map((problem) => findingOf(workflow, index, problem)));
       if (!trigger) continue;
       if (read.triggers.some(({ name }) => name === trigger.name))
         say([index, "name"], "there is another trigger with this name");
@@ -84,6 +111,6 @@ function readOne(item: Json, problems: FieldProblem[]): DefinedTrigger | undefin
   if (!TRIGGER_TYPES.some((known) => known === type))
     return add("trigger.type", "not_a_choice", `must be ${enumerate(TRIGGER_TYPES, "or")}`);
   const known = type as TriggerType;
-  const made = configured({ type: known, keys, policy }, { keys: "trigger", policy: "policy" }, problems);
+  const made = configured({ type: known, keys, policy }, DEFINED_AT, problems);
   return { name: tidyName(name), type: known, status, ...made };
 }

@@ -34,7 +34,7 @@ const foreign =
 
 export type Given = { type: TriggerType; keys: JsonObject; policy: JsonObject };
 /** Where what is given stands, in dots. */
-type GivenAt = { keys: string; policy: string };
+export type GivenAt = { keys: string; policy: string };
 /** In the API's mutations. */
 export const GIVEN_AT: GivenAt = { keys: "input.trigger", policy: "input.policy" };
 
