@@ -65,6 +65,10 @@ describe("a request's bytes", () => {
     return data ? undefined : refusalOf({ data, errors } as Answer);
   }
   const CLOSE = "connection: close\r\n";
+  const sentNumber = (number: string): Promise<Refused | undefined> => {
+    const body = `${me.slice(0, -1)},"variables":{"a":[${number}]}}`;
+    return sent(head(body.length, server.world.apiKey, CLOSE) + body);
+  };
 
   holdEdges({
     bodyBytes: {
@@ -89,6 +93,8 @@ describe("a request's bytes", () => {
       ask: (count) => sent(head(me.length, undefined, CLOSE + repeat(count - 4, (at) => `a${at}: b\r\n`, "")) + me),
       code: "BAD_REQUEST",
     },
+    numberDigits: { ask: (digits) => sentNumber("9".repeat(digits)), code: "BAD_REQUEST" },
+    numberExponent: { ask: (exponent) => sentNumber(`1e-${exponent}`), code: "BAD_REQUEST" },
     jsonNesting: {
       ask: async (levels) =>
         refusalOf(await server.graphql("{ __typename }", { a: JSON.parse(nested(levels - 2)) as unknown })),

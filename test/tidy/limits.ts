@@ -129,6 +129,8 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   definitionBytes: here("definitionBytes"),
   jsonNesting: here("jsonNesting"),
   jsonSteps: here("jsonSteps"),
+  numberDigits: here("numberDigits"),
+  numberExponent: here("numberExponent"),
   definitionNesting: here("definitionNesting"),
   expressionCharacters: here("expressionCharacters"),
   expressionNesting: here("expressionNesting"),

@@ -144,6 +144,25 @@ export const SERVER_RULES: Rule[] = [
     bad: "const jitter = Math.random() * 100;",
   },
   {
+    name: "JSON is read where its numbers keep their digits",
+    advice:
+      "parseJson for what comes from outside, parseStored for what we wrote (lib/json/json.ts); read an answer as text first",
+    find: (source) => [
+      ...callsOf(["JSON", "parse"])(source),
+      ...callsOf(["response", "json"], ["answer", "json"])(source),
+    ],
+    except: [
+      "server/src/lib/json/json.ts",
+      // Files of ours without numbers from outside, read before or beside the program.
+      "server/src/lib/version.ts",
+      "server/src/lib/log/log.ts",
+      "server/src/storage/instance-lock.ts",
+      "server/src/storage/binaries.ts",
+      "server/src/watchdog/watchdog-worker.ts",
+    ],
+    bad: "const id = JSON.parse(body).id;",
+  },
+  {
     name: "SQL takes the time as a parameter",
     advice: "pass new Date(clock.now()) as a parameter instead of the database's clock",
     find: literalsLike(/\b(now\(\)|current_(timestamp|date|time)\b|(clock|statement|transaction)_timestamp\(\))/i),

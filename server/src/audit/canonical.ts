@@ -1,9 +1,9 @@
-import type { Json } from "../lib/json/json.ts";
+import { isScalar, type Json } from "../lib/json/json.ts";
 
-/** The one text that a value has in the JSON canonicalization scheme (RFC 8785): no spaces, keys in order. */
+/** The one text that a value has in the JSON canonicalization scheme (RFC 8785): no spaces, keys in order. Long numbers keep their digits. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (isScalar(value)) return JSON.stringify(value);
   const keys = Object.keys(value).toSorted();
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`).join(",")}}`;
 }

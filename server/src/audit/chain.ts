@@ -3,7 +3,7 @@
  * `hash` is the SHA-256 of the same text without `hash`. The database computes it (`append_audit_event`), this checks it.
  */
 import { createHash } from "node:crypto";
-import { isObject, type Json } from "../lib/json/json.ts";
+import { isObject, parseStored, type Json } from "../lib/json/json.ts";
 import { canonicalJson } from "./canonical.ts";
 import type { ChainedEvent } from "./event.ts";
 
@@ -57,7 +57,7 @@ export function createVerifier(): Verifier {
 function readLine(line: string): Link | undefined {
   let value: Json;
   try {
-    value = JSON.parse(line) as Json;
+    value = parseStored(line);
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
 import { Option, type Command } from "commander";
 import type { Config } from "../config.ts";
 import { messageOf, OperatorError, type Code, type FieldProblem } from "../lib/errors.ts";
+import { parseStored } from "../lib/json/json.ts";
 import { refusalText, type CommandLine } from "./command-line.ts";
 import { readEvents } from "./event-stream.ts";
 import { keptKey } from "./kept-key.ts";
@@ -107,7 +108,7 @@ export function createApi(url: string, credential?: string, origin = ""): Api {
       }
       for await (const { event, data } of readEvents(response.body!)) {
         if (event === "complete") return;
-        if (event === "next") yield dataOf(JSON.parse(data) as Answer) as never;
+        if (event === "next") yield dataOf(parseStored(data) as Answer) as never;
       }
     },
   };
@@ -125,7 +126,7 @@ function dataOrThrow({ data, errors }: Answer, origin: string): unknown {
 async function answerOf(url: string, response: Response): Promise<Answer> {
   let answer: unknown;
   try {
-    answer = await response.json();
+    answer = parseStored(await response.text());
   } catch {
     answer = undefined;
   }

@@ -4,6 +4,7 @@ import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { inSlices, type Steps } from "../lib/sharing/slices.ts";
 import { checkFlow } from "./flow/flow.ts";
+import { longNumbersIn } from "./long-numbers.ts";
 import type { ExpressionPlace } from "./rules/lint.ts";
 import { bySeverity, parseWithPlaces, sortProblems, type Parsed } from "./parse-definition.ts";
 import { valueAt, type Finding, type Problem } from "./problem.ts";
@@ -26,9 +27,10 @@ export async function checkDefinition(
   { project, others }: { project?: string | undefined; others?: (workflow: Workflow) => Others } = {},
 ): Promise<Checked> {
   const { problems, warnings: linted, workflow, isSound, expressions, place } = await inSlices(parseWithPlaces(text));
+  const long = workflow && isSound ? await inSlices(longNumbersIn(workflow as unknown as Json)) : [];
   const flow = workflow && isSound ? await inSlices(checkFlow(workflow)) : [];
   const other = workflow && isSound ? others?.(workflow) : undefined;
-  const [warnings, errors] = bySeverity([...linted, ...flow, ...(other?.findings ?? [])]);
+  const [warnings, errors] = bySeverity([...linted, ...flow, ...long, ...(other?.findings ?? [])]);
   const more = [
     ...(await uncompiledOf([...expressions, ...(other?.expressions ?? [])], check)),
     ...elsewhere(workflow, project),

@@ -5,12 +5,13 @@
  */
 import type { FieldCode } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
-import { isObject } from "../lib/json/json.ts";
+import { compareNumbers, isMultiple, isWhole, type ExactNumber } from "../lib/json/exact-number.ts";
+import { isNumber, isObject } from "../lib/json/json.ts";
 import { isCalendarDate } from "./calendar.ts";
 import { nearest } from "./did-you-mean.ts";
 import { choicesOf, typeOfField } from "./form.ts";
 import { quote } from "./problem.ts";
-import { characters, isMultiple } from "./schema-walk.ts";
+import { characters } from "./schema-walk.ts";
 
 /** `path` names an item of a list: `.2`. */
 type FieldRefusal = { path?: string; code: FieldCode; message: string };
@@ -63,23 +64,23 @@ function notAChoice(value: string, choices: string[]): FieldRefusal {
 function numberCheck(field: JsonObject, type: "number" | "integer"): FieldCheck {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = field as Record<
     string,
-    number | undefined
+    number | ExactNumber | undefined
   >;
   const outOfRange = (message: string): FieldRefusal => ({ code: "out_of_range", message });
   return (value) => {
-    if (typeof value !== "number") return wrongType(type === "integer" ? "must be a whole number" : "must be a number");
-    if (!Number.isFinite(value)) return outOfRange("is too large a number");
-    if (type === "integer" && !Number.isInteger(value)) return wrongType("must be a whole number");
-    if (type === "integer" && !Number.isSafeInteger(value))
-      return outOfRange(`must be between -${Number.MAX_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`);
-    if (minimum !== undefined && value < minimum) return outOfRange(`must be at least ${minimum}`);
-    if (maximum !== undefined && value > maximum) return outOfRange(`must be at most ${maximum}`);
-    if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
-      return outOfRange(`must be more than ${exclusiveMinimum}`);
-    if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
-      return outOfRange(`must be less than ${exclusiveMaximum}`);
+    if (!isNumber(value)) return wrongType(type === "integer" ? "must be a whole number" : "must be a number");
+    if (typeof value === "number" && !Number.isFinite(value)) return outOfRange("is too large a number");
+    if (type === "integer" && !isWhole(value)) return wrongType("must be a whole number");
+    if (minimum !== undefined && compareNumbers(value, minimum) < 0)
+      return outOfRange(`must be at least ${String(minimum)}`);
+    if (maximum !== undefined && compareNumbers(value, maximum) > 0)
+      return outOfRange(`must be at most ${String(maximum)}`);
+    if (exclusiveMinimum !== undefined && compareNumbers(value, exclusiveMinimum) <= 0)
+      return outOfRange(`must be more than ${String(exclusiveMinimum)}`);
+    if (exclusiveMaximum !== undefined && compareNumbers(value, exclusiveMaximum) >= 0)
+      return outOfRange(`must be less than ${String(exclusiveMaximum)}`);
     if (multipleOf !== undefined && !isMultiple(value, multipleOf))
-      return { code: "not_a_multiple", message: `must be a multiple of ${multipleOf}` };
+      return { code: "not_a_multiple", message: `must be a multiple of ${String(multipleOf)}` };
     return undefined;
   };
 }

@@ -1,6 +1,7 @@
 /** From the YAML library's nodes to JSON: only what JSON can express, aliases expanded within limits, each key once. */
 import { isAlias, isMap, isScalar, isSeq, type Alias, type Document, type Node, type Pair, type YAMLMap } from "yaml";
 import { LIMITS } from "../lib/limits.ts";
+import { numberOf } from "../lib/json/exact-number.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { quote, type Path } from "./problem.ts";
 
@@ -103,8 +104,23 @@ class Reader {
   #scalar(node: Node, value: unknown): Json {
     if (typeof value === "string") this.#characters += value.length;
     if (value === null || typeof value === "string" || typeof value === "boolean") return value;
-    if (typeof value === "number" && Number.isFinite(value)) return value;
+    if (typeof value === "number" && isScalar(node) && node.source !== undefined)
+      return this.#number(node, node.source);
     this.#refuse(node, `${String(value)} is not a JSON value; put it in quotes if it is a text`);
+    return null;
+  }
+
+  /** With all its digits. */
+  #number(node: Node, source: string): Json {
+    this.#characters += source.length;
+    try {
+      const number = numberOf(inJson(source));
+      if (number !== undefined) return number;
+      this.#refuse(node, `${source} is not a JSON value; put it in quotes if it is a text`);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#refuse(node, `this is ${error.message}; put it in quotes if it is a text`);
+    }
     return null;
   }
 
@@ -112,6 +128,18 @@ class Reader {
     if (this.problems.length === LIMITS.definitionProblems) return;
     this.problems.push({ offset: node?.range?.[0] ?? 0, path: [...this.#path], message });
   }
+}
+
+/** A number of YAML's core schema (`+1`, `.5`, `1.`, `007`, `0x1F`, `0o17`) as JSON spells it. */
+function inJson(source: string): string {
+  // A larger one takes long to turn into decimals, and is refused for its length as it is.
+  if (/^0[xo]/.test(source))
+    return source.length > LIMITS.numberDigits ? "9".repeat(source.length) : BigInt(source).toString();
+  return source
+    .replace(/^\+/, "")
+    .replace(/^(-?)0*(?=\d)/, "$1")
+    .replace(/^(-?)\./, "$10.")
+    .replace(/\.(?!\d)/, "");
 }
 
 const UNFIT_NAME = /[\u0000-\u001f\u007f]|\p{Surrogate}/u;

@@ -6,6 +6,27 @@ import { readText } from "./read-text.ts";
 const messages = (text: string): string[] =>
   readText(text).problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
 
+test.each([
+  ["9007199254740993", "9007199254740993"],
+  ["+9007199254740993", "9007199254740993"],
+  ["-009007199254740993", "-9007199254740993"],
+  ["0x20000000000001", "9007199254740993"],
+  ["0o400000000000000001", "9007199254740993"],
+  [".10000000000000000555", "0.10000000000000000555"],
+  ["1e400", "1E+400"],
+  ["-0", "-0"],
+  ["1.", "1"],
+  ["1.e3", "1000"],
+  ["-.5", "-0.5"],
+  ["+1.50", "1.5"],
+  ["007", "7"],
+  ["0x1F", "31"],
+  ['"9007199254740993"', '"9007199254740993"'],
+])("the number %s keeps its digits", (written, json) => {
+  for (const text of [`a: [${written}]`, `{"a": [${written}]}`, `a: [&n ${written}]`])
+    expect(JSON.stringify(readText(text))).toBe(`{"value":{"a":[${json}]},"problems":[]}`);
+});
+
 describe("hostile texts", () => {
   test.each([
     ["too large", `a: ${"x".repeat(LIMITS.definitionBytes)}`, "1:1 the definition is larger than 256 KiB"],
@@ -96,8 +117,13 @@ describe("hostile texts", () => {
       'a: {"b\\ud800": 1}',
       "1:5 a key contains a control character or half of a surrogate pair",
     ],
-    ["infinity", "a: .inf", "1:4 Infinity is not a JSON value; put it in quotes if it is a text"],
-    ["a number beyond", "a: 1e999", "1:4 Infinity is not a JSON value; put it in quotes if it is a text"],
+    ["infinity", "a: .inf", "1:4 .inf is not a JSON value; put it in quotes if it is a text"],
+    ["a number beyond", "a: 1e9999999", "1:4 this is a number beyond 1e±999999; put it in quotes if it is a text"],
+    [
+      "a hexadecimal number without end",
+      `a: 0x${"f".repeat(5_000)}`,
+      "1:4 this is a number of more than 4096 digits; put it in quotes if it is a text",
+    ],
     ["no anchor", "a: *b", "1:4 there is no anchor &b before this alias"],
     ["a cycle", "a: &b [*b]", "1:8 the alias *b is inside what it refers to"],
     ["a cycle of two", "a: &b {c: &d {e: *b}}", "1:18 the alias *b is inside what it refers to"],

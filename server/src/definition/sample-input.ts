@@ -1,5 +1,6 @@
 /** An input that fits a form, for a command that somebody copies: only what must be given. */
-import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { compareNumbers, isMultiple, isWhole, type ExactNumber } from "../lib/json/exact-number.ts";
+import { isNumber, isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { inputFields, propertiesOf, type FormField } from "./form.ts";
 
 /** Whoever wants more writes it. */
@@ -16,10 +17,10 @@ export function sampleInput(schema: JsonObject | undefined, today: string): Json
   return Object.fromEntries(needed.map((field) => [field.name, valueOf(field, properties[field.name]!, today)]));
 }
 
-type Limit = (name: string) => number | undefined;
+type Limit = (name: string) => number | ExactNumber | undefined;
 
 function valueOf({ type, choices }: Pick<FormField, "type" | "choices">, schema: JsonObject, today: string): Json {
-  const limit: Limit = (name) => (typeof schema[name] === "number" ? schema[name] : undefined);
+  const limit: Limit = (name) => (isNumber(schema[name]) ? schema[name] : undefined);
   switch (type) {
     case "boolean":
       return true;
@@ -33,7 +34,7 @@ function valueOf({ type, choices }: Pick<FormField, "type" | "choices">, schema:
     case "text":
       return textOf(schema);
     case "list": {
-      const count = Math.min(Math.max(1, limit("minItems") ?? 1), MOST_ITEMS);
+      const count = Math.min(Math.max(1, Number(limit("minItems") ?? 1)), MOST_ITEMS);
       if (choices) return choices.slice(0, count).map(({ value }) => value);
       const { items } = schema;
       return Array.from({ length: count }, (_, index) => textOf(isObject(items) ? items : {}, index));
@@ -49,22 +50,23 @@ function textOf({ minLength, maxLength }: JsonObject, index = 0): string {
 }
 
 /** 1, or the first number near a limit that keeps all of them. */
-function numberOf(limit: Limit, isInteger: boolean): number {
+function numberOf(limit: Limit, isInteger: boolean): number | ExactNumber {
   const [least, most] = [limit("minimum"), limit("maximum")];
   const [above, below] = [limit("exclusiveMinimum"), limit("exclusiveMaximum")];
   const step = limit("multipleOf") ?? (isInteger ? 1 : 0);
-  const fits = (value: number): boolean =>
-    value >= (least ?? -Infinity) &&
-    value > (above ?? -Infinity) &&
-    value <= (most ?? Infinity) &&
-    value < (below ?? Infinity) &&
-    (step === 0 || value % step === 0) &&
-    (!isInteger || Number.isInteger(value));
-  const [low, high] = [least ?? above, most ?? below];
+  const fits = (value: number | ExactNumber): boolean =>
+    (least === undefined || compareNumbers(value, least) >= 0) &&
+    (above === undefined || compareNumbers(value, above) > 0) &&
+    (most === undefined || compareNumbers(value, most) <= 0) &&
+    (below === undefined || compareNumbers(value, below) < 0) &&
+    (step === 0 || isMultiple(value, step)) &&
+    (!isInteger || isWhole(value));
+  const [low, high] = [least ?? above, most ?? below].map((end) => (end === undefined ? undefined : Number(end)));
   const near = [low, high].flatMap((end) => (end === undefined ? [] : [end, end + 1, end - 1]));
   const between = low !== undefined && high !== undefined ? [(low + high) / 2] : [];
-  const stepped = step === 0 ? [] : [low ?? 0, high ?? 0].flatMap((end) => steps(end, step));
-  return [1, step, ...near, ...between, ...stepped].find(fits) ?? 1;
+  const stepped = step === 0 ? [] : [low ?? 0, high ?? 0].flatMap((end) => steps(end, Number(step)));
+  const written = [least, most].filter((end) => end !== undefined);
+  return [1, step, ...written, ...near, ...between, ...stepped].find(fits) ?? 1;
 }
 
 const steps = (end: number, step: number): number[] =>

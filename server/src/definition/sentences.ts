@@ -1,6 +1,5 @@
 /** A violation of a schema in one sentence: what is wrong, and what to write instead. */
-import type { Json, JsonObject } from "../lib/json/json.ts";
-import { isObject } from "../lib/json/json.ts";
+import { isNumber, isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { hint, nearest } from "./did-you-mean.ts";
 import { pointer, quote, type Finding, type Path } from "./problem.ts";
 import { explainRefusedCall } from "./explain-call.ts";
@@ -99,7 +98,7 @@ export function reasonOf({ keyword, schema, value, key }: Violation): string {
 function typeReason(schema: SchemaObject, value: Json): string {
   if (value === null) return "is empty";
   const types = [schema.type!].flat().map((type) => TYPE_WORDS.get(type) ?? type);
-  const isBroken = schema.type === "integer" && typeof value === "number";
+  const isBroken = schema.type === "integer" && isNumber(value);
   return `must be ${types.join(" or ")}${isBroken ? "" : `, not ${TYPE_WORDS.get(typeOf(value))}`}`;
 }
 
@@ -117,7 +116,7 @@ function enumReason(values: Json[], value: Json): string {
 }
 
 const inQuotes = ({ keyword, schema, value }: Violation): string =>
-  keyword === "type" && schema.type === "string" && (typeof value === "number" || typeof value === "boolean")
+  keyword === "type" && schema.type === "string" && (isNumber(value) || typeof value === "boolean")
     ? "; put it in quotes"
     : "";
 

@@ -1,9 +1,12 @@
 /** A number as people write it: `12`, `1,200`, `1.2k`, `twenty-five`, `two and a half`, `2 million`, `half a dozen`. */
+import { ExactNumber, numberIn } from "../lib/json/exact-number.ts";
 import type { Token } from "./tokens.ts";
 import { countOf } from "./words.ts";
 
 export type Said = {
   value: number;
+  /** With all its digits, if `value` can't hold them. */
+  exact?: ExactNumber;
   /** The token after it. */
   end: number;
 };
@@ -15,6 +18,7 @@ export function numberAt(tokens: readonly Token[], at: number): Said | undefined
   const token = tokens[at];
   if (!token || token.kind === "sign" || token.kind === "quote") return undefined;
   const glued = GLUED.exec(token.word);
+  if (glued && exactIn(glued[1]!)) return undefined;
   if (glued) return { value: rounded(Number(glued[1]) * sizeOf(glued[2]!)), end: at + 1 };
   if (token.word === "half" && ["a", "an"].includes(tokens[at + 1]?.word ?? "")) {
     const of = tokens[at + 2]?.word ?? "";
@@ -23,6 +27,9 @@ export function numberAt(tokens: readonly Token[], at: number): Said | undefined
   }
   const said = token.kind === "number" ? { value: Number(token.word), end: at + 1 } : wordsAt(tokens, at);
   if (!said) return undefined;
+  const exact = token.kind === "number" ? exactIn(token.word) : undefined;
+  // Nobody counts such a thing in thousands or halves: it is an id.
+  if (exact) return { ...said, exact };
   const magnitude = MAGNITUDES.get(tokens[said.end]?.word ?? "");
   const whole = magnitude ? { value: rounded(said.value * magnitude), end: said.end + 1 } : said;
   const isMore = ["and", "a", "half"].every((word, index) => tokens[whole.end + index]?.word === word);
@@ -30,6 +37,11 @@ export function numberAt(tokens: readonly Token[], at: number): Said | undefined
   const after = MAGNITUDES.get(tokens[whole.end + 3]?.word ?? "");
   const value = whole.value + (magnitude ?? 1) / 2;
   return after ? { value: rounded(value * after), end: whole.end + 4 } : { value, end: whole.end + 3 };
+}
+
+function exactIn(written: string): ExactNumber | undefined {
+  const number = numberIn(written);
+  return number instanceof ExactNumber ? number : undefined;
 }
 
 const sizeOf = (magnitude: string): number => MAGNITUDES.get(magnitude) ?? 1_000_000;

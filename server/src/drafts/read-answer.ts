@@ -3,7 +3,8 @@
  * there as well, dates are worked out here, and each value passes the form's own check. What does not is left to a person.
  */
 import type { FormField } from "../definition/form.ts";
-import { isObject, type Json } from "../lib/json/json.ts";
+import { compareNumbers, numberIn } from "../lib/json/exact-number.ts";
+import { isNumber, isObject, type Json } from "../lib/json/json.ts";
 import { objectIn } from "../llm/answer.ts";
 import { pairOf, readDates } from "./read-dates.ts";
 import { doubt, fill, sentenceOf, writtenBetween, type Sentence } from "./sentence.ts";
@@ -121,13 +122,15 @@ function checkedOf(sentence: Sentence, field: FormField, value: Json, place: [nu
 
 /** Where its words have digits, it must be one of them. */
 function numberOf({ text, tokens }: Sentence, value: Json, [from, to]: [number, number]): Given {
-  if (typeof value !== "number" || !Number.isFinite(value)) return { reason: "It is not a number." };
+  if (!isNumber(value)) return { reason: "It is not a number." };
   const written = text.slice(tokens[from]!.start, tokens[to - 1]!.end).match(/\d[\d.,]*/g);
   const numbers = written?.flatMap((one) => [
-    Number(one.replaceAll(",", "")),
-    Number(one.replaceAll(".", "").replace(",", ".")),
+    numberIn(one.replaceAll(",", "").replace(/\.$/, "")),
+    numberIn(one.replaceAll(".", "").replace(",", ".").replace(/\.$/, "")),
   ]);
-  const isWritten = numbers === undefined || numbers.some((number) => Math.abs(number) === Math.abs(value));
+  const size = numberIn(String(value).replace("-", ""))!;
+  const isWritten =
+    numbers === undefined || numbers.some((one) => one !== undefined && compareNumbers(one, size) === 0);
   return isWritten ? { value } : { reason: "The words say another number." };
 }
 

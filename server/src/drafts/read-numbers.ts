@@ -1,5 +1,6 @@
 /** Numbers: beside the field's name, as money, as percent, or as a time in the field's unit. */
 import type { FormField } from "../definition/form.ts";
+import { isWhole, type ExactNumber } from "../lib/json/exact-number.ts";
 import { converted, numberAt, timeUnitOf, type Said } from "./numbers.ts";
 import { doubt, fill, isFree, labelled, labelsOf, nameWords, phraseAt, wordsOf, type Sentence } from "./sentence.ts";
 import { isNear, ordinalOf } from "./words.ts";
@@ -15,7 +16,7 @@ const COSTS = /^(cost|costs|costing|price|priced|worth|paid|bought|valued)$/;
 /** `the third attempt` is a number, `the third replica` is one of them. */
 const POSITIONS = /attempt|page|step|rank|position|level|floor|line|row|priority|phase|round|chapter/;
 
-type Place = { value: number; start: number; end: number; reason?: string | undefined };
+type Place = { value: number | ExactNumber; start: number; end: number; reason?: string | undefined };
 
 export function readNumber(sentence: Sentence, field: FormField, fields: FormField[]): void {
   const places = [
@@ -30,9 +31,9 @@ export function readNumber(sentence: Sentence, field: FormField, fields: FormFie
   if (!first) return;
   const reason = places.find((place) => place.reason !== undefined)?.reason;
   if (reason !== undefined) return doubt(sentence, field, reason, places);
-  const values = [...new Set(places.map(({ value }) => value))];
+  const values = [...new Map(places.map(({ value }) => [String(value), value])).values()];
   if (values.length > 1) return doubt(sentence, field, `It could be ${values.join(" or ")}.`, places);
-  if (field.type === "integer" && !Number.isInteger(values[0]))
+  if (field.type === "integer" && !isWhole(values[0]!))
     return doubt(sentence, field, "It takes a whole number.", places);
   fill(sentence, field, values[0]!, first.start, first.end);
 }
@@ -40,7 +41,9 @@ export function readNumber(sentence: Sentence, field: FormField, fields: FormFie
 /** One place, from `start`; `said` is the number in it. Undefined where it is used or said not to be. */
 function placeOf(sentence: Sentence, start: number, at: number, said: Said | undefined, end: number): Place[] {
   if (!said || !isFree(sentence, at, said.end) || sentence.negated[at]) return [];
-  return [{ value: said.value, start, end: Math.max(end, said.end), reason: vagueness(sentence, at, said.end) }];
+  return [
+    { value: said.exact ?? said.value, start, end: Math.max(end, said.end), reason: vagueness(sentence, at, said.end) },
+  ];
 }
 
 /** Why the number is none to rely on. */
@@ -96,7 +99,8 @@ function inUnit({ tokens }: Sentence, field: FormField, place: Place, next: numb
   const unit = timeUnitOf(tokens[next]?.word);
   if (!unit || place.end > next) return place;
   const own = unitOf(field);
-  const value = own === undefined ? undefined : converted(place.value, unit, own);
+  const isCounted = own !== undefined && typeof place.value === "number";
+  const value = isCounted ? converted(place.value as number, unit, own) : undefined;
   if (value === undefined) return { ...place, end: next + 1, reason: "It is not known in which unit." };
   return { ...place, value, end: next + 1 };
 }
@@ -115,7 +119,7 @@ function asLimit(sentence: Sentence, field: FormField): Place[] {
     if (!said || !isFree(sentence, at, said.end)) continue;
     // `the top 5 %`, `up to 3 days`: of something else.
     const isOther = isPercent(sentence.tokens[said.end]?.word, "") || timeUnitOf(sentence.tokens[said.end]?.word);
-    if (!isOther) found.push({ value: said.value, start: at, end: said.end });
+    if (!isOther) found.push({ value: said.exact ?? said.value, start: at, end: said.end });
   }
   return found;
 }
@@ -234,7 +238,7 @@ function asTime(sentence: Sentence, field: FormField): Place[] {
     const said = isOne ? { value: 1, end: at + 1 } : numberAt(tokens, at);
     const unit = said && timeUnitOf(tokens[said.end]?.word);
     if (!said || !unit || !isNearName(sentence, field, at, said.end + 1)) continue;
-    const value = converted(said.value, unit, own);
+    const value = "exact" in said && said.exact ? undefined : converted(said.value, unit, own);
     const reason = value === undefined ? "It is not known how long that is." : undefined;
     const places = placeOf(sentence, at, at, said, said.end + 1);
     at = said.end;

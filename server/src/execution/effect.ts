@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { heldBytes } from "../lib/sharing/held-bytes.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
+import { parseStored, type Json, type JsonObject } from "../lib/json/json.ts";
 import type { Frame } from "./frame.ts";
 import { asWorkflowError } from "./evaluate.ts";
 import { heldBytesOf } from "./memory.ts";
@@ -47,7 +47,7 @@ export async function performEffect(frame: Frame, effect: Effect): Promise<Json>
   if (step.state.answer !== undefined) {
     if (!execution.holds(step, heldBytes(step.state.answer))) await execution.untilRoom(step);
     await execution.turn();
-    return JSON.parse(step.state.answer) as Json;
+    return parseStored(step.state.answer);
   }
   if (step.state.sent) {
     const now = execution.now();

@@ -1,20 +1,15 @@
 import { valueFromASTUntyped } from "graphql";
 import { isDateTime } from "../definition/calendar.ts";
 import { badInput } from "../lib/errors.ts";
-import { checkJson, type Json } from "../lib/json/json.ts";
+import type { Json } from "../lib/json/json.ts";
 import type { Builder } from "./builder.ts";
+import { jsonOfLiteral } from "./json-literal.ts";
 
 /** RFC 3339 with a zone. `Date` alone would read 30 February as 2 March. */
 function parseDateTime(value: unknown): Date {
   const date = typeof value === "string" && isDateTime(value) ? new Date(value.toUpperCase()) : undefined;
   if (date && !Number.isNaN(date.getTime())) return date;
   throw badInput("invalid_input", "must be an RFC 3339 time with a zone, like 2026-11-21T08:30:00.000Z");
-}
-
-/** Literals come as objects without a prototype; the rest of the program gets what `parseJson` gives. */
-function plain(value: unknown): Json {
-  checkJson(value);
-  return JSON.parse(JSON.stringify(value ?? null)) as Json;
 }
 
 export function addScalars(builder: Builder): void {
@@ -26,11 +21,12 @@ export function addScalars(builder: Builder): void {
     parseLiteral: (node) => parseDateTime(valueFromASTUntyped(node)),
   });
   builder.scalarType("JSON", {
-    description: "Any JSON value, nested at most 64 levels deep.",
+    description:
+      "Any JSON value, nested at most 64 levels deep. Numbers keep their digits, however long: read them with a parser that does.",
     specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
     serialize: (value) => value,
     // A variable came through `parseJson` with the body.
     parseValue: (value) => value as Json,
-    parseLiteral: (node, variables) => plain(valueFromASTUntyped(node, variables)),
+    parseLiteral: (node, variables) => jsonOfLiteral(node, variables),
   });
 }

@@ -34,6 +34,8 @@ export const LIMITS = {
   definitionBytes: 256 * 1024,
   jsonNesting: 64,
   jsonSteps: 75_000,
+  numberDigits: 4_096,
+  numberExponent: 999_999,
   definitionNesting: 16,
   expressionCharacters: 16_000,
   expressionNesting: 64,

@@ -1,5 +1,5 @@
 /** A secret that is a JSON object: the fields of a scheme (DSL, "Secret"). */
-import { isObject, parseJson, type Json, type JsonObject } from "./json/json.ts";
+import { isObject, isScalar, parseJson, type Json, type JsonObject } from "./json/json.ts";
 
 export function objectIn(text: string): JsonObject | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
@@ -28,6 +28,6 @@ export const remainsOf = (text: string): string[] => (/[^ -~]/.test(text) ? (tex
 
 function textsIn(value: Json): string[] {
   if (typeof value === "string") return value === "" ? [] : [value];
-  if (typeof value !== "object" || value === null) return [];
+  if (isScalar(value)) return [];
   return Object.entries(value).flatMap(([key, child]) => (PLAIN.has(key) ? [] : textsIn(child)));
 }

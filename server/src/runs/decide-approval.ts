@@ -5,7 +5,7 @@ import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { checkInput, misfitOf } from "../definition/check-input.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
-import type { Json } from "../lib/json/json.ts";
+import { parseStored, type Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isStorable } from "../lib/text.ts";
 import { reached } from "../lib/reach.ts";
@@ -65,7 +65,7 @@ function isSame(now: WholeApproval, caller: Caller, decision: Decision): boolean
   if (now.status !== STATUS[decision.decision] || now.comment !== commentOf(decision)) return false;
   const { value, problems } = answerOf(now, decision);
   // As the database gives it back.
-  return !problems && isDeepStrictEqual(now.answer, JSON.parse(JSON.stringify(value ?? null)));
+  return !problems && isDeepStrictEqual(now.answer, parseStored(JSON.stringify(value ?? null)));
 }
 
 function checkedAnswer(approval: WholeApproval, decision: Decision): Json | undefined {

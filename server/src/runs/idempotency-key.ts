@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
+import { ExactNumber, exactKey } from "../lib/json/exact-number.ts";
 import type { Json } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { DraftNotFound } from "./draft-texts.ts";
@@ -76,9 +77,10 @@ const hashOf = ({ body }: IdempotencyKey): string =>
     .update(JSON.stringify(canonical(body)))
     .digest("hex");
 
-/** Independent of the order of keys. */
+/** Independent of the order of keys, and of how a long number is spelled. */
 function canonical(value: Json): Json {
   if (Array.isArray(value)) return value.map(canonical);
+  if (value instanceof ExactNumber) return new ExactNumber(exactKey(value));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.keys(value)

@@ -5,6 +5,7 @@
 import pg from "pg";
 import { messageOf, stopping } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
+import { parseStored } from "../lib/json/json.ts";
 import type { Log } from "../lib/log/log.ts";
 import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
 import { codeOf } from "./pg-errors.ts";
@@ -91,7 +92,7 @@ const JSON_OID = 114;
 const INT8_OID = 20;
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format: "text" | "binary") => {
-    if (format !== "binary" && oid === JSON_OID) return JSON.parse;
+    if (format !== "binary" && oid === JSON_OID) return parseStored;
     if (format !== "binary" && oid === INT8_OID) return Number;
     if (format !== "binary" && oid === TIMESTAMPTZ_OID) return parseTime;
     return pg.types.getTypeParser(oid, format);

@@ -3,7 +3,7 @@ import { payloadColumn, payloadFromRow } from "../execution/journal/read-rows.ts
 import { FIRING, type FiringRow } from "../execution/journal/rows.ts";
 import type { Payload } from "../execution/run.ts";
 import { leastIdOf, type EventId, type FiringId, type OrganizationId, type RunId, type TriggerId } from "../lib/ids.ts";
-import type { JsonObject } from "../lib/json/json.ts";
+import { parseStored, type JsonObject } from "../lib/json/json.ts";
 import type { PageRequest } from "../lib/page.ts";
 import { reaches, type Within } from "../lib/reach.ts";
 import type { Database, Query, Row } from "../storage/database.ts";
@@ -65,7 +65,7 @@ export const firingOfRow = (row: FiringRow, eventData?: Payload): Firing => {
     ...row,
     at: new Date(row.at),
     due_at: row.due_at === null ? null : new Date(row.due_at),
-    fields: row.fields === null ? null : (JSON.parse(row.fields) as JsonObject),
+    fields: row.fields === null ? null : (parseStored(row.fields) as JsonObject),
     payload_text: row.payload,
     payload_bytes: null,
   });

@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../auth/caller.ts";
 import { conflict, notFound } from "../lib/errors.ts";
 import type { FiringId } from "../lib/ids.ts";
-import { parseJson, type JsonObject } from "../lib/json/json.ts";
+import { parseStored, type JsonObject } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { readEvent } from "./events/list-events.ts";
 import { fire } from "./fire.ts";
@@ -29,8 +29,8 @@ export async function replayFiring(triggers: Triggers, caller: Caller, firingId:
   const parts = (await readFiringRequests(triggers.database, caller.organizationId, [firingId])).get(firingId);
   const fired = await fire(triggers, trigger, {
     dueAt: null,
-    payload: text === undefined ? undefined : (parseJson(text) as JsonObject),
-    parts: parts === undefined ? undefined : (parseJson(parts) as JsonObject),
+    payload: text === undefined ? undefined : (parseStored(text) as JsonObject),
+    parts: parts === undefined ? undefined : (parseStored(parts) as JsonObject),
     ...(event && { event }),
     asOf: (firing.dueAt ?? firing.at).getTime(),
     firedBy: actorOf(caller),

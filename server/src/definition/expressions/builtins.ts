@@ -2,7 +2,8 @@
  * The builtins that are evaluated here, exactly as in jq 1.8.2, which the differential test checks.
  * If an argument's type leads to a rare corner of jq, the whole expression is left to jq.
  */
-import { isObject, type Json } from "../../lib/json/json.ts";
+import { ExactNumber } from "../../lib/json/exact-number.ts";
+import { isNumber, isObject, isScalar, type Json } from "../../lib/json/json.ts";
 import { add, finite, index, size, split } from "./operators.ts";
 import { LEFT_TO_JQ, Raised, spend, throwEmpty } from "./signals.ts";
 import { compare, described, isTrue, keysInOrder, sortedKeys, stepsOf, toText, typeName } from "./values.ts";
@@ -32,6 +33,7 @@ const list = (value: Json): Json[] => (Array.isArray(value) ? value : leave());
 const number =
   (round: (value: number) => number): Builtin =>
   (input) => {
+    if (input instanceof ExactNumber) return leave();
     if (typeof input !== "number") throw new Raised(`${described(input)} number required`);
     return finite(round(input));
   };
@@ -63,11 +65,11 @@ const letterCase =
 export const toString = (value: Json): string => (typeof value === "string" ? value : toText(value));
 
 function toNumber(value: Json): Json {
-  if (typeof value === "number") return value;
+  if (isNumber(value)) return value;
   if (typeof value !== "string") throw new Raised(`${described(value)} cannot be parsed as a number`);
   spend(value.length >> 4);
   const parsed = Number(value);
-  // Other spellings ("1.50", "1e3", "nan") keep their text in jq.
+  // Other spellings ("1.50", "1e3", "nan") and more digits keep their text in jq.
   return Number.isFinite(parsed) && String(parsed) === value ? parsed : leave();
 }
 
@@ -84,6 +86,7 @@ function has(value: Json, key: Json | undefined): Json {
     spend(key.length >> 6);
     return Object.hasOwn(value, key);
   }
+  if (key instanceof ExactNumber) return leave();
   if (Array.isArray(value) && typeof key === "number") return Math.trunc(key) >= 0 && Math.trunc(key) < value.length;
   throw new Raised(`Cannot check whether ${typeName(value)} has a ${typeName(key!)} key`);
 }
@@ -91,7 +94,7 @@ function has(value: Json, key: Json | undefined): Json {
 function join(value: Json, separator: Json | undefined): Json {
   if (typeof separator !== "string") return leave();
   spend(list(value).length * 2);
-  const texts = list(value).map((item) => (item === null ? "" : typeof item === "object" ? leave() : toString(item)));
+  const texts = list(value).map((item) => (item === null ? "" : isScalar(item) ? toString(item) : leave()));
   spend(texts.reduce((total, text) => total + text.length + separator.length, 0) >> 7);
   return texts.join(separator);
 }

@@ -1,4 +1,5 @@
 /** Expressions on which JavaScript and jq differ, or might: however they are evaluated, jq's result counts. */
+import { numberOf } from "../../lib/json/exact-number.ts";
 import type { Json } from "../../lib/json/json.ts";
 
 const on = (data: Json, texts: string[]): [string, Json][] => texts.map((text) => [text, data]);
@@ -26,7 +27,61 @@ const OF_ANY =
     "|",
   );
 
+const LONG: Json[] = [
+  "9007199254740993",
+  "9007199254740992.5",
+  "820982911946154508",
+  "820982911946154508.0",
+  "-820982911946154509",
+  "0.1000000000000000055511151231257827",
+  "123456789012345678901234567890e-10",
+  "12345678901234567890e-40",
+  "1e400",
+  "-1e400",
+  "1e401",
+  "1.7976931348623158e308",
+  "1e-400",
+  "-0",
+].map((text) => numberOf(text)!);
+
 export const CORNERS: [string, Json][] = [
+  ...[
+    ...OF_ANY,
+    "[.]|contains([820982911946154508])",
+    "[.]|unique",
+    "[.,.]|group_by(.)",
+    "{a: .}",
+    "-(-.)",
+    "abs",
+    ". as $x|[$x]",
+  ].flatMap((text): [string, Json][] => LONG.map((value) => [text, value])),
+  [
+    "[.[] as $x | .[] as $y | [$x < $y, $x == $y, $x > $y]]",
+    [...LONG, 0, 1, 0.1, 9007199254740992, 820982911946154500, 1.7976931348623157e308],
+  ],
+  ["sort, unique, (map([., 1]) | sort), min, max, add | tojson", LONG],
+  ["[sort, unique, min, max, (map([., 1]) | sort), index(820982911946154508), indices(9007199254740993)]", LONG],
+  ["map(tostring), map(tostring | tonumber) | tojson", LONG],
+  ["[map(tostring), map(tostring | tonumber), map(tojson | fromjson), map(@json), map(@text)]", LONG],
+  ["map(tonumber)", ["9007199254740993", "1e400", "-0", "0.10000000000000000555"]],
+  [
+    "[9007199254740993 == 9007199254740992, 9007199254740993 == (9007199254740992 + 0), (. == 9007199254740992 + 0)]",
+    numberOf("9007199254740993")!,
+  ],
+  ["[1e400, 9007199254740993.0, -9007199254740993, 1e400 > 1, 820982911946154508 | tostring]", null],
+  [
+    "[.id == 820982911946154508, .id != 820982911946154509, .id > 1, .id < 1e30, (.id | tostring)]",
+    { id: numberOf("820982911946154508")! },
+  ],
+  ['{(.id | tostring): .id, t: "\\(.id)"}', { id: numberOf("820982911946154508")! }],
+  ["[.[][1]?, (.[0] | .[]?), [1, 2][.[0]], .[1:.[0]]]", [numberOf("820982911946154508")!, [1]]],
+  [
+    '[.[0] - 1, .[0] * 2, 10 / .[0], .[0] % 10, (.[0] | floor), "a" * .[1]]',
+    [numberOf("820982911946154508")!, numberOf("-0")!],
+  ],
+  ["error", numberOf("9007199254740993")!],
+  ["error({a: .})", numberOf("9007199254740993")!],
+  ['. + "a"', numberOf("123456789012345678901234567890123456789")!],
   ['"\\(.n * -1) \\(-.n) \\(.n - .n)"', { n: 0 }],
   ["[.[] | tostring]", [1e15, 1e16, 1e17, 123456789012345680000, 1e21, 1.5e300, 0.0001, 0.00001, 1e-7, -0.5]],
   ["[.[] | . * 1 | tostring]", [1e15, 1e16, 1e17, 123456789012345680000, 1e21, 1.5e300, 0.0001, 0.00001, 1e-7, -0.5]],

@@ -1,5 +1,5 @@
 /** Generated expressions with their results here and in jq: for the differential test, recorded for `npm run mutants`. */
-import type { Json } from "../../lib/json/json.ts";
+import { parseStored, type Json } from "../../lib/json/json.ts";
 import { newId } from "../../lib/ids.ts";
 import { Generator, OPERATIONS } from "./generated-expressions.testsuite.ts";
 import { JqFailure, type JqPool } from "./jq-pool.ts";
@@ -90,5 +90,5 @@ async function together(pool: JqPool, cases: Asked[]): Promise<Result[]> {
     ORGANIZATION,
   );
   if (stderr) throw new Error(stderr);
-  return JSON.parse(stdout) as Result[];
+  return parseStored(stdout) as Result[];
 }

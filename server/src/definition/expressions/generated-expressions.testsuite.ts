@@ -1,4 +1,5 @@
 /** Random expressions and data for the differential test: the same seed, the same expressions. */
+import { numberOf } from "../../lib/json/exact-number.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 
 type Random = () => number;
@@ -16,7 +17,24 @@ export function randomOf(seed: number): Random {
 
 const FIELDS = ["a", "b", "c", "n", "s", "items", "user", "und"];
 const LOCALS = ["x", "y"];
-const NUMBERS = ["0", "1", "2", "3", "7", "10", "100", "0.5", "1.5", "2.0", "1.50", ".5", "65537", "123456789012"];
+const NUMBERS = [
+  "0",
+  "1",
+  "2",
+  "3",
+  "7",
+  "10",
+  "100",
+  "0.5",
+  "1.5",
+  "2.0",
+  "1.50",
+  ".5",
+  "65537",
+  "123456789012",
+  "820982911946154508",
+  "9007199254740993",
+];
 const TEXTS = [
   "",
   "a",
@@ -49,6 +67,11 @@ const VALUES: Json[] = [
   0.1,
   1e15,
   123456.789,
+  9007199254740992,
+  ...["9007199254740993", "820982911946154508", "-820982911946154509", "0.1000000000000000055511151231257827"].map(
+    (text) => numberOf(text)!,
+  ),
+  ...["1e400", "-1e400", "1e-400", "-0", "9007199254740993.0"].map((text) => numberOf(text)!),
   "",
   "a",
   "b",
@@ -62,6 +85,7 @@ const VALUES: Json[] = [
   "0",
   "17",
   "1.5",
+  "9007199254740993",
   "A longer text than jq shows in its messages",
   [],
   {},

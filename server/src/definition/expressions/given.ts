@@ -2,6 +2,7 @@
  * A text that goes out, in which each part must have a value: `"…/orders/\(.id)"` without an id is `…/orders/null` to jq, and
  * `"…/orders/" + .id` is `…/orders/`. The parts are checked while the expression is evaluated, here and by jq.
  */
+import { isObject, type Json } from "../../lib/json/json.ts";
 import { parseExpression } from "./parse.ts";
 import type { Node, Span } from "./syntax.ts";
 
@@ -18,11 +19,11 @@ const definitionOf = ({ so, allowsEmpty }: Omit<Rule, "what">): string => `def _
   | if $is then error("\\($what) is \\($is), ${so}") else . end;\n`;
 
 /** What a part is instead of a value, or undefined. */
-export function lackOf(value: unknown, { allowsEmpty }: Rule): string | undefined {
+export function lackOf(value: Json, { allowsEmpty }: Rule): string | undefined {
   if (value === null) return "null";
   if (value === "") return allowsEmpty ? undefined : "an empty text";
   if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : undefined;
+  return isObject(value) ? "an object" : undefined;
 }
 
 /** The expression with its parts checked; `program`, its text for jq, is left out if it has no such parts. Throws SyntaxProblem. */

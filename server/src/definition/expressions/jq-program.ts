@@ -100,21 +100,10 @@ export const messageOfError = (error: Json): string =>
 
 function parsed(text: string, expression: string): Json {
   try {
-    const value = parseJson(text, "the result", "any");
-    return /\dE\+\d{3}|-0/.test(text) ? withinDoubles(value) : value;
+    return parseJson(text, "the result");
   } catch (error) {
     throw new ExpressionError((error as Error).message, expression);
   }
-}
-
-/** jq keeps 1e1000 as written; as a double it is the largest one, which is what jq computes with. */
-function withinDoubles(value: Json): Json {
-  if (typeof value === "number") {
-    return Number.isFinite(value) ? value + 0 : Math.sign(value) * Number.MAX_VALUE;
-  }
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(withinDoubles);
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withinDoubles(child)]));
 }
 
 // Checking

@@ -2,6 +2,7 @@
  * Compiles the part of jq that is evaluated in this process to closures. An expression with at most one result becomes an
  * `Evaluate`; one with many (`.[]`, `,`) becomes a `Stream`, and only where it is collected again.
  */
+import { ExactNumber, numberIn } from "../../lib/json/exact-number.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { BUILTINS, toString } from "./builtins.ts";
 import { lackOf } from "./given.ts";
@@ -106,15 +107,15 @@ function single(node: Node, names: Names): Evaluate {
 
 // Numbers
 
-/** jq keeps a number as written (1.0, 1e3) until it computes with it; such numbers are left to jq. */
+/** jq keeps a number as written (1.0, 1e3) until it computes with it; what is not spelled as it would be here is left to jq. */
 function number(text: string): Evaluate {
-  const value = Number(text);
-  return String(value) === text ? () => value : refuse();
+  const value = numberIn(text);
+  return String(value) === text ? () => value! : refuse();
 }
 
 /** An operand loses its spelling, so any number that a double holds exactly will do. */
 function operand(node: Node, names: Names): Evaluate {
-  if (node.kind !== "number") return single(node, names);
+  if (node.kind !== "number" || numberIn(node.text) instanceof ExactNumber) return single(node, names);
   const value = Number(node.text);
   return String(value) === plain(node.text) ? () => value : refuse();
 }

@@ -1,4 +1,5 @@
 /** jq's `+ - * / %`, negation, indexing and slicing on single values. Each throws Raised in jq's own words. */
+import { ExactNumber } from "../../lib/json/exact-number.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LEFT_TO_JQ, Raised, spend } from "./signals.ts";
 import type { ArithmeticOperator } from "./syntax.ts";
@@ -16,10 +17,16 @@ const cannot = (left: Json, right: Json, what: string): never => {
   throw new Raised(`${described(left)} and ${described(right)} cannot be ${what}`);
 };
 
+/** jq rounds a number with more digits in its own way when it computes with it. */
+function leaveExact(...values: Json[]): void {
+  if (values.some((value) => value instanceof ExactNumber)) throw LEFT_TO_JQ;
+}
+
 export const add: Operation = (left, right) => {
   if (typeof left === "number" && typeof right === "number") return finite(left + right);
   if (left === null) return right;
   if (right === null) return left;
+  leaveExact(left, right);
   if (typeof left === "string" && typeof right === "string") {
     spend(1 + ((left.length + right.length) >> 7));
     return left + right;
@@ -42,6 +49,7 @@ function merged(left: JsonObject, right: JsonObject): JsonObject {
 
 const subtract: Operation = (left, right) => {
   if (typeof left === "number" && typeof right === "number") return finite(left - right);
+  leaveExact(left, right);
   if (!Array.isArray(left) || !Array.isArray(right)) return cannot(left, right, "subtracted");
   spend(left.length >> 2);
   return left.filter((item) => !right.some((other) => equal(item, other)));
@@ -51,6 +59,7 @@ const multiply: Operation = (left, right) => {
   if (typeof left === "number" && typeof right === "number") return finite(left * right);
   if (typeof left === "string" && typeof right === "number") return repeated(left, right);
   if (typeof left === "number" && typeof right === "string") return repeated(right, left);
+  leaveExact(left, right);
   return isObject(left) && isObject(right) ? mergedDeep(left, right) : cannot(left, right, "multiplied");
 };
 
@@ -77,6 +86,7 @@ const divide: Operation = (left, right) => {
   if (typeof left === "number" && typeof right === "number") {
     return right === 0 ? cannot(left, right, "divided because the divisor is zero") : finite(left / right);
   }
+  leaveExact(left, right);
   return typeof left === "string" && typeof right === "string" ? split(left, right) : cannot(left, right, "divided");
 };
 
@@ -95,6 +105,7 @@ export function split(text: string, separator: string): Json {
 
 /** Both are cut to 64-bit integers first. */
 const remainder: Operation = (left, right) => {
+  leaveExact(left, right);
   if (typeof left !== "number" || typeof right !== "number") return cannot(left, right, "divided (remainder)");
   const [dividend, divisor] = [Math.trunc(left), Math.trunc(right)];
   if (divisor === 0) return cannot(left, right, "divided (remainder) because the divisor is zero");
@@ -111,6 +122,7 @@ export const ARITHMETIC: Record<ArithmeticOperator, Operation> = {
 };
 
 export function negate(value: Json): Json {
+  leaveExact(value);
   if (typeof value !== "number") throw new Raised(`${described(value)} cannot be negated`);
   return finite(-value);
 }
@@ -128,7 +140,7 @@ function tryIndex(target: Json, key: Json): Json | undefined {
     }
     return target === null ? null : undefined;
   }
-  // Slices and searches written as keys.
+  // Slices and searches written as keys, and long numbers.
   if (typeof key === "object" && key !== null) throw LEFT_TO_JQ;
   return undefined;
 }
@@ -141,6 +153,7 @@ export function index(target: Json, key: Json): Json {
 
 export function slice(target: Json, from: Json, to: Json): Json {
   spend(6);
+  leaveExact(from, to);
   if (target === null) {
     if (isBound(from) && isBound(to)) return null;
     throw LEFT_TO_JQ;
@@ -179,6 +192,7 @@ function bound(value: number, length: number, round: (value: number) => number):
 export function size(value: Json): number {
   if (value === null) return 0;
   if (typeof value === "number") return Math.abs(value);
+  leaveExact(value);
   if (typeof value === "string") return characters(value);
   if (Array.isArray(value)) return value.length;
   if (isObject(value)) return keysOf(value).length;

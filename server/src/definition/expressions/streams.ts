@@ -1,5 +1,5 @@
 /** Building blocks of the closures: evaluating to at most one value or to many, and converting between the two. */
-import type { Json } from "../../lib/json/json.ts";
+import { isScalar, type Json } from "../../lib/json/json.ts";
 import { items } from "./builtins.ts";
 import { add } from "./operators.ts";
 import { EMPTY, spend, THROWN, throwEmpty } from "./signals.ts";
@@ -40,7 +40,7 @@ export const iterated =
   (target: Stream, optional: boolean): Stream =>
   (input, scope, emit) =>
     target(input, scope, (value) => {
-      if (optional && (typeof value !== "object" || value === null)) return;
+      if (optional && isScalar(value)) return;
       for (const item of items(value)) emit(item);
     });
 

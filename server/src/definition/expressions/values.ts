@@ -1,11 +1,13 @@
 /** jq's view of JSON values: order, equality, and their text. */
-import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { compareNumbers, ExactNumber } from "../../lib/json/exact-number.ts";
+import { isNumber, isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LEFT_TO_JQ, spend } from "./signals.ts";
 
 export const isTrue = (value: Json): boolean => value !== null && value !== false;
 
 export function typeName(value: Json): string {
   if (value === null) return "null";
+  if (value instanceof ExactNumber) return "number";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
@@ -13,7 +15,7 @@ export function typeName(value: Json): string {
 function rank(value: Json): number {
   if (value === null) return 0;
   if (typeof value === "boolean") return value ? 2 : 1;
-  if (typeof value === "number") return 3;
+  if (isNumber(value)) return 3;
   if (typeof value === "string") return 4;
   return Array.isArray(value) ? 5 : 6;
 }
@@ -24,7 +26,22 @@ export function compare(left: Json, right: Json): number {
   if (typeof left === "string" && typeof right === "string") return compareText(left, right);
   if (Array.isArray(left) && Array.isArray(right)) return compareLists(left, right);
   if (isObject(left) && isObject(right)) return compareObjects(left, right);
-  return rank(left) - rank(right);
+  return isNumber(left) && isNumber(right) ? compareExact(left, right) : rank(left) - rank(right);
+}
+
+/** Two doubles this near may be the same to jq, which rounds a number with more digits than 17 to those first. */
+const NEAR = 2 ** -50;
+
+/**
+ * jq compares two numbers that were read by their digits, but with a computed one as doubles. Which of both a double here is, nobody knows:
+ * where it matters, jq decides.
+ */
+function compareExact(left: number | ExactNumber, right: number | ExactNumber): number {
+  spend(10 + ((String(left).length + String(right).length) >> 4));
+  if (left instanceof ExactNumber && right instanceof ExactNumber) return compareNumbers(left, right);
+  const [one, other] = [Number(left), Number(right)];
+  if (!(Math.abs(one - other) > Math.abs(other) * NEAR) || !Number.isFinite(one - other)) throw LEFT_TO_JQ;
+  return one - other;
 }
 
 function compareLists(left: Json[], right: Json[]): number {
@@ -109,6 +126,7 @@ export function toText(value: Json): string {
   spend(3);
   if (typeof value === "number") return numberText(value);
   if (typeof value === "string") return quoted(value);
+  if (value instanceof ExactNumber) return exactText(value);
   if (Array.isArray(value)) return `[${value.map(toText).join(",")}]`;
   if (isObject(value)) {
     const entries = keysInOrder(value).map((key) => `${quoted(key)}:${toText(value[key]!)}`);
@@ -140,6 +158,11 @@ function numberText(value: number): string {
   return String(value);
 }
 
+function exactText({ text }: ExactNumber): string {
+  spend(text.length >> 4);
+  return text;
+}
+
 const SHOWN_BYTES = 29;
 /** No more of a text is looked at. */
 const SHOWN_CHARACTERS = 64;
@@ -152,8 +175,8 @@ export function described(value: Json): string {
 
 function cut(text: string): string {
   if (Buffer.byteLength(text) <= SHOWN_BYTES) return text;
-  // Only texts, lists and objects get this long.
-  const close = text.at(-1)!;
+  // Only texts, lists, objects and numbers of many digits get this long.
+  const close = text.at(-1)!.replace(/\d/, "");
   const room = SHOWN_BYTES - 3 - close.length;
   let kept = "";
   let bytes = 0;

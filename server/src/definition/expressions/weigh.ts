@@ -1,11 +1,12 @@
 /** Finds out whether a value is too large without writing it: parts may be shared a million times. */
+import { ExactNumber } from "../../lib/json/exact-number.ts";
 import type { Json } from "../../lib/json/json.ts";
 
 /** What is wrong with the value's size, as a sentence's end. */
 export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
   weighed(value, mostBytes, mostNesting).excess;
 
-/** How much more than its text a list or an object takes (measured: lib/sharing/held-bytes.ts). */
+/** How much more than its text a list, an object or a long number takes (measured: lib/sharing/held-bytes.ts). */
 const CONTAINER_BYTES = 50;
 
 /** State of the current weighing: a closure per result would cost more than counting a small one. */
@@ -16,7 +17,7 @@ let isDeep = false;
 function take(part: Json, depth: number): void {
   if (typeof part === "string") left -= part.length + 2;
   else if (typeof part !== "object" || part === null) left -= 1;
-  else if (depth === 0) isDeep = true;
+  else if (depth === 0 && !(part instanceof ExactNumber)) isDeep = true;
   else if (Array.isArray(part)) {
     left -= part.length + 1;
     containers++;
@@ -24,6 +25,9 @@ function take(part: Json, depth: number): void {
       if (left < 0) return;
       take(item, depth - 1);
     }
+  } else if (part instanceof ExactNumber) {
+    left -= part.text.length;
+    containers++;
   } else {
     left -= 1;
     containers++;

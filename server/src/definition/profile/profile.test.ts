@@ -2,7 +2,7 @@ import { Validator } from "@cfworker/json-schema";
 import { validate } from "@serverlessworkflow/sdk";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { Json } from "../../lib/json/json.ts";
+import { isScalar, type Json } from "../../lib/json/json.ts";
 import { newId } from "../../lib/ids.ts";
 import { createLog } from "../../lib/log/log.ts";
 import { checkDefinition } from "../check-definition.ts";
@@ -27,7 +27,7 @@ function acceptedByTheSdk(definition: unknown): true | string {
 /** To the SDK the arguments of a call of the catalogue are any data; as a loop it looks at the tasks in them. */
 function eachAsFor(value: Json): Json {
   if (Array.isArray(value)) return value.map(eachAsFor);
-  if (typeof value !== "object" || value === null) return value;
+  if (isScalar(value)) return value;
   const { call, with: given, ...rest } = value;
   if (call === "each:1.0.0@default" && typeof given === "object" && given !== null) {
     const { in: list, item = "item", do: tasks } = given as { [key: string]: Json };

@@ -1,5 +1,6 @@
 /** What the schema of forms cannot express: limits in order, defaults that fit, `required` names that exist. */
-import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { compareNumbers } from "../../lib/json/exact-number.ts";
+import { isNumber, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { hint } from "../did-you-mean.ts";
 import { compileField } from "../field-check.ts";
 import { choicesOf, propertiesOf, typeOfField } from "../form.ts";
@@ -41,7 +42,9 @@ function fieldRule(path: Path, field: JsonObject, isEvaluated: (value: Json) => 
   const report = (key: string, message: string, at: "key" | "value" = "value"): void =>
     lint.report({ path: [...path, key], at, message });
   for (const [least, most] of LIMIT_PAIRS) {
-    if ((field[least] as number) > (field[most] as number)) report(least, `"${least}" is more than "${most}"`);
+    const [low, high] = [field[least], field[most]];
+    const isTooMuch = isNumber(low) && isNumber(high) && compareNumbers(low, high) > 0;
+    if (isTooMuch) report(least, `"${least}" is more than "${most}"`);
   }
   const type = typeOfField(field);
   if (field["enum"] !== undefined && field["oneOf"] !== undefined)

@@ -1,4 +1,5 @@
 /** Where expressions are, which variables they know, and texts that only look like expressions. */
+import { isScalar } from "../../lib/json/json.ts";
 import { compileExpression, expressionIn, type CompiledExpression } from "../expressions/template.ts";
 import type { Found, Lint } from "./lint.ts";
 import { unknownVariable } from "../known-variables.ts";
@@ -40,11 +41,11 @@ export function templateRule({ path, value, means }: Found, lint: Lint): void {
   if (typeof value === "string") {
     if (isWhole(value)) expressionRule({ path, value, means }, lint);
     else if (value.includes("${")) lint.report({ path, at: "value", message: MIXED });
-  } else if (typeof value === "object" && value !== null) {
+  } else if (!isScalar(value)) {
     // The last one added is visited first.
     for (const [key, child] of Object.entries(value).toReversed()) {
       const isText = typeof child === "string";
-      if (isText ? child.includes("${") : typeof child === "object" && child !== null)
+      if (isText ? child.includes("${") : !isScalar(child))
         lint.next({ path: [...path, Array.isArray(value) ? Number(key) : key], value: child, means: "template" });
     }
   }

@@ -4,7 +4,8 @@
  * is done in steps.
  */
 import { isUtf8 } from "node:buffer";
-import type { Json } from "../../lib/json/json.ts";
+import type { ExactNumber } from "../../lib/json/exact-number.ts";
+import { isNumber, isScalar, type Json } from "../../lib/json/json.ts";
 import type { Steps } from "../../lib/sharing/slices.ts";
 import { misreadingsOf, rangesBefore, readEscapes, type Range } from "./read-escapes.ts";
 import { ENOUGH, Needles } from "./needles.ts";
@@ -40,9 +41,9 @@ export class Concealer {
   /** The value, or a copy where something was hidden. */
   *json(value: Json): Steps<Json> {
     if (typeof value === "string") return yield* this.text(value);
-    if (typeof value === "number") return yield* this.#number(value);
+    if (isNumber(value)) return yield* this.#number(value);
     if (Array.isArray(value)) return yield* this.#list(value);
-    if (typeof value !== "object" || value === null) return value;
+    if (isScalar(value)) return value;
     const entries = Object.entries(value);
     let isChanged = false;
     for (const entry of entries) {
@@ -63,11 +64,11 @@ export class Concealer {
     return changed ?? list;
   }
 
-  *#number(value: number): Steps<Json> {
+  *#number(value: number | ExactNumber): Steps<Json> {
     if (this.#digits.length === 0) return value;
-    if (this.#numbers.has(value)) return HIDDEN;
+    if (typeof value === "number" && this.#numbers.has(value)) return HIDDEN;
     const needles = (this.#digitNeedles ??= yield* Needles.of(this.#digits));
-    return (yield* needles.findIn(String(value), 1)).length > 0 ? HIDDEN : value;
+    return (yield* needles.findIn(String(value).replace(".", ""), 1)).length > 0 ? HIDDEN : value;
   }
 
   *text(text: string): Steps<string> {

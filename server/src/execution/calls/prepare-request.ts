@@ -8,7 +8,7 @@ import type { Template } from "../../definition/expressions/template.ts";
 import { misreadingOf } from "../../definition/misread-url.ts";
 import { bodyProblem, contentTypeOf, HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 
 /**
@@ -96,7 +96,7 @@ function withQuery(endpoint: string, query: Json | undefined, written: Json | un
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === null) continue;
-    if (typeof value === "object") throw unfitAt("query", name, value, written, at);
+    if (!isScalar(value)) throw unfitAt("query", name, value, written, at);
     const text = String(value);
     length.add(name.length + text.length);
     checkPairs(name + " " + text, at(isObject(written) ? ["query", name] : ["query"]));
@@ -131,7 +131,8 @@ function checkHeaders(headers: Json | undefined, written: Json | undefined, at: 
 }
 
 /** A number, true, false or a text with something in it. */
-const isFilled = (value: Json | undefined): boolean => value !== undefined && value !== "" && typeof value !== "object";
+const isFilled = (value: Json | undefined): boolean =>
+  value !== undefined && value !== "" && value !== null && isScalar(value);
 
 function unfitAt(of: string, name: string, value: Json, written: Json | undefined, at: Place): WorkflowError {
   return isObject(written) ? unfit(written[name], at([of, name]), value) : unfit(name, at([of]), value);
@@ -149,5 +150,6 @@ function described(value: Json | undefined): string {
   if (value === undefined || value === null) return "null";
   if (value === "") return "an empty text";
   if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `the ${typeof value} ${String(value).slice(0, SHOWN_CHARACTERS)}`;
+  if (isObject(value)) return "an object";
+  return `the ${isNumber(value) ? "number" : typeof value} ${String(value).slice(0, SHOWN_CHARACTERS)}`;
 }

@@ -1,6 +1,6 @@
 /** Turns PostgreSQL's rows into the types of `run.ts` and of the journal. */
 import { KINDS, kindsThatWaitFor, type KindName } from "../../definition/tasks/kinds.ts";
-import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { parseStored, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { Row } from "../../storage/database.ts";
 import { isBetweenTries, type Head, type JournalStep, type RunState, type StepState } from "./loaded-run.ts";
@@ -149,7 +149,7 @@ export function stepFromWrite(write: StepRow): Step {
   const json = (text: string | null): JsonText | null => (text === null ? null : JsonText.ofText(text));
   // Others' states may be large: those of loops have their items in them.
   const isShown = write.state !== null && (STARTS_CHILD.has(kind) || ASKS.has(kind) || TRIED.has(kind));
-  const state = isShown ? (JSON.parse(write.state!) as StepState) : {};
+  const state = isShown ? (parseStored(write.state!) as unknown as StepState) : {};
   return {
     runId,
     organizationId,

@@ -22,7 +22,7 @@ import {
 import { weighed } from "../../definition/expressions/weigh.ts";
 import { enumerate } from "../../definition/problem.ts";
 import { badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
-import type { Json } from "../../lib/json/json.ts";
+import { isObject, type Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 
 /** Throws BAD_USER_INPUT. */
@@ -171,7 +171,7 @@ function objectCheck(type: GraphQLInputObjectType, checkOf: (type: GraphQLInputT
       ]),
     );
   return (value, problems) => {
-    if (typeof value !== "object" || Array.isArray(value)) return void problems.push(wrongType("must be an object"));
+    if (!isObject(value)) return void problems.push(wrongType("must be an object"));
     const given = value as Record<string, unknown>;
     fields ??= read();
     for (const [name, field] of fields) {

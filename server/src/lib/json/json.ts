@@ -1,27 +1,37 @@
 /**
- * The only JSON entrance: parses every body, header value and stored text that comes from outside.
- * Refuses `__proto__` and `constructor.prototype` keys, nesting beyond `LIMITS.jsonNesting`, texts slow to read, and
- * numbers that JSON can't give back (`1e999` is read as Infinity and would be written as null).
+ * The only JSON entrance: `parseJson` takes every body, header value and text that comes from outside, `parseStored` what this program
+ * wrote. Numbers that a double would change become `ExactNumber`s. Refuses `__proto__` and `constructor.prototype` keys, nesting beyond
+ * `LIMITS.jsonNesting`, texts slow to read, and numbers beyond the limits of an `ExactNumber`.
  */
-import { badInput } from "../errors.ts";
+import { badInput, shortened, type Refusal } from "../errors.ts";
+import { ExactNumber } from "./exact-number.ts";
 import { jsonSteps } from "./json-steps.ts";
+import { mayHaveExactNumbers, survey, TakenNumbers, UnfitNumber } from "./survey.ts";
 import { LIMITS } from "../limits.ts";
 
-export type Json = null | boolean | number | string | Json[] | JsonObject;
+export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
 
 export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 
-/**
- * Throws BAD_USER_INPUT, naming what is wrong. `what` names the text in the message, e.g. "the request body". Numbers beyond
- * a double are refused, or with `any` read as Infinity.
- */
-export function parseJson(text: string, what = "the JSON text", numbers: "finite" | "any" = "finite"): Json {
-  if (nestingOf(text) > LIMITS.jsonNesting) {
+/** A number, true, false, null or a text. */
+export const isScalar = (value: Json): value is Exclude<Json, Json[] | JsonObject> =>
+  typeof value !== "object" || value === null || value instanceof ExactNumber;
+
+/** JSON's number, whichever of the two it is here. */
+export const isNumber = (value: unknown): value is number | ExactNumber =>
+  typeof value === "number" || value instanceof ExactNumber;
+
+/** Throws BAD_USER_INPUT, naming what is wrong. `what` names the text in the message, e.g. "the request body". */
+export function parseJson(text: string, what = "the JSON text"): Json {
+  const { nesting, numbers } = survey(text);
+  if (nesting > LIMITS.jsonNesting) {
     throw badInput("invalid_input", `${what} is nested deeper than ${LIMITS.jsonNesting} levels`);
   }
-  if (text.length > CHEAP_CHARACTERS && jsonSteps(text, LIMITS.jsonSteps) > LIMITS.jsonSteps) {
+  const taken = numbers && TakenNumbers.from(text, numbers);
+  const plain = taken?.text ?? text;
+  if (plain.length > CHEAP_CHARACTERS && jsonSteps(plain, LIMITS.jsonSteps) > LIMITS.jsonSteps) {
     throw badInput(
       "invalid_input",
       `${what} has more than ${LIMITS.jsonSteps} parts (texts, lists and objects; a key that no object before had there counts eight times): send fewer at a time`,
@@ -30,12 +40,19 @@ export function parseJson(text: string, what = "the JSON text", numbers: "finite
   let value: Json;
   try {
     // Some clients write a byte order mark, which JSON.parse does not accept.
-    value = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text) as Json;
+    value = JSON.parse(plain.charCodeAt(0) === BYTE_ORDER_MARK ? plain.slice(1) : plain) as Json;
   } catch {
     throw badInput("invalid_input", `${what} is not valid JSON`);
   }
-  if (SUSPICIOUS.test(text)) checkJson(value, what, numbers);
-  return value;
+  if (SUSPICIOUS.test(text)) checkKeys(value, what);
+  return taken ? putBack(taken, value, what) : value;
+}
+
+/** The value of a text that this program wrote, such as a row's: nothing is refused. */
+export function parseStored(text: string): Json {
+  const numbers = mayHaveExactNumbers(text) ? survey(text).numbers : undefined;
+  const taken = numbers && TakenNumbers.from(text, numbers);
+  return (taken ? taken.putBack(JSON.parse(taken.text)) : JSON.parse(text)) as Json;
 }
 
 const BYTE_ORDER_MARK = 0xfeff;
@@ -43,55 +60,39 @@ const BYTE_ORDER_MARK = 0xfeff;
 /** This many characters take at most 15 ms to read, whatever they are. */
 const CHEAP_CHARACTERS = 64 * 1024;
 
-/**
- * Matches the texts that must be walked: those with a possibly forbidden key, perhaps in escapes, or a number that may be
- * read as Infinity (an exponent of three digits, or two hundred digits in a row with one of two). Starts only at the first
- * digit of a row: from every digit, 1 MiB would take a second.
- */
-const SUSPICIOUS = /(?:__proto__|constructor)"|\\u00[4-7]|\d[eE]\+?\d{3}|(?<!\d)\d{200}/;
+/** Matches the texts that must be walked: those with a possibly forbidden key, perhaps in escapes. */
+const SUSPICIOUS = /(?:__proto__|constructor)"|\\u00[4-7]/;
 
-/** Nesting of brackets outside strings, counted before parsing: JSON.parse recurses. */
-function nestingOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (inString) {
-      if (code === 92) index++;
-      else if (code === 34) inString = false;
-    } else if (code === 34) inString = true;
-    else if (code === 123 || code === 91) {
-      depth++;
-      if (depth > deepest) deepest = depth;
-    } else if (code === 125 || code === 93) depth--;
+function putBack(taken: TakenNumbers, value: Json, what: string): Json {
+  try {
+    return taken.putBack(value) as Json;
+  } catch (error) {
+    if (!(error instanceof UnfitNumber)) throw error;
+    throw tooLong(what, error);
   }
-  return deepest;
 }
 
-/** Also for a value that did not come as text (GraphQL literals). */
-export function checkJson(
-  value: unknown,
-  what = "the value",
-  numbers: "finite" | "any" = "finite",
-  depth = 0,
-): asserts value is Json {
-  if (depth > LIMITS.jsonNesting)
-    throw badInput("invalid_input", `${what} is nested deeper than ${LIMITS.jsonNesting} levels`);
-  if (typeof value === "number" && numbers === "finite" && !Number.isFinite(value))
-    throw badInput("invalid_input", `${what} has a number that is too large`);
-  if (typeof value !== "object" || value === null) return;
+const tooLong = (what: string, { message, place: path }: UnfitNumber): Refusal =>
+  badInput("invalid_input", `${what} has ${message}${path && ` at ${shortened(path)}`}`, [
+    { path, code: "out_of_range", message: "has more digits than can be kept" },
+  ]);
+
+/** Refuses the keys that would change what objects are. */
+function checkKeys(value: Json, what: string): void {
   if (Array.isArray(value)) {
-    for (const item of value as unknown[]) {
-      // A list may have half a million numbers.
-      if (typeof item === "object" || !Number.isFinite(item)) checkJson(item, what, numbers, depth + 1);
+    // A list may have half a million numbers.
+    for (const item of value) if (typeof item === "object") checkKeys(item, what);
+  } else if (isObject(value)) {
+    for (const key in value) {
+      const child = value[key]!;
+      if (isForbidden(key, child)) throw forbiddenKey(what);
+      checkKeys(child, what);
     }
-    return;
-  }
-  for (const key in value) {
-    const child = (value as Record<string, unknown>)[key];
-    if (key === "__proto__" || (key === "constructor" && isObject(child) && Object.hasOwn(child, "prototype")))
-      throw badInput("invalid_input", `${what} has a forbidden key (__proto__ or constructor)`);
-    checkJson(child, what, numbers, depth + 1);
   }
 }
+
+export const isForbidden = (key: string, child: Json): boolean =>
+  key === "__proto__" || (key === "constructor" && isObject(child) && Object.hasOwn(child, "prototype"));
+
+export const forbiddenKey = (what: string): Refusal =>
+  badInput("invalid_input", `${what} has a forbidden key (__proto__ or constructor)`);

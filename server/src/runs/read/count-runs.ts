@@ -3,6 +3,7 @@ import type { RunFilter } from "../../execution/run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createFreshCache, type FreshCache } from "../../lib/fresh-cache.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
+import { parseStored } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { narrowed, type Within } from "../../lib/reach.ts";
 import type { Database } from "../../storage/database.ts";
@@ -24,7 +25,7 @@ export const createEstimates = (database: Database, clock: Clock): Estimates =>
     ttlMs: ESTIMATE_TTL_MS,
     most: ESTIMATES_KEPT,
     load: (key) => {
-      const [organizationId, { createdFrom, createdBefore, ...others }] = JSON.parse(key) as [
+      const [organizationId, { createdFrom, createdBefore, ...others }] = parseStored(key) as unknown as [
         OrganizationId,
         RunFilter,
       ];

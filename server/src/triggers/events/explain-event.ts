@@ -1,5 +1,5 @@
 /** Which triggers of its source an event matches, and why the others do not: by the triggers as they are now. */
-import { parseJson, type JsonObject } from "../../lib/json/json.ts";
+import { parseStored, type JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { shortened } from "../../lib/errors.ts";
@@ -43,7 +43,7 @@ async function triggersOf({ database }: Triggers, within: Within, { source, even
 async function dataOf({ database }: Triggers, { organizationId, id, data }: Event): Promise<JsonObject> {
   if (data instanceof JsonText) return data.value as JsonObject;
   const text = (await readEventData(database, organizationId, [id])).get(id);
-  return (text === undefined ? {} : parseJson(text)) as JsonObject;
+  return (text === undefined ? {} : parseStored(text)) as JsonObject;
 }
 
 function explain(event: Event, fields: Fields, all: EventTrigger[]): Explained {

@@ -1,23 +1,49 @@
 /** Which events of a source a trigger takes: for each field of the event's data, the values that it accepts. */
 import { shortened } from "../../lib/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { ExactNumber, exactKey } from "../../lib/json/exact-number.ts";
+import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { isStorable, UNSTORABLE } from "../../lib/text.ts";
 import type { Problems } from "../trigger-kind.ts";
 
-type Scalar = string | number | boolean | null;
 /** `path`: the names between the dots of `field`. */
-export type Filter = readonly { field: string; path: readonly string[]; accepted: ReadonlySet<Json> }[];
+export type Filter = readonly { field: string; path: readonly string[]; accepted: Values }[];
 
-const isScalar = (value: Json): value is Scalar => typeof value !== "object" || value === null;
+/** Scalars, found by their type and value. JavaScript's sets tell them apart as JSON does, except for numbers of many digits. */
+class Values {
+  readonly #values = new Set<Json>();
+  readonly #exact = new Set<string>();
 
-/** Of a filter that was checked. JavaScript's sets tell values apart by type, as JSON does. */
+  constructor(values: readonly Json[]) {
+    for (const value of values) {
+      const known = comparable(value);
+      if (known instanceof ExactNumber) this.#exact.add(exactKey(known));
+      else this.#values.add(known);
+    }
+  }
+
+  has(value: Json): boolean {
+    const known = comparable(value);
+    return known instanceof ExactNumber
+      ? this.#exact.size > 0 && this.#exact.has(exactKey(known))
+      : this.#values.has(known);
+  }
+
+  isDisjointFrom(others: Values): boolean {
+    return this.#values.isDisjointFrom(others.#values) && this.#exact.isDisjointFrom(others.#exact);
+  }
+}
+
+/** -0 is 0. */
+const comparable = (value: Json): Json => (value instanceof ExactNumber && value.text === "-0" ? 0 : value);
+
+/** Of a filter that was checked. */
 export const compileFilter = (filter: Json | undefined): Filter =>
   isObject(filter)
     ? Object.entries(filter).map(([field, values]) => ({
         field,
         path: field.split("."),
-        accepted: new Set(values as Scalar[]),
+        accepted: new Values(values as Json[]),
       }))
     : [];
 
@@ -53,7 +79,7 @@ export const unmatched = (filter: Filter, fields: Fields): string | undefined =>
 /** The data of an event, as thousands of filters look into it: a list of thousands of elements is gone through once. */
 export class Fields {
   readonly #data: JsonObject;
-  readonly #elements = new Map<Json[], ReadonlySet<Json>>();
+  readonly #elements = new Map<Json[], Values>();
 
   constructor(data: JsonObject) {
     this.#data = data;
@@ -64,11 +90,11 @@ export class Fields {
   }
 
   /** A list matches by any of its elements. What is not there matches nothing, not even null. */
-  match(field: string, path: readonly string[], accepted: ReadonlySet<Json>): boolean {
+  match(field: string, path: readonly string[], accepted: Values): boolean {
     const value = this.#at(field, path);
     if (!Array.isArray(value)) return value !== undefined && accepted.has(value);
     let elements = this.#elements.get(value);
-    if (!elements) this.#elements.set(value, (elements = new Set(value)));
+    if (!elements) this.#elements.set(value, (elements = new Values(value)));
     return !elements.isDisjointFrom(accepted);
   }
 
