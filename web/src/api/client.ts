@@ -1,6 +1,14 @@
 /** The API as this page uses it: queries and mutations over HTTP, subscriptions over one WebSocket, one cache for both. */
-import { Client, fetchExchange, subscriptionExchange, type AnyVariables, type TypedDocumentNode } from "@urql/core";
+import {
+  Client,
+  fetchExchange,
+  mapExchange,
+  subscriptionExchange,
+  type AnyVariables,
+  type TypedDocumentNode,
+} from "@urql/core";
 import { createClient } from "graphql-ws";
+import { marked, restored, withDigits } from "../lib/json.ts";
 import { Store } from "../lib/store.ts";
 import { urlOf } from "./base.ts";
 import { createCache } from "./cache.ts";
@@ -49,6 +57,7 @@ export function createApi(session: Session): Api {
       token = await session.accessToken().catch(() => undefined);
       return token === undefined ? {} : { Authorization: `Bearer ${token}` };
     },
+    jsonMessageReviver: withDigits,
     keepAlive: PING_MS,
     lazyCloseTimeout: 2_000,
     retryAttempts: Number.POSITIVE_INFINITY,
@@ -87,6 +96,7 @@ export function createApi(session: Session): Api {
     fetch: authorized(session, turn),
     exchanges: [
       createCache(),
+      mapExchange({ onResult: ({ data }) => void restored(data) }),
       fetchExchange,
       subscriptionExchange({
         forwardSubscription: ({ query, variables }) => ({
@@ -152,7 +162,7 @@ class FirstTurn {
   }
 }
 
-/** Sends the access token; one that the server does not take any longer is exchanged once. */
+/** Sends the access token; one that the server does not take any longer is exchanged once. urql parses what is answered. */
 const authorized = (session: Session, turn: FirstTurn): typeof fetch => {
   const send = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<[Response, string]> => {
     const token = await session.accessToken();
@@ -162,8 +172,13 @@ const authorized = (session: Session, turn: FirstTurn): typeof fetch => {
   return async (input, init) => {
     await turn.over();
     const [response, token] = await send(input, init);
-    if (response.status !== 401) return response;
+    if (response.status !== 401) return withMarks(response);
     session.forget(token);
-    return (await send(input, init))[0];
+    return withMarks((await send(input, init))[0]);
   };
+};
+
+const withMarks = async (response: Response): Promise<Response> => {
+  const { status, statusText, headers } = response;
+  return new Response(marked(await response.text()), { status, statusText, headers });
 };

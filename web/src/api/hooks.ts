@@ -2,6 +2,7 @@
 import { createContext, use, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from "react";
 import type { AnyVariables, TypedDocumentNode } from "@urql/core";
 import { useClient, useQuery, type UseQueryArgs, type UseQueryState } from "urql";
+import { parseJson } from "../lib/json.ts";
 import type { Api } from "./client.ts";
 import { refusalIn, type Refusal } from "./refusal.ts";
 import type { Session } from "./session.ts";
@@ -107,7 +108,7 @@ export function useLive<Data, Variables extends AnyVariables>(
       missed();
     };
     const open = (): void => {
-      held = client.subscription(document, JSON.parse(asked) as Variables).subscribe(({ data, error }) => {
+      held = client.subscription(document, parseJson(asked) as Variables).subscribe(({ data, error }) => {
         if (data) taken(data);
         if (error && isPassing(refusalIn(error))) timer ??= setTimeout(again, AGAIN_MS);
       });

@@ -1,3 +1,4 @@
+import { ExactNumber } from "../lib/exact-number.ts";
 import { isObject, type Json } from "../lib/json.ts";
 import classes from "./json-table.module.css";
 import { LongText } from "./long-text.tsx";
@@ -27,7 +28,7 @@ export function JsonTable({ value, depth = 1 }: { value: unknown; depth?: number
 }
 
 function Value({ value, label, depth }: { value: Json; label: string; depth: number }) {
-  if (typeof value !== "object") return <LongText text={String(value)} />;
+  if (typeof value !== "object" || value instanceof ExactNumber) return <LongText text={String(value)} />;
   if (value === null) return <span className="dim">null</span>;
   if (isObject(value) && depth < DEEPEST) return <JsonTable value={value} depth={depth + 1} />;
   if (Array.isArray(value) && value.length > 0 && value.length <= MOST && value.every(isPlain)) return value.join(", ");
@@ -36,7 +37,9 @@ function Value({ value, label, depth }: { value: Json; label: string; depth: num
 
 /** Can stand in a list with commas. */
 const isPlain = (value: Json): boolean =>
-  typeof value === "number" || (typeof value === "string" && value !== "" && !value.includes(","));
+  typeof value === "number" ||
+  value instanceof ExactNumber ||
+  (typeof value === "string" && value !== "" && !value.includes(","));
 
 /** As long as it is, it scrolls: so the keyboard must reach it. */
 const JsonText = ({ value, label }: { value: Json; label: string }) => (

@@ -1,7 +1,7 @@
 /** The input of a run as a part of another form: by the agent's own fields, or as JSON where they cannot say it. */
 import { useId, useState } from "react";
 import { JsonInput, SegmentedControl } from "@mantine/core";
-import type { Json } from "../lib/json.ts";
+import { parseJson, type Json } from "../lib/json.ts";
 import { Field } from "./field.tsx";
 import classes from "./input-form.module.css";
 import { canSay, inputFrom, problemOf, valuesFrom, type FormField, type Values } from "./values.ts";
@@ -91,7 +91,7 @@ export function InputPart({ label, description, fields, text, problems, hasDueDa
 function parsed(text: string): Json | undefined {
   if (text.trim() === "") return undefined;
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch {
     return null;
   }

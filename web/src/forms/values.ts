@@ -1,5 +1,6 @@
 /** What stands in a form's fields, and the object that it makes. */
 import type { InputFieldType } from "../api/documents.ts";
+import { numberOf, type ExactNumber } from "../lib/exact-number.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json.ts";
 
 export type FormField = {
@@ -64,10 +65,10 @@ function jsonOf({ type }: FormField, value: FieldValue): Json | undefined {
 }
 
 /** `1,200.50` and `1200,5` are numbers for those who write them so; NaN if it is none. */
-export function numberIn(text: string): number {
+export function numberIn(text: string): number | ExactNumber {
   const plain = text.trim().replace(/(?<=\d)[\s_'](?=\d{3})/g, "");
-  if (/^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(plain)) return Number(plain.replaceAll(",", ""));
-  return plain === "" ? Number.NaN : Number(plain.replace(/^([-+]?\d+),(\d+)$/, "$1.$2"));
+  if (/^[-+]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(plain)) return numberOf(plain.replaceAll(",", ""));
+  return plain === "" ? Number.NaN : numberOf(plain.replace(/^([-+]?\d+),(\d+)$/, "$1.$2"));
 }
 
 /** What is wrong at a glance; all else the server says, in the same place. */
@@ -77,7 +78,7 @@ export function problemOf({ type, required }: FormField, value: FieldValue): str
   if ((type === "number" || type === "integer") && typeof value === "string") {
     const number = numberIn(value);
     if (Number.isNaN(number)) return "must be a number";
-    if (type === "integer" && !Number.isInteger(number)) return "must be a whole number";
+    if (type === "integer" && !Number.isInteger(Number(number))) return "must be a whole number";
   }
   return undefined;
 }

@@ -1,13 +1,61 @@
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+/** JSON whose numbers keep their digits. */
+import { ExactNumber, numberOf } from "./exact-number.ts";
+
+export type Json = null | boolean | number | string | ExactNumber | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
 export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+
+/** Matches a text that may have a number which a double can't hold; most have none. */
+const SUSPECT = /\d(?:[\d.]{15}|e[-+]?\d{3})|(?:^|[\s[:,])-0/i;
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
+
+/** Nobody can know it, so no text begins with it that is not ours. */
+const MARK = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
+
+/** Nothing needs to be put back before the first one. */
+let isMarking = false;
+
+/** JSON text in which each such number is a text: for what is parsed elsewhere, and given to `restored` then. */
+export function marked(json: string): string {
+  if (!SUSPECT.test(json)) return json;
+  return json.replace(TOKENS, (token) => {
+    const isExact = !token.startsWith('"') && numberOf(token) instanceof ExactNumber;
+    isMarking ||= isExact;
+    return isExact ? `"${MARK}${token}"` : token;
+  });
+}
+
+/** What `marked` text was parsed to, with its numbers. */
+export const restored = <Value>(value: Value): Value => (isMarking ? unmarked(value) : value);
+
+function unmarked<Value>(value: Value): Value {
+  if (typeof value === "string")
+    return (value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  for (const [key, part] of Object.entries(value)) {
+    const whole: unknown = unmarked(part);
+    if (whole !== part) (value as Record<string, unknown>)[key] = whole;
+  }
+  return value;
+}
+
+/** A reviver of `JSON.parse`: for small texts, as it is called for each value. */
+export const withDigits = (_key: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === "number" && context?.source !== undefined ? numberOf(context.source) : value;
+
+/** Throws SyntaxError. */
+export function parseJson(json: string): Json {
+  const text = marked(json);
+  const value = JSON.parse(text) as Json;
+  return text === json ? value : restored(value);
+}
 
 /** Of a text area: empty is an empty object; undefined: it is none. */
 export function objectIn(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text.trim() || "{}") as Json;
+    const value = parseJson(text.trim() || "{}");
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 /** The filter of an event trigger as lines of a form: a field of the event's data, and the texts that are accepted of it. */
-import { isObject, type Json } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 
 export type FilterLine = { field: string; values: string[] };
 
@@ -7,7 +7,7 @@ export type FilterLine = { field: string; values: string[] };
 export function linesIn(text: string): FilterLine[] | undefined {
   if (text.trim() === "") return [];
   try {
-    const filter = JSON.parse(text) as Json;
+    const filter = parseJson(text);
     if (!isObject(filter)) return undefined;
     const lines = Object.entries(filter).map(([field, values]) => ({ field, values: values as string[] }));
     const areTexts = lines.every(

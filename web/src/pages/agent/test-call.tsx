@@ -5,7 +5,7 @@ import { useAct } from "../../api/use-act.ts";
 import { Problem } from "../../components/notice.tsx";
 import { InputPart } from "../../forms/input-part.tsx";
 import { inputFrom, valuesFrom, type FormField } from "../../forms/values.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isObject, parseJson, type JsonObject } from "../../lib/json.ts";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
 import classes from "./triggers-tab.module.css";
 
@@ -54,7 +54,7 @@ export function TestCall({ word, fields, send, onCancel }: Props) {
 
 function payloadIn(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text) as Json;
+    const value = parseJson(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -8,7 +8,7 @@ import type {
 } from "../../api/documents.ts";
 import { Refusal, type FieldProblem } from "../../api/refusal.ts";
 import { inputFrom, valuesFrom, type FormField } from "../../forms/values.ts";
-import type { Json } from "../../lib/json.ts";
+import { parseJson, type Json } from "../../lib/json.ts";
 
 export type Said = {
   name: string;
@@ -77,7 +77,7 @@ export function problemAt({ path, message }: FieldProblem): [string, string][] {
 function jsonIn(name: "input" | "filter", text: string): Json | undefined {
   if (text.trim() === "") return undefined;
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch {
     const message = "is not JSON";
     const path = `input.trigger.${name}`;

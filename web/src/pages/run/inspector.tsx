@@ -18,6 +18,7 @@ import { StatusMark } from "../../components/status-mark.tsx";
 import { Time } from "../../components/time.tsx";
 import { countText } from "../../lib/counts.ts";
 import { shortId } from "../../lib/ids.ts";
+import { parseJson } from "../../lib/json.ts";
 import { durationText } from "../../lib/times.ts";
 import classes from "./inspector.module.css";
 import { nameOf } from "./rows.ts";
@@ -195,7 +196,7 @@ const withoutBody = (detail: string, body: string | null | undefined): string =>
 /** JSON in lines, anything else as it came. */
 function legible(body: string): string {
   try {
-    return JSON.stringify(JSON.parse(body), null, 2);
+    return JSON.stringify(parseJson(body), null, 2);
   } catch {
     return body;
   }
