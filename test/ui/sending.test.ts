@@ -63,6 +63,29 @@ test("a question with a field that must be filled in is rejected without it, and
   }
 });
 
+test("a number of many digits is typed, sent and shown with all of them", async () => {
+  const { page } = person;
+  const order = "820982911946154508";
+  const form = "{type: object, properties: {order: {type: integer, title: Order}}, required: [order]}";
+  const rest = `input: {schema: {document: ${form}}}\ndo:\n  - out: {set: '\${ {order: .order, next: [.order, -9007199254740993]} }'}\n`;
+  await page.goto(`${server.url}/agents/${await publish("long-ids", rest)}`);
+  await page.getByLabel(/^Order/).fill(order);
+  await page.getByRole("button", { name: "Run long-ids" }).click();
+  // As it is told while it runs, and as it is read again.
+  for (const isAgain of [false, true]) {
+    if (isAgain) await page.reload();
+    await page.getByRole("region", { name: "Output" }).getByText(`${order}, -9007199254740993`).waitFor();
+    await page.getByRole("region", { name: "Input" }).getByText(order).waitFor();
+  }
+  await page.getByRole("treeitem", { name: /out/ }).click();
+  await page
+    .getByRole("complementary", { name: "Step 1" })
+    .getByLabel("output", { exact: true })
+    .getByText(order)
+    .first()
+    .waitFor();
+});
+
 test("of a run with more steps than are read at once all are as they are now when one comes back", async () => {
   const { page } = person;
   const tasks = Array.from({ length: 510 }, (_, index) => `  - step${index}: {set: {a: 1}}`).join("\n");

@@ -8,7 +8,7 @@ import {
   type TypedDocumentNode,
 } from "@urql/core";
 import { createClient } from "graphql-ws";
-import { marked, restored, withDigits } from "../lib/json.ts";
+import { marked, restored, unmarked, withDigits } from "../lib/json.ts";
 import { Store } from "../lib/store.ts";
 import { urlOf } from "./base.ts";
 import { createCache } from "./cache.ts";
@@ -167,7 +167,8 @@ const authorized = (session: Session, turn: FirstTurn): typeof fetch => {
   const send = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<[Response, string]> => {
     const token = await session.accessToken();
     const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${token}` };
-    return [await fetch(input, { ...init, headers }), token];
+    const body = typeof init.body === "string" ? unmarked(init.body) : (init.body ?? null);
+    return [await fetch(input, { ...init, headers, body }), token];
   };
   return async (input, init) => {
     await turn.over();

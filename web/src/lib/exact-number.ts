@@ -1,3 +1,6 @@
+/** Begins a text that stands for a number. Nobody can know it, so no other text begins with it. */
+export const MARK = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
+
 /** A number that a double can't hold (docs/definitions.md, "Numbers"), as the server wrote it: shown and sent again with all its digits. */
 export class ExactNumber {
   /** A JSON number. */
@@ -11,8 +14,12 @@ export class ExactNumber {
     return this.text;
   }
 
-  /** Of browsers before 2025 Firefox and Safari lack `rawJSON`: there it is sent as a text, which a form refuses. */
-  toJSON(): unknown {
+  /**
+   * `JSON.stringify` names the key. urql writes requests by itself, and does not: `unmarked` makes its text the number. In Firefox and
+   * Safari of before 2025 JSON has no `rawJSON`, and the number is written as a text.
+   */
+  toJSON(key?: string): unknown {
+    if (key === undefined) return MARK + this.text;
     const { rawJSON } = JSON as unknown as { rawJSON?: (text: string) => unknown };
     return rawJSON ? rawJSON(this.text) : this.text;
   }

@@ -1,6 +1,7 @@
+import { createRequest, stringifyVariables } from "@urql/core";
 import { expect, test } from "vitest";
 import { ExactNumber, numberOf } from "./exact-number.ts";
-import { isObject, marked, objectIn, parseJson, restored, withDigits } from "./json.ts";
+import { isObject, marked, objectIn, parseJson, restored, unmarked, withDigits } from "./json.ts";
 
 const TEXT = `{"id":820982911946154508,"list":[1,-9007199254740993,{"a":0.1000000000000000055511151231257827}],"big":1E+400,"zero":-0,"text":"9007199254740993, \\"9007199254740993"}`;
 
@@ -34,4 +35,11 @@ test.each([
 test("it is no object", () => {
   expect(isObject(parseJson("9007199254740993"))).toBe(false);
   expect(Number.isNaN(numberOf("12 apples"))).toBe(true);
+});
+
+test("urql writes it into a request", () => {
+  const { variables } = createRequest("query($a: JSON) { a }", parseJson(TEXT) as Record<string, unknown>);
+  const body = stringifyVariables({ variables });
+  expect(JSON.parse(unmarked(body), withDigits)).toEqual({ variables: parseJson(TEXT) });
+  expect(unmarked(body)).toContain(`"id":820982911946154508,`);
 });

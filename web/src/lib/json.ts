@@ -1,5 +1,5 @@
 /** JSON whose numbers keep their digits. */
-import { ExactNumber, numberOf } from "./exact-number.ts";
+import { ExactNumber, MARK, numberOf } from "./exact-number.ts";
 
 export type Json = null | boolean | number | string | ExactNumber | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -10,9 +10,6 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
 /** Matches a text that may have a number which a double can't hold; most have none. */
 const SUSPECT = /\d(?:[\d.]{15}|e[-+]?\d{3})|(?:^|[\s[:,])-0/i;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
-
-/** Nobody can know it, so no text begins with it that is not ours. */
-const MARK = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
 
 /** Nothing needs to be put back before the first one. */
 let isMarking = false;
@@ -28,18 +25,22 @@ export function marked(json: string): string {
 }
 
 /** What `marked` text was parsed to, with its numbers. */
-export const restored = <Value>(value: Value): Value => (isMarking ? unmarked(value) : value);
+export const restored = <Value>(value: Value): Value => (isMarking ? put(value) : value);
 
-function unmarked<Value>(value: Value): Value {
+function put<Value>(value: Value): Value {
   if (typeof value === "string")
     return (value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value) as Value;
   if (typeof value !== "object" || value === null) return value;
   for (const [key, part] of Object.entries(value)) {
-    const whole: unknown = unmarked(part);
+    const whole: unknown = put(part);
     if (whole !== part) (value as Record<string, unknown>)[key] = whole;
   }
   return value;
 }
+
+/** The JSON of a text that `marked` or urql wrote. */
+export const unmarked = (text: string): string =>
+  text.includes(MARK) ? text.replaceAll(new RegExp(`"${MARK}([^"]*)"`, "g"), "$1") : text;
 
 /** A reviver of `JSON.parse`: for small texts, as it is called for each value. */
 export const withDigits = (_key: string, value: unknown, context?: { source?: string }): unknown =>
