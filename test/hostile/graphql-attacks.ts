@@ -222,7 +222,7 @@ const values: Attack[] = [
   document("a text of 60 kB in the document", `{run(id:"${"x".repeat(60_000)}"){id}}`, "QUERY_TOO_COMPLEX"),
   document("a body over 1 MiB", "{__typename}", "answered", { variables: { a: "x".repeat(LIMITS.bodyBytes) } }),
   document("a number of 40,000 digits", `{runs(first:${"9".repeat(40_000)}){nodes{id}}}`, "GRAPHQL_VALIDATION_FAILED"),
-  misfit("a number beyond all numbers", `${TYPENAME},"variables":{"a":1e999}}`),
+  misfit("a number beyond all numbers", `${TYPENAME},"variables":{"a":1e9999999}}`),
   document(
     "a text for a number",
     "query($a:Int){runs(first:$a){nodes{id}}}",
