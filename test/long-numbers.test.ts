@@ -24,7 +24,9 @@ beforeAll(async () => {
     request.on("data", (piece) => (body += String(piece)));
     request.on("end", () => {
       seen.push([`${request.method} ${request.url}`, ...request.rawHeaders, body].join("\n"));
-      response.writeHead(200, { "content-type": "application/json" }).end(`{"n":${NUMBERS}}`);
+      response
+        .writeHead(request.url!.startsWith("/gone") ? 404 : 200, { "content-type": "application/json" })
+        .end(`{"n":${NUMBERS}}`);
     });
   }).listen(0, "127.0.0.1");
   server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
@@ -307,6 +309,22 @@ describe("a call", () => {
     expect(seen).toEqual([expect.stringContaining(`POST /orders/${ID}?q=${ID}\n`)]);
     expect(seen[0]).toContain(`\nx-id\n${ID}\n`);
     expect(seen[0]!.endsWith(`\n{"id":${ID},"n":${NUMBERS}}`)).toBe(true);
+  });
+
+  test("sends them in a form, and has them in the body of a refusal", async () => {
+    seen.length = 0;
+    const form = `{method: post, endpoint: '${base}/form', headers: {Content-Type: application/x-www-form-urlencoded}, body: {id: '\${ .id }', n: [${ID}]}}`;
+    const gone = `{method: get, endpoint: '${base}/gone'}`;
+    const text = await ran(
+      `do:
+  - send: {call: http, with: ${form}, output: {as: '\${ $input }'}}
+  - attempt:
+      try: [{ask: {call: http, with: ${gone}}}]
+      catch: {as: error, do: [{out: {set: '\${ $error.response.body }'}}]}`,
+      `{"id":${ID}}`,
+    );
+    expect(text).toContain(`"output":{"n":${NUMBERS}}`);
+    expect(seen[0]!.endsWith(`\nid=${ID}&n=${ID}`)).toBe(true);
   });
 
   test("of another agent, of each item, and of a retry", async () => {

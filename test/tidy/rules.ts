@@ -92,6 +92,20 @@ const looseIn = (source: Source): string[] => {
   return found;
 };
 
+/** Comparisons of a `typeof` with this text. */
+const typesOf =
+  (type: string) =>
+  (source: Source): string[] => {
+    const found: string[] = [];
+    walk(source, {
+      BinaryExpression: ({ left, right, start }) => {
+        const isTypeof = left.type === "UnaryExpression" && left.operator === "typeof";
+        if (isTypeof && right.type === "Literal" && right.value === type) found.push(at(source, start));
+      },
+    });
+    return found;
+  };
+
 const textAt = ({ text }: Source, { start, end }: { start: number; end: number }): string => text.slice(start, end);
 
 /** Tables with any text as their key, declared and looked up in one file. One with a closed list of keys TypeScript guards. */
@@ -161,6 +175,28 @@ export const SERVER_RULES: Rule[] = [
       "server/src/watchdog/watchdog-worker.ts",
     ],
     bad: "const id = JSON.parse(body).id;",
+  },
+  {
+    name: "JSON values are told apart by what they are in JSON",
+    advice: "isObject, isScalar and isNumber (lib/json/json.ts): a number of many digits is an object to typeof",
+    find: typesOf("object"),
+    except: [
+      "server/src/lib/json/json.ts",
+      "server/src/lib/json/survey.ts",
+      // It is meant there too, or left to others.
+      "server/src/definition/expressions/weigh.ts",
+      "server/src/definition/expressions/operators.ts",
+      "server/src/definition/long-numbers.ts",
+      "server/src/graphql/documents/variables.ts",
+      // No values: trees, schemas and answers of our own.
+      "server/src/auth/tokens/access-token.ts",
+      "server/src/cli/api.ts",
+      "server/src/definition/expressions/native.ts",
+      "server/src/definition/flow/shape.ts",
+      "server/src/definition/schema-walk.ts",
+      "server/src/definition/sentences.ts",
+    ],
+    bad: 'const isPart = (value: Json) => typeof value === "object" && value !== null;',
   },
   {
     name: "SQL takes the time as a parameter",

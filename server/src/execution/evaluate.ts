@@ -7,7 +7,8 @@ import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../lib/durations.ts";
 import { heldBytes } from "../lib/sharing/held-bytes.ts";
-import type { Json } from "../lib/json/json.ts";
+import { ExactNumber } from "../lib/json/exact-number.ts";
+import { isScalar, type Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { LONGEST_MS } from "./back-off.ts";
 import type { Execution } from "./execution.ts";
@@ -71,7 +72,7 @@ type Measure = { bytes: number; heldBytes: number; text?: string };
 /** Throws if a result is too large to be kept. */
 export function measure(value: Json): Measure {
   // Most results are small: a number, or a text that stays below the limit even if every character is escaped, needs no measuring.
-  if (typeof value !== "object" || value === null) {
+  if (isScalar(value) && !(value instanceof ExactNumber)) {
     if (typeof value !== "string") return { bytes: 8, heldBytes: 8 };
     const bytes = value.length;
     if (bytes < LIMITS.outputBytes / 6) return { bytes, heldBytes: 3 * bytes };

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
 import { ExactNumber, exactKey } from "../lib/json/exact-number.ts";
-import type { Json } from "../lib/json/json.ts";
+import { isScalar, type Json } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { DraftNotFound } from "./draft-texts.ts";
 import { forgetKey } from "./forget-keys.ts";
@@ -81,7 +81,7 @@ const hashOf = ({ body }: IdempotencyKey): string =>
 function canonical(value: Json): Json {
   if (Array.isArray(value)) return value.map(canonical);
   if (value instanceof ExactNumber) return new ExactNumber(exactKey(value));
-  if (typeof value !== "object" || value === null) return value;
+  if (isScalar(value)) return value;
   return Object.fromEntries(
     Object.keys(value)
       .toSorted()

@@ -1,6 +1,6 @@
 /** Which bodies a call can send: what a `Content-Type` means for a body that is no text. */
 import { isForm, isMultipart, isXml, mediaTypeOf } from "../../lib/content-type.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { isWhole } from "../rules/rules-expressions.ts";
 import type { Path } from "../problem.ts";
 
@@ -38,14 +38,14 @@ const WRITE_TEXT = "write the body as text, or leave out the header and send JSO
 const FORM = "a form is sent from an object of texts, numbers, true and false, or lists of these";
 
 const described = (value: Json): string =>
-  Array.isArray(value) ? "a list" : isObject(value) ? "an object" : `a ${typeof value}`;
+  Array.isArray(value) ? "a list" : isObject(value) ? "an object" : `a ${isNumber(value) ? "number" : typeof value}`;
 
 function formProblem(fields: JsonObject): BodyProblem | undefined {
   for (const [name, value] of Object.entries(fields)) {
     if (!name.isWellFormed()) return { path: [], message: `has a name that ${HALF_OF_A_PAIR}` };
     for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
       const path = Array.isArray(value) ? [name, index] : [name];
-      if (typeof item === "object" && item !== null) {
+      if (!isScalar(item)) {
         return { path, message: `is ${described(item)}; ${FORM}, and \`tojson\` makes a text of anything` };
       }
       if (typeof item === "string" && !item.isWellFormed()) return { path, message: HALF_OF_A_PAIR };

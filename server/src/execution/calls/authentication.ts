@@ -4,7 +4,7 @@ import { quote, type Path } from "../../definition/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { BodyOf } from "../../definition/plan.ts";
 import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
@@ -72,7 +72,7 @@ function checkSize(value: Json, path: Path): void {
   if (typeof value === "string") {
     if (value.length > LIMITS.secretBytes || Buffer.byteLength(value) > LIMITS.secretBytes)
       throw unusable(`${path.join(".")} has more than ${LIMITS.secretBytes} bytes`);
-  } else if (typeof value === "object" && value !== null) {
+  } else if (!isScalar(value)) {
     for (const [key, child] of Object.entries(value)) checkSize(child, [...path, key]);
   }
 }
