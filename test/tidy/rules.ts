@@ -2,7 +2,7 @@
  * The habits of CONTRIBUTING.md that a program can check. Each rule finds places as `path:line`, carries what to do
  * about them, and a sample that it must find.
  */
-import { at, literalsOf, walk, type Source } from "./source.ts";
+import { at, isTest, literalsOf, walk, type Source } from "./source.ts";
 
 export type Rule = {
   name: string;
@@ -225,8 +225,23 @@ export const SERVER_RULES: Rule[] = [
   },
 ];
 
+const SAMPLE = "sample.ts";
+const inTheBrowser = ({ path }: Source): boolean => path === SAMPLE || (path.startsWith("web/src/") && !isTest(path));
+
 /** For all code here, tests and tools included. */
 export const RULES: Rule[] = [
+  {
+    name: "the browser reads JSON where its numbers keep their digits",
+    advice: "parseJson (web/src/lib/json.ts)",
+    find: (source) => (inTheBrowser(source) ? callsOf(["JSON", "parse"], ["response", "json"])(source) : []),
+    except: [
+      "web/src/lib/json.ts",
+      // Tokens and words of our own.
+      "web/src/api/session.ts",
+      "web/src/components/palette/on-screen.ts",
+    ],
+    bad: "const id = JSON.parse(text).id;",
+  },
   {
     name: "no module mocks",
     advice: "hand the part in, or run a small real server on loopback (test/sink.ts)",

@@ -1,5 +1,6 @@
 /** What may be asked without being signed in. */
 import type { TypedDocumentNode } from "@urql/core";
+import { parseJson } from "../lib/json.ts";
 import { urlOf } from "./base.ts";
 import { refusalOf, unreachable, type GivenError } from "./refusal.ts";
 
@@ -15,7 +16,7 @@ export async function askAsStranger<Data, Variables>(
   }).catch(() => {
     throw unreachable();
   });
-  const { data, errors } = (await response.json()) as { data?: Data; errors?: GivenError[] };
+  const { data, errors } = parseJson(await response.text()) as { data?: Data; errors?: GivenError[] };
   const [error] = errors ?? [];
   if (error) throw refusalOf(error);
   return data!;
