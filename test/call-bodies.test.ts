@@ -86,6 +86,19 @@ describe("a body that is an object", () => {
     });
   });
 
+  test("long numbers keep their digits, in a form and in the error that an answer is", async () => {
+    const json = { headers: { "content-type": "application/json" }, body: '{"id":820982911946154508}' };
+    endpoint.answers = [json, {}, { status: 409, ...json }];
+    const get = `{get: {call: http, with: {method: get, endpoint: '${endpoint.url}'}}}`;
+    const post = `call: http, with: {method: post, endpoint: '${endpoint.url}', ${FORM}, body: `;
+    const { output } = await runOf(
+      server,
+      `do: [${get}, {form: {${post}{id: '\${ .id }', ids: ['\${ .id }']}}}}, {t: {try: [${get}], catch: {do: [{s: {set: {it: '\${ $error.response.body | tojson }'}}}]}}}]`,
+    );
+    expect(endpoint.seen[1]!.body).toBe("id=820982911946154508&ids=820982911946154508");
+    expect(output).toEqual({ it: '{"id":820982911946154508}' });
+  });
+
   test("a text is sent as it is, whatever its type", async () => {
     expect(await sent(`${FORM}, body: 'a=1&b=2'`)).toMatchObject({ body: "a=1&b=2" });
     expect(await sent(`${typed("multipart/form-data; boundary=x")}, body: "--x--"`)).toMatchObject({ body: "--x--" });
