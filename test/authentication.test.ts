@@ -185,6 +185,26 @@ test("the whole policy from a secret, the client by header and a body of JSON", 
   expect(asked).toHaveLength(2);
 });
 
+test.each([
+  ["authority", `https://h${"/".repeat(LIMITS.authorityCharacters)}`, LIMITS.authorityCharacters],
+  ["endpoints.token", "/".repeat(LIMITS.tokenPathCharacters + 1), LIMITS.tokenPathCharacters],
+])(
+  "of a policy from a secret %s has a limit, too, and slashes cost no stretch of 100 ms",
+  async (name, value, most) => {
+    const fields = { authority: "https://h", grant: "client_credentials", client: { id: "shop", secret: "pl4nted" } };
+    const given = name === "authority" ? { authority: value } : { endpoints: { token: value } };
+    await setSecret("client", JSON.stringify({ ...fields, ...given }));
+    const agent = await agentOf(server, call("https://example.com/", "{oauth2: {use: client}}"));
+    const longestMs = await stretchMs(server, async () => {
+      expect((await ran(server, agent)).error).toMatchObject({
+        status: 401,
+        detail: `the authentication's ${name} has more than ${most} characters, so nothing was sent`,
+      });
+    });
+    expect(longestMs).toBeLessThan(MAIN_THREAD_MS);
+  },
+);
+
 test("credentials are as large as secrets, and an answer of their beginnings costs no stretch of 100 ms", async () => {
   // What stands between letters that servers read wrongly: 200 texts with one beginning, which each place of the answer has.
   const pieces = Array.from({ length: 200 }, (_, at) => `ä${"a".repeat(33)}${at}`).join("");

@@ -7,6 +7,7 @@ import { messageOf, OperatorError } from "./lib/errors.ts";
 import { LIMITS } from "./lib/limits.ts";
 import { isLoopback } from "./lib/loopback.ts";
 import { parseSecretKey } from "./lib/secret-key.ts";
+import { withoutLast } from "./lib/text.ts";
 
 export type Environment = Record<string, string | undefined>;
 
@@ -58,7 +59,7 @@ const publicUrl: Reader<string> = (value) => {
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
     throw new Mistake("must be an http or https URL without query, fragment and user, like https://agents.example.org");
   }
-  return url.href.replace(/\/+$/, "");
+  return withoutLast(url.href, "/");
 };
 
 const databaseUrl: Reader<string> = (value) => {
@@ -71,7 +72,7 @@ const llmUrl: Reader<string> = (value) => {
   const url = urlOf(value);
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
     throw new Mistake("must be the URL of an OpenAI-compatible API, like https://api.example.com/v1");
-  return url.href.replace(/\/+$/, "");
+  return withoutLast(url.href, "/");
 };
 
 /** Goes into a header. */

@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import { randomDefinition } from "../faults/random-definition.ts";
 import type { Random } from "../faults/random.ts";
+import { randomFromProfile } from "./from-profile.ts";
 import { randomExpression } from "./expressions.ts";
 import { NAUGHTY } from "./naughty.ts";
 import { anyJson } from "./values.ts";
@@ -101,6 +102,8 @@ const TASKS: Make[] = [
 
 /** Of a project `test`. */
 export function randomText(random: Random): string {
+  if (random.next() < 0.2)
+    return randomFromProfile(random).replace('"version":"1.0.0"', `"version":"1.1.${random.between(0, 1e9)}"`);
   const dice = random.next();
   if (dice < 0.1)
     return `${head(random)}${stringify(randomDefinition(random, "http://127.0.0.1:9", "three"), { lineWidth: 0 })}`;

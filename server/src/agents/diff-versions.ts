@@ -23,7 +23,7 @@ export function diffVersions(before: string, after: string, names = { before: "b
 }
 
 /** With line ends; the last line may have none, and so differs from one that has. */
-const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+const linesOf = (text: string): string[] => (text === "" ? [] : text.split(/(?<=\n)/));
 
 /** The same number for equal lines: 20 million comparisons of texts would take 120 ms. */
 function numbering(): (line: string) => number {

@@ -2,6 +2,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { readConfig, SETTINGS, type Config, type Environment } from "../config.ts";
 import { OperatorError } from "../lib/errors.ts";
+import { withoutLast } from "../lib/text.ts";
 import { findDataFolder } from "../storage/data-folder.ts";
 import { instanceOf, type Instance } from "../storage/instance-lock.ts";
 import type { CommandLine } from "./command-line.ts";
@@ -59,7 +60,7 @@ function urlFromHere({ url, localUrl }: Instance): string | undefined {
 
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol)) return url.href.replace(/\/+$/, "");
+  if (url && /^https?:$/.test(url.protocol)) return withoutLast(url.href, "/");
   throw new OperatorError(`--url must be an http or https URL like http://127.0.0.1:4400, not ${text}`);
 }
 

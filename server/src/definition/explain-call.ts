@@ -28,7 +28,8 @@ export function explainRefusedCall(call: string): string {
   if (catalogue !== "default") return REFUSED.catalogs.replace("use.catalogs", `the catalogue ${catalogue}`);
   if (LATER_IN_CATALOGUE.includes(name)) return later(`call: ${name}`);
   const whole = CATALOGUE.get(name);
-  if (whole !== undefined) return `${name} has the version ${/:(.*)@/.exec(whole)![1]}; write ${whole}`;
+  if (whole !== undefined)
+    return `${name} has the version ${whole.slice(name.length + 1, -"@default".length)}; write ${whole}`;
   const known = [...CATALOGUE.values()].map((one) => one.replace("@default", ""));
   return `the catalogue default has no ${name}; it has ${enumerate(known, "and")}`;
 }

@@ -12,6 +12,8 @@ import { checkDefinition } from "./check-definition.ts";
 import { compileExpression } from "./expressions/template.ts";
 import { checkFlow } from "./flow/flow.ts";
 import { parseWithPlaces, type ParsedWithPlaces } from "./parse-definition.ts";
+import { longText, PLACES } from "../../../test/hostile/from-profile.ts";
+import { seeded } from "../../../test/faults/random.ts";
 import { compileWorkflow } from "./plan.ts";
 import { readDocument } from "./read-document.ts";
 
@@ -278,3 +280,20 @@ function lines(seed: number): string {
   const next = (): number => (state = (state * 48_271) % 2_147_483_647);
   return Array.from({ length: 19_000 }, () => `line ${next() % 3}\n`).join("");
 }
+
+test("a long run of a few characters at each place of the profile that takes a text, every key and scheme", () => {
+  const random = seeded("definitions from the profile");
+  expect(PLACES.length).toBeGreaterThan(500);
+  expect(PLACES.map(({ path }) => path)).toContain("/use/authentications/x/oauth2/authority");
+  const slow: string[] = [];
+  for (const { path, definitionWith } of PLACES) {
+    const run = longText(random, 30_000);
+    const text = definitionWith(run);
+    // A busy machine doubles what a step takes; what is quadratic takes as long each time.
+    let longest = Infinity;
+    for (let tried = 0; tried < 3 && longest > STEP_MS; tried++) longest = Math.min(longest, measured(text).longest);
+    if (longest > STEP_MS)
+      slow.push(`${path}: ${JSON.stringify(run.slice(0, 20))}…${JSON.stringify(run.slice(-3))} ${longest} ms`);
+  }
+  expect(slow).toEqual([]);
+});

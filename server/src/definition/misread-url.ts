@@ -3,13 +3,14 @@
  * breaks, takes `\` for `/` and `%2e` for a dot, and leaves out dot segments, so a value in a URL could lead the request elsewhere.
  */
 import { domainToUnicode } from "node:url";
+import { parseUrl } from "../lib/parse-url.ts";
 
 /** Which part is read otherwise, and for what in it: "the path has a backslash". */
 export type Misreading = { part: "path" | "host" | "URL"; what: string };
 
 /** Undefined: it is read as it is written, or is no URL for HTTP. */
 export function misreadingOf(text: string): Misreading | undefined {
-  const url = URL.parse(text);
+  const url = parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol)) return undefined;
   const kept = keptOf(text);
   const { authority, path, query } = partsOf(kept);

@@ -1,5 +1,7 @@
 /** Where a token is asked for (DSL reference "OAUTH2 Authentication"): the authority, with a path below it. */
 import { LIMITS } from "../lib/limits.ts";
+import { parseUrl } from "../lib/parse-url.ts";
+import { withoutLast } from "../lib/text.ts";
 import { misreadingOf } from "./misread-url.ts";
 import type { Found, Lint } from "./rules/lint.ts";
 import { URI } from "./rules/rules-expressions.ts";
@@ -10,7 +12,7 @@ export const TOKEN_PATH = "/oauth2/token";
 export function authorityProblem(text: string): string | undefined {
   if (text.length > LIMITS.authorityCharacters)
     return `the authority has at most ${LIMITS.authorityCharacters} characters`;
-  const url = URI.test(text) && !text.includes("{") ? URL.parse(text) : null;
+  const url = URI.test(text) && !text.includes("{") ? parseUrl(text) : null;
   if (url && /^https?:$/.test(url.protocol) && url.username === "" && !/[?#]/.test(text) && !misreadingOf(text))
     return undefined;
   return "the authority is a URL without user, query and fragment; write one such as https://login.example.com/realms/shop";
@@ -23,11 +25,7 @@ export function tokenPathProblem(text: string): string | undefined {
   return `this is a path below the authority; write one such as ${TOKEN_PATH}`;
 }
 
-export function tokenUrl(authority: string, path: string): string {
-  let end = authority.length;
-  while (authority[end - 1] === "/") end--;
-  return authority.slice(0, end) + path;
-}
+export const tokenUrl = (authority: string, path: string): string => withoutLast(authority, "/") + path;
 
 const ruleOf =
   (problemOf: (text: string) => string | undefined) =>

@@ -5,8 +5,8 @@ export const mediaTypeOf = (contentType: string | undefined): string =>
   /^\s*([^\s;,]*)/.exec(contentType ?? "")![1]!.toLowerCase();
 
 /** What the standard calls a JSON MIME type. */
-export const isJson = (mediaType: string): boolean => /^(?:application|text)\/json$|\/.+\+json$/.test(mediaType);
-export const isXml = (mediaType: string): boolean => /^(?:application|text)\/xml$|\/.+\+xml$/.test(mediaType);
+export const isJson = (mediaType: string): boolean => /^(?:application|text)\/json$|^[^/]*\/.+\+json$/.test(mediaType);
+export const isXml = (mediaType: string): boolean => /^(?:application|text)\/xml$|^[^/]*\/.+\+xml$/.test(mediaType);
 export const isForm = (mediaType: string): boolean => mediaType === "application/x-www-form-urlencoded";
 export const isMultipart = (mediaType: string): boolean => mediaType.startsWith("multipart/");
 /** Bodies of these are text, whatever bytes they contain. */

@@ -2,6 +2,13 @@
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 export const UNSTORABLE = "must not contain NUL or lone surrogates";
 
+/** Without these at its end. A pattern that looks for the end takes quadratic time. */
+export function withoutLast(text: string, sign: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === sign) end--;
+  return text.slice(0, end);
+}
+
 /** A decomposed letter has a mark or two, and three only in writings that hardly anybody uses. */
 const MARKS = 4;
 

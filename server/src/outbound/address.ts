@@ -48,7 +48,7 @@ export function parseAddress(text: string): Address | undefined {
   if (family === 0) return undefined;
   if (family === 4) return ipaddr.IPv4.parse(text);
   // In hexadecimal: ipaddr.js mistakes the dotted form of ::7f00:1, which is not an IPv4 address, for a mapped one.
-  const { hostname } = new URL(`http://[${text.replace(/%.*$/, "")}]`);
+  const { hostname } = new URL(`http://[${text.split("%", 1)[0]}]`);
   const address = ipaddr.IPv6.parse(hostname.slice(1, -1));
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }

@@ -1,5 +1,6 @@
 /** Where a redirect leads: the rules of the Fetch standard (HTTP-redirect fetch), stricter about what crosses origins. */
 import { OutboundError, OutboundRefused } from "./errors.ts";
+import { parseUrl } from "../lib/parse-url.ts";
 import { checkUrl, type CheckedRequest } from "./request.ts";
 
 type Answer = { status: number; headers: Record<string, string> };
@@ -32,7 +33,7 @@ export function redirected(request: CheckedRequest, answer: Answer): CheckedRequ
 
 function nextUrl(from: URL, location: string): URL {
   const what = `the redirect that ${from.origin} answered`;
-  if (!URL.canParse(location, from.href)) throw new OutboundError("network", `${what} is not a valid URL`);
+  if (!parseUrl(location, from.href)) throw new OutboundError("network", `${what} is not a valid URL`);
   const url = checkUrl(location, what, from);
   if (from.protocol === "https:" && url.protocol === "http:") {
     throw new OutboundRefused(`${what} is refused: it leads from https to http`);

@@ -1,5 +1,6 @@
 /** What a caller asks for, and the checks before anything is resolved or sent. */
 import type { OrganizationId } from "../lib/ids.ts";
+import { parseUrl } from "../lib/parse-url.ts";
 import { RESERVED_HEADERS } from "../lib/reserved-headers.ts";
 import { OutboundError, OutboundRefused } from "./errors.ts";
 
@@ -58,7 +59,7 @@ export function checkRequest(request: OutboundRequest): CheckedRequest {
 
 /** `what` names the address in messages, which do not repeat it: it may hold credentials. */
 export function checkUrl(text: string, what = "the address of the call", base?: URL): URL {
-  const url = URL.parse(text, base?.href);
+  const url = parseUrl(text, base?.href);
   if (!url) throw bad(`${what} is not a valid URL`);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     // What a redirect names is the other side's text, and may be a credential.

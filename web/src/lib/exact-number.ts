@@ -28,7 +28,7 @@ export class ExactNumber {
 /** Digits without zeros at either end, and the place of the point: what makes two spellings one number. */
 function decimalOf(text: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
-    /^([-+]?)(\d*)\.?(\d*)(?:e([-+]?\d+))?$/i.exec(text) ?? [];
+    /^([-+]?)(\d*)(?:\.(\d*))?(?:e([-+]?\d+))?$/i.exec(text) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
   const size = Number(exponent) + whole.length - (whole.length + fraction.length - digits.length);
   const kept = digits.replace(/(?<=[1-9])0+$/, "");

@@ -59,9 +59,9 @@ const MARK_CHARACTERS = 21;
 /** A subscriber has a whole IPv6 /64, so it counts as one address. */
 export function network(address: string): string {
   const plain = address
+    .split("%", 1)[0]!
     .toLowerCase()
-    .replace(/^::ffff:(?=\d+\.)/, "")
-    .replace(/%.*$/, "");
+    .replace(/^::ffff:(?=\d+\.)/, "");
   if (!plain.includes(":")) return plain;
   const [head = "", tail] = plain.split("::");
   const groups = head === "" ? [] : head.split(":");

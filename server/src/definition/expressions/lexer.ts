@@ -24,7 +24,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   "as def module import include if then else elif reduce foreach end and or try catch label break".split(" "),
 );
 
-const BLANK = /(?:[ \t\r\n]+|#[^\r\n]*)*/y;
+const BLANK = /(?:[ \t\r\n]|#[^\r\n]*)*/y;
 const TOKEN =
   /(?<field>\.[A-Za-z_]\w*)|(?<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?<variable>\$(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)|(?<format>@\w+)|(?<name>(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)|(?<symbol>\?\/\/|\/\/=|!=|==|\/\/|\|=|\+=|-=|\*=|\/=|%=|<=|>=|\.\.|[.?=;,:|+\-*/%$<>()[\]{}"])/y;
 

@@ -4,6 +4,7 @@
  */
 import { ExactNumber, numberIn } from "../../lib/json/exact-number.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { withoutLast } from "../../lib/text.ts";
 import { BUILTINS, toString } from "./builtins.ts";
 import { lackOf } from "./given.ts";
 import { ARITHMETIC, index, negate, slice } from "./operators.ts";
@@ -122,7 +123,7 @@ function operand(node: Node, names: Names): Evaluate {
 
 /** 1.50 → 1.5, 2.0 → 2, .5 → 0.5 */
 function plain(text: string): string {
-  const trimmed = text.includes(".") && !/e/i.test(text) ? text.replace(/\.?0+$/, "") : text;
+  const trimmed = text.includes(".") && !/e/i.test(text) ? withoutLast(text, "0").replace(/\.$/, "") : text;
   return trimmed.startsWith(".") ? `0${trimmed}` : trimmed;
 }
 

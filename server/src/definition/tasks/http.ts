@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
+import { parseUrl } from "../../lib/parse-url.ts";
 import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
 import type { Demand } from "../expressions/given.ts";
 import { compileTemplate, type Template } from "../expressions/template.ts";
@@ -102,7 +103,7 @@ function endpointRule(found: Found, lint: Lint): void {
       'text and ${ } are mixed; write {name} for a value of the input, or one expression such as ${ "https://example.com/\\(.id)" }',
     );
   if (!/^https?:\/\//i.test(text)) return report("the endpoint must begin with https:// or http://");
-  if (!URI.test(text) || !URL.canParse(text.replaceAll(/\{[\w.]+\}/g, "x")))
+  if (!URI.test(text) || !parseUrl(text.replaceAll(/\{[\w.]+\}/g, "x")))
     return report("this is not a URL; write one such as https://example.com/orders/{id}");
   const misreading = misreadingOf(text.replaceAll(/\{[\w.]+\}/g, "x"));
   if (misreading) {

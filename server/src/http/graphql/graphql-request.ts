@@ -57,7 +57,8 @@ export function checkHead(request: IncomingMessage): void {
 }
 
 /** Clients send hashes by GET, so that caches can keep the answers. */
-const asksForPersisted = ({ url = "" }: IncomingMessage): boolean => /[?&]extensions=[^&]*persistedQuery/.test(url);
+const asksForPersisted = ({ url = "" }: IncomingMessage): boolean =>
+  url.split(/[?&]/).some((part) => part.startsWith("extensions=") && part.includes("persistedQuery"));
 
 export type MediaType = "application/json" | "application/graphql-response+json" | "text/event-stream";
 

@@ -384,7 +384,7 @@ function ping(socket: WebSocket): void {
 
 /** A close frame has room for 123 bytes. */
 function closeReason(text: string): string {
-  let reason = text;
+  let reason = text.slice(0, CLOSE_REASON_BYTES);
   while (Buffer.byteLength(reason) > CLOSE_REASON_BYTES) reason = reason.slice(0, -1);
   return reason;
 }
