@@ -9,14 +9,14 @@ import { LIMITS } from "./limits.ts";
  */
 export function readFormFields(text: string, what: string): JsonObject {
   const fields = new Map<string, string | string[]>();
-  let count = 0;
-  for (const pair of text.split("&", LIMITS.formBodyFields + 1)) {
+  const pairs = text.split("&", LIMITS.formBodyFields + 1);
+  if (pairs.length > LIMITS.formBodyFields)
+    throw badInput("invalid_input", `${what} has more than ${LIMITS.formBodyFields} fields`);
+  for (const [index, pair] of pairs.entries()) {
     if (pair === "") continue;
-    if (++count > LIMITS.formBodyFields)
-      throw badInput("invalid_input", `${what} has more than ${LIMITS.formBodyFields} fields`);
     const at = pair.indexOf("=");
     const [name, value] = [at < 0 ? pair : pair.slice(0, at), at < 0 ? "" : pair.slice(at + 1)].map((part) =>
-      decoded(part, what, count),
+      decoded(part, what, index + 1),
     ) as [string, string];
     const before = fields.get(name);
     if (before === undefined) fields.set(name, value);
