@@ -1,15 +1,10 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { compileWorkflow } from "../definition/plan.ts";
-import type { Workflow } from "../definition/workflow.ts";
 import { leastOf } from "./step-room.ts";
 
 const leastIn = (tasks: string) =>
-  leastOf(
-    compileWorkflow(
-      parse(`document: {dsl: 1.0.3, namespace: a, name: a, version: 1.0.0}\ndo: ${tasks}`) as unknown as Workflow,
-    ).block,
-  );
+  leastOf(compileWorkflow(parse(`document: {dsl: 1.0.3, namespace: a, name: a, version: 1.0.0}\ndo: ${tasks}`)).block);
 
 test.each([
   ["[{a: {set: {b: 1}}}, {c: {set: {d: 1}}}]", 2, true],

@@ -38,7 +38,7 @@ describe("forms", () => {
       '"a" does not say enough; write its type: string, number, integer, boolean or array, or the choices of a text as enum or oneOf',
     ],
     [
-      "properties: {a: {enum: [1, 2]}}",
+      "properties: {a: {enum: [1, b]}}",
       "/properties/a/enum/0",
       "item 1 must be a text, not a number; put it in quotes",
     ],
