@@ -1,5 +1,6 @@
 import { Validator } from "@cfworker/json-schema";
 import { describe, expect, test } from "vitest";
+import { numberOf } from "../lib/json/exact-number.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { compileSchema } from "./schema-check.ts";
 
@@ -23,6 +24,21 @@ describe("a value that does not fit is told in one sentence", () => {
     [{ items: [{ price: "1" }] }, "items.0.price must be a number, not a text"],
     [{ items: null }, "items is empty"],
   ])("%j", (value, sentence) => expect(check(value)).toBe(sentence));
+});
+
+test("numbers of many digits are compared by all of them", () => {
+  const [long, next] = ["9007199254740993", "9007199254740995"].map((text) => numberOf(text)!) as [Json, Json];
+  const same = numberOf("9007199254740993.0")!;
+  expect(compileSchema({ const: long })(same)).toBeUndefined();
+  expect(compileSchema({ const: long })(2 ** 53)).toBe("the value must be 9007199254740993");
+  expect(compileSchema({ enum: [long, 1] })(next)).toBe("the value must be one of 9007199254740993, 1");
+  expect(compileSchema({ uniqueItems: true })([long, next, 2 ** 53])).toBeUndefined();
+  expect(compileSchema({ uniqueItems: true })([long, next, same])).toBe("the value has an item twice");
+  expect(compileSchema({ type: "integer", multipleOf: 3 })(long)).toBeUndefined();
+  expect(compileSchema({ type: "integer", multipleOf: 3 })(next)).toBe("the value must be a multiple of 3");
+  expect(compileSchema({ type: "string" })(long)).toBe("the value must be a text, not a number");
+  expect(compileSchema({ exclusiveMinimum: long })(next)).toBeUndefined();
+  expect(compileSchema({ exclusiveMinimum: next })(long)).toBe("the value must be more than 9007199254740995");
 });
 
 test("a check that costs too much ends with a sentence instead of holding the process", () => {
@@ -51,6 +67,12 @@ test.each<[string, JsonObject, Json]>([
     "all keys for equality",
     { const: { a: 1 } },
     Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [at, 1])),
+  ],
+  ["all fractions", { items: { multipleOf: 0.7 } }, Array.from({ length: 50_000 }, () => 0.7)],
+  [
+    "all digits",
+    { items: { multipleOf: numberOf("7".repeat(4_096))! } },
+    Array.from({ length: 200 }, () => numberOf(`1${"3".repeat(4_095)}`)!),
   ],
 ])("300 schemas that each look at %s of a large value end within the budget", (_, schema, value) => {
   const check = compileSchema({ anyOf: [...Array.from({ length: 300 }, () => ({ allOf: [schema, false] })), {}] });

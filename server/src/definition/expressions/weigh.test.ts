@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { numberOf } from "../../lib/json/exact-number.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { weigh, weighed } from "./weigh.ts";
+
+const LONG = numberOf("820982911946154508")!;
 
 const sharing = (double: (part: Json) => Json): Json => {
   let value: Json = "x";
@@ -12,6 +15,8 @@ test.each<[Json, number, number]>([
   [null, 1, 2],
   [true, 1, 2],
   [12_345, 1, 2],
+  [LONG, 18, 86],
+  [[LONG], 20, 140],
   ["", 2, 4],
   ["abc", 5, 10],
   [[], 1, 52],
@@ -31,6 +36,7 @@ test.each<[Json, number, number]>([
 
 test.each<[Json, number]>([
   ["x", 0],
+  [LONG, 0],
   [[], 1],
   [{}, 1],
   [[null, 1, "x"], 1],

@@ -12,6 +12,8 @@ test.each([
   ["a long text", JSON.stringify("x".repeat(1_000_000)), 1],
   ["a long text beyond Latin-1", JSON.stringify("☃".repeat(1_000_000)), 2],
   ["numbers", list("0"), 4],
+  ["numbers of many digits", list("820982911946154508"), 4.2],
+  ["numbers of a hundred digits", list("7".repeat(100)), 1.6],
   ["objects of one field", list('{"a":1}'), 5],
   ["empty lists", list("[]"), 13.4],
   ["lists of one", list("[0]"), 16],

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { numberOf } from "../../lib/json/exact-number.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { compileFilter, Fields, unmatched } from "./filter.ts";
 
 test("a list is gone through once, however many filters look for its elements", () => {
@@ -19,4 +21,21 @@ test("a list is gone through once, however many filters look for its elements", 
     expect(unmatched(compileFilter({ list: [-1, 9_999] }), fields)).toBeUndefined();
   }
   expect(begun).toBe(1);
+});
+
+test("numbers of many digits match by all of them, however they are spelled", () => {
+  const [long, same, next] = ["9007199254740993", "9007199254740993.0", "9007199254740995"].map((text) =>
+    numberOf(text)!,
+  );
+  const isTaken = (accepted: Json, value: Json): boolean =>
+    unmatched(compileFilter({ id: [accepted] }), new Fields({ id: value })) === undefined;
+  expect([isTaken(long!, same!), isTaken(same!, [1, long!]), isTaken(numberOf("-0")!, 0)]).toEqual([true, true, true]);
+  const misses: [Json, Json][] = [
+    [long!, next!],
+    [long!, 2 ** 53],
+    [2 ** 53, long!],
+    [long!, "9007199254740993"],
+    [long!, [next!, 1]],
+  ];
+  expect(misses.map(([accepted, value]) => isTaken(accepted, value))).toEqual([false, false, false, false, false]);
 });
