@@ -305,20 +305,6 @@ export async function post(
   return { status: response.status, headers: response.headers, data, errors };
 }
 
-/**
- * Node's fetch gives up when it is answered before it has sent all (413), and does not look at the answer: it asks again, some
- * times, and says so.
- */
-export async function fetchAnswer(url: string, init: RequestInit, onAgain = () => {}, tries = 10): Promise<Response> {
-  try {
-    return await fetch(url, init);
-  } catch (error) {
-    if (tries === 1 || !/EPIPE|ECONNRESET/.test(String((error as Error).cause))) throw error;
-    onAgain();
-    return fetchAnswer(url, init, onAgain, tries - 1);
-  }
-}
-
 function checked(query: string, result: Data): Data {
   const outside = (result.errors ?? []).flatMap(({ extensions }: ShownError) => outsideTheLists(extensions));
   if (outside.length > 0) throw new Error(`${query} was answered with ${outside.join(", ")}`);

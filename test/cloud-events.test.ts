@@ -1,7 +1,7 @@
 /** `POST /events`: CloudEvents 1.0 over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { fetchAnswer, startTestServer, type Data, type TestServer } from "./client.ts";
+import { startTestServer, type Data, type TestServer } from "./client.ts";
 import { eventTriggerOf, firingsOfEvent } from "./published-events.ts";
 
 let server: TestServer;
@@ -30,7 +30,7 @@ async function send(
   headers: Record<string, string> = { "content-type": STRUCTURED },
   { token = server.world.apiKey, method = "POST" }: { token?: string | null; method?: string } = {},
 ): Promise<Sent> {
-  const response = await fetchAnswer(`${server.url}/events`, {
+  const response = await fetch(`${server.url}/events`, {
     method,
     headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers },
     ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),

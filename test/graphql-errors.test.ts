@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
 import { DEFINITIONS, publish } from "./agents.ts";
-import { fetchAnswer, ON_OPERATORS, startTestServer, type ShownError, type TestServer } from "./client.ts";
+import { ON_OPERATORS, startTestServer, type ShownError, type TestServer } from "./client.ts";
 
 let server: TestServer;
 let three: string;
@@ -25,7 +25,7 @@ type Got = {
 const RESPONSE_TYPE = "application/graphql-response+json";
 
 async function send({ body, headers = {}, method = "POST", token = server.world.apiKey }: Sent): Promise<Got> {
-  const response = await fetchAnswer(`${server.url}/graphql`, {
+  const response = await fetch(`${server.url}/graphql`, {
     method,
     headers: {
       "content-type": "application/json",

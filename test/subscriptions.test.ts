@@ -7,6 +7,7 @@ import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { acknowledged } from "./web-socket.ts";
 import { readRun } from "./runs.ts";
 import { talk, type Talk } from "./web-socket.ts";
 
@@ -301,10 +302,26 @@ test("stopping the server closes WebSockets with 1001 and ends event streams", a
   const { send, next, closed } = await rawSocket({ authorization: `Bearer ${own.world.apiKey}` }, own);
   send({ type: "connection_init" });
   await next("connection_ack");
+  // One that waits for a run is answered with it before its socket is closed.
+  using waiting = await acknowledged(own, own.world.apiKey);
+  waiting.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
+  await waiting.next("next");
+  const wait = `mutation { runAgent(input: {agentId: "${patient}", wait: 30}) { status } }`;
+  waiting.send({ type: "subscribe", id: "2", payload: { query: wait } });
+  const waitedOverHttp = own.data(wait);
+  const running = `{ runCount(filter: {agentId: "${patient}", status: running}) { value } }`;
+  await eventually(async () => (await own.data(running)).runCount.value === 3);
   const events = own.events(UPDATED, { id });
   await events.next();
   const stopped = own.stop();
   expect((await closed).code).toBe(1001);
+  expect((await waiting.closed).code).toBe(1001);
+  expect(waiting.messages.filter(({ id: of }) => of === "2")).toEqual([
+    { id: "2", type: "next", payload: { data: { runAgent: { status: "running" } } } },
+    { id: "2", type: "complete" },
+  ]);
+  expect(waiting.messages.filter(({ type, id: of }) => type === "complete" && of === "1")).toEqual([]);
+  expect(await waitedOverHttp).toEqual({ runAgent: { status: "running" } });
   await expect(async () => {
     for await (const _event of events);
   }).rejects.toThrow();

@@ -296,7 +296,7 @@ describe("a call", () => {
     const answer = await call(hook.url, body, more);
     expect(answer).toMatchObject({ status, errors: [{ extensions: { code } }] });
     const firings = await firingsOf(server, hook);
-    expect(firings).toHaveLength(answer.times);
+    expect(firings).toHaveLength(1);
     const [firing] = firings;
     expect(firing).toMatchObject({ outcome: "refused", run: null, code, message: answer.errors![0]!.message });
     if (status === 422) {

@@ -1,8 +1,7 @@
 /** Calls a trigger's URL, and reads what came of it. */
-import { fetchAnswer, type Data, type ShownError, type TestServer } from "./client.ts";
+import { type Data, type ShownError, type TestServer } from "./client.ts";
 
-/** `times`: how often it was called until there was an answer. */
-export type Called = { status: number; headers: Headers; body: Data; errors: ShownError[] | undefined; times: number };
+export type Called = { status: number; headers: Headers; body: Data; errors: ShownError[] | undefined };
 export type Webhook = { id: string; name: string; url: string };
 
 export const CREATE =
@@ -25,16 +24,15 @@ export async function call(
   body: unknown = {},
   { headers = {}, method = "POST" }: { headers?: Record<string, string>; method?: string } = {},
 ): Promise<Called> {
-  let times = 1;
   const init = {
     method,
     headers: { "content-type": "application/json", ...headers },
     ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   };
-  const response = await fetchAnswer(url, init, () => times++);
+  const response = await fetch(url, init);
   const text = await response.text();
   const read: Data = text === "" ? {} : JSON.parse(text);
-  return { status: response.status, headers: response.headers, body: read, errors: read.errors, times };
+  return { status: response.status, headers: response.headers, body: read, errors: read.errors };
 }
 
 const FIRINGS = `query($id: ID!, $outcome: [FiringOutcome!]) { trigger(id: $id) { firings(first: 100, outcome: $outcome) { nodes {

@@ -149,15 +149,25 @@ test("a wire that is cut without a word ends its connection under a statement, h
   await ended;
 });
 
-test("after it is closed, a query is refused as unavailable", async () => {
-  const closed = openDatabase({
+test("closing waits for all that was asked before, also for a turn, and refuses what comes then", async () => {
+  const own = openDatabase({
     connection: { connectionString: server.url },
     isEmbedded: false,
     log: createLog("silent"),
   });
-  await closed.query("select 1");
-  await closed[Symbol.asyncDispose]();
-  expect(isUnavailable(await closed.query("select 1").catch((error: unknown) => error))).toBe(true);
+  const organizationId = newId<"organization">();
+  const asked = Array.from({ length: 20 }, () => [
+    own.query("select pg_sleep(0.02)", [], organizationId),
+    own.hot("sleep", "select pg_sleep(0.02)", [], organizationId),
+    own.transaction(async (query) => [...(await query("select pg_sleep(0.02)")), ...(await query("select 1"))]),
+  ]).flat();
+  const closed = own[Symbol.asyncDispose]();
+  const late = [own.query("select 1"), own.hot("one", "select 1", []), own.transaction((query) => query("select 1"))];
+  for (const one of [...late, own.dedicated()])
+    await expect(one).rejects.toMatchObject({ code: "UNAVAILABLE", message: "the server is stopping" });
+  await closed;
+  const ended = await Promise.allSettled(asked);
+  expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
 });
 
 test("a server that is not there is unavailable", async () => {
