@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { beside, cli } from "./cli-process.ts";
-import { eventually, fetchAnswer, startTestServer, type TestServer } from "./client.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { agentOf, ENDED } from "./runs.ts";
 
 /** The sample order of a well-known shop, and what else a double changes; as jq 1.8 spells them. */
@@ -133,7 +133,7 @@ describe("what comes by a trigger", () => {
     const made = await triggerOf(echo, '{"type":"webhook"}');
     const url = /"url":"([^"]+)"/.exec(made)![1]!;
     const headers = { "content-type": "application/json" };
-    const response = await fetchAnswer(`${url}?wait=5`, {
+    const response = await fetch(`${url}?wait=5`, {
       method: "POST",
       headers,
       body: `{"id":${ID},"n":${NUMBERS}}`,
