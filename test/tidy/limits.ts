@@ -45,6 +45,7 @@ const MAPPED = "server/src/triggers/map-input.db.test.ts";
 const LLM = "test/llm.test.ts";
 const OUTBOUND = "server/src/outbound/outbound.test.ts";
 const CALLS = "test/call-answers.test.ts";
+const BATCH = "server/src/storage/batch.test.ts";
 const NEIGHBOURS = "test/neighbours.test.ts";
 
 /** Its part depends on what others hold, so no sentence can say how many may be. */
@@ -252,16 +253,10 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "the run leaves the memory",
   ),
   restSeconds: shown(REST, "after 300 s, however large it is", "the run leaves the memory"),
-  batchRows: shown(
-    "server/src/storage/batch.test.ts",
-    "at most ${LIMITS.batchRows} rows",
-    "the rest goes with the next",
-  ),
-  batchBytes: shown(
-    "server/src/storage/batch.test.ts",
-    "at most ${LIMITS.batchBytes} bytes, but an item that is larger goes alone",
-    "the rest goes with the next",
-  ),
+  batchRows: shown(BATCH, "at most ${LIMITS.batchRows} rows", "the rest goes with the next"),
+  batchBytes: shown(BATCH, "at most ${LIMITS.batchBytes} bytes", "the rest goes with the next"),
+  largeWriteBytes: shown(BATCH, "leave the lane of the small ones free", "it goes through a lane of its own"),
+  largeWrites: shown(BATCH, "of all ${LIMITS.largeWrites}", "the others wait for their turn"),
   accessTokenMinutes: shown(
     "server/src/auth/tokens/access-token.test.ts",
     "comes back as it was issued, for ten minutes",

@@ -63,7 +63,7 @@ async function advanceClaimed(executions: Executions, row: Row, charge: Charge, 
     await releaseClaim(database, head);
     return { kind: "yield" };
   }
-  const steps = isReadAtOnce(heldBytes) ? await journals.add(head) : await readWhole(database, head);
+  const steps = isReadAtOnce(heldBytes) ? await journals.add(head, heldBytes) : await readWhole(database, head);
   if (!steps) return { kind: "lost" };
   surroundings.onCommit({ head: { ...head }, steps: [], approvals: [] }, []);
   const journal = new Journal({

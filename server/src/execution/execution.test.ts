@@ -71,18 +71,21 @@ type Between = {
 async function between({ isFull = false, isDue = false, heldBytes = 0, since = 0, ...now }: Between): Promise<string> {
   const clock = testClock();
   const done: string[] = [];
-  const journal = {
+  const journal: { isDue: boolean } & Record<string, unknown> = {
     head: {},
     isFull,
     isDue,
     heldBytes,
     carriedBytes: 0,
     isStarted: true,
-    commit: async () => void done.push("commits"),
+    commit: async () => {
+      done.push("commits");
+      journal.isDue = false;
+    },
     release: async () => false,
     carry: () => {},
     touch: () => {},
-  } as unknown as Journal;
+  };
   let room = 100_000;
   const charge = {
     get bytes() {
@@ -99,7 +102,8 @@ async function between({ isFull = false, isDue = false, heldBytes = 0, since = 0
     rounds: { next: () => undefined },
   } as unknown as Shared;
   const signal = now.aborted ? AbortSignal.abort(new Error("is ended")) : new AbortController().signal;
-  const execution = new Execution({ journal, shared, signal, plan: {} as Plan, charge });
+  const options = { journal: journal as unknown as Journal, shared, signal, plan: {} as Plan, charge };
+  const execution = new Execution(options);
   if (now.isLeaving) {
     room = 0;
     await execution.holdAnswer({ state: {} } as JournalStep, "answer");

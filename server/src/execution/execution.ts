@@ -237,7 +237,8 @@ export class Execution {
     if (this.journal.isFull) {
       throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);
     }
-    if (this.journal.isDue) await this.commit();
+    // Of a hundred branches that waited for one commit each makes something: they go on a few at a time.
+    while (this.journal.isDue) await this.commit();
     const needed = neededBytes(this.journal.heldBytes);
     if (needed > this.#charge.bytes || this.#isLeaving) await this.#holdMore(needed, reference, scope);
     if (this.#shouldLeave && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);

@@ -6,6 +6,11 @@ export class Fifo<Item> {
   #first: Entry<Item> | undefined;
   #last: Entry<Item> | undefined;
 
+  /** The one that waits longest. */
+  get first(): Item | undefined {
+    return this.#first?.item;
+  }
+
   push(item: Item): void {
     const entry = { item };
     if (this.#last) this.#last.next = entry;

@@ -108,6 +108,8 @@ export const LIMITS = {
   restSeconds: 300,
   batchRows: 256,
   batchBytes: 1024 * 1024,
+  largeWriteBytes: 64 * 1024,
+  largeWrites: 2,
   accessTokenMinutes: 10,
   refreshTokenDays: 30,
   uiRefreshGraceSeconds: 10,

@@ -54,7 +54,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   engine: { executing: true },
   delaySeconds: Histogram.ofSeconds(),
   commits: { waiting: 0, figures: { rows: Histogram.ofRows(), seconds: Histogram.ofSeconds() } },
-  pools: { hot: pool(), list: pool() },
+  pools: { hot: pool(), list: pool(), large: pool() },
   outbound: { calls: {}, seconds: Histogram.ofSeconds() },
   llm: { calls: {} },
 });

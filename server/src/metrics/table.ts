@@ -41,7 +41,7 @@ export type Sources = {
   engine: { readonly executing: boolean };
   delaySeconds: Histogram;
   commits: { readonly waiting: number; readonly figures: { rows: Histogram; seconds: Histogram } };
-  pools: { readonly hot: Pool; readonly list: Pool };
+  pools: { readonly hot: Pool; readonly list: Pool; readonly large: Pool };
   outbound: { calls: Counts; seconds: Histogram };
   /** None is configured. */
   llm: { calls: Counts } | undefined;
@@ -71,7 +71,7 @@ const histogram = make("histogram");
 
 const ofPools =
   (of: (pool: Pool) => Figure): Read =>
-  ({ pools: { hot, list } }) => ({ hot: of(hot), list: of(list) });
+  ({ pools: { hot, list, large } }) => ({ hot: of(hot), list: of(list), large: of(large) });
 
 export const METRICS: readonly Metric[] = [
   gauge(
@@ -169,7 +169,7 @@ export const METRICS: readonly Metric[] = [
 
   gauge(
     "database_connections",
-    "Connections to PostgreSQL, by pool and state.",
+    "Connections to PostgreSQL, by pool (`hot`, `list`, and `large` for large commits) and state.",
     ofPools(({ connections }) => connections),
     "pool",
     "state",

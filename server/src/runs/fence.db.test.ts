@@ -58,7 +58,7 @@ async function claim(id: RunId): Promise<Journal> {
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(opened.runs.clock.now())]);
   const head = headFromRow((await opened.claims.add(owned(id)))!);
   const { journals, writer } = opened.runs.executions;
-  return new Journal({ head, steps: await journals.add(head), writer, published: () => {} });
+  return new Journal({ head, steps: await journals.add(head, 0), writer, published: () => {} });
 }
 
 /** The decision's wake does not arrive. */

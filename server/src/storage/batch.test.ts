@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { Batch } from "./batch.ts";
+import { Batch, type WriteLane } from "./batch.ts";
 
 type Item = { id: string; bytes?: number; of?: string };
-type Write = { ids: string[]; answer: (error?: unknown) => void };
+type Write = { ids: string[]; lane: WriteLane; answer: (error?: unknown) => void };
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -15,11 +15,11 @@ function held(): { writes: Write[]; batch: Batch<Item, string> } {
     id: (item) => item.id,
     organizationId: (item) => (item.of ?? "one") as OrganizationId,
     bytes: (item) => item.bytes ?? 1,
-    write: (items) =>
+    write: (items, lane) =>
       new Promise((resolve, reject) => {
         const answer = (error?: unknown): void =>
           error ? reject(error) : resolve(items.map((item) => `wrote ${item.id}`));
-        writes.push({ ids: items.map((item) => item.id), answer });
+        writes.push({ ids: items.map((item) => item.id), lane, answer });
       }),
   });
   return { writes, batch };
@@ -80,23 +80,117 @@ describe("what is written together", () => {
     expect(calls.flat()).toEqual(ids);
   });
 
-  test(`at most ${LIMITS.batchBytes} bytes, but an item that is larger goes alone`, async () => {
+  test(`at most ${LIMITS.batchBytes} bytes`, async () => {
     const { writes, batch } = held();
-    const half = LIMITS.batchBytes / 2;
-    const results = [
-      batch.add({ id: "a", bytes: half }),
-      batch.add({ id: "b", bytes: half }),
-      batch.add({ id: "c", bytes: LIMITS.batchBytes * 2 }),
-      batch.add({ id: "d", bytes: 1 }),
-    ];
+    const bytes = LIMITS.largeWriteBytes;
+    const results = Array.from({ length: 17 }, (_, index) => batch.add({ id: `${10 + index}`, bytes }));
     await nextTick();
-    for (const next of [0, 1, 2]) {
+    expect(writes.map(({ ids }) => ids.length)).toEqual([LIMITS.batchBytes / bytes]);
+    writes[0]!.answer();
+    await nextTick();
+    await nextTick();
+    expect(writes[1]!.ids).toEqual(["26"]);
+    writes[1]!.answer();
+    await Promise.all(results);
+  });
+});
+
+describe("large items", () => {
+  const LARGE = LIMITS.largeWriteBytes + 1;
+  const HALF = LIMITS.batchBytes / 2;
+
+  test(`beyond ${LIMITS.largeWriteBytes} bytes leave the lane of the small ones free, whichever came first`, async () => {
+    for (const order of [
+      ["large-1", "large-2", "small-1", "small-2"],
+      ["small-1", "large-1", "large-2", "small-2"],
+      ["small-1", "small-2", "large-1", "large-2"],
+    ]) {
+      const { writes, batch } = held();
+      const results = order.map((id) =>
+        batch.add({ id, of: "one", bytes: id.startsWith("large") ? LIMITS.batchBytes * 60 : LIMITS.largeWriteBytes }),
+      );
+      await nextTick();
+      expect(writes.map(({ ids, lane }) => [lane, ...ids])).toEqual([
+        ["small", "small-1", "small-2"],
+        ["large", "large-1"],
+      ]);
+      expect(batch.waiting).toBe(1);
+      // The large one is still under way.
+      writes[0]!.answer();
+      results.push(batch.add({ id: "small-3", of: "one" }));
+      await nextTick();
+      await nextTick();
+      expect(writes[2]!.ids).toEqual(["small-3"]);
+      for (let next = 1; next < 4; next++) {
+        writes[next]!.answer();
+        await nextTick();
+        await nextTick();
+      }
+      expect(writes.map(({ ids }) => ids.join(" "))).toEqual(["small-1 small-2", "large-1", "small-3", "large-2"]);
+      await Promise.all(results);
+    }
+  });
+
+  test(`of one organization are one in flight, of all ${LIMITS.largeWrites}: what one has in flight is one statement of bytes`, async () => {
+    const { writes, batch } = held();
+    const results = ["a", "b", "c"].flatMap((of) =>
+      Array.from({ length: 4 }, (_, index) => batch.add({ id: `${of}${index}`, of, bytes: HALF })),
+    );
+    const inFlight = new Set<Write>();
+    const most = { writes: 0, ofOne: 0 };
+    for (let seen = 0; seen < 6;) {
+      await nextTick();
+      await nextTick();
+      for (; seen < writes.length; seen++) inFlight.add(writes[seen]!);
+      const of = Array.from(inFlight, ({ ids }) => ids[0]![0]!);
+      most.writes = Math.max(most.writes, inFlight.size);
+      most.ofOne = Math.max(most.ofOne, ...of.map((one) => of.filter((other) => other === one).length));
+      for (const write of inFlight) expect(write.ids).toHaveLength(2);
+      const [first] = inFlight;
+      inFlight.delete(first!);
+      first!.answer();
+    }
+    expect(most).toEqual({ writes: LIMITS.largeWrites, ofOne: 1 });
+    for (const write of inFlight) write.answer();
+    await Promise.all(results);
+  });
+
+  test("take turns by bytes: beside one of 60 MB another organization writes as much in small pieces", async () => {
+    const { writes, batch } = held();
+    const add = (of: string, index: number, bytes: number) => batch.add({ id: `${of}${index}`, of, bytes });
+    const results = [add("x", 0, LARGE), add("y", 0, LARGE)];
+    await nextTick();
+    // "x" stays under way, so one write is left for the two others: "a" has 60 times as much in each.
+    for (let index = 0; index < 3; index++) results.push(add("a", index, 60 * LIMITS.batchBytes));
+    for (let index = 0; index < 70; index++) results.push(add("b", index, LIMITS.batchBytes));
+    for (let next = 1; next < writes.length; next++) {
       writes[next]!.answer();
       await nextTick();
       await nextTick();
     }
-    expect(writes.map((write) => write.ids)).toEqual([["a", "b"], ["c"], ["d"]]);
+    writes[0]!.answer();
+    const ids = writes.map(({ ids: [first] }) => first!).filter((id) => /[ab]/.test(id));
+    expect(ids.indexOf("a0")).toBeLessThan(2);
+    expect(ids.indexOf("a1")).toBeGreaterThan(55);
     await Promise.all(results);
+  });
+
+  test("that fail are repeated one by one, in their lane", async () => {
+    const calls: string[] = [];
+    const batch = new Batch<Item, string>({
+      id: ({ id }) => id,
+      organizationId: () => "one" as OrganizationId,
+      bytes: ({ bytes }) => bytes ?? 1,
+      write: async (items, lane) => {
+        calls.push(`${lane} ${items.map(({ id }) => id).join(" ")}`);
+        if (items.some(({ id }) => id === "bad")) throw pgError("23505");
+        return items.map(({ id }) => `wrote ${id}`);
+      },
+    });
+    const results = await Promise.allSettled(["a", "bad", "c"].map((id) => batch.add({ id, bytes: LARGE })));
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(calls).toEqual(["large a bad c", "large a", "large bad", "large c"]);
+    expect(await batch.add({ id: "d", bytes: LARGE })).toBe("wrote d");
   });
 });
 
@@ -127,9 +221,11 @@ describe("organizations take turns", () => {
 
   test("an item that finds no room any more is the first of the next write", async () => {
     const { writes, batch } = held();
-    const big = LIMITS.batchBytes / 2;
+    const big = LIMITS.largeWriteBytes;
     const add = (id: string, bytes: number) => batch.add({ id, bytes, of: id[0]! });
-    const results = [add("a1", big), add("a2", big), add("b1", big), add("b2", 1), add("c1", 1)];
+    const many = Array.from({ length: 9 }, (_, index) => `a${index}`);
+    const others = Array.from({ length: 8 }, (_, index) => `b${index}`);
+    const results = [...many, ...others].map((id) => add(id, big)).concat(add("b8", 1), add("c0", 1));
     await nextTick();
     for (const next of [0, 1]) {
       writes[next]!.answer();
@@ -137,8 +233,8 @@ describe("organizations take turns", () => {
       await nextTick();
     }
     expect(writes.map(({ ids }) => ids)).toEqual([
-      ["a1", "b1"],
-      ["a2", "b2", "c1"],
+      [...many.slice(0, 8), ...others.slice(0, 7), "c0"].toSorted(),
+      ["a8", "b7", "b8"],
     ]);
     await Promise.all(results);
   });

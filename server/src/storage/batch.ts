@@ -2,22 +2,31 @@
  * Group commit: everything added in one tick of the event loop becomes one write, so that many callers share one
  * commit's fsync. At most two writes are in flight; meanwhile items gather for the next one, in which organizations take
  * turns: a single item gets into the next write even behind another's thousand.
+ *
+ * Items of many bytes have a lane of their own, so that the small ones never wait for them. There each write is one
+ * organization's, an organization has one in flight, and turns go by bytes.
  */
 import { Histogram } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { ByteTurns } from "../lib/sharing/byte-turns.ts";
 import { isDeadlock, isUnavailable } from "./pg-errors.ts";
+
+/** Which of the two an item goes through. */
+export type WriteLane = "small" | "large";
 
 type BatchOptions<Item, Result> = {
   /** Writes all or none, and returns results in the order of the items. May be called again with items of a failed write. */
-  write: (items: Item[]) => Promise<Result[]>;
+  write: (items: Item[], lane: WriteLane) => Promise<Result[]>;
   /** Sort key of the rows, so that two writes lock rows in the same order. */
   id: (item: Item) => string;
   /** The organization whose turn it takes. */
   organizationId: (item: Item) => OrganizationId;
   bytes: (item: Item) => number;
-  /** Maximum of writes in flight; 2 if left out. */
+  /** Maximum of small writes in flight; 2 if left out. */
   inFlight?: number;
+  /** Maximum of items in a write; `LIMITS.batchRows` if left out. */
+  rows?: number;
 };
 
 type Entry<Item, Result> = {
@@ -38,20 +47,25 @@ export class Batch<Item, Result> {
   readonly figures = { rows: Histogram.ofRows(), seconds: Histogram.ofSeconds() };
   readonly #options: BatchOptions<Item, Result>;
   readonly #most: number;
+  readonly #rows: number;
   /** In the order of their turns. */
   readonly #queues = new Map<OrganizationId, Entry<Item, Result>[]>();
   #waiting = 0;
   #inFlight = 0;
+  readonly #large = new ByteTurns<OrganizationId, Entry<Item, Result>>();
+  /** Organizations with a large write in flight. */
+  readonly #writing = new Set<OrganizationId>();
   #scheduled = false;
 
   constructor(options: BatchOptions<Item, Result>) {
     this.#options = options;
     this.#most = options.inFlight ?? IN_FLIGHT;
+    this.#rows = options.rows ?? LIMITS.batchRows;
   }
 
   /** How many items wait for a write. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#waiting + this.#large.size;
   }
 
   /** Resolves when the write that has the item is committed; rejects with the item's own error. */
@@ -59,21 +73,46 @@ export class Batch<Item, Result> {
     return new Promise((resolve, reject) => {
       const { id, bytes, organizationId } = this.#options;
       const entry = { item, id: id(item), bytes: bytes(item), resolve, reject };
-      const queue = this.#queues.get(organizationId(item));
-      if (queue) queue.push(entry);
-      else this.#queues.set(organizationId(item), [entry]);
-      this.#waiting++;
+      const organization = organizationId(item);
+      if (entry.bytes > LIMITS.largeWriteBytes) this.#large.add(organization, entry, entry.bytes);
+      else this.#addSmall(organization, entry);
       this.#schedule();
     });
   }
 
+  #addSmall(organizationId: OrganizationId, entry: Entry<Item, Result>): void {
+    const queue = this.#queues.get(organizationId);
+    if (queue) queue.push(entry);
+    else this.#queues.set(organizationId, [entry]);
+    this.#waiting++;
+  }
+
   #schedule(): void {
-    if (this.#scheduled || !this.#isWorthAWrite()) return;
+    if (this.#scheduled || !(this.#isWorthAWrite() || this.#mayWriteLarge())) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#isWorthAWrite()) void this.#flush(this.#take());
+      while (this.#isWorthAWrite()) this.#flushSmall();
+      while (this.#mayWriteLarge() && this.#flushLarge());
     });
+  }
+
+  #mayWriteLarge(): boolean {
+    return this.#large.size > 0 && this.#writing.size < LIMITS.largeWrites;
+  }
+
+  #flushSmall(): void {
+    this.#inFlight++;
+    void this.#flush(this.#take(), "small", () => this.#inFlight--);
+  }
+
+  /** False: those that wait have a write in flight. */
+  #flushLarge(): boolean {
+    const next = this.#large.take(LIMITS.batchBytes, (organizationId) => !this.#writing.has(organizationId));
+    if (!next) return false;
+    this.#writing.add(next.group);
+    void this.#flush(sorted(next.items), "large", () => this.#writing.delete(next.group));
+    return true;
   }
 
   #isWorthAWrite(): boolean {
@@ -87,33 +126,36 @@ export class Batch<Item, Result> {
     // A map's iteration reaches entries appended meanwhile: round after round.
     for (const [organizationId, queue] of this.#queues) {
       bytes += queue[0]!.bytes;
-      if (taken.length > 0 && (taken.length === LIMITS.batchRows || bytes > LIMITS.batchBytes)) break;
+      if (taken.length > 0 && (taken.length === this.#rows || bytes > LIMITS.batchBytes)) break;
       taken.push(queue.shift()!);
       this.#queues.delete(organizationId);
       if (queue.length > 0) this.#queues.set(organizationId, queue);
     }
     this.#waiting -= taken.length;
-    return taken.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+    return sorted(taken);
   }
 
-  async #flush(entries: Entry<Item, Result>[]): Promise<void> {
-    this.#inFlight++;
+  /** `landed`: it is not in flight any longer. */
+  async #flush(entries: Entry<Item, Result>[], lane: WriteLane, landed: () => void): Promise<void> {
     const begunAt = performance.now();
     try {
-      const results = await this.#options.write(entries.map((entry) => entry.item));
+      const results = await this.#options.write(
+        entries.map((entry) => entry.item),
+        lane,
+      );
       this.figures.rows.observe(entries.length);
       this.figures.seconds.since(begunAt);
       entries.forEach((entry, index) => entry.resolve(results[index]!));
     } catch (error) {
-      await this.#oneByOne(entries, error);
+      await this.#oneByOne(entries, error, lane);
     } finally {
-      this.#inFlight--;
+      landed();
       this.#schedule();
     }
   }
 
   /** Repeats a failed write item by item. Skips the rest once the database is gone: each would wait for a timeout. */
-  async #oneByOne(entries: Entry<Item, Result>[], first: unknown): Promise<void> {
+  async #oneByOne(entries: Entry<Item, Result>[], first: unknown, lane: WriteLane): Promise<void> {
     let gone = entries.length === 1 && !isDeadlock(first) ? { error: first } : undefined;
     for (const entry of entries) {
       if (gone) {
@@ -121,7 +163,7 @@ export class Batch<Item, Result> {
         continue;
       }
       try {
-        entry.resolve(await this.#alone(entry.item));
+        entry.resolve(await this.#alone(entry.item, lane));
       } catch (error) {
         entry.reject(error);
         if (isUnavailable(error)) gone = { error };
@@ -129,12 +171,15 @@ export class Batch<Item, Result> {
     }
   }
 
-  async #alone(item: Item, repeats = DEADLOCK_REPEATS): Promise<Result> {
+  async #alone(item: Item, lane: WriteLane, repeats = DEADLOCK_REPEATS): Promise<Result> {
     try {
-      return (await this.#options.write([item]))[0]!;
+      return (await this.#options.write([item], lane))[0]!;
     } catch (error) {
-      if (repeats > 1 && isDeadlock(error)) return this.#alone(item, repeats - 1);
+      if (repeats > 1 && isDeadlock(error)) return this.#alone(item, lane, repeats - 1);
       throw error;
     }
   }
 }
+
+const sorted = <Item, Result>(entries: Entry<Item, Result>[]): Entry<Item, Result>[] =>
+  entries.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));

@@ -1,11 +1,13 @@
 /**
- * The database handle. Two pools: the hot path's few named statements keep generic plans in their own connections
- * (planning them again costs more than running them); lists are planned with their values.
+ * The database handle. Three pools: the hot path's few named statements keep generic plans in their own connections
+ * (planning them again costs more than running them); lists are planned with their values; large writes keep out of the
+ * way of both.
  */
 import pg from "pg";
 import { messageOf, stopping } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { parseStored } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
 import { codeOf } from "./pg-errors.ts";
@@ -24,6 +26,9 @@ export type Row = Record<string, any>;
 /** `whose`: whose turn it takes (`pool-turns.ts`); left out, the product's own. A transaction already has its turn. */
 export type Query = (text: string, values?: unknown[], whose?: Whose) => Promise<Row[]>;
 
+/** A named statement; the name stands for the text. */
+export type Hot = (name: string, text: string, values: unknown[]) => Promise<Row[]>;
+
 export type Backlog = {
   isContended(): boolean;
   /** How many statements of an organization do, and for about how long the next one would. */
@@ -33,6 +38,11 @@ export type Backlog = {
 export type Database = {
   /** A named statement, prepared once per hot-pool connection, run with its generic plan. The name stands for the text. */
   hot(name: string, text: string, values: unknown[], whose?: Whose): Promise<Row[]>;
+  /**
+   * What is written in slices of `LIMITS.batchBytes`: one transaction of named statements, on connections of its own that no
+   * small statement waits for. Rolled back when `work` throws; called again when a plan was stale.
+   */
+  large<Result>(work: (hot: Hot) => Promise<Result>): Promise<Result>;
   /** On the list pool, planned with its values. */
   query: Query;
   /** One short transaction on the list pool; rolled back when `work` throws. */
@@ -51,7 +61,7 @@ export type Database = {
   /** Months whose partitions are known to exist, as `2026_11`; kept by `partitions.ts`. */
   months: Set<string>;
   /** For `metrics/`. */
-  pools: { readonly hot: MeasuredPool; readonly list: MeasuredPool };
+  pools: { readonly hot: MeasuredPool; readonly list: MeasuredPool; readonly large: MeasuredPool };
   /** Ends what is under way first, within 5 s; what comes then is refused with UNAVAILABLE. */
 } & AsyncDisposable;
 
@@ -99,12 +109,12 @@ const types: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 };
 
-function createPool(options: DatabaseOptions, max: number, session: string): MeasuredPool {
+function createPool(options: DatabaseOptions, max: number, session: string, min = 1): MeasuredPool {
   const pool = new pg.Pool({
     ...options.connection,
     types,
     max,
-    min: 1,
+    min,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     maxLifetimeSeconds: LIFETIME_SECONDS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -148,13 +158,13 @@ async function run(pool: MeasuredPool, askedAt: number, statement: Statement): P
 async function inTransaction<Result>(
   pool: MeasuredPool,
   askedAt: number,
-  work: (query: Query) => Promise<Result>,
+  work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect(askedAt);
   const begunAt = performance.now();
   try {
     await client.query("begin");
-    const result = await work(async (text, values) => (await client.query<Row>(text, values ?? [])).rows);
+    const result = await work(client);
     await client.query("commit");
     client.release();
     return result;
@@ -163,7 +173,7 @@ async function inTransaction<Result>(
       () => true,
       () => false,
     );
-    client.release(!rolledBack);
+    client.release(!rolledBack || isStalePlan(error));
     throw error;
   } finally {
     pool.querySeconds.since(begunAt);
@@ -174,6 +184,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { hotConnections = CONNECTIONS, listConnections = CONNECTIONS } = options;
   const hotPool = createPool(options, hotConnections, HOT_SESSION);
   const listPool = createPool(options, listConnections, LIST_SESSION);
+  const largePool = createPool(options, LIMITS.largeWrites, HOT_SESSION, 0);
   const now = (): number => performance.now();
   const hotTurns = createPoolTurns(hotConnections, now);
   const listTurns = createPoolTurns(listConnections, now);
@@ -213,7 +224,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: (work, whose) => {
       if (isClosing) return Promise.reject(stopping());
       const askedAt = listPool.ask();
-      return listTurns.inTurn(whose, () => inTransaction(listPool, askedAt, work));
+      const asked = (client: pg.PoolClient): ReturnType<typeof work> =>
+        work(async (text, values) => (await client.query<Row>(text, values ?? [])).rows);
+      return listTurns.inTurn(whose, () => inTransaction(listPool, askedAt, asked));
+    },
+    large: (work) => {
+      if (isClosing) return Promise.reject(stopping());
+      const once = (askedAt: number): ReturnType<typeof work> =>
+        inTransaction(largePool, askedAt, (client) =>
+          work(async (name, text, values) => (await client.query<Row>({ name, text, values })).rows),
+        );
+      return once(largePool.ask()).catch((error: unknown) => {
+        if (!isStalePlan(error)) throw error;
+        return once(largePool.ask());
+      });
     },
     dedicated,
     backlog: {
@@ -226,16 +250,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     connection: options.connection,
     isEmbedded: options.isEmbedded,
     months: new Set(),
-    pools: { hot: hotPool, list: listPool },
+    pools: { hot: hotPool, list: listPool, large: largePool },
     async [Symbol.asyncDispose]() {
       isClosing = true;
-      const ended = Promise.all([hotPool.close(), listPool.close(), ...Array.from(clients, (client) => client.end())]);
+      const pools = [hotPool, listPool, largePool];
+      const ended = Promise.all([
+        ...pools.map((pool) => pool.close()),
+        ...Array.from(clients, (client) => client.end()),
+      ]);
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
       await Promise.race([ended, late]);
       clearTimeout(timer);
       // What has not ended by now may hold connections of a database that does not answer.
-      for (const { pool } of [hotPool, listPool]) if (!pool.ending) void pool.end().catch(() => {});
+      for (const { pool } of pools) if (!pool.ending) void pool.end().catch(() => {});
     },
   };
 }

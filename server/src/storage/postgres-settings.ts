@@ -10,7 +10,7 @@ const SETTINGS: Record<string, string> = {
   port: "5432",
   cluster_name: "autograph",
 
-  // Few and small: a backend costs about 5 MB. 8 for the pools, 3 dedicated, the rest for the command line.
+  // Few and small: a backend costs about 5 MB. 10 for the pools, 3 dedicated, the rest for the command line.
   max_connections: "32",
   shared_buffers: "64MB",
   work_mem: "4MB",

@@ -1,8 +1,9 @@
 /** What a commit makes of the run and its steps: rows for write.ts. */
 import { heldBytes } from "../../lib/sharing/held-bytes.ts";
-import type { Json } from "../../lib/json/json.ts";
-import type { Head, JournalStep } from "./loaded-run.ts";
-import type { KeyRow, StartRow, StepRow } from "./rows.ts";
+import type { Steps } from "../../lib/sharing/slices.ts";
+import { isScalar, type Json } from "../../lib/json/json.ts";
+import type { Head, JournalStep, StepState } from "./loaded-run.ts";
+import type { ApprovalRow, AttemptRow, KeyRow, StartRow, StepRow } from "./rows.ts";
 
 /** About what a step's row weighs without its payloads. */
 const STEP_BYTES = 200;
@@ -10,10 +11,48 @@ const STEP_BYTES = 200;
 /** What a commit writes of the run itself, as JSON text. */
 export type Payload = { output: string | null; error: string | null; state: string | null };
 
-const text = (value: Json | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
+/** The JSON of large values, by the value: made before the commit, with pauses. */
+export type Texts = Map<Json, string>;
 
-export function stepRow(head: Head, step: JournalStep): StepRow {
-  const state = JSON.stringify(step.state);
+const text = (value: Json | undefined, texts: Texts | undefined): string | null =>
+  value === undefined ? null : (texts?.get(value) ?? JSON.stringify(value));
+
+/** The parts of a step that may be large, as far as they have no text yet. */
+function* partsOf({ input, output, outputText, state }: JournalStep): Generator<Json> {
+  for (const part of [
+    input,
+    outputText === undefined ? output : undefined,
+    state.items,
+    state.taskInput,
+    state.context,
+  ])
+    if (part !== undefined && !isScalar(part)) yield part;
+}
+
+/** The set may grow meanwhile; what is added late has no text, and gets one with the commit. */
+export function* textsOf(steps: ReadonlySet<JournalStep>): Steps<Texts> {
+  const texts: Texts = new Map();
+  for (const step of steps) {
+    for (const part of partsOf(step)) {
+      texts.set(part, JSON.stringify(part));
+      yield;
+    }
+  }
+  return texts;
+}
+
+/** Of its parts, those with a text are put in as they are. */
+function stateText(state: StepState, texts: Texts | undefined): string {
+  if (!texts || texts.size === 0) return JSON.stringify(state);
+  const parts = Object.entries(state).flatMap(([name, value]) => {
+    const part = texts.get(value as Json) ?? (JSON.stringify(value) as string | undefined);
+    return part === undefined ? [] : [`"${name}":${part}`];
+  });
+  return `{${parts.join(",")}}`;
+}
+
+export function stepRow(head: Head, step: JournalStep, texts?: Texts): StepRow {
+  const state = stateText(step.state, texts);
   return {
     run_id: head.id,
     number: step.number,
@@ -26,8 +65,8 @@ export function stepRow(head: Head, step: JournalStep): StepRow {
     round: step.round,
     attempt: step.attempt,
     state: state === "{}" ? null : state,
-    input: text(step.input),
-    output: step.outputText ?? text(step.output),
+    input: text(step.input, texts),
+    output: step.outputText ?? text(step.output, texts),
     error: step.error && JSON.stringify(step.error),
     response: step.response && JSON.stringify(step.response),
     started_at: step.startedAt,
@@ -43,6 +82,12 @@ export const weigh = (row: StepRow): number =>
   (row.state?.length ?? 0) +
   (row.error?.length ?? 0) +
   (row.response?.length ?? 0);
+
+export const weighAttempt = ({ error, response }: AttemptRow): number =>
+  STEP_BYTES + (error?.length ?? 0) + (response?.length ?? 0);
+
+export const weighApproval = ({ question, context, form, answer }: ApprovalRow): number =>
+  STEP_BYTES + question.length + (context?.length ?? 0) + (form?.length ?? 0) + (answer?.length ?? 0);
 
 /** About what a step takes in memory without its payloads. */
 const STEP_HELD_BYTES = 1_000;

@@ -1,8 +1,11 @@
 /** What a commit says about the run besides its rows. */
 import { expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { RunError } from "../run.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 import type { Head } from "./loaded-run.ts";
+import type { ApprovalRow } from "./rows.ts";
 import type { Write } from "./write.ts";
 
 const SET = { name: "one", kind: "set", reference: "/do/0/one" };
@@ -85,4 +88,44 @@ test("the text by which an output was measured is the one that is written, and c
   journal.open("one#1", SET, "2.", 3);
   journal.keep(step, { b: 2 }, { bytes: 8, heldBytes: 8 });
   expect((await commit()).steps[0]!.output).toBe('{"b":2}');
+});
+
+test("failed tries count until they are written, and a megabyte of them is due", async () => {
+  const { journal, commit } = opened();
+  const step = journal.open("one#1", SET, "", 1);
+  await commit();
+  const before = journal.heldBytes;
+  const error = { title: "x".repeat(10_000) } as unknown as RunError;
+  let tries = 0;
+  for (; !journal.isDue; tries++) journal.recordAttempt(step, error, 1);
+  expect(Math.round((tries * 10_000) / LIMITS.batchBytes)).toBe(1);
+  expect(journal.heldBytes).toBeGreaterThan(before + LIMITS.batchBytes);
+  expect((await commit()).bytes).toBeGreaterThan(LIMITS.batchBytes);
+  expect(journal.isDue).toBe(false);
+  expect(journal.heldBytes).toBeLessThan(before + 2_000);
+});
+
+test("an approval counts with its question's context", async () => {
+  const { journal, commit } = opened();
+  journal.open("one#1", SET, "", 1);
+  const context = "x".repeat(300_000);
+  journal.openApproval({ id: newId<"approval">(), question: "Now?", context, form: null, answer: null } as ApprovalRow);
+  expect((await commit()).bytes).toBeGreaterThan(context.length);
+});
+
+test("JSON that is made before the commit, because it is much, is what the commit would make", async () => {
+  const make = async (heldBytes: number) => {
+    const { journal, commit } = opened();
+    for (const key of ["one#1", "two#1"]) {
+      const step = journal.open(key, SET, "", 1);
+      step.input = { list: [1, "two", null], text: '\u2028"' };
+      step.state = { items: [{ a: 1 }, []], taskInput: { b: [] }, then: "exit", context: null };
+      journal.carry(step, heldBytes);
+    }
+    const write = await commit();
+    return write.steps.map(({ input, output, state }) => ({ input, output, state: JSON.parse(state!) as unknown }));
+  };
+  const written = await make(LIMITS.batchBytes);
+  expect(written).toEqual(await make(1_000));
+  expect(written[0]).toMatchObject({ input: '{"list":[1,"two",null],"text":"\u2028\\""}', output: null });
 });

@@ -6,10 +6,22 @@ import type { PlanTask } from "../../definition/plan.ts";
 import { withoutResponse, WorkflowError } from "../../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../../lib/ids.ts";
 import { heldBytes } from "../../lib/sharing/held-bytes.ts";
+import { inSlices } from "../../lib/sharing/slices.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
-import { heldBytesOf, keyRow, startRow, stepRow, weigh, type Payload } from "./journal-rows.ts";
+import {
+  heldBytesOf,
+  keyRow,
+  startRow,
+  stepRow,
+  textsOf,
+  weigh,
+  weighApproval,
+  weighAttempt,
+  type Payload,
+  type Texts,
+} from "./journal-rows.ts";
 import { isBetweenTries, type Change, type Head, type JournalStep, type RunState } from "./loaded-run.ts";
 import type {
   ApprovalRow,
@@ -74,6 +86,8 @@ export class Journal {
   #firstWrite: Promise<void> | undefined;
   #dirty = new Set<JournalStep>();
   #attempts: AttemptRow[] = [];
+  /** What they weigh: a thousand tries may come between two commits. */
+  #attemptBytes = 0;
   #newApprovals: ApprovalRow[] = [];
   #approvalChanges: ApprovalChange[] = [];
   #left: RunId[] = [];
@@ -130,7 +144,7 @@ export class Journal {
 
   /** About what the run takes in memory: input, state, step rows, and what is kept for the next commit. */
   get heldBytes(): number {
-    return this.#heldBytes + this.#keptHeldBytes;
+    return this.#heldBytes + this.#keptHeldBytes + this.#attemptBytes;
   }
 
   /** This run's step rows have reached the bytes that a process must be able to hold. */
@@ -140,7 +154,7 @@ export class Journal {
 
   /** Enough has gathered, or a child that no step awaits any longer is to be cancelled. */
   get isDue(): boolean {
-    return this.keptBytes > LIMITS.batchBytes || this.#left.length > 0;
+    return this.keptBytes + this.#attemptBytes > LIMITS.batchBytes || this.#left.length > 0;
   }
 
   get steps(): Iterable<JournalStep> {
@@ -258,7 +272,7 @@ export class Journal {
     if (step.attempt >= LIMITS.attemptsPerStep) {
       throw WorkflowError.of("runtime", `a step has at most ${LIMITS.attemptsPerStep} attempts`);
     }
-    this.#attempts.push({
+    const attempt: AttemptRow = {
       run_id: this.head.id,
       number: step.number,
       attempt: step.attempt,
@@ -268,7 +282,9 @@ export class Journal {
       response: step.response && JSON.stringify(step.response),
       started_at: step.state.tryStartedAt ?? step.startedAt,
       finished_at: step.state.caughtAt ?? step.finishedAt ?? now,
-    });
+    };
+    this.#attempts.push(attempt);
+    this.#attemptBytes += weighAttempt(attempt);
     step.attempt++;
     step.response = null;
     this.touch(step);
@@ -309,14 +325,21 @@ export class Journal {
   }
 
   async #writeTaken(now: number, release: { wakeAt: number | null } | undefined): Promise<void> {
+    const isMuch = release === undefined && this.carriedBytes > LIMITS.batchBytes;
+    const texts = isMuch ? await this.#textsOfParts() : undefined;
     const left = this.#left;
     this.#left = [];
-    const write = this.#take(now, release);
+    const write = this.#take(now, release, texts);
     const head = { ...this.head };
     this.#check(await this.#writer.add(write));
     this.#committed = head;
     const approvals = [...write.approvals, ...write.approvalChanges].map(({ id }) => id);
     this.#published({ head, steps: write.steps, approvals }, left);
+  }
+
+  /** What the steps carry may be 64 MB: its JSON is made in slices. */
+  #textsOfParts(): Promise<Texts> {
+    return inSlices(textsOf(this.#dirty));
   }
 
   #check(written: Written): void {
@@ -327,7 +350,7 @@ export class Journal {
     if (written.wakeSeq !== this.head.wakeSeq) this.#woken = true;
   }
 
-  #take(now: number, release: { wakeAt: number | null } | undefined): Write {
+  #take(now: number, release: { wakeAt: number | null } | undefined, texts: Texts | undefined): Write {
     const { head } = this;
     let moved = false;
     let bytes = 0;
@@ -337,7 +360,7 @@ export class Journal {
       const isOpen = isStepOpen(step.status);
       moved ||= step.revision === 0 || !isOpen;
       step.revision = ++head.revision;
-      const row = stepRow(head, step);
+      const row = stepRow(head, step, texts);
       this.#hold(step, row);
       bytes += step.bytes;
       rows.push(row);
@@ -350,8 +373,7 @@ export class Journal {
     head.revision++;
     head.currentStep = this.#currentStep();
     const payload = this.#payload(outputText);
-    let attemptBytes = 0;
-    for (const { error, response } of this.#attempts) attemptBytes += (error?.length ?? 0) + (response?.length ?? 0);
+    for (const approval of this.#newApprovals) bytes += weighApproval(approval);
     const write: Write = {
       runId: head.id,
       organizationId: head.organizationId,
@@ -359,7 +381,7 @@ export class Journal {
       attempts: this.#attempts,
       approvals: this.#newApprovals,
       approvalChanges: this.#approvalChanges,
-      bytes: bytes + attemptBytes + (payload.output?.length ?? 0),
+      bytes: bytes + this.#attemptBytes + (payload.output?.length ?? 0) + (payload.state?.length ?? 0),
     };
     if (this.#start) {
       const { key, firing, turn, draft, ...start } = this.#start;
@@ -380,6 +402,7 @@ export class Journal {
     this.#committedStatus = head.status;
     this.#dirty = new Set();
     this.#attempts = [];
+    this.#attemptBytes = 0;
     this.#newApprovals = [];
     this.#approvalChanges = [];
     return write;

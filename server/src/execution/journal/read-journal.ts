@@ -1,5 +1,6 @@
 /** Reads a claimed run from its rows: its steps' rows and, for a large run, its payloads once there is room. */
 import type { RunId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { Batch } from "../../storage/batch.ts";
 import type { Database } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
@@ -7,7 +8,7 @@ import type { Head, JournalStep } from "./loaded-run.ts";
 import { journalStepFromRow } from "./read-rows.ts";
 import { RUN_ADVANCED, RUN_PAYLOADS, RUN_SHOWN } from "./rows.ts";
 
-/** One statement reads up to 256 runs that are claimed together: at most 16 MiB. */
+/** Runs that are claimed together are read together, `LIMITS.batchBytes` in a statement. */
 const READ_AT_ONCE_BYTES = 65_536;
 export const isReadAtOnce = (heldBytes: number): boolean => heldBytes <= READ_AT_ONCE_BYTES;
 
@@ -26,17 +27,28 @@ const JOURNAL_COLUMNS = `*, coalesce(octet_length(input::text), 0) + coalesce(oc
   + coalesce(octet_length(response::text), 0) as bytes`;
 
 /** The steps so far of a run that is read at once; requests from one tick share one statement per month. */
-export type JournalReader = { add(head: Head): Promise<JournalStep[]> };
+export type JournalReader = { add(head: Head, heldBytes: number): Promise<JournalStep[]> };
+
+type Asked = { head: Head; heldBytes: number };
 
 export function createJournalReader(database: Database): JournalReader {
-  const batch = new Batch<Head, JournalStep[]>({
-    id: ({ id }) => id,
-    organizationId: ({ organizationId }) => organizationId,
-    bytes: () => 4_000,
-    write: (heads) => readSteps(database, heads),
+  const batch = new Batch<Asked, JournalStep[]>({
+    id: ({ head }) => head.id,
+    organizationId: ({ head }) => head.organizationId,
+    bytes: ({ heldBytes }) => heldBytes,
+    write: (asked) =>
+      readSteps(
+        database,
+        asked.map(({ head }) => head),
+      ),
   });
-  // A run that was never claimed has none, unless it retries another.
-  return { add: (head) => (head.epoch === 1 && head.retryOf === null ? Promise.resolve([]) : batch.add(head)) };
+  return {
+    add: (head, heldBytes) => {
+      // A run that was never claimed has none, unless it retries another.
+      const isNew = head.epoch === 1 && head.retryOf === null;
+      return isNew ? Promise.resolve([]) : batch.add({ head, heldBytes });
+    },
+  };
 }
 
 async function readSteps(database: Database, heads: Head[]): Promise<JournalStep[][]> {
@@ -65,7 +77,7 @@ export async function readWhole(database: Database, head: Head): Promise<Journal
   return readJournalSteps(database, head);
 }
 
-/** Rows parsed without a pause: 10,000 at once held the main thread for a tenth of a second. */
+/** Rows and bytes read and parsed without a pause: 10,000 rows at once held the main thread for a tenth of a second. */
 const JOURNAL_PAGE = 1_000;
 
 /** The journal of one run that nobody else writes, in step order. */
@@ -74,15 +86,18 @@ export async function readJournalSteps(
   { id, organizationId }: Pick<Head, "id" | "organizationId">,
 ): Promise<JournalStep[]> {
   const steps: JournalStep[] = [];
-  for (let isLast = false; !isLast;) {
+  for (;;) {
+    // PostgreSQL knows the size of a large value without reading it, and reads only those that fit; the first in any case.
     const rows = await database.query(
-      `select ${JOURNAL_COLUMNS} from steps_${partitionOf(database, id)}
-        where run_id = $1 and organization_id = $2 and number > $3 order by number limit ${JOURNAL_PAGE}`,
+      `select * from (
+         select page.*, sum(bytes) over (order by number) - bytes as bytes_before from (
+           select ${JOURNAL_COLUMNS} from steps_${partitionOf(database, id)}
+            where run_id = $1 and organization_id = $2 and number > $3 order by number limit ${JOURNAL_PAGE}) page) summed
+        where bytes_before < ${LIMITS.batchBytes} order by number`,
       [id, organizationId, steps.at(-1)?.number ?? 0],
       organizationId,
     );
+    if (rows.length === 0) return steps;
     for (const row of rows) steps.push(journalStepFromRow(row));
-    isLast = rows.length < JOURNAL_PAGE;
   }
-  return steps;
 }

@@ -4,11 +4,12 @@
  * changes nothing: the batch repeats a write whose answer was lost.
  */
 import { LRUCache } from "lru-cache";
-import { Batch } from "../../storage/batch.ts";
-import type { Database } from "../../storage/database.ts";
+import { Batch, type WriteLane } from "../../storage/batch.ts";
+import type { Database, Hot, Row } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
 import { RowSet } from "../../storage/unnest.ts";
 import type { OrganizationId, RunId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import {
   APPROVAL,
   APPROVAL_CHANGE,
@@ -74,7 +75,7 @@ export const createWriter = (database: Database, untold: Untold): Batch<Write, W
     id: (write) => write.runId,
     organizationId: (write) => write.organizationId,
     bytes: (write) => write.bytes,
-    write: (writes) => writeAll(database, untold, writes),
+    write: (writes, lane) => writeAll(database, untold, writes, lane),
   });
 
 const KEYS = new RowSet<KeyRow>("q", KEY);
@@ -265,31 +266,41 @@ type Rows = RowSet<Record<string, unknown>>;
 const STATEMENTS_REMEMBERED = 1_000;
 const statements = new LRUCache<string, string>({ max: STATEMENTS_REMEMBERED });
 
+/** About what a row weighs without its texts. */
+const ROW_BYTES = 100;
+
 /** Up to this many rows of each part are spelled out in the statement's text if a run has the statement to itself. */
 const MOST_LISTED = 3;
 
-/** How many rows each part has, and whether the statement's text spells them out. */
-type Shape = { counts: readonly number[]; listed: boolean; month: string };
+/**
+ * How many rows each part has, and whether the statement's text spells them out. `isRest`: further rows of a run that the
+ * transaction has written; its id is the first parameter.
+ */
+type Shape = { counts: readonly number[]; listed: boolean; month: string; isRest?: boolean };
 
 /** The statement of this shape; made once, then prepared once per connection under its name. */
 function statement(shape: Shape): { name: string; text: string } {
-  const { counts, listed, month } = shape;
+  const { counts, listed, month, isRest } = shape;
   const parts = PARTS.map(({ name }, index) => (counts[index] === 0 ? "" : `${name}${listed ? counts[index] : ""}`));
-  const name = `write_${month}_${parts.join("")}`;
+  const name = `write_${month}_${isRest ? "rest_" : ""}${parts.join("")}`;
   let text = statements.get(name);
   if (!text) statements.set(name, (text = compose(shape)));
   return { name, text };
 }
 
-function compose({ counts, listed, month }: Shape): string {
-  let first = 1;
+function compose({ counts, listed, month, isRest = false }: Shape): string {
+  let first = isRest ? 2 : 1;
   const written: string[] = [];
   const [hasKeys, hasTurns = false, hasFirings, hasStarts, hasUpdates] = counts.map((count) => count > 0);
   const refused = [
     hasKeys ? "(select run_id from q except select run_id from k)" : "",
     hasFirings ? "(select run_id from g except select run_id from f)" : "",
   ];
-  const live = [hasStarts ? "select id, wake_seq from i" : "", hasUpdates ? "select id, wake_seq from u" : ""];
+  const live = [
+    hasStarts ? "select id, wake_seq from i" : "",
+    hasUpdates ? "select id, wake_seq from u" : "",
+    isRest ? "select $1::uuid as id, 0 as wake_seq" : "",
+  ];
   PARTS.forEach((part, index) => {
     // Rows of the later parts are written only together with the run that is written here.
     if (index === FIRST_OF_LIVE) written.push(`live as materialized (${live.filter(Boolean).join(" union all ")})`);
@@ -302,7 +313,7 @@ function compose({ counts, listed, month }: Shape): string {
   return `with ${written.join(",\n")}\nselect id, wake_seq from live ${hasTurns ? LOCKED : ""}`;
 }
 
-async function writeAll(database: Database, untold: Untold, writes: Write[]): Promise<Written[]> {
+async function writeAll(database: Database, untold: Untold, writes: Write[], lane: WriteLane): Promise<Written[]> {
   // Of two advances of one run only one has the fence, and one statement can't tell their steps apart: each goes alone.
   if (new Set(writes.map(({ runId }) => runId)).size < writes.length) throw new Error("two writes of one run");
   const months = Map.groupBy(writes, (write) => partitionOf(database, write.runId));
@@ -310,15 +321,11 @@ async function writeAll(database: Database, untold: Untold, writes: Write[]): Pr
   // One after the other: a batch almost always falls in one month.
   for (const [month, group] of months) {
     const rows = PARTS.map(({ of }) => group.flatMap((write): Record<string, unknown>[] => of(write, untold)));
-    const counts = rows.map((list) => list.length);
-    const listed = group.length === 1 && counts.every((count) => count <= MOST_LISTED);
-    const { name, text } = statement({ counts, listed, month });
-    const values = PARTS.flatMap((part, index): unknown[] => {
-      const of = part.rows as unknown as Rows;
-      if (counts[index] === 0) return [];
-      return listed ? of.listedValues(rows[index]!) : of.values(rows[index]!);
-    });
-    for (const row of await database.hot(name, text, values)) found.set(row["id"], row["wake_seq"]);
+    const written =
+      lane === "small"
+        ? await writeRows(database.hot, month, rows, group.length === 1)
+        : await database.large((hot) => writeSlices(hot, month, rows));
+    for (const row of written) found.set(row["id"], row["wake_seq"]);
     if (rows[UNTOLD_PART]!.length > 0) untold.look();
   }
   return writes.map((write): Written => {
@@ -327,4 +334,66 @@ async function writeAll(database: Database, untold: Untold, writes: Write[]): Pr
     if (wakeSeq !== undefined) return { kind: "written", wakeSeq };
     return write.start ? { kind: "duplicate" } : { kind: "lost" };
   });
+}
+
+/** The rows of each part. */
+type PartRows = Record<string, unknown>[][];
+
+/** In one statement, which answers `id` and `wake_seq` of the runs that it wrote. */
+function writeRows(hot: Hot, month: string, rows: PartRows, isAlone: boolean): Promise<Row[]> {
+  const counts = rows.map((list) => list.length);
+  const listed = isAlone && counts.every((count) => count <= MOST_LISTED);
+  const { name, text } = statement({ counts, listed, month });
+  return hot(name, text, valuesOf(rows, listed));
+}
+
+const valuesOf = (rows: PartRows, listed: boolean): unknown[] =>
+  PARTS.flatMap((part, index): unknown[] => {
+    const of = part.rows as unknown as Rows;
+    if (rows[index]!.length === 0) return [];
+    return listed ? of.listedValues(rows[index]!) : of.values(rows[index]!);
+  });
+
+/**
+ * In one transaction, of statements of about `LIMITS.batchBytes` each: the runs first, with as many of their rows as fit. More
+ * rows than that are one run's, as two that large are never written together.
+ */
+async function writeSlices(hot: Hot, month: string, rows: PartRows): Promise<Row[]> {
+  const [first, ...rest] = slicesOf(rows);
+  const written = await writeRows(hot, month, first!, false);
+  for (const slice of rest) {
+    const runId = slice.flat()[0]!["run_id"];
+    if (!written.some((row) => row["id"] === runId && row["wake_seq"] !== null)) break;
+    const { name, text } = statement({ counts: slice.map(({ length }) => length), listed: false, month, isRest: true });
+    await hot(name, text, [runId, ...valuesOf(slice, false)]);
+  }
+  return written;
+}
+
+/** Whose rows may come after the run's own: a run has any number of them. */
+const SLICED: readonly string[] = ["x", "t", "p"] satisfies (typeof PARTS)[number]["name"][];
+
+function slicesOf(rows: PartRows): PartRows[] {
+  const slices = [rows.map((list, index) => (SLICED.includes(PARTS[index]!.name) ? [] : list))];
+  let bytes = slices[0]!.flat().reduce((sum, row) => sum + bytesOf(row), 0);
+  rows.forEach((list, index) => {
+    if (!SLICED.includes(PARTS[index]!.name)) return;
+    for (const row of list) {
+      const more = bytesOf(row);
+      if (bytes > 0 && bytes + more > LIMITS.batchBytes) {
+        slices.push(PARTS.map(() => []));
+        bytes = 0;
+      }
+      slices.at(-1)![index]!.push(row);
+      bytes += more;
+    }
+  });
+  return slices;
+}
+
+/** About what it weighs; only texts are large. */
+function bytesOf(row: Record<string, unknown>): number {
+  let bytes = ROW_BYTES;
+  for (const value of Object.values(row)) if (typeof value === "string") bytes += value.length;
+  return bytes;
 }

@@ -3,7 +3,7 @@ import { notFound } from "../../lib/errors.ts";
 import { decodeStepId, encodeStepId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Page } from "../../lib/page.ts";
-import { countAttempts, isAmong, listAttempts, readStep, type StepFilter } from "../../runs/read/read.ts";
+import { countAttempts, countListed, isAmong, listAttempts, readStep, type StepFilter } from "../../runs/read/read.ts";
 import type { PayloadKey } from "../../runs/read/read-payloads.ts";
 import { itemOf, visitOf } from "../../execution/journal/step-keys.ts";
 import { sizeOf } from "../arguments.ts";
@@ -146,11 +146,12 @@ function addStep(builder: Builder, enums: Enums): void {
           }),
           after: t.arg.int({ required: false, description: "Return attempts after this number." }),
         },
-        resolve: async (step, { first, after }, { runs, size }): Promise<Attempt[]> => {
+        resolve: (step, { first, after }, { runs, size }): Promise<Attempt[]> => {
           const wanted = sizeOf(first ?? LIMITS.attemptsListed, LIMITS.attemptsPerStep);
-          const attempts = await listAttempts(runs, step, { first: wanted, ...(after != null && { after }) });
-          size.addValues(attempts.length * ATTEMPT_VALUES);
-          return attempts;
+          const page = { first: wanted, ...(after != null && { after }) };
+          // Before they are read: the attempts of 25 steps may be 25,000.
+          size.addValues(countListed(step, page) * ATTEMPT_VALUES);
+          return listAttempts(runs, step, page);
         },
       }),
       error: t.field({

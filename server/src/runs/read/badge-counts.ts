@@ -23,9 +23,9 @@ export function createBadgeCounts(database: Database): BadgeCounts {
   const counts = new Batch<Wanted, Badges>({
     id: keyOf,
     organizationId: ({ within }) => within.organizationId,
-    // Two do not fit into one batch.
-    bytes: () => LIMITS.batchBytes,
+    bytes: () => 0,
     inFlight: 1,
+    rows: 1,
     async write([wanted]) {
       waiting.delete(keyOf(wanted!));
       return [await count(database, wanted!)];

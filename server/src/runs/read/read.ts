@@ -166,12 +166,14 @@ export async function listStepsAfter(
 export const countAttempts = ({ status, attempt, isBetweenTries }: Step): number =>
   status === "skipped" || isBetweenTries ? attempt - 1 : attempt;
 
+type AttemptPage = { first: number; after?: number };
+
+/** How many `listAttempts` answers. */
+export const countListed = (step: Step, { first, after = 0 }: AttemptPage): number =>
+  Math.min(first, Math.max(0, countAttempts(step) - after));
+
 /** A step's attempts after number `after`, the current one last. */
-export async function listAttempts(
-  runs: Runs,
-  step: Step,
-  { first, after = 0 }: { first: number; after?: number },
-): Promise<Attempt[]> {
+export async function listAttempts(runs: Runs, step: Step, { first, after = 0 }: AttemptPage): Promise<Attempt[]> {
   const rows = step.attempt - 1 <= after ? [] : await readAttempts(runs, step, { first, after });
   const earlier = rows.map((row) => attemptFromRow(row, step));
   const isListed = countAttempts(step) === step.attempt && step.attempt > after;
