@@ -139,11 +139,6 @@ describe("run: workflow", () => {
     ],
     [child(", inputs: {}"), "/workflow/inputs", '"inputs" is not known in the workflow to run; did you mean "input"?'],
     [child().replace(/}$/, ", await: 'no'}"), "/await", '"await" must be true or false, not a text'],
-    [
-      child().replace(/}$/, ", return: none}"),
-      "/return",
-      "return is for processes, which have an output stream; a workflow answers with its output; leave it out",
-    ],
     ["{}", "", '"run" is empty; write workflow with namespace, name and version below it'],
     ["{await: true}", "", '"run" does not say enough; write workflow with namespace, name and version below it'],
     ["{workflo: {}}", "/workflo", '"workflo" is not known; did you mean "workflow"?'],
