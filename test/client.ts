@@ -67,7 +67,13 @@ export type TestServer = {
   webSocket(token?: string | null): Client;
   /** The same over Server-Sent Events. */
   events(query: string, variables?: Variables, token?: string | null): AsyncGenerator<{ event: string; data: Data }>;
-  clock: { advance(ms: number): Promise<void>; set(now: number): Promise<void>; now(): Promise<number> };
+  clock: {
+    advance(ms: number): Promise<void>;
+    set(now: number): Promise<void>;
+    now(): Promise<number>;
+    /** Forgets every timer that is armed, as no clock should. */
+    loseTimers(): Promise<void>;
+  };
   setFreeBytes(bytes: number | null): Promise<void>;
   /** Another organization, with an owner, a project and a key. */
   organization(name: string): Promise<World>;
@@ -266,6 +272,7 @@ function clientsOf(server: ServerProcess, world: World): TestServer {
       advance: async (ms) => void (await server.command({ command: "advance", ms })),
       set: async (now) => void (await server.command({ command: "setNow", now })),
       now: async () => (await server.command({ command: "now" })).now,
+      loseTimers: async () => void (await server.command({ command: "loseTimers" })),
     },
     setFreeBytes: async (bytes) => void (await server.command({ command: "freeBytes", bytes })),
     organization: (name) => server.command({ command: "organization", name }),

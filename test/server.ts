@@ -32,6 +32,8 @@ export type Command =
   /** Sets the clock, back too. ms since 1970. */
   | { command: "setNow"; now: number }
   | { command: "now" }
+  /** Forgets every timer that is armed. */
+  | { command: "loseTimers" }
   /** What the disk has free from now on; null: what it really has. */
   | { command: "freeBytes"; bytes: number | null }
   /** A new organization with an owner, a project and a key. */
@@ -60,7 +62,7 @@ export type World = {
 /** `url`: where it listens; `metricsUrl`: with a `METRICS_PORT`. */
 export type Started = { url: string; metricsUrl: string | null; dataFolder: string; setupLink: string | null };
 
-type MovableClock = Clock & { move(offsetMs: number): void; offset(): number };
+type MovableClock = Clock & { move(offsetMs: number): void; offset(): number; lose(): void };
 
 const HOUR_MS = 3_600_000;
 
@@ -105,6 +107,10 @@ function movableClock(offsetMs: number): MovableClock {
       for (const entry of [...armed].toSorted((a, b) => a.at - b.at)) arm(entry);
     },
     offset: () => offset,
+    lose: () => {
+      for (const { timer } of armed) clearTimeout(timer);
+      armed.clear();
+    },
   };
 }
 
@@ -233,6 +239,7 @@ async function main(): Promise<void> {
   const obey = async (command: Command): Promise<unknown> => {
     if (command.command === "advance") clock.move(command.ms);
     else if (command.command === "setNow") clock.move(command.now - clock.now());
+    else if (command.command === "loseTimers") clock.lose();
     else if (command.command === "freeBytes") freeBytes = command.bytes;
     else if (command.command === "organization") return makeOrganization(app.handles, command.name);
     else if (command.command === "member") return addMember(app.handles, command);

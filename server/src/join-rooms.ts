@@ -18,13 +18,15 @@ import type { Engine, EngineOptions } from "./engine/engine.ts";
 import { createGraphql, type Graphql } from "./graphql/graphql.ts";
 import type { Handles } from "./graphql/rooms.ts";
 import { createEdge } from "./http/edge.ts";
-import type { Edge, Listener } from "./http/listen.ts";
+import type { Edge, Listener, Readiness } from "./http/listen.ts";
 import type { Clock } from "./lib/clock.ts";
 import { Histogram } from "./lib/figures.ts";
 import { stopping } from "./lib/errors.ts";
 import { newId } from "./lib/ids.ts";
 import { LIMITS } from "./lib/limits.ts";
 import type { Log } from "./lib/log/log.ts";
+import type { Loop } from "./lib/loops/loop.ts";
+import { LoopWatch } from "./lib/loops/loop-watch.ts";
 import { Places } from "./lib/sharing/places.ts";
 import type { UnderWay } from "./lib/under-way.ts";
 import { VERSION } from "./lib/version.ts";
@@ -85,12 +87,13 @@ const WEB_FOLDER = path.join(import.meta.dirname, "../../web/dist");
 /** `stack` closes what is opened here. */
 export async function joinRooms(
   options: JoinOptions,
-  { database, dataFolder, space }: Storage,
+  { database, dataFolder, space, loops: storageLoops }: Storage,
   listener: Listener,
   stack: AsyncDisposableStack,
 ): Promise<{ handles: Handles; edge: Edge; metrics: Metrics }> {
   const { config, clock, log, random } = options;
   const base = { database, clock, log };
+  const loops = new LoopWatch(base);
   const secretKeys = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
   const rates = stack.use(createRates(base));
   const expressions = stack.use(createExpressions({ log }));
@@ -147,9 +150,8 @@ export async function joinRooms(
     },
     next: (organizationId, triggerId) => letNext(triggers, { organizationId, triggerId }),
   });
-  stack.use(forgetKeys(runs));
-  stack.use(forgetDrafts({ ...base }));
-  stack.use(forgetApiKeys({ database, clock, log }));
+  const forgetting: Loop[] = [forgetKeys(runs), forgetDrafts(base), forgetApiKeys(base), forgetFirings(base)];
+  for (const loop of forgetting) stack.use(loop);
   const triggers = createTriggers({
     ...base,
     agents,
@@ -159,8 +161,7 @@ export async function joinRooms(
     derive: secretKeys.derive,
     url: listener.url,
   });
-  stack.use(forgetFirings(triggers));
-  stack.use(triggers.events.listeners.watch(clock));
+  const listening = stack.use(triggers.events.listeners.watch(clock));
   const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url: listener.url };
   const operator = createFirstOrganization(database);
   const llm = config.llm && stack.use(createLlm(config.llm, { clock, log, usage: rates.usage, operator }));
@@ -170,7 +171,10 @@ export async function joinRooms(
   const answers = createProbe(database);
   let isStopping = false;
   const isAccepting = (): boolean => !isStopping && hasSpace();
-  const isReady = async (): Promise<boolean> => isAccepting() && (await answers());
+  const isReady = async (): Promise<Readiness> => {
+    const late = loops.late();
+    return { isReady: isAccepting() && (await answers()) && late.length === 0, late };
+  };
   const { connections, entrance } = listener;
   const { memory, loaded, writer: commits } = runs.executions;
   const metrics = createMetrics({
@@ -192,6 +196,7 @@ export async function joinRooms(
     commits,
     pools: database.pools,
     outbound: outbound.figures,
+    loops,
     llm: llm?.figures,
   });
   const edge = createEdge({
@@ -216,21 +221,24 @@ export async function joinRooms(
   const { connection } = database;
   const { standstillSeconds = LIMITS.standstillSeconds } = options;
   const advanced = (): Iterable<string> => loaded.keys();
-  stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds }));
+  const beat = (): void => loops.look();
+  stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds, beat }));
   // Closed here, before what it needs; the outer one is for a start that fails. It waits for the edge's WebSockets.
   stack.defer(() => listener[Symbol.asyncDispose]());
   stack.use(edge);
   stack.defer(() => drain({ runs, graphql, requests: edge.working, log }));
   stack.defer(() => edge.leave());
   await engine.start(createAdvance(runs.executions), CLAIMED_COLUMNS);
-  stack.use(sweepRuns(runs));
+  const sweeping = stack.use(sweepRuns(runs));
   triggers.due.start((trigger) => fireDue(triggers, trigger), isAccepting);
-  stack.use(releaseQueues(triggers));
+  const releasing = stack.use(releaseQueues(triggers));
   // Nothing fires any more while runs are being drained.
   stack.use(triggers.due);
-  stack.use(sweepEvents(triggers));
-  stack.use(publishUntold(triggers));
+  const events = stack.use(sweepEvents(triggers));
+  const untold = stack.use(publishUntold(triggers));
   stack.defer(() => void (isStopping = true));
+  loops.add(...storageLoops, rates.usage.loop, ...notices.loops, ...auth.loops, ...edge.loops, ...engine.loops);
+  loops.add(sweeping, triggers.due.loop, releasing.loop, events.loop, untold.loop, listening, ...forgetting);
   return { handles, edge, metrics };
 }
 

@@ -333,6 +333,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "the stack are in the log, and the exit code is 70",
     "the process is ended",
   ),
+  loopLateSeconds: shown("server/src/lib/loops/loop.test.ts", "is noticed after 30 s", "it is started over"),
   logLinesAlike: shown(LOG, "a line that repeats is counted", "further ones are counted"),
   logTextsCounted: shown(LOG, "of very many texts only some are remembered", "the oldest is forgotten"),
   logBytesUnread: shown(LOG, "a reader that stands still costs a bounded number of bytes", "lines are dropped"),

@@ -128,6 +128,37 @@ const looseTables = (source: Source): string[] => {
   return found;
 };
 
+/** `clock.at(…)` of any clock, and `setInterval`. */
+const timers = (source: Source): string[] => {
+  const found: string[] = [];
+  walk(source, {
+    CallExpression: ({ callee, start }) => {
+      const text = textAt(source, callee);
+      if (/(^|[.#])clock\.at$|^setInterval$/i.test(text)) found.push(at(source, start));
+    },
+  });
+  return found;
+};
+
+/** Once within a request, a run or a log; `every` is for work that waits for nothing. */
+const TIMERS_OF_THEIR_OWN = [
+  "server/src/execution/branches.ts",
+  "server/src/execution/scope.ts",
+  "server/src/http/triggers/delivery.ts",
+  "server/src/lib/clock.ts",
+  "server/src/lib/log/log-repeats.ts",
+  "server/src/lib/loops/loop.ts",
+  "server/src/llm/llm.ts",
+  "server/src/main.ts",
+  "server/src/outbound/interruption.ts",
+  "server/src/runs/admit-runs.ts",
+  "server/src/runs/decide-approval.ts",
+  "server/src/runs/watch/wait-for-run.ts",
+  "server/src/triggers/map-input.ts",
+  "server/src/watchdog/watchdog-worker.ts",
+  "server/src/watchdog/watchdog.ts",
+];
+
 /** For what runs in the server. */
 export const SERVER_RULES: Rule[] = [
   {
@@ -197,6 +228,14 @@ export const SERVER_RULES: Rule[] = [
       "server/src/definition/sentences.ts",
     ],
     bad: 'const isPart = (value: Json) => typeof value === "object" && value !== null;',
+  },
+  {
+    name: "what works again and again is a loop, which is watched",
+    advice:
+      "make it a Loop (lib/loops/loop.ts) and add it to the watch in join-rooms.ts; one wait of a request is `until`",
+    find: timers,
+    except: TIMERS_OF_THEIR_OWN,
+    bad: "const arm = () => this.#clock.at(1, async () => (await look(), arm()));",
   },
   {
     name: "SQL takes the time as a parameter",

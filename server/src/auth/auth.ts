@@ -1,6 +1,7 @@
 /** The room's handle: what sign-in keeps in memory. Every operation of the room takes it first. */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
+import type { Loop } from "../lib/loops/loop.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
@@ -44,6 +45,7 @@ export type Auth = {
   setupLink: SetupLink;
   /** Called once, after the first owner is committed; errors are logged and do not undo the setup. */
   afterSetup: (owner: Acting) => Promise<void>;
+  loops: readonly Loop[];
 } & AsyncDisposable;
 
 export type AuthOptions = {
@@ -83,6 +85,7 @@ export function createAuth(options: AuthOptions): Auth {
     keys,
     setupLink: createSetupLink(clock),
     afterSetup: options.afterSetup ?? (async () => {}),
+    loops: [keys.loop],
     async [Symbol.asyncDispose]() {
       await failedSignIns[Symbol.asyncDispose]();
       await keys[Symbol.asyncDispose]();

@@ -1,10 +1,10 @@
 /** Drafts of runs, for a day. */
 import type { Agents } from "../agents/agents.ts";
-import { every, type Clock } from "../lib/clock.ts";
-import { messageOf } from "../lib/errors.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { AgentId, OrganizationId, RunDraftId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
+import { Loop } from "../lib/loops/loop.ts";
 import type { Llm } from "../llm/llm.ts";
 import type { Database } from "../storage/database.ts";
 
@@ -39,10 +39,15 @@ insert into run_drafts (organization_id, id, agent_id, text, expires_at) values 
 const FORGET_EVERY_MS = 600_000;
 
 /** Deletes expired drafts of all organizations every ten minutes. */
-export const forgetDrafts = ({ database, clock, log }: Omit<Drafts, "agents" | "llm">): Disposable =>
-  every(clock, FORGET_EVERY_MS, async () => {
-    const old = "delete from run_drafts where organization_id is not null and expires_at <= $1";
-    await database.query(old, [new Date(clock.now())]).catch((error: unknown) => {
-      log.warn({ reason: messageOf(error) }, "expired drafts of runs were not deleted");
-    });
-  });
+export const forgetDrafts = ({ database, clock, log }: Omit<Drafts, "agents" | "llm">): Loop =>
+  new Loop({
+    clock,
+    log,
+    name: "old-drafts",
+    everyMs: FORGET_EVERY_MS,
+    look: async () => {
+      const old = "delete from run_drafts where organization_id is not null and expires_at <= $1";
+      await database.query(old, [new Date(clock.now())]);
+    },
+    failed: "expired drafts of runs were not deleted",
+  }).start(clock.now() + FORGET_EVERY_MS);

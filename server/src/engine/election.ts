@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { InstanceId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
+import { Loop, Round } from "../lib/loops/loop.ts";
 import type { Database } from "../storage/database.ts";
 
 const LOCK = "hashtextextended('autograph executor', 0)";
@@ -18,6 +19,8 @@ const DEAD_AFTER_LOOKS = 4;
 const SILENT_MS = 10_000;
 /** How long to wait for the holder's database session to end. */
 const ENDING_MS = 1_000;
+const GIVEN_UP = "the connection was given up";
+const FAILED = "the executor's database connection failed";
 
 /** How the executor before this one ended. */
 export type Predecessor = {
@@ -40,16 +43,22 @@ type ElectionOptions = {
 };
 
 export class Election implements AsyncDisposable {
+  readonly loop: Loop;
   readonly #options: ElectionOptions;
   #client: Client | undefined;
   #holds = false;
   #closing = false;
-  #timer: Disposable | undefined;
-  #beating: Promise<void> = Promise.resolve();
   #seen: { heartbeat: number; looks: number } | undefined;
 
   constructor(options: ElectionOptions) {
     this.#options = options;
+    this.loop = new Loop({
+      ...options,
+      name: "executor",
+      everyMs: HEARTBEAT_MS,
+      look: (round) => this.#beat(round),
+      failed: FAILED,
+    });
   }
 
   get holds(): boolean {
@@ -58,7 +67,10 @@ export class Election implements AsyncDisposable {
 
   /** Tries for the lock once, then keeps trying by itself. */
   async start(): Promise<void> {
-    await this.#beat();
+    await this.#beat(new Round(() => {})).catch((error: unknown) => {
+      this.#options.log.warn({ reason: messageOf(error) }, FAILED);
+    });
+    if (!this.#closing) this.loop.start(this.#options.clock.now() + HEARTBEAT_MS);
   }
 
   /** The cautious time after an unclean stop is over. */
@@ -78,17 +90,16 @@ export class Election implements AsyncDisposable {
     );
   }
 
-  async #beat(): Promise<void> {
+  /** One that gets no answer ends with its connection when another takes its place. */
+  async #beat(round: Round): Promise<void> {
+    round.signal.addEventListener("abort", () => this.#closing || this.#drop());
     try {
-      await (this.#holds ? this.#keep() : this.#tryFor());
+      await (this.#holds ? this.#keep() : this.#tryFor(round));
     } catch (error) {
-      this.#options.log.warn({ reason: messageOf(error) }, "the executor's database connection failed");
-      this.#drop();
+      // A later one may have another connection.
+      if (!round.signal.aborted) this.#drop();
+      throw error;
     }
-    if (this.#closing) return;
-    this.#timer = this.#options.clock.at(this.#options.clock.now() + HEARTBEAT_MS, () => {
-      this.#beating = this.#beat();
-    });
   }
 
   async #keep(): Promise<void> {
@@ -100,18 +111,24 @@ export class Election implements AsyncDisposable {
     if (rowCount === 0) throw new Error("another process has taken over");
   }
 
-  async #tryFor(): Promise<void> {
-    const client = (this.#client ??= await this.#connect());
+  async #tryFor(round: Round): Promise<void> {
+    const client = this.#client ?? (await this.#connect(round));
     const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${LOCK}) as taken`);
-    if (!rows[0]!.taken) return this.#watchHolder(client);
+    if (!rows[0]!.taken) return this.#watchHolder(client, round);
     const predecessor = await this.#enter(client);
+    if (this.#client !== client) throw new Error(GIVEN_UP);
     this.#holds = true;
     this.#options.elected(predecessor);
   }
 
-  async #connect(): Promise<Client> {
+  async #connect(round: Round): Promise<Client> {
     const { database } = this.#options;
     const client = await database.dedicated(database.isEmbedded ? undefined : SILENT_MS);
+    if (round.signal.aborted && !this.#closing) {
+      void client.end().catch(() => {});
+      throw new Error(GIVEN_UP);
+    }
+    this.#client = client;
     client.once("end", () => {
       if (this.#client === client) this.#drop();
     });
@@ -140,16 +157,16 @@ export class Election implements AsyncDisposable {
     return { instanceId: before ?? undefined, uncleanStops: before === instanceId ? 0 : uncleanStops };
   }
 
-  async #watchHolder(client: Client): Promise<void> {
+  async #watchHolder(client: Client, round: Round): Promise<void> {
     const { rows } = await client.query<{ heartbeat_at: Date; backend_pid: number }>("select * from executor");
     const holder = rows[0];
     if (!holder) return;
     const heartbeat = holder.heartbeat_at.getTime();
     if (this.#seen?.heartbeat !== heartbeat) this.#seen = { heartbeat, looks: 0 };
-    else if (++this.#seen.looks >= DEAD_AFTER_LOOKS) await this.#replace(client, holder.backend_pid);
+    else if (++this.#seen.looks >= DEAD_AFTER_LOOKS) await this.#replace(client, holder.backend_pid, round);
   }
 
-  async #replace(client: Client, backend: number): Promise<void> {
+  async #replace(client: Client, backend: number, round: Round): Promise<void> {
     this.#options.log.warn("the executing process gives no sign of life: ending its database session");
     this.#seen = undefined;
     await client.query(
@@ -157,7 +174,7 @@ export class Election implements AsyncDisposable {
         where pid = $1 and locktype = 'advisory' and granted limit 1`,
       [backend],
     );
-    await this.#tryFor();
+    await this.#tryFor(round);
   }
 
   #drop(): void {
@@ -172,8 +189,7 @@ export class Election implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
-    this.#timer?.[Symbol.dispose]();
-    await this.#beating;
+    await this.loop[Symbol.asyncDispose]();
     if (this.#holds) {
       await this.#client
         ?.query(

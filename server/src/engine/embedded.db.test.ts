@@ -289,6 +289,16 @@ describe("one process executes", () => {
   });
 });
 
+/** Passes time for looks, which are 20 ms apart, and too little for a sweep. */
+function afterLooks(clock: TestClock, holds: () => boolean | Promise<boolean>): Promise<unknown> {
+  let left = 2_000;
+  return eventually(() => {
+    if (left > 0) clock.pass(20);
+    left -= 20;
+    return holds();
+  });
+}
+
 test("what found no place begins when there is one again, without a sweep", async () => {
   const clock = testClock();
   const places = new Places({ shared: 10, own: 1 });
@@ -311,10 +321,10 @@ test("what found no place begins when there is one again, without a sweep", asyn
   await eventually(() => process.calls.length === 3);
   // Now there is room for all runs of either, but not of both.
   for (let count = 0; count < 10; count++) places.release(others);
-  await eventually(() => process.calls.length > 10);
+  await afterLooks(clock, () => process.calls.length > 10);
   expect(process.calls.length).toBeLessThan(16);
   opened.resolve();
-  await eventually(() => process.calls.length === 16);
+  await afterLooks(clock, () => process.calls.length === 16);
 });
 
 test("a run that has had its turn gives its place to another of its organization that waits for one", async () => {
@@ -333,9 +343,9 @@ test("a run that has had its turn gives its place to another of its organization
   const organizationId = newId<"organization">();
   for (let count = 0; count < 2; count++) ids.push(await insertRun(database, clock, { organizationId }));
   for (const id of ids) process.engine.wake(id, { organizationId });
-  await eventually(() => process.calledFor(ids[1]!) === 1);
+  await afterLooks(clock, () => process.calledFor(ids[1]!) === 1);
   const open = "select id from runs where status <> 'completed'";
-  await eventually(async () => (await database.query(open)).length === 0);
+  await afterLooks(clock, async () => (await database.query(open)).length === 0);
 });
 
 describe("processes", () => {

@@ -13,6 +13,7 @@ import type { Histogram } from "../lib/figures.ts";
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
+import type { Loop } from "../lib/loops/loop.ts";
 import type { Places } from "../lib/sharing/places.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
@@ -91,4 +92,6 @@ export interface Engine extends AsyncDisposable {
   interruptAll(): void;
   /** Whether this process may advance runs now. */
   readonly executing: boolean;
+  /** Those that are to be watched. */
+  readonly loops: readonly Loop[];
 }

@@ -19,6 +19,7 @@ const HELD_MS = 3_000;
 const ALIVE = "select instance_id from leases where renewed_at > $1::float8 - " + LEASE_MS;
 
 export class LeaseEngine implements Engine {
+  readonly loops = [];
   readonly #options: EngineOptions;
   readonly #drives: Drives;
   #advance: Advance | undefined;
@@ -53,7 +54,9 @@ export class LeaseEngine implements Engine {
       "create table if not exists leases (instance_id uuid primary key, renewed_at float8 not null)",
     );
     await this.#look();
-    this.#timer = every(clock, LOOK_MS, () => (this.#looking = this.#looking.then(() => this.#look())));
+    this.#timer = every(clock, LOOK_MS, () => {
+      this.#looking = this.#looking.then(() => this.#look());
+    });
   }
 
   wake(id: RunId, { organizationId, at }: Wake): void {

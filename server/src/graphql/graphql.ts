@@ -101,7 +101,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   const underWay = new Roll<Ending>();
   /** Operations until the last of their resolvers has ended, subscriptions until their source has. */
   const working = new UnderWay();
-  const looking = every(handles.clock, LOOK_EVERY_MS, async () => {
+  const looking = every(handles.clock, LOOK_EVERY_MS, () => {
     const now = handles.clock.now();
     for (const ending of underWay) if (ending.endsAt <= now) ending.end(tookTooLong());
   });

@@ -25,7 +25,7 @@ export type Admission = {
 } & CredentialWatch;
 
 export function createAdmission(auth: Auth, connections: Connections): Admission {
-  const { watch, [Symbol.dispose]: dispose } = createCredentialWatch(auth);
+  const watching = createCredentialWatch(auth);
   const seat = (socket: Duplex, authorization: string | undefined, caller: Caller | undefined): Caller | undefined => {
     if (!caller) return caller;
     const { organizationId } = caller;
@@ -49,7 +49,8 @@ export function createAdmission(auth: Auth, connections: Connections): Admission
       return now;
     },
     assign: (socket, organizationId) => connections.belongsTo(socket, organizationId),
-    watch,
-    [Symbol.dispose]: dispose,
+    watch: watching.watch,
+    loop: watching.loop,
+    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
 }

@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { stopping } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
+import type { Loop } from "../lib/loops/loop.ts";
 import { running } from "../lib/sharing/running.ts";
 import { UnderWay } from "../lib/under-way.ts";
 import type { Members } from "../members/members.ts";
@@ -50,8 +51,7 @@ type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganiza
   entrance: Entrance;
   /** Of the database. */
   backlog: Backlog;
-  /** Whether runs are accepted. */
-  isReady: () => Promise<boolean>;
+  isReady: Edge["isReady"];
   /** The process is about to end: no new work. */
   isStopping: () => boolean;
 };
@@ -62,7 +62,7 @@ const SHARE_OF_HEAP = 1 / 8;
 const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);
 
 /** `arrivals`: what they hold. */
-type Counted = { readonly webSockets: number; readonly arrivals: ByteBudget };
+type Counted = { readonly webSockets: number; readonly arrivals: ByteBudget; readonly loops: readonly Loop[] };
 
 type Leaving = {
   /** Requests until they are answered. */
@@ -127,6 +127,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & Asy
       streams[Symbol.dispose]();
       arrivals.refuse(stopping());
     },
+    loops: [admission.loop],
     get webSockets() {
       return webSockets.open;
     },

@@ -29,9 +29,11 @@ export type Edge = {
   /** In whose line a request waits: its organization's, or its address's. */
   whose(exchange: Exchange): Whose;
   backlog: Backlog;
-  /** Whether runs are accepted. */
-  isReady(): Promise<boolean>;
+  /** Whether runs are accepted and no loop of the service is late; otherwise names those that are. */
+  isReady(): Promise<Readiness>;
 };
+
+export type Readiness = { isReady: boolean; late: readonly string[] };
 
 export type Upgrade = Omit<Exchange, "response">;
 
@@ -201,8 +203,12 @@ const isHealth = ({ path, request }: Exchange): boolean =>
 
 /** Without credentials and for any Host: probes come by address. */
 async function answerHealth(exchange: Exchange, edge: Edge | undefined): Promise<void> {
-  const isOk = exchange.path === "/healthz" || (edge !== undefined && (await edge.isReady()));
-  sendJson(exchange, isOk ? 200 : 503, { status: isOk ? "ok" : "unavailable" });
+  const { isReady, late }: Readiness =
+    exchange.path === "/healthz"
+      ? { isReady: true, late: [] }
+      : ((await edge?.isReady()) ?? { isReady: false, late: [] });
+  const status = isReady ? "ok" : "unavailable";
+  sendJson(exchange, isReady ? 200 : 503, late.length > 0 ? { status, late } : { status });
 }
 
 /** `setting`: what says the port. Throws OperatorError. */

@@ -39,13 +39,13 @@ export const realClock: Clock = {
   },
 };
 
-/** Calls `work`, which must not reject, at each `ms` of the clock. */
-export function every(clock: Clock, ms: number, work: () => Promise<void>): Disposable {
+/** Calls `work` at each `ms` of the clock. What has to wait for something is a `Loop`, which is watched. */
+export function every(clock: Clock, ms: number, work: () => undefined): Disposable {
   let timer: Disposable;
   const arm = (): void => {
     timer = clock.at(clock.now() + ms, () => {
       arm();
-      void work();
+      work();
     });
   };
   arm();

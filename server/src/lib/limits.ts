@@ -146,6 +146,7 @@ export const LIMITS = {
   drainSeconds: 10,
   stopSeconds: 25,
   standstillSeconds: 10,
+  loopLateSeconds: 30,
   logLinesAlike: 10,
   logTextsCounted: 200,
   logBytesUnread: 1024 * 1024,

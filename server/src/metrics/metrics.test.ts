@@ -56,6 +56,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   commits: { waiting: 0, figures: { rows: Histogram.ofRows(), seconds: Histogram.ofSeconds() } },
   pools: { hot: pool(), list: pool(), large: pool() },
   outbound: { calls: {}, seconds: Histogram.ofSeconds() },
+  loops: { lateSeconds: () => ({}) },
   llm: { calls: {} },
 });
 

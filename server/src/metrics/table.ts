@@ -43,6 +43,7 @@ export type Sources = {
   commits: { readonly waiting: number; readonly figures: { rows: Histogram; seconds: Histogram } };
   pools: { readonly hot: Pool; readonly list: Pool; readonly large: Pool };
   outbound: { calls: Counts; seconds: Histogram };
+  loops: { lateSeconds(): Figure };
   /** None is configured. */
   llm: { calls: Counts } | undefined;
 };
@@ -86,6 +87,12 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge("executor", "1 in the process of the database that executes runs, 0 in one that stands by.", ({ engine }) =>
     Number(engine.executing),
+  ),
+  gauge(
+    "loop_late_seconds",
+    "How late each loop of the service is to come round, or how long its look takes; from 30 s on it is started over.",
+    ({ loops }) => loops.lateSeconds(),
+    "loop",
   ),
 
   counter(

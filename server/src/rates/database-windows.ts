@@ -17,7 +17,7 @@ type Line = { waiting: Waiting[]; isAsking: boolean; full: { limit: number; unti
 
 export function createDatabaseWindows(database: Database, clock: Clock): Windows {
   const lines = new Map<OrganizationId, Line>();
-  const forgetting = every(clock, WINDOW_MS, async () => {
+  const forgetting = every(clock, WINDOW_MS, () => {
     for (const [organizationId, { isAsking, full }] of lines) {
       if (!isAsking && full && full.until <= clock.now()) lines.delete(organizationId);
     }

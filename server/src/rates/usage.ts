@@ -2,11 +2,12 @@
  * What each organization used, by day (UTC). Counted in memory and added to the database every few seconds in one statement, so a
  * process that is killed loses the counts of its last 5 s.
  */
-import { every, type Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
+import { Loop } from "../lib/loops/loop.ts";
 import type { Database } from "../storage/database.ts";
 
 type UsageCounts = {
@@ -31,6 +32,7 @@ export type Usage = {
   modelTokens(organizationId: OrganizationId, count: number): void;
   /** The last `days` days, today included, the newest first. */
   read(organizationId: OrganizationId, days: number): Promise<UsageDay[]>;
+  loop: Loop;
 } & AsyncDisposable;
 
 type UsageOptions = { database: Database; clock: Clock; log: Log };
@@ -40,6 +42,7 @@ type Tally = UsageCounts & { organizationId: OrganizationId; day: number };
 
 const DAY_MS = 86_400_000;
 const FLUSH_EVERY_MS = 5_000;
+const FAILED = "what was used could not be written; trying again";
 const ROWS_A_STATEMENT = 1_000;
 /** Of the API's Int. */
 const MOST_INT = 2 ** 31 - 1;
@@ -52,7 +55,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
   let open = new Map<OrganizationId, Tally>();
   /** Of a day that is over, or that could not be written yet. */
   let closed: Tally[] = [];
-  let flushing: Promise<void> | undefined;
+  const writing = new Set<Promise<void>>();
 
   const today = (): number => Math.floor(clock.now() / DAY_MS);
 
@@ -66,30 +69,42 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
     return begun;
   };
 
-  const writeAll = async (): Promise<void> => {
+  const writeAll = async (cameRound: () => unknown): Promise<void> => {
     const tallies = [...closed, ...open.values()];
     closed = [];
     open = new Map();
-    while (tallies.length > 0) {
-      try {
+    try {
+      for (; tallies.length > 0; tallies.splice(0, ROWS_A_STATEMENT)) {
         await write(database, merged(tallies.slice(0, ROWS_A_STATEMENT)), today());
-        tallies.splice(0, ROWS_A_STATEMENT);
-      } catch (error) {
-        // Merged, so that they do not grow as long as the database is away.
-        closed = merged([...tallies, ...closed]);
-        log.warn({ reason: messageOf(error) }, "what was used could not be written; trying again");
-        return;
+        cameRound();
       }
+    } finally {
+      // Merged, so that they do not grow as long as the database is away.
+      if (tallies.length > 0) closed = merged([...tallies, ...closed]);
     }
   };
 
-  /** What is counted until now is written when it resolves, unless the database cannot be reached. */
-  const flush = async (): Promise<void> => {
-    await flushing;
-    if (open.size > 0 || closed.length > 0) flushing ??= writeAll().finally(() => (flushing = undefined));
-    await flushing;
+  const flush = async (cameRound: () => unknown): Promise<void> => {
+    if (open.size === 0 && closed.length === 0) return;
+    const one = writeAll(cameRound).finally(() => writing.delete(one));
+    writing.add(one);
+    await one;
   };
-  const flushes = every(clock, FLUSH_EVERY_MS, flush);
+  const loop = new Loop({
+    clock,
+    log,
+    name: "usage",
+    everyMs: FLUSH_EVERY_MS,
+    look: (round) => flush(() => round.goesOn()),
+    failed: FAILED,
+  }).start(clock.now() + FLUSH_EVERY_MS);
+
+  /** What is counted until now is written when it resolves, unless the database cannot be reached. */
+  const flushAll = async (): Promise<void> => {
+    const settled = await Promise.allSettled([...writing, flush(() => {})]);
+    const failed = settled.find((one) => one.status === "rejected");
+    if (failed) log.warn({ reason: messageOf(failed.reason) }, FAILED);
+  };
 
   return {
     request: (organizationId, isRefused) => {
@@ -101,7 +116,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
     steps: (organizationId, count) => void (tallyOf(organizationId).steps += count),
     modelTokens: (organizationId, count) => void (tallyOf(organizationId).modelTokens += count),
     read: async (organizationId, days) => {
-      await flush();
+      await flushAll();
       const last = today();
       const rows = await database.query(
         `select to_char(day, 'YYYY-MM-DD') as date, least(requests, $4) as requests, least(refused, $4) as refused,
@@ -116,9 +131,10 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
         return known.get(date) ?? { date, ...NOTHING };
       });
     },
+    loop,
     async [Symbol.asyncDispose]() {
-      flushes[Symbol.dispose]();
-      await flush();
+      await loop[Symbol.asyncDispose]();
+      await flushAll();
     },
   };
 }

@@ -24,7 +24,7 @@ type MemoryWindows<Owner> = {
 /** Who asked nothing for a minute takes no memory: what is kept is bounded by the requests of the last two. */
 export function createMemoryWindows<Owner>(clock: Clock): MemoryWindows<Owner> {
   const windows = new Map<Owner, Window>();
-  const forgetting = every(clock, WINDOW_MS, async () => {
+  const forgetting = every(clock, WINDOW_MS, () => {
     const now = clock.now();
     for (const [owner, window] of windows) if (window.isEmpty(now)) windows.delete(owner);
   });

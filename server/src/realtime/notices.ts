@@ -4,7 +4,7 @@
  * may be lost with a connection or their sender: a process that may have missed some is told, and looks for itself.
  */
 import type { Client } from "pg";
-import { every, type Clock } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type {
   AgentId,
@@ -20,6 +20,7 @@ import type {
   UserId,
 } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
+import { Loop, Round } from "../lib/loops/loop.ts";
 import type { Database, Row } from "../storage/database.ts";
 
 /** What a notice of each kind is about. */
@@ -64,6 +65,9 @@ export type Notices = {
   onMissed(look: () => void): Disposable;
 };
 
+/** `loops`: that are to be watched. */
+type OpenedNotices = Notices & { loops: readonly Loop[] } & AsyncDisposable;
+
 const CHANNEL = "autograph";
 const LISTEN = `listen ${CHANNEL}`;
 const GATHER_MS = 5;
@@ -77,6 +81,7 @@ const SILENT_AFTER_LOOKS = 3;
 const GONE_AFTER_LOOKS = 6;
 /** The listening connection is ended when a look gets no answer for this long. */
 const SILENT_MS = 10_000;
+const NOT_REGISTERED = "this process could not register; trying again";
 /** A message that could not be sent is retried after this. */
 const AGAIN_MS = 1_000;
 /** Beyond this, notices for an unreachable database are dropped: the others look for themselves when it is back. */
@@ -85,16 +90,20 @@ const MOST_WAITING = 10_000;
 const NOTICES_A_MESSAGE = 80;
 
 /** For a process that is alone with its database. */
-export const noNotices: Notices = { send: () => {}, on: () => {}, onMissed: () => ({ [Symbol.dispose]: () => {} }) };
+export const noNotices: Notices = {
+  send: () => {},
+  on: () => {},
+  onMissed: () => ({ [Symbol.dispose]: () => {} }),
+};
 
-export async function openNotices(options: NoticesOptions): Promise<Notices & AsyncDisposable> {
-  if (options.database.isEmbedded) return { ...noNotices, [Symbol.asyncDispose]: () => Promise.resolve() };
+export async function openNotices(options: NoticesOptions): Promise<OpenedNotices> {
+  if (options.database.isEmbedded) return { ...noNotices, loops: [], [Symbol.asyncDispose]: () => Promise.resolve() };
   const notices = new DatabaseNotices(options);
   await notices.open();
   return notices;
 }
 
-class DatabaseNotices implements Notices {
+class DatabaseNotices implements OpenedNotices {
   readonly #options: NoticesOptions;
   readonly #waiting = new Set<string>();
   readonly #listeners = new Map<string, ((organizationId: OrganizationId, id: string) => void)[]>();
@@ -102,30 +111,51 @@ class DatabaseNotices implements Notices {
   #client: Client | undefined;
   /** The others by id: their heartbeat, and for how many looks it has not changed. */
   #others = new Map<string, { heartbeat: number; looks: number }>();
-  #timer: Disposable | undefined;
-  #registering: Disposable | undefined;
-  #isClosed = false;
+  /** Tells the others, and says that this process lives. */
+  readonly #telling: Loop;
+  readonly #registering: Loop;
   #hasListened = false;
   /** Since the last look. */
   #mayHaveMissed = false;
 
   constructor(options: NoticesOptions) {
     this.#options = options;
+    const { clock, log } = options;
+    this.#telling = new Loop({
+      clock,
+      log,
+      name: "notices",
+      everyMs: REGISTER_MS,
+      retryMs: AGAIN_MS,
+      look: (round) => this.#flush(() => round.goesOn()),
+      failed: "other processes were not told of changes; trying again",
+    });
+    this.#registering = new Loop({
+      clock,
+      log,
+      name: "processes",
+      everyMs: REGISTER_MS,
+      look: (round) => this.#register(round),
+      failed: NOT_REGISTERED,
+    });
+  }
+
+  get loops(): readonly Loop[] {
+    return [this.#telling, this.#registering];
   }
 
   async open(): Promise<void> {
-    await this.#register();
-    let looking: Promise<void> | undefined;
-    this.#registering = every(this.#options.clock, REGISTER_MS, async () => {
-      // A look that waits for a slow database is not overtaken.
-      await (looking ??= this.#register().finally(() => (looking = undefined)));
-    });
+    const { clock, log } = this.#options;
+    const first = new Round(() => {});
+    await this.#register(first).catch((error: unknown) => log.warn({ reason: messageOf(error) }, NOT_REGISTERED));
+    this.#telling.start(Infinity);
+    this.#registering.start(clock.now() + REGISTER_MS);
   }
 
   send({ kind, organizationId, id }: Notice): void {
     if (this.#others.size === 0) return;
     this.#waiting.add(`${kind} ${organizationId} ${id}`);
-    this.#arm(GATHER_MS);
+    this.#telling.wake(this.#options.clock.now() + GATHER_MS);
   }
 
   on<Kind extends NoticeKind>(kind: Kind, hear: (organizationId: OrganizationId, id: NoticeIds[Kind]) => void): void {
@@ -139,24 +169,18 @@ class DatabaseNotices implements Notices {
     return { [Symbol.dispose]: () => void this.#lookers.delete(looker) };
   }
 
-  #arm(ms: number): void {
-    const { clock } = this.#options;
-    this.#timer ??= clock.at(clock.now() + ms, () => void this.#flush());
-  }
-
-  async #flush(): Promise<void> {
-    this.#timer = undefined;
+  async #flush(goesOn: () => boolean): Promise<void> {
     const lines = [...this.#waiting];
     this.#waiting.clear();
     let told = 0;
     try {
       for (; told < lines.length; told += NOTICES_A_MESSAGE) {
         await this.#notify(lines.slice(told, told + NOTICES_A_MESSAGE).join("\n"));
+        goesOn();
       }
     } catch (error) {
-      this.#options.log.warn({ reason: messageOf(error) }, "other processes were not told of changes; trying again");
       for (const line of lines.slice(told)) if (this.#waiting.size < MOST_WAITING) this.#waiting.add(line);
-      if (!this.#isClosed) this.#arm(AGAIN_MS);
+      throw error;
     }
   }
 
@@ -165,28 +189,25 @@ class DatabaseNotices implements Notices {
   }
 
   /** Says that this process lives, and looks who else does. A new process's first look announces it to the others. */
-  async #register(): Promise<void> {
-    const { database, clock, instanceId, log } = this.#options;
-    try {
-      await this.#listen();
-      const rows = await database.query(
-        `with me as (
-           insert into instances (id, started_at, heartbeat_at) values ($1, $2, $2)
-           on conflict (id) do update set heartbeat_at = $2 returning started_at = $2 as is_new)
-         select is_new, id, heartbeat_at from me left join instances on id <> $1`,
-        [instanceId, new Date(clock.now())],
-      );
-      const wasAlone = this.#others.size === 0;
-      const gone = this.#look(rows.filter((row) => row["id"] !== null));
-      if (gone.length > 0) await database.query("delete from instances where id = any ($1)", [gone]);
-      if (rows[0]!["is_new"] && this.#others.size > 0) await this.#notify("");
-      if (!this.#mayHaveMissed) return;
-      // Who is alone misses nothing.
-      this.#mayHaveMissed = false;
-      if (!wasAlone || this.#others.size > 0) for (const look of this.#lookers) look();
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, "this process could not register; trying again");
-    }
+  async #register(round: Round): Promise<void> {
+    const { database, clock, instanceId } = this.#options;
+    await this.#listen(round);
+    const rows = await database.query(
+      `with me as (
+         insert into instances (id, started_at, heartbeat_at) values ($1, $2, $2)
+         on conflict (id) do update set heartbeat_at = $2 returning started_at = $2 as is_new)
+       select is_new, id, heartbeat_at from me left join instances on id <> $1`,
+      [instanceId, new Date(clock.now())],
+    );
+    if (!round.goesOn()) return;
+    const wasAlone = this.#others.size === 0;
+    const gone = this.#look(rows.filter((row) => row["id"] !== null));
+    if (gone.length > 0) await database.query("delete from instances where id = any ($1)", [gone]);
+    if (rows[0]!["is_new"] && this.#others.size > 0) await this.#notify("");
+    if (!round.goesOn() || !this.#mayHaveMissed) return;
+    // Who is alone misses nothing.
+    this.#mayHaveMissed = false;
+    if (!wasAlone || this.#others.size > 0) for (const look of this.#lookers) look();
   }
 
   /** Returns those whose rows are to go. */
@@ -201,9 +222,11 @@ class DatabaseNotices implements Notices {
     return looks.flatMap(([id]) => (this.#others.has(id) ? [] : [id]));
   }
 
-  async #listen(): Promise<void> {
-    if ((await this.#isHeard()) || this.#isClosed) return;
-    this.#client = await this.#options.database.dedicated(SILENT_MS);
+  async #listen(round: Round): Promise<void> {
+    if ((await this.#isHeard()) || round.signal.aborted) return;
+    const client = await this.#options.database.dedicated(SILENT_MS);
+    if (round.signal.aborted) return void client.end().catch(() => {});
+    this.#client = client;
     this.#client.on("notification", ({ payload }) => this.#receive(payload ?? ""));
     if (!(await this.#isHeard())) return;
     this.#mayHaveMissed ||= this.#hasListened;
@@ -233,10 +256,10 @@ class DatabaseNotices implements Notices {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#registering?.[Symbol.dispose]();
-    this.#timer?.[Symbol.dispose]();
-    await this.#flush();
+    await Promise.all(this.loops.map((loop) => loop[Symbol.asyncDispose]()));
+    await this.#flush(() => true).catch((error: unknown) =>
+      this.#options.log.warn({ reason: messageOf(error) }, "other processes were not told of changes"),
+    );
     await this.#client?.end().catch(() => {});
     await this.#options.database
       .query("delete from instances where id = $1", [this.#options.instanceId])

@@ -81,8 +81,9 @@ export function limitLoaded(runs: Pick<Runs, "executions">, agentId: AgentId): v
     if (journal.head.agentId === agentId) journal.head.limited = true;
 }
 
-/** For every agent with parked runs in any organization: admits runs whose time has come, sets a timer for each near one. */
-export async function admitAll(runs: Admitting): Promise<void> {
+/** For every agent with parked runs in any organization: admits runs whose time has come, sets a timer for each near one,
+ * as long as `goesOn` says so. */
+export async function admitAll(runs: Admitting, goesOn = (): boolean => true): Promise<void> {
   const now = runs.clock.now();
   const agents = await runs.database.query(
     `select organization_id, agent_id, bool_or(run_at is null or run_at <= $1) as has_due,
@@ -96,6 +97,7 @@ export async function admitAll(runs: Admitting): Promise<void> {
   for (const row of agents) {
     const [organizationId, agentId] = [row["organization_id"] as OrganizationId, row["agent_id"] as AgentId];
     for (const time of (row["times"] as Date[] | null) ?? []) admitAt(runs, organizationId, agentId, time.getTime());
+    if (!goesOn()) return;
     if (row["has_due"]) await admitRuns(runs, organizationId, agentId);
   }
 }

@@ -68,18 +68,21 @@ async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: Ru
 
 /**
  * Does what a crash after a commit left undone: makes parents look at children that have ended since, and cancels
- * children whose step is no longer open (`afterEnd`, `cancelLeft`).
+ * children whose step is no longer open (`afterEnd`, `cancelLeft`), as long as `goesOn` says so.
  */
-export async function mendFamilies(runs: Runs, since: Date): Promise<void> {
+export async function mendFamilies(runs: Runs, since: Date, goesOn = (): boolean => true): Promise<void> {
   const parents = await runs.database.query(
     `select distinct p.id, p.organization_id from runs c join runs p on p.id = c.parent_run_id
       where c.parent_awaits and c.parent_run_id is not null and c.finished_at >= $2
         and p.status in ('running', 'paused') and p.owner is null and (p.wake_at is null or p.wake_at > $1)`,
     [new Date(runs.clock.now()), since],
   );
-  for (const row of parents) await wakeRun(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
+  for (const row of parents)
+    if (goesOn()) await wakeRun(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
+  if (!goesOn()) return;
   const orphans = await runs.database.query(ORPHANS);
-  for (const row of orphans) await cancelRelative(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
+  for (const row of orphans)
+    if (goesOn()) await cancelRelative(runs, row["organization_id"] as OrganizationId, row["id"] as RunId);
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { OrganizationId } from "../lib/ids.ts";
-import { every } from "../lib/clock.ts";
-import { messageOf } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { Loop } from "../lib/loops/loop.ts";
 import type { Runs } from "./runs.ts";
 
 type Forgetting = Pick<Runs, "database" | "clock">;
@@ -9,13 +8,18 @@ type Forgetting = Pick<Runs, "database" | "clock">;
 const FORGET_EVERY_MS = 3_600_000;
 
 /** Deletes expired keys of all organizations every hour. A start does not wait for this. */
-export const forgetKeys = ({ database, clock, log }: Forgetting & Pick<Runs, "log">): Disposable =>
-  every(clock, FORGET_EVERY_MS, async () => {
-    const old = "delete from idempotency_keys where organization_id is not null and created_at < $1";
-    await database.query(old, [oldest(clock.now())]).catch((error: unknown) => {
-      log.warn({ reason: messageOf(error) }, "old idempotency keys were not deleted");
-    });
-  });
+export const forgetKeys = ({ database, clock, log }: Forgetting & Pick<Runs, "log">): Loop =>
+  new Loop({
+    clock,
+    log,
+    name: "old-idempotency-keys",
+    everyMs: FORGET_EVERY_MS,
+    look: async () => {
+      const old = "delete from idempotency_keys where organization_id is not null and created_at < $1";
+      await database.query(old, [oldest(clock.now())]);
+    },
+    failed: "old idempotency keys were not deleted",
+  }).start(clock.now() + FORGET_EVERY_MS);
 
 /** Frees one key when its day is over. */
 export async function forgetKey(

@@ -40,6 +40,7 @@ export type TestRuns = {
 /** An engine that executes, but advances only the runs that the test advances. */
 export const idle: Engine = {
   executing: true,
+  loops: [],
   start: () => Promise.resolve(),
   wake: () => {},
   begin: () => false,

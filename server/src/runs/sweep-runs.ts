@@ -1,5 +1,4 @@
-import { every } from "../lib/clock.ts";
-import { messageOf } from "../lib/errors.ts";
+import { Loop, type Round } from "../lib/loops/loop.ts";
 import { admitAll } from "./admit-runs.ts";
 import { mendFamilies } from "./families.ts";
 import type { Runs } from "./runs.ts";
@@ -14,40 +13,41 @@ const SLACK_MS = 60_000;
  * Besides the engine's own sweep: admits queued runs of limited agents and, at the beginning of a term, after an error and
  * once a minute, does what was left undone between a run's end and its relatives.
  */
-export function sweepRuns(runs: Runs): AsyncDisposable {
+export function sweepRuns(runs: Runs): Loop {
   let last = 0;
-  const mend = async (): Promise<void> => {
+  const mend = async (round: Round): Promise<void> => {
     const now = runs.clock.now();
     if (runs.mended && Math.abs(now - last) < MEND_MS) return;
     runs.mended = true;
-    await mendFamilies(runs, new Date(Math.min(await mendedAt(runs), now) - SLACK_MS));
+    await mendFamilies(runs, new Date(Math.min(await mendedAt(runs), now) - SLACK_MS), () => round.goesOn());
+    if (!round.goesOn()) return;
     await runs.database.query(
       "insert into mended (at) values ($1) on conflict (singleton) do update set at = excluded.at",
       [new Date(now)],
     );
     last = now;
   };
-  const sweep = async (): Promise<void> => {
+  const sweep = async (round: Round): Promise<void> => {
     if (!runs.engine.executing) {
       runs.mended = false;
       return;
     }
     try {
-      await mend();
-      await admitAll(runs);
+      await mend(round);
+      await admitAll(runs, () => round.goesOn());
     } catch (error) {
       runs.mended = false;
-      runs.log.warn({ reason: messageOf(error) }, "looking after queued runs and families failed; trying again");
+      throw error;
     }
   };
-  let underWay = sweep();
-  const timer = every(runs.clock, SWEEP_MS, () => (underWay = underWay.then(sweep)));
-  return {
-    async [Symbol.asyncDispose]() {
-      timer[Symbol.dispose]();
-      await underWay;
-    },
-  };
+  return new Loop({
+    clock: runs.clock,
+    log: runs.log,
+    name: "queued-runs",
+    everyMs: SWEEP_MS,
+    look: sweep,
+    failed: "looking after queued runs and families failed; trying again",
+  }).start();
 }
 
 /** Up to when every end was reported, ms: by any process, however often they have crashed since. */

@@ -1,9 +1,10 @@
 /** The only entrance to storage: PostgreSQL (ours or the operator's), schema, partitions, free space. */
 import path from "node:path";
-import { every, type Clock } from "../lib/clock.ts";
-import { messageOf, OperatorError } from "../lib/errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { OperatorError } from "../lib/errors.ts";
 import type { LastActs } from "../lib/last-acts.ts";
 import type { Log } from "../lib/log/log.ts";
+import { Loop } from "../lib/loops/loop.ts";
 import { connectServer } from "./connect.ts";
 import { findDataFolder, makeFolder } from "./data-folder.ts";
 import { openDatabase, type Database } from "./database.ts";
@@ -36,6 +37,7 @@ export type Storage = {
   /** The data folder in use, absolute: not the requested one if PostgreSQL's user can't enter root's. */
   dataFolder: string;
   space: Space;
+  loops: readonly Loop[];
 } & AsyncDisposable;
 
 const PARTITIONS_EVERY_MS = 3_600_000;
@@ -52,19 +54,22 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     throw embedded && codeOf(error) === "28P01" ? wrongPassword(embedded.dataFolder) : error;
   });
   await ensurePartitions(database, clock.now());
-  stack.use(
-    every(clock, PARTITIONS_EVERY_MS, async () => {
-      await ensurePartitions(database, clock.now()).catch((error: unknown) => {
-        log.warn({ reason: messageOf(error) }, "next months' partitions were not made");
-      });
-    }),
-  );
+  const partitions = new Loop({
+    clock,
+    log,
+    name: "partitions",
+    everyMs: PARTITIONS_EVERY_MS,
+    look: () => ensurePartitions(database, clock.now()),
+    failed: "next months' partitions were not made",
+  });
+  stack.use(partitions.start(clock.now() + PARTITIONS_EVERY_MS));
   const dataFolder = embedded?.dataFolder ?? path.resolve(options.dataFolder);
   const space = embedded
     ? stack.use(await watchSpace({ ...options.space, folder: dataFolder, clock, log }))
     : unlimitedSpace;
   const opened = stack.move();
-  return { database, dataFolder, space, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  const loops = [partitions, ...space.loops];
+  return { database, dataFolder, space, loops, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 /** The error for a data folder put together from two. */

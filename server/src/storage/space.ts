@@ -8,6 +8,7 @@ import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Log } from "../lib/log/log.ts";
+import { Loop } from "../lib/loops/loop.ts";
 
 export type SpaceOptions = {
   folder: string;
@@ -28,6 +29,7 @@ export type SpaceOptions = {
 export type Space = {
   /** False while new runs are to be refused with UNAVAILABLE. */
   hasSpace(): boolean;
+  loops: readonly Loop[];
 } & AsyncDisposable;
 
 const MIB = 1024 * 1024;
@@ -41,7 +43,7 @@ const DEFAULTS = {
 /** Runs are accepted again only with this much more than at the refusal, so that the answer doesn't flicker. */
 const RECOVERY = 1.25;
 
-export const unlimitedSpace: Space = { hasSpace: () => true, [Symbol.asyncDispose]: async () => {} };
+export const unlimitedSpace: Space = { hasSpace: () => true, loops: [], [Symbol.asyncDispose]: async () => {} };
 
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await fs.statfs(folder);
@@ -71,30 +73,11 @@ export async function watchSpace(
     if (free < options.criticalBytes && held > 0) await dropBallast(options.folder);
     if (isBack && held < options.ballastBytes && clock.now() >= ballastFrom) await makeBallast(options);
   };
-  const safeLook = (): Promise<void> =>
-    look().catch((error: unknown) =>
-      log.warn({ reason: messageOf(error) }, "free space of the data folder is not known"),
-    );
-
-  await safeLook();
-  let looking = Promise.resolve();
-  let timer: Disposable;
-  let disposed = false;
-  const arm = (): void => {
-    if (disposed) return;
-    timer = clock.at(clock.now() + options.everyMs, () => {
-      looking = safeLook().then(arm);
-    });
-  };
-  arm();
-  return {
-    hasSpace: () => !low,
-    async [Symbol.asyncDispose]() {
-      disposed = true;
-      timer[Symbol.dispose]();
-      await looking;
-    },
-  };
+  const failed = "free space of the data folder is not known";
+  await look().catch((error: unknown) => log.warn({ reason: messageOf(error) }, failed));
+  const { everyMs } = options;
+  const loop = new Loop({ clock, log, name: "disk-space", everyMs, look, failed }).start(clock.now() + everyMs);
+  return { hasSpace: () => !low, loops: [loop], [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose]() };
 }
 
 /** Removes the ballast before PostgreSQL starts: on a full disk it could not start. */

@@ -1,7 +1,6 @@
-import { every } from "../lib/clock.ts";
-import { messageOf } from "../lib/errors.ts";
 import { NO_ID, type EventId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { Loop } from "../lib/loops/loop.ts";
 import { deleteEvents } from "./events/event-store.ts";
 import { deleteFirings } from "./firing-store.ts";
 import { deleteReplacedTokens } from "./webhooks/token-store.ts";
@@ -14,7 +13,7 @@ const AT_ONCE = 5_000;
 /** Deletes old firings and events of all organizations, with what came with them, and tokens that were replaced. */
 export async function forgetOld(
   { database, clock }: Pick<Triggers, "database" | "clock">,
-  signal?: AbortSignal,
+  goesOn = (): boolean => true,
 ): Promise<void> {
   const before = (days: number): number => clock.now() - days * 86_400_000;
   // Those that stay are walked past once, not for each statement.
@@ -30,27 +29,20 @@ export async function forgetOld(
     () => deleteReplacedTokens(database, clock.now(), AT_ONCE),
   ];
   for (const forget of each) {
-    for (;;) {
-      if (signal?.aborted) return;
-      if ((await forget()) < AT_ONCE) break;
-    }
+    let gone: number;
+    do {
+      if (!goesOn()) return;
+      gone = await forget();
+    } while (gone === AT_ONCE);
   }
 }
 
 /** Does so every ten minutes. */
-export function forgetFirings(triggers: Pick<Triggers, "database" | "clock" | "log">): AsyncDisposable {
-  const ending = new AbortController();
-  const forget = (): Promise<void> =>
-    forgetOld(triggers, ending.signal).catch((error: unknown) =>
-      triggers.log.warn({ reason: messageOf(error) }, "old firings were not deleted"),
-    );
-  let underWay = Promise.resolve();
-  const timer = every(triggers.clock, FORGET_EVERY_MS, () => (underWay = underWay.then(forget)));
-  return {
-    async [Symbol.asyncDispose]() {
-      ending.abort();
-      timer[Symbol.dispose]();
-      await underWay;
-    },
-  };
-}
+export const forgetFirings = (triggers: Pick<Triggers, "database" | "clock" | "log">): Loop =>
+  new Loop({
+    ...triggers,
+    name: "old-firings",
+    everyMs: FORGET_EVERY_MS,
+    look: (round) => forgetOld(triggers, () => round.goesOn()),
+    failed: "old firings were not deleted",
+  }).start(triggers.clock.now() + FORGET_EVERY_MS);

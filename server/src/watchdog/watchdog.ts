@@ -21,6 +21,8 @@ type WatchdogOptions = {
   /** The runs being advanced. */
   runs: () => Iterable<string>;
   standstillSeconds: number;
+  /** Called each second, for what must not stop unseen: the thread ends a process in which this is not called any more. */
+  beat: () => void;
 };
 
 const RUNS_NAMED = 20;
@@ -29,9 +31,10 @@ const FIRST_NAME = /^\s*(?:query|mutation|subscription)\s+(\w+)/;
 const THREAD = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
 
 export function startWatchdog(options: WatchdogOptions): AsyncDisposable {
-  const { log, connection, instanceId, runs, standstillSeconds } = options;
+  const { log, connection, instanceId, runs, standstillSeconds, beat } = options;
   const beats = new Int32Array(new SharedArrayBuffer(8));
   const timer = setInterval(() => {
+    beat();
     Atomics.add(beats, BEAT, 1);
     Atomics.store(beats, DEBUGGED, inspectorUrl() === undefined ? 0 : 1);
   }, LOOK_EVERY_MS).unref();

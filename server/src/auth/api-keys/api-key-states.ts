@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { createFreshCache } from "../../lib/fresh-cache.ts";
 import type { ApiKeyId, OrganizationId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
+import type { Loop } from "../../lib/loops/loop.ts";
 import type { Notices } from "../../realtime/notices.ts";
 import type { Reach } from "../../lib/reach.ts";
 import type { Database, Row } from "../../storage/database.ts";
@@ -26,6 +27,7 @@ export type KeyStates = {
   /** After a change in this process: forgotten here and in others. */
   invalidate(organizationId: OrganizationId, keyId: ApiKeyId): void;
   noteUse(organizationId: OrganizationId, keyId: ApiKeyId): void;
+  loop: Loop;
 } & AsyncDisposable;
 
 const REMEMBERED = 5_000;
@@ -87,6 +89,7 @@ export function createKeyStates(
       notices.send({ kind: "apiKey", organizationId, id: keyId });
     },
     noteUse: uses.note,
+    loop: uses.loop,
     [Symbol.asyncDispose]: uses[Symbol.asyncDispose],
   };
 }

@@ -4,9 +4,10 @@ import type { Clock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { ApiKeyId, OrganizationId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
+import { Loop } from "../../lib/loops/loop.ts";
 import type { Database } from "../../storage/database.ts";
 
-type KeyUses = { note(organizationId: OrganizationId, keyId: ApiKeyId): void } & AsyncDisposable;
+type KeyUses = { note(organizationId: OrganizationId, keyId: ApiKeyId): void; loop: Loop } & AsyncDisposable;
 
 type Use = { organizationId: OrganizationId; keyId: ApiKeyId; at: number };
 
@@ -18,18 +19,15 @@ const REMEMBERED = 10_000;
 export function createKeyUses(database: Database, clock: Clock, log: Log): KeyUses {
   const notedAt = new LRUCache<ApiKeyId, number>({ max: REMEMBERED });
   let waiting: Use[] = [];
-  let timer: Disposable | undefined;
-  let writing: Promise<unknown> = Promise.resolve();
 
-  const write = (): void => {
+  const write = async (): Promise<void> => {
     const uses = waiting;
     waiting = [];
-    timer = undefined;
-    writing = writing
-      .then(() => writeUses(database, uses))
-      // A lost note makes a display a minute late, which is no reason to fail a request.
-      .catch((error: unknown) => log.warn({ reason: messageOf(error) }, "the last use of API keys was not written"));
+    if (uses.length > 0) await writeUses(database, uses);
   };
+  // A lost note makes a display a minute late, which is no reason to fail a request.
+  const failed = "the last use of API keys was not written";
+  const loop = new Loop({ clock, log, name: "key-uses", everyMs: NOTE_EVERY_MS, look: write, failed }).start(Infinity);
 
   return {
     note: (organizationId, keyId) => {
@@ -38,12 +36,12 @@ export function createKeyUses(database: Database, clock: Clock, log: Log): KeyUs
       if (last !== undefined && at - last < NOTE_EVERY_MS) return;
       notedAt.set(keyId, at);
       waiting.push({ organizationId, keyId, at });
-      timer ??= clock.at(at + WRITE_AFTER_MS, write);
+      loop.wake(at + WRITE_AFTER_MS);
     },
+    loop,
     async [Symbol.asyncDispose]() {
-      timer?.[Symbol.dispose]();
-      if (waiting.length > 0) write();
-      await writing;
+      await loop[Symbol.asyncDispose]();
+      await write().catch((error: unknown) => log.warn({ reason: messageOf(error) }, failed));
     },
   };
 }

@@ -1,7 +1,7 @@
-import { every, type Clock } from "../../lib/clock.ts";
-import { messageOf } from "../../lib/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
+import { Loop, type Round } from "../../lib/loops/loop.ts";
 import type { Database } from "../../storage/database.ts";
 
 const FORGET_EVERY_MS = 3_600_000;
@@ -13,15 +13,17 @@ const DAY_MS = 86_400_000;
  * Every hour deletes the keys of all organizations that were revoked or expired long enough ago. Their names stay, for what they
  * made.
  */
-export const forgetApiKeys = ({ database, clock, log }: { database: Database; clock: Clock; log: Log }): Disposable =>
-  every(clock, FORGET_EVERY_MS, async () => {
-    const endedBefore = clock.now() - LIMITS.apiKeyDaysAfterEnd * DAY_MS;
-    await forget(database, endedBefore).catch((error: unknown) => {
-      log.warn({ reason: messageOf(error) }, "old API keys were not deleted");
-    });
-  });
+export const forgetApiKeys = ({ database, clock, log }: { database: Database; clock: Clock; log: Log }): Loop =>
+  new Loop({
+    clock,
+    log,
+    name: "old-api-keys",
+    everyMs: FORGET_EVERY_MS,
+    look: (round) => forget(database, clock.now() - LIMITS.apiKeyDaysAfterEnd * DAY_MS, round),
+    failed: "old API keys were not deleted",
+  }).start(clock.now() + FORGET_EVERY_MS);
 
-async function forget(database: Database, endedBefore: number): Promise<void> {
+async function forget(database: Database, endedBefore: number, round: Round): Promise<void> {
   let forgotten: number;
   do {
     const rows = await database.query(
@@ -35,5 +37,5 @@ async function forget(database: Database, endedBefore: number): Promise<void> {
       [new Date(endedBefore), FORGOTTEN_AT_ONCE],
     );
     forgotten = rows.length;
-  } while (forgotten === FORGOTTEN_AT_ONCE);
+  } while (forgotten === FORGOTTEN_AT_ONCE && round.goesOn());
 }

@@ -88,7 +88,7 @@ export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
   const entries = new Roll<Arrival>();
 
   /** Each must have brought enough since the last look, or be whole. */
-  const look = async (): Promise<void> => {
+  const look = (): undefined => {
     const now = clock.now();
     for (const entry of entries) {
       if (entry.isUnread()) entry.lookedAt = now;

@@ -33,7 +33,7 @@ test("2,000 credentials are looked at side by side: with 5 ms for each, within a
   expect(ended).toHaveLength(2_000);
   // One after the other they take 10 s.
   expect(performance.now() - since).toBeLessThan(5_000);
-  watch[Symbol.dispose]();
+  await watch[Symbol.asyncDispose]();
 });
 
 test("one that cannot be looked at holds up no other, and is looked at again", async () => {
@@ -53,7 +53,7 @@ test("one that cannot be looked at holds up no other, and is looked at again", a
   clock.pass(LOOK_MS);
   await sleep(0);
   expect(ended.at(-1)).toBe(bad);
-  watch[Symbol.dispose]();
+  await watch[Symbol.asyncDispose]();
 });
 
 test("two of one credential, of which one began before it changed: that one ends, whichever is first", async () => {
@@ -66,7 +66,7 @@ test("two of one credential, of which one began before it changed: that one ends
     clock.pass(LOOK_MS);
     await sleep(0);
     expect(ended).toEqual([older]);
-    watch[Symbol.dispose]();
+    await watch[Symbol.asyncDispose]();
   }
 });
 
@@ -77,5 +77,5 @@ test("what reaches something else than when it began ends too", async () => {
   const ended = new Promise((resolve) => void watch.watch(narrowed, () => resolve("ended")));
   clock.pass(LOOK_MS);
   expect(await ended).toBe("ended");
-  watch[Symbol.dispose]();
+  await watch[Symbol.asyncDispose]();
 });

@@ -3,14 +3,17 @@ import { callerNow, mayTheSame } from "../../auth/admission.ts";
 import type { Auth } from "../../auth/auth.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { messageOf } from "../../lib/errors.ts";
+import { Loop, type Round } from "../../lib/loops/loop.ts";
 import { Roll } from "../../lib/sharing/roll.ts";
 
 export type CredentialWatch = {
   /** Calls `end` once when the credential has expired or was revoked, or when its role or reach has changed. */
   watch(caller: Caller, end: () => void): Disposable;
-} & Disposable;
+  loop: Loop;
+} & AsyncDisposable;
 
 const LOOK_EVERY_MS = 4_000;
+const FAILED = "credentials could not be looked at";
 /** One after another 10,000 took longer than all of the 10 s; an organization's own take turns at the database. */
 const LOOKED_AT_ONCE = 64;
 
@@ -40,7 +43,6 @@ const keyOf = ({ organizationId, credential }: Caller): string =>
 
 export function createCredentialWatch(auth: Auth): CredentialWatch {
   const watched = new Roll<Watched>();
-  let timer: Disposable;
 
   /** One that cannot be looked at holds up no other. */
   const lookAt = async (ofOne: readonly Watched[]): Promise<void> => {
@@ -49,26 +51,23 @@ export function createCredentialWatch(auth: Auth): CredentialWatch {
     for (const one of ofOne) if (!(now && mayTheSame(now, one.caller)) && watched.delete(one)) one.end();
   };
 
-  const look = async (): Promise<void> => {
+  const look = async (round: Round): Promise<void> => {
     const all = [...byCredential(watched).values()];
-    for (let next = 0; next < all.length; next += LOOKED_AT_ONCE) {
+    for (let next = 0; next < all.length && round.goesOn(); next += LOOKED_AT_ONCE) {
       const looks = await Promise.allSettled(all.slice(next, next + LOOKED_AT_ONCE).map(lookAt));
-      const failed = looks.find((one) => one.status === "rejected");
+      const notKnown = looks.find((one) => one.status === "rejected");
       // Without the database nobody can know: connections stay open until it is back.
-      if (failed) auth.log.warn({ reason: messageOf(failed.reason) }, "credentials could not be looked at");
+      if (notKnown) auth.log.warn({ reason: messageOf(notKnown.reason) }, FAILED);
     }
   };
 
-  const arm = (): void => {
-    timer = auth.clock.at(auth.clock.now() + LOOK_EVERY_MS, () => {
-      void look().finally(arm);
-    });
-  };
-  arm();
-
+  const { clock, log } = auth;
+  const loop = new Loop({ clock, log, name: "credentials", everyMs: LOOK_EVERY_MS, look, failed: FAILED });
+  loop.start(clock.now() + LOOK_EVERY_MS);
   return {
     watch: (caller, end) => new Watched(watched, caller, end),
-    [Symbol.dispose]: () => timer[Symbol.dispose](),
+    loop,
+    [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
   };
 }
 

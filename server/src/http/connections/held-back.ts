@@ -75,7 +75,7 @@ export class HeldBack implements Disposable {
     this.#fresh = [];
   };
 
-  readonly #release = async (): Promise<void> => {
+  readonly #release = (): undefined => {
     for (let left = EACH_TIME; left > 0 && this.#lines.size > 0;) {
       const connection = this.#lines.take() ?? this.#strangers.take()!;
       left -= this.#turn(connection) ? 1 : OF_ONE_THAT_HAS_GONE;

@@ -14,7 +14,7 @@ export class Pings<Connection> implements Disposable {
   #due = 0;
 
   constructor(clock: Clock, ping: (connection: Connection) => void) {
-    this.#timer = every(clock, EVERY_MS / PARTS, async () => {
+    this.#timer = every(clock, EVERY_MS / PARTS, () => {
       this.#due = (this.#due + 1) % PARTS;
       for (const connection of this.#parts[this.#due]!) ping(connection);
     });

@@ -31,7 +31,7 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     strangers: { all: 1, perAddress: 1 },
     isProxy: () => false,
   });
-  using admission = createAdmission({ keys, clock: testClock() } as unknown as Auth, connections);
+  await using admission = createAdmission({ keys, clock: testClock() } as unknown as Auth, connections);
   const edge = {
     graphql,
     admission,

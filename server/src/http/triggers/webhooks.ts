@@ -87,7 +87,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
         if (error instanceof Refusal && error.code === "NOT_FOUND") ending.end(error);
       }
     };
-    begun.use(every(triggers.clock, LOOK_EVERY_MS, look));
+    begun.use(every(triggers.clock, LOOK_EVERY_MS, () => void look()));
     const lasting = begun.move();
     return { ending, [Symbol.dispose]: () => lasting.dispose() };
   };

@@ -28,7 +28,11 @@ export function watchBadges(
   );
   sources.use(runs.approvals.subscribe(organizationId, () => door.knock()));
   sources.use(runs.notices.onMissed(() => door.knock()));
-  sources.use(every(runs.clock, LOOK_MS, async () => door.knock()));
+  sources.use(
+    every(runs.clock, LOOK_MS, () => {
+      door.knock();
+    }),
+  );
   door.knock();
   return stream(signal, sources, async function* (ended) {
     let last: Badges | undefined;

@@ -4,12 +4,12 @@
  * same. Organizations take turns, and none has more than its share of what is fired at once: one with 50,000 triggers due at an
  * instant, or whose firings take long, delays no other.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "../../lib/clock.ts";
+import { until, type Clock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
+import { Loop, type Round } from "../../lib/loops/loop.ts";
 import type { Notices } from "../../realtime/notices.ts";
 import { Batch } from "../../storage/batch.ts";
 import type { Database } from "../../storage/database.ts";
@@ -39,6 +39,7 @@ export class DueClock implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack();
   readonly #closing = new AbortController();
   readonly #next: Batch<NextDue, boolean>;
+  readonly loop: Loop;
   /** What is being fired, by organization. */
   readonly #firing = new Map<OrganizationId, Map<TriggerId, Firing>>();
   #count = 0;
@@ -48,13 +49,17 @@ export class DueClock implements AsyncDisposable {
   #after: OrganizationId = NO_ID as OrganizationId;
   #fire: FireDue | undefined;
   #mayFire: () => boolean = () => true;
-  #timer: Disposable | undefined;
-  #armedFor = Infinity;
-  #work: Promise<void> = Promise.resolve();
-  #isAsked = false;
 
   constructor(options: Options) {
     this.#options = options;
+    this.loop = new Loop({
+      ...options,
+      name: "schedules",
+      everyMs: LOOK_MS,
+      retryMs: AGAIN_MS,
+      look: (round) => this.#fireAll(round),
+      failed: "looking for due triggers failed; trying again",
+    });
     this.#next = new Batch<NextDue, boolean>({
       id: ({ id }) => id,
       organizationId: (one) => one.organization_id,
@@ -71,64 +76,35 @@ export class DueClock implements AsyncDisposable {
     this.#fire = fire;
     this.#mayFire = mayFire;
     this.#stack.use(this.#options.notices.onMissed(() => this.look()));
-    this.#wake();
+    this.loop.start();
   }
 
   /** A trigger was made or changed, here or in another process: it may be due before what the clock waits for. */
   look(): void {
-    if (this.#fire) this.#armFor(this.#options.clock.now() + GATHER_MS);
-  }
-
-  #armFor(at: number | null): void {
-    if (at !== null && at < this.#armedFor) this.#arm(at);
-  }
-
-  #arm(at: number): void {
-    this.#timer?.[Symbol.dispose]();
-    if (this.#closing.signal.aborted) return;
-    this.#armedFor = at;
-    this.#timer = this.#options.clock.at(at, () => this.#wake());
-  }
-
-  /** One look after the other, and one more if somebody asks meanwhile. */
-  #wake(): void {
-    if (this.#isAsked || this.#closing.signal.aborted) return;
-    this.#isAsked = true;
-    this.#armedFor = Infinity;
-    this.#work = this.#lookOnce(this.#work);
-  }
-
-  async #lookOnce(before: Promise<void>): Promise<void> {
-    const { clock, log } = this.#options;
-    await before;
-    this.#isAsked = false;
-    let next: number;
-    try {
-      next = await this.#fireAll();
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, "looking for due triggers failed; trying again");
-      next = clock.now() + AGAIN_MS;
-    }
-    this.#armFor(next);
+    this.loop.wake(this.#options.clock.now() + GATHER_MS);
   }
 
   /** Begins to fire what is due, as far as there are places. Answers when to look again. */
-  async #fireAll(): Promise<number> {
+  async #fireAll(round: Round): Promise<number> {
     const { database, clock } = this.#options;
-    while (!this.#closing.signal.aborted) {
+    for (;;) {
       const now = clock.now();
       if (!this.#mayFire()) return now + AGAIN_MS;
       const { due, next = Infinity } = await organizationsToWake(database, now);
+      if (!round.goesOn()) return Infinity;
       const turns = this.#turnsOf(due);
       this.#isFull = turns.length < due.length;
       // Whoever leaves a place looks again.
-      if (turns.length === 0) return Math.min(next, now + LOOK_MS);
+      if (turns.length === 0) return next;
       const taken = await takeDue(database, { now, until: now + TAKEN_MS }, turns);
-      // Somebody else has them locked at the moment.
-      if (taken.length === 0) return clock.now() + HELD_MS;
+      const goesOn = round.goesOn();
+      // What a look that was late has taken is due again when its time as taken is over. At a stop it is still fired.
+      if (!goesOn && !this.#closing.signal.aborted) return Infinity;
       for (const trigger of taken) this.#begin(trigger);
+      if (!goesOn) return Infinity;
+      // Another process has them locked at the moment.
+      if (taken.length === 0) return clock.now() + HELD_MS;
     }
-    return Infinity;
   }
 
   /** How many of each may begin, for as many as there are places; those after the last turn first. */
@@ -163,7 +139,7 @@ export class DueClock implements AsyncDisposable {
       own.delete(id);
       if (own.size === 0) this.#firing.delete(organizationId);
       if (one.again && !this.#closing.signal.aborted) this.#begin(one.again);
-      if (this.#isFull) this.#wake();
+      if (this.#isFull) this.loop.wake();
     };
     const one: Firing = { due, done: this.#fireAndSet(trigger).finally(end) };
     own.set(id, one);
@@ -172,13 +148,11 @@ export class DueClock implements AsyncDisposable {
   /** Never rejects: it is due again when its time as taken is over. */
   async #fireAndSet(trigger: Trigger): Promise<void> {
     const next = await this.#fireOne(trigger);
+    const { clock } = this.#options;
+    const { signal } = this.#closing;
     try {
-      for (
-        let heldMs = 0;
-        !(await this.#next.add(next)) && heldMs < MOST_HELD_MS && !this.#closing.signal.aborted;
-        heldMs += HELD_MS
-      )
-        await sleep(HELD_MS);
+      for (let heldMs = 0; !(await this.#next.add(next)) && heldMs < MOST_HELD_MS && !signal.aborted; heldMs += HELD_MS)
+        await until(clock, clock.now() + HELD_MS, signal).catch(() => {});
     } catch (error) {
       const { log } = this.#options;
       log.warn(
@@ -187,7 +161,7 @@ export class DueClock implements AsyncDisposable {
       );
       return;
     }
-    this.#armFor(next.wakes_at);
+    if (next.wakes_at !== null) this.loop.wake(next.wakes_at);
   }
 
   async #fireOne(trigger: Trigger): Promise<NextDue> {
@@ -204,9 +178,8 @@ export class DueClock implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    this.#timer?.[Symbol.dispose]();
     await this.#stack.disposeAsync();
-    await this.#work;
+    await this.loop[Symbol.asyncDispose]();
     await Promise.all(Array.from(this.#firing.values(), (own) => Array.from(own.values(), ({ done }) => done)).flat());
   }
 }

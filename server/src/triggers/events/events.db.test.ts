@@ -310,12 +310,13 @@ test("who listens is in doubt after changes may have been missed, also while it 
   };
   const listeners = new Listeners({ database: slow, log: room.runs.log });
   const hears = (): boolean => listeners.has(newId<"organization">(), "run.completed");
-  const watching = listeners.watch(clock);
+  await using watching = listeners.watch(clock);
   listeners.forget();
   reading.resolve();
-  await watching[Symbol.asyncDispose]();
+  await expect.poll(() => watching.timesRound).toBeGreaterThan(0);
   expect(hears()).toBe(true);
-  await listeners.watch(clock)[Symbol.asyncDispose]();
+  await using again = listeners.watch(clock);
+  await expect.poll(() => again.timesRound).toBeGreaterThan(0);
   expect(hears()).toBe(false);
 });
 

@@ -2,10 +2,10 @@
  * Who listens to events of the service itself, all organizations together in memory: the statement that ends a run asks here
  * whether it writes that down, so the answer must cost nothing. In doubt it is yes: what nobody listens to is dropped later.
  */
-import { every, type Clock } from "../../lib/clock.ts";
-import { messageOf } from "../../lib/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
+import { Loop, type Round } from "../../lib/loops/loop.ts";
 import type { Database } from "../../storage/database.ts";
 import { OWN_SOURCE } from "./own-source.ts";
 
@@ -47,29 +47,30 @@ export class Listeners {
   }
 
   /** Reads them now and every 5 s. */
-  watch(clock: Clock): AsyncDisposable {
-    let underWay = this.#read();
-    const timer = every(clock, READ_EVERY_MS, () => (underWay = underWay.then(() => this.#read())));
-    return {
-      async [Symbol.asyncDispose]() {
-        timer[Symbol.dispose]();
-        await underWay;
-      },
-    };
+  watch(clock: Clock): Loop {
+    return new Loop({
+      clock,
+      log: this.#log,
+      name: "listeners",
+      everyMs: READ_EVERY_MS,
+      look: (round) => this.#read(round),
+      failed: "who listens to events of the service itself could not be read",
+    }).start();
   }
 
-  async #read(): Promise<void> {
-    this.#reading = this.#changed;
+  async #read(round: Round): Promise<void> {
+    for (const organizationId of this.#changed) this.#reading.add(organizationId);
     this.#changed = new Set();
     const forgotten = this.#forgotten;
+    let known: ByEvent | undefined;
     try {
-      const known = await readListeners(this.#database);
-      this.#known = forgotten === this.#forgotten ? known : undefined;
-    } catch (error) {
-      this.#known = undefined;
-      this.#log.warn({ reason: messageOf(error) }, "who listens to events of the service itself could not be read");
+      known = await readListeners(this.#database);
+    } finally {
+      if (round.goesOn()) {
+        this.#known = forgotten === this.#forgotten ? known : undefined;
+        this.#reading = new Set();
+      }
     }
-    this.#reading = new Set();
   }
 }
 

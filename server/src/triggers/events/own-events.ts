@@ -8,12 +8,12 @@ import type { Agent } from "../../agents/agent.ts";
 import { SYSTEM } from "../../audit/event.ts";
 import type { Payload, Run } from "../../execution/run.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
-import { every } from "../../lib/clock.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
 import { actorId, type Actor } from "../../lib/actor.ts";
 import { encodeId, NO_ID, type ApprovalId, type OrganizationId, type ProjectId, type RunId } from "../../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { Loop, type Round } from "../../lib/loops/loop.ts";
 import { wholeOf } from "../../lib/reach.ts";
 import { readPayloads } from "../../runs/read/read-payloads.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
@@ -35,60 +35,55 @@ const MOST_LEFT_OUT = 1_000;
 type Own = { projectId: ProjectId; id: string; data: JsonObject; origin: Origin };
 
 /** Publishes what has happened: at the start, every 5 s, and when asked to. */
-export function publishUntold(triggers: Triggers): AsyncDisposable {
+export function publishUntold(triggers: Triggers): { loop: Loop } & AsyncDisposable {
   const { database, clock, log, events, runs } = triggers;
-  const ending = new AbortController();
   /** Nobody else is there who could have them. */
   let isFirst = database.isEmbedded;
   let after = NO_ID;
-  /** Left out until the next look: one of theirs was not published. As many as this are known; the lease delays the others'. */
+  /** Left out for 5 s: one of theirs was not published. As many as this are known; the lease delays the others'. */
   const leftOut = new Set<OrganizationId>();
+  let leftOutUntil = clock.now();
 
-  const sweep = async (): Promise<void> => {
-    try {
-      if (isFirst) await releaseUntold(database);
-      isFirst = false;
-      while (!ending.signal.aborted && !runs.executions.draining) {
-        const now = clock.now();
-        const without = [...leftOut];
-        const taken = await takeUntold(database, { most: TAKEN, now, until: now + LEASE_MS, after, without });
-        const triggersNow = events.known.now();
-        const told = await Promise.all(taken.map((one) => tell(triggers, one, triggersNow, leftOut)));
-        await deleteTold(
-          database,
-          taken.filter((_, index) => told[index]),
-        );
-        const isWhole = after === NO_ID;
-        const had = new Set(taken.map(({ organizationId }) => organizationId));
-        after = had.size < TAKEN ? NO_ID : lastOf(taken);
-        if (isWhole && taken.length < FEW) break;
+  const sweep = async (round: Round): Promise<void> => {
+    if (isFirst) await releaseUntold(database);
+    isFirst = false;
+    while (round.goesOn() && !runs.executions.draining) {
+      const now = clock.now();
+      if (Math.abs(leftOutUntil - now) > LOOK_EVERY_MS || now >= leftOutUntil) {
+        leftOut.clear();
+        leftOutUntil = now + LOOK_EVERY_MS;
       }
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, "events of the service itself were not published; trying again");
+      const without = [...leftOut];
+      const taken = await takeUntold(database, { most: TAKEN, now, until: now + LEASE_MS, after, without });
+      // What a look that was late has taken is due again when its lease is over.
+      if (!round.goesOn()) return;
+      const triggersNow = events.known.now();
+      const told = await Promise.all(taken.map((one) => tell(triggers, one, triggersNow, leftOut)));
+      await deleteTold(
+        database,
+        taken.filter((_, index) => told[index]),
+      );
+      if (!round.goesOn()) return;
+      const isWhole = after === NO_ID;
+      const had = new Set(taken.map(({ organizationId }) => organizationId));
+      after = had.size < TAKEN ? NO_ID : lastOf(taken);
+      if (isWhole && taken.length < FEW) break;
     }
   };
-  let underWay = sweep();
-  let asked = false;
-  const again = (): Promise<void> => {
-    asked = false;
-    return sweep();
-  };
-  const look = (): Promise<void> => {
-    leftOut.clear();
-    return sweep();
-  };
-  const timer = every(clock, LOOK_EVERY_MS, () => (underWay = underWay.then(look)));
-  events.tell = () => {
-    if (asked) return;
-    asked = true;
-    underWay = underWay.then(again);
-  };
+  const loop = new Loop({
+    clock,
+    log,
+    name: "own-events",
+    everyMs: LOOK_EVERY_MS,
+    look: sweep,
+    failed: "events of the service itself were not published; trying again",
+  }).start();
+  events.tell = () => loop.wake();
   return {
+    loop,
     async [Symbol.asyncDispose]() {
-      ending.abort();
-      timer[Symbol.dispose]();
       events.tell = () => {};
-      await underWay;
+      await loop[Symbol.asyncDispose]();
     },
   };
 }

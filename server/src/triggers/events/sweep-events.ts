@@ -3,10 +3,10 @@
  * many are under way that one with thousands of triggers delays no other, and organizations share that room: one may have as
  * many as stay free beside it, so the next one's first event always finds room.
  */
-import { every } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { Loop, type Round } from "../../lib/loops/loop.ts";
 import type { Trigger } from "../trigger.ts";
 import type { Triggers } from "../triggers.ts";
 import { firedOn, releaseEvents, takeEvents, type ToFire } from "./events-to-fire.ts";
@@ -18,16 +18,12 @@ const LOOK_EVERY_MS = 5_000;
 const TAKEN_OF_EACH = 4;
 
 /** At the start, when one has been fired, when asked to, and every 5 s. */
-export function sweepEvents(triggers: Triggers): AsyncDisposable {
+export function sweepEvents(triggers: Triggers): { loop: Loop } & AsyncDisposable {
   const { database, clock, log, events } = triggers;
-  const ending = new AbortController();
   const underWay = new Set<Promise<void>>();
   const share = new Share(LIMITS.eventsSwept);
   /** Nobody else is there who could have it. */
   let isFirst = database.isEmbedded;
-  /** Resolves when there may be something to do. */
-  let next = Promise.withResolvers<void>();
-  const look = (): void => next.resolve();
 
   const goOn = async (toFire: ToFire, triggersNow: TriggersNow): Promise<void> => {
     const { event, data } = toFire;
@@ -45,7 +41,7 @@ export function sweepEvents(triggers: Triggers): AsyncDisposable {
   };
 
   /** Whether there may be more at once. */
-  const takeSome = async (): Promise<boolean> => {
+  const takeSome = async (round: Round): Promise<boolean> => {
     const most = share.free - 1;
     if (most <= 0) return false;
     if (isFirst) await releaseEvents(database, clock.now());
@@ -59,39 +55,36 @@ export function sweepEvents(triggers: Triggers): AsyncDisposable {
       full: share.full(),
       known: [...events.firing.keys()],
     });
+    // What a look that was late has taken is due again when its lease is over.
+    if (!round.goesOn()) return false;
     const triggersNow = events.known.now();
     for (const toFire of taken) {
       share.take(toFire.event.organizationId);
       const one = goOn(toFire, triggersNow).finally(() => {
         underWay.delete(one);
-        look();
+        loop.wake();
       });
       underWay.add(one);
     }
     return taken.length > 0;
   };
 
-  const sweep = async (): Promise<void> => {
-    while (!ending.signal.aborted) {
-      next = Promise.withResolvers<void>();
-      try {
-        if (!triggers.runs.executions.draining && (await takeSome())) continue;
-      } catch (error) {
-        log.warn({ reason: messageOf(error) }, "events were not fired; trying again");
-      }
-      await next.promise;
-    }
-  };
-  const swept = sweep();
-  const timer = every(clock, LOOK_EVERY_MS, async () => look());
-  events.look = look;
+  const loop = new Loop({
+    clock,
+    log,
+    name: "events",
+    everyMs: LOOK_EVERY_MS,
+    look: async (round) => {
+      while (!triggers.runs.executions.draining && (await takeSome(round)));
+    },
+    failed: "events were not fired; trying again",
+  }).start();
+  events.look = () => loop.wake();
   return {
+    loop,
     async [Symbol.asyncDispose]() {
-      ending.abort();
-      timer[Symbol.dispose]();
       events.look = () => {};
-      look();
-      await swept;
+      await loop[Symbol.asyncDispose]();
       await Promise.all(underWay);
       await Promise.all(events.firing.values());
     },

@@ -4,9 +4,9 @@
  * none waits until another's are done.
  */
 import { OPEN_STATUSES_SQL } from "../../execution/states.ts";
-import { every } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
+import { Loop, type Round } from "../../lib/loops/loop.ts";
 import type { Database, Row } from "../../storage/database.ts";
 import { release, type Waiting } from "./queue.ts";
 import type { Triggers } from "../triggers.ts";
@@ -50,7 +50,7 @@ function releaseOne(triggers: Triggers, waiting: Waiting): Promise<void> {
 }
 
 /** Looks every half second and at the start. */
-export function releaseQueues(triggers: Triggers): AsyncDisposable {
+export function releaseQueues(triggers: Triggers): { loop: Loop } & AsyncDisposable {
   const { database, queues, clock, log } = triggers;
   const closing = new AbortController();
   /** What is being let go of each organization. */
@@ -63,13 +63,15 @@ export function releaseQueues(triggers: Triggers): AsyncDisposable {
     for (const waiting of ready) if (!closing.signal.aborted) await releaseOne(triggers, waiting);
     busy.delete(organizationId);
   };
-  const lookAt = async (): Promise<void> => {
+  const look = async (round: Round): Promise<void> => {
     const organizations = await organizationsWaiting(database, after);
+    if (!round.goesOn()) return;
     after = organizations.length < ORGANIZATIONS ? (NO_ID as OrganizationId) : organizations.at(-1)!;
     const turns = organizations.filter((id) => !busy.has(id));
     if (turns.length === 0) return;
     const most = Math.ceil(LOOKED_AT / turns.length);
     const waiting = await waitingTriggers(database, turns, afterTriggers, most);
+    if (!round.goesOn()) return;
     const byOrganization = Map.groupBy(waiting, ({ organizationId }) => organizationId);
     for (const organizationId of turns) {
       const own = byOrganization.get(organizationId) ?? [];
@@ -78,25 +80,22 @@ export function releaseQueues(triggers: Triggers): AsyncDisposable {
     }
     for (const { organizationId, triggerId } of waiting) queues.known.set(organizationId, triggerId, true);
     const ready = Map.groupBy(await readyOf(database, waiting), ({ organizationId }) => organizationId);
+    if (!round.goesOn()) return;
     for (const [organizationId, own] of ready) busy.set(organizationId, releaseOf(organizationId, own));
   };
-  let underWay: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
-    try {
-      await lookAt();
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, "runs that wait for the one before were not looked for; trying again");
-    }
-    underWay = undefined;
-  };
-  const lookOnce = (): Promise<void> => (underWay ??= look());
-  void lookOnce();
-  const timer = every(clock, LOOK_MS, lookOnce);
+  const loop = new Loop({
+    clock,
+    log,
+    name: "trigger-queues",
+    everyMs: LOOK_MS,
+    look,
+    failed: "runs that wait for the one before were not looked for; trying again",
+  }).start();
   return {
+    loop,
     async [Symbol.asyncDispose]() {
       closing.abort();
-      timer[Symbol.dispose]();
-      await underWay;
+      await loop[Symbol.asyncDispose]();
       await Promise.all(busy.values());
       await Promise.all(Array.from(queues.releasing.values(), ({ done }) => done));
     },
