@@ -310,6 +310,18 @@ describe("another URL", () => {
     ]);
   });
 
+  test("says until when the former one works, to who may change it", async () => {
+    const { id } = await webhookOf(server, echo, { name: "until when" });
+    const until = async (token?: string): Promise<string | null> =>
+      (await server.data("query($id: ID!) { trigger(id: $id) { formerUrlUntil } }", { id }, token)).trigger
+        .formerUrlUntil;
+    expect(await until()).toBeNull();
+    await rotate(id, 10);
+    expect(Date.parse((await until())!) - (await server.clock.now())).toBeGreaterThan(9 * 60_000);
+    await server.clock.advance(10 * 60_000);
+    expect(await until()).toBeNull();
+  });
+
   test("for 10,080 minutes at most", async () => {
     const { id } = await webhookOf(server, echo, { name: "a week" });
     await rotate(id, 10_080);

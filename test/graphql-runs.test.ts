@@ -5,6 +5,16 @@ import { eventually, post, startTestServer, type TestServer } from "./client.ts"
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
+const SUMMED_UP = `
+document: {dsl: '1.0.3', namespace: test, name: summed-up, version: '1.0.0'}
+input: {schema: {format: json, document: {type: object, properties: {
+  who: {type: string, title: Who it is for}, note: {type: string}, amount: {type: number},
+  speed: {type: string, title: Speed, oneOf: [{const: fast, title: By tomorrow}]}}}}}
+do:
+  - check: {if: '\${ .amount < 0 }', raise: {error: {type: https://example.com/little, status: 422, title: Too little, detail: '\${ .who }'}}}
+  - ask: {call: 'approval:1.0.0@default', with: {question: Go on?}}
+`;
+
 let server: TestServer;
 let agents: Record<AgentName, string>;
 beforeAll(async () => {
@@ -196,6 +206,79 @@ describe("runs", () => {
       `{ agent(id: "${agents.echo}") { runs(first: 2) { nodes { id agent { id } } } } }`,
     );
     expect(agent.runs.nodes.map(({ id }: { id: string }) => id)).toEqual(mine.slice(0, 2));
+  });
+
+  test("runs are found by the beginning of their id, of the caller's organization alone", async () => {
+    const ids = [];
+    for (let count = 0; count < 3; count++) ids.unshift(await start(server, agents.echo, { count }));
+    const LIST =
+      "query($filter: RunFilter) { runs(filter: $filter) { nodes { id } } runCount(filter: $filter) { value } }";
+    const found = async (idPrefix: string, more: object = {}, key?: string): Promise<string[]> => {
+      const { runs, runCount } = await server.data(LIST, { filter: { idPrefix, ...more } }, key);
+      expect(runCount.value).toBe(runs.nodes.length);
+      return runs.nodes.map(({ id }: { id: string }) => id);
+    };
+    expect(await found("run_")).toEqual(expect.arrayContaining(ids));
+    for (const id of ids)
+      for (const length of [id.length, id.length - 1, 20]) {
+        const some = await found(id.slice(0, length));
+        expect(some.every((one) => one.startsWith(id.slice(0, length)))).toBe(true);
+        expect(some).toContain(id);
+      }
+    const [id] = ids;
+    expect(await found(id!)).toEqual([id]);
+    expect(await found(id!, { agentId: agents.three })).toEqual([]);
+    expect(await found(id!, { agentId: agents.echo, createdBefore: "2020-01-01T00:00:00Z" })).toEqual([]);
+    expect(await found(`${id!.slice(0, -1)}${id!.endsWith("0") ? "1" : "0"}`)).toEqual([]);
+    const { apiKey } = await server.organization("finds-nothing");
+    expect(await found(id!, {}, apiKey)).toEqual([]);
+    for (const idPrefix of ["", "run", "01m7", "run_8", id!.toUpperCase(), `${id}0`]) {
+      const { errors } = await server.graphql(LIST, { filter: { idPrefix } });
+      expect(errors![0], idPrefix).toMatchObject({
+        message: expect.stringMatching(/^filter\.idPrefix must be the beginning of a run's id/),
+        extensions: { code: "BAD_USER_INPUT", fields: [{ path: "filter.idPrefix", code: "invalid" }] },
+      });
+    }
+  });
+
+  test("a summary is short however large the run is: titles of the form, the step under way, the error", async () => {
+    const SUMMARY = "summary { input { title text } step error }";
+    const summaryOf = async (id: string) => (await server.data(`{ run(id: "${id}") { ${SUMMARY} } }`)).run.summary;
+    const { publishAgent } = await server.data(
+      "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }",
+      { definition: SUMMED_UP },
+    );
+    const input = { speed: "fast", amount: 180, who: " Ada\n Lovelace " };
+    const waiting = await start(server, publishAgent.id, input);
+    await until(waiting, "paused");
+    expect(await summaryOf(waiting)).toEqual({
+      input: [
+        { title: "Who it is for", text: "Ada Lovelace" },
+        { title: "amount", text: "180" },
+        { title: "Speed", text: "By tomorrow" },
+      ],
+      step: "ask",
+      error: null,
+    });
+    await server.data(`mutation { cancelRun(runId: "${waiting}") { id } }`);
+    expect(await summaryOf(waiting)).toMatchObject({ step: null, error: null });
+
+    // All of them whole would be refused.
+    const large = { who: "é".repeat(300_000), amount: -1 };
+    const started = [];
+    for (let count = 0; count < 20; count++) started.push(await start(server, publishAgent.id, large));
+    for (const id of started) await until(id, "failed");
+    const { runs } = await server.data(
+      `query ($id: ID!) { runs(first: 50, filter: {agentId: [$id], status: [failed]}) { nodes { ${SUMMARY} } } }`,
+      { id: publishAgent.id },
+    );
+    expect(runs.nodes).toHaveLength(20);
+    for (const { summary } of runs.nodes) {
+      expect(summary.input).toEqual([{ title: "Who it is for", text: `${"é".repeat(59)}…` }]);
+      expect(summary.error).toMatch(/^Too little: é{50,}…$/);
+      expect(summary.error).toHaveLength(200);
+      expect(summary.step).toBeNull();
+    }
   });
 
   test("an idempotency key answers the same run, as a field, as a header, and with another body CONFLICT", async () => {

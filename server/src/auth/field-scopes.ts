@@ -309,6 +309,7 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
       "draftText",
       "output",
       "error",
+      "summary",
       "steps",
       "stepsConnection",
       "waitingFor",
@@ -321,6 +322,8 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
   },
   RunError: { plain: ["type", "status", "title", "detail", "instance", "stepNumber", "response"] },
   ErrorResponse: { plain: ["status", "headers", "body"] },
+  RunSummary: { plain: ["input", "step", "error"] },
+  RunSummaryValue: { plain: ["title", "text"] },
   Count: { plain: ["value", "isExact"] },
   Badges: { plain: ["openRuns", "openApprovals"] },
   CancelRunsResult: { plain: ["cancelledCount"] },
@@ -388,6 +391,7 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
       "event",
       "filter",
       "url",
+      "formerUrlUntil",
       "curl",
       "nextInstants",
       "isManaged",
@@ -421,7 +425,13 @@ export const OBJECT_FIELDS: Record<string, FieldScopes> = {
 };
 
 /** What was given, and what came of it. */
-const WRITTEN_TRIGGER = ["Trigger.configuration", "Trigger.policy", "Trigger.url", "Trigger.curl"];
+const WRITTEN_TRIGGER = [
+  "Trigger.configuration",
+  "Trigger.policy",
+  "Trigger.url",
+  "Trigger.formerUrlUntil",
+  "Trigger.curl",
+];
 
 /** Fields of a mutation's answer that come with the mutation's own scope, besides the plain ones. */
 export const ANSWERED_FIELDS: { [Name in RootField]?: readonly string[] } = {

@@ -1,7 +1,7 @@
 /** Runs, steps, attempts and approvals as every edge sees them. Times are Dates, ids are UUIDs. */
 import type { ErrorFields } from "../definition/workflow-error.ts";
 import type { Actor, ActorKind } from "../lib/actor.ts";
-import type { AgentId, ApprovalId, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
+import type { AgentId, ApprovalId, IdRange, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
 import type { Reach } from "../lib/reach.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
@@ -156,4 +156,5 @@ export type RunFilter = {
   createdFrom?: Date;
   /** Exclusive. */
   createdBefore?: Date;
+  idPrefix?: IdRange;
 };

@@ -16,6 +16,7 @@ import { readProjects } from "../projects/projects.ts";
 import type { Project } from "../projects/project.ts";
 import { apiKeyNames } from "../auth/api-keys/api-keys.ts";
 import { memberEmails, userNames } from "../auth/accounts/users.ts";
+import { inputFields, type FormField } from "../definition/form.ts";
 import { sampleInput } from "../definition/sample-input.ts";
 import type { Ending } from "../lib/ending.ts";
 import { notFound } from "../lib/errors.ts";
@@ -42,8 +43,9 @@ import { readDraftTexts } from "../runs/draft-texts.ts";
 import { newestRunsOfEach } from "../runs/read/list-runs.ts";
 import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../runs/read/read.ts";
 import { readRunVersions } from "../runs/read/read-run-versions.ts";
-import { readPayloads, type PayloadKey } from "../runs/read/read-payloads.ts";
+import { readBeginnings, readPayloads, type PayloadKey } from "../runs/read/read-payloads.ts";
 import { listWaits, type RunWait, type WaitsKey } from "../runs/read/run-waits.ts";
+import { readStepNames } from "../runs/read/step-names.ts";
 import { countChildren, countSteps, type StepCount } from "../runs/read/step-counts.ts";
 import {
   firingsOfRuns,
@@ -56,7 +58,7 @@ import type { Event } from "../triggers/events/event.ts";
 import { explainEvents, type Explained } from "../triggers/events/explain-event.ts";
 import { readEventData, readEventRows } from "../triggers/events/read-events.ts";
 import { readTriggerRows, triggerNames } from "../triggers/store.ts";
-import { readTokens } from "../triggers/webhooks/token-store.ts";
+import { readTokens, type PresentToken } from "../triggers/webhooks/token-store.ts";
 import type { Firing, Trigger } from "../triggers/trigger.ts";
 import type { AnswerSize } from "./documents/answer-size.ts";
 import type { Handles } from "./rooms.ts";
@@ -91,10 +93,13 @@ export class Loaders {
   #childCounts: Loader<StepId, StepCount[]> | undefined;
   #waits: Loader<WaitsKey, RunWait[]> | undefined;
   #payload: Loader<PayloadKey, JsonText> | undefined;
+  #beginning: Loader<PayloadKey, string> | undefined;
+  #stepName: Loader<StepId, string | null> | undefined;
+  #form: Loader<VersionKey, FormField[]> | undefined;
   #trigger: Loader<TriggerId, Trigger | null> | undefined;
   #triggerName: Loader<TriggerId, string> | undefined;
   #sample: Loader<AgentId, JsonObject> | undefined;
-  #token: Loader<TriggerId, { sealed: string } | null> | undefined;
+  #token: Loader<TriggerId, PresentToken | null> | undefined;
   /** By whose they are, and how many are asked for. */
   readonly #newestFirings = new Map<string, Loader<TriggerId | EventId, Page<Firing>>>();
   #firing: Loader<FiringId, Firing | null> | undefined;
@@ -255,6 +260,33 @@ export class Loaders {
     ));
   }
 
+  /** The first characters of such a value. */
+  get beginning(): Loader<PayloadKey, string> {
+    return (this.#beginning ??= keyed("Payload", nameOfParts, (keys: PayloadKey[]) =>
+      readBeginnings(this.#rooms.runs, this.#organizationId, keys),
+    ));
+  }
+
+  /** Null: there is no such step (yet). */
+  get stepName(): Loader<StepId, string | null> {
+    return (this.#stepName ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
+      readStepNames(this.#rooms.runs, this.#organizationId, steps),
+    ));
+  }
+
+  /** The fields of a version's form; none if it has no form. Its text is no part of the answer. */
+  get form(): Loader<VersionKey, FormField[]> {
+    return (this.#form ??= keyed("Version", nameOfVersion, async (keys) => {
+      const found: FormField[][] = [];
+      for (const { agentId, version } of keys) {
+        this.#ending.throwIfOver();
+        const compiled = await this.#rooms.agents.cache.compiled(this.#organizationId, agentId, version);
+        found.push(inputFields(compiled?.inputSchema));
+      }
+      return found;
+    }));
+  }
+
   /** What a command gives an agent: an input that its published version takes. */
   get sample(): Loader<AgentId, JsonObject> {
     return (this.#sample ??= batched("Agent", (ids) => this.#samplesOf(ids)));
@@ -285,7 +317,7 @@ export class Loaders {
   }
 
   /** The present token of a trigger; null: it has none. */
-  get token(): Loader<TriggerId, { sealed: string } | null> {
+  get token(): Loader<TriggerId, PresentToken | null> {
     return (this.#token ??= orNull("Trigger", (ids) => readTokens(this.#database, this.#organizationId, ids)));
   }
 

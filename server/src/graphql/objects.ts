@@ -87,6 +87,8 @@ export type Objects = {
   Run: Run;
   ErrorResponse: ErrorResponse;
   RunError: RunError;
+  RunSummary: Run;
+  RunSummaryValue: { title: string; text: string };
   Actor: Actor;
   Caller: Caller;
   Membership: Membership;

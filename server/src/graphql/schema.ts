@@ -32,6 +32,7 @@ import { addRelatives } from "./runs/relatives.ts";
 import { addRerunAndRetry } from "./runs/rerun-and-retry.ts";
 import { addRunFilter } from "./runs/run-filter.ts";
 import { addRunWaits } from "./runs/run-waits.ts";
+import { addRunSummary } from "./runs/run-summary.ts";
 import { addRuns } from "./runs/runs.ts";
 import { addScalars } from "./scalars.ts";
 import { addSecrets } from "./people/secrets.ts";
@@ -93,6 +94,7 @@ export function createSchema(): GraphQLSchema {
   addLlm(builder, enums);
   const runFilter = addRunFilter(builder, enums);
   addRuns(builder, enums, runFilter);
+  addRunSummary(builder);
   addRelatives(builder, runFilter);
   addStartAndCancel(builder, runFilter);
   addRerunAndRetry(builder);

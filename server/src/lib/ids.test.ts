@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decodeId, encodeId, kindOfId, newId, timeOfId } from "./ids.ts";
+import { ABOVE_ALL_IDS, decodeId, encodeId, idsFrom, kindOfId, newId, timeOfId, type IdRange } from "./ids.ts";
 
 // The example of the TypeID specification 0.3 (valid.json, "uuidv7").
 const UUID = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -18,6 +18,24 @@ test("ids come back from their text, and carry their time", () => {
     expect(Math.abs(timeOfId(id) - Date.now())).toBeLessThan(10_000);
   }
 });
+
+test("the ids that begin with a text are those between two ids", () => {
+  const isWithin = (id: string, { least, before }: IdRange): boolean => id >= least && id < before;
+  for (let length = 4; length <= TYPE_ID.length; length++) {
+    const range = idsFrom("run", TYPE_ID.slice(0, length))!;
+    expect(isWithin(UUID, range), `${length}`).toBe(true);
+    const ids = Array.from({ length: 20 }, () => newId<"run">());
+    for (const id of ids) expect(isWithin(id, range)).toBe(encodeId("run", id).startsWith(TYPE_ID.slice(0, length)));
+  }
+  const whole = idsFrom("run", TYPE_ID)!;
+  expect([whole.least, whole.before]).toEqual([UUID, UUID.replace(/57$/, "58")]);
+  expect(idsFrom("run", "run_7zzzzzzzzzzzzzzzzzzzzzzzzz")!.least).toBe(ABOVE_ALL_IDS);
+});
+
+test.each(["", "r", "run", "agent_01", "run_8", "run_01H", "run_01l", `${TYPE_ID}0`])(
+  "no run's id begins with %o",
+  (text) => expect(idsFrom("run", text)).toBeUndefined(),
+);
 
 test.each([
   "",

@@ -124,6 +124,24 @@ export function decodeId<K extends Kind>(of: K, text: string): Id<K> | undefined
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<K>;
 }
 
+/** Ids from `least` on, and below `before`. */
+export type IdRange = { least: string; before: string };
+
+/** The ids of this kind that begin with a text; undefined for what no id begins with. */
+export function idsFrom(of: Kind, text: string): IdRange | undefined {
+  const start = PREFIXES[of].length + 1;
+  const least = decodeId(of, text.padEnd(start + 26, "0"));
+  // The first character says 3 bits.
+  const last = decodeId(of, text.padEnd(start + 1, "7").padEnd(start + 26, "z"));
+  return least && last && { least, before: idAfter(last) };
+}
+
+function idAfter(id: string): string {
+  const hex = (BigInt(`0x${id.replaceAll("-", "")}`) + 1n).toString(16).padStart(32, "0");
+  if (hex.length > 32) return ABOVE_ALL_IDS;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
 /** A step has no UUID of its own: `step_<the run's 26 characters>_<number>`. */
 const STEP = "step";
 export type StepId = { runId: RunId; number: number };

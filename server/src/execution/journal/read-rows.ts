@@ -104,13 +104,17 @@ export const isOneOf = (kinds: Iterable<string>): string =>
 const ofKinds = (kinds: Iterable<string>, value: string): string => `case when ${isOneOf(kinds)} then ${value} end`;
 const ofTried = (value: string): string => ofKinds(TRIED, value);
 
+/** What a `try` around one call runs in its step. */
+const CALL = `${ofTried("state ->> 'call'")} as call`;
+export const STEP_NAME_COLUMNS = `name, ${CALL}`;
+
 /** What a list of steps reads. */
 export const STEP_COLUMNS = `${withPayloads(STEP_SHOWN, STEP_PAYLOADS)},
   ${ofKinds(STARTS_CHILD, "state ->> 'childId'")} as child_id,
   ${ofKinds(ASKS, "state ->> 'approvalId'")} as approval_id,
   ${payloadColumn("caught", ofTried("state -> 'caught'"))},
   ${ofTried("(state ->> 'caughtAt')::double precision")} as caught_at,
-  ${ofTried("state ->> 'call'")} as call,
+  ${CALL},
   ${ofTried("(state ->> 'tryStartedAt')::double precision")} as attempt_started_at,
   ${ofTried("state ->> 'try' is not null and state ->> 'until' is not null")} as is_between_tries`;
 

@@ -1,6 +1,7 @@
 /** Which runs a list or a bulk operation means. */
 import { ACTOR_IDS, type ActorKind } from "../../lib/actor.ts";
-import { decodeId, type RunId } from "../../lib/ids.ts";
+import { badInput } from "../../lib/errors.ts";
+import { decodeId, idsFrom, type IdRange, type RunId } from "../../lib/ids.ts";
 import { wholeOf, type Within } from "../../lib/reach.ts";
 import { knownRuns } from "../../runs/read/read.ts";
 import type { Run, RunFilter } from "../../execution/run.ts";
@@ -18,6 +19,7 @@ export type FilterInput = {
   startedBy?: StarterFilter | null | undefined;
   createdFrom?: Date | null | undefined;
   createdBefore?: Date | null | undefined;
+  idPrefix?: string | null | undefined;
 };
 
 export type RunFilterInput = ReturnType<typeof addRunFilter>;
@@ -44,6 +46,10 @@ export function addRunFilter(builder: Builder, enums: Enums) {
       startedBy: t.field({ type: starter, required: false, description: "Who or what started the run." }),
       createdFrom: t.field({ type: "DateTime", required: false, description: "Accepted at this time or later." }),
       createdBefore: t.field({ type: "DateTime", required: false, description: "Accepted before this time." }),
+      idPrefix: t.string({
+        required: false,
+        description: "With an id that begins with this text: `run_` and up to 26 more characters.",
+      }),
     }),
   });
 }
@@ -65,7 +71,7 @@ async function shownStarters({ runs }: Context, within: Within, ids: readonly st
 }
 
 function filterOf(
-  { projectId, agentId, status, startedBy, createdFrom, createdBefore }: FilterInput,
+  { projectId, agentId, status, startedBy, createdFrom, createdBefore, idPrefix }: FilterInput,
   path: string,
 ): RunFilter {
   return {
@@ -75,7 +81,15 @@ function filterOf(
     ...(startedBy && starterOf(startedBy, `${path}.startedBy`)),
     ...(createdFrom && { createdFrom }),
     ...(createdBefore && { createdBefore }),
+    ...(idPrefix != null && { idPrefix: idsOf(idPrefix, `${path}.idPrefix`) }),
   };
+}
+
+function idsOf(prefix: string, path: string): IdRange {
+  const ids = idsFrom("run", prefix);
+  if (ids) return ids;
+  const message = "must be the beginning of a run's id: `run_` and up to 26 more characters";
+  throw badInput("invalid_input", `${path} ${message}`, [{ path, code: "invalid", message }]);
 }
 
 /** Nothing was started by what is no such id: it selects no run, as an id that started none. */

@@ -4,6 +4,7 @@ import { decodeStepId, encodeStepId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Page } from "../../lib/page.ts";
 import { countAttempts, countListed, isAmong, listAttempts, readStep, type StepFilter } from "../../runs/read/read.ts";
+import { nameOfCall } from "../../runs/read/step-names.ts";
 import type { PayloadKey } from "../../runs/read/read-payloads.ts";
 import { itemOf, visitOf } from "../../execution/journal/step-keys.ts";
 import { sizeOf } from "../arguments.ts";
@@ -173,7 +174,7 @@ function addStep(builder: Builder, enums: Enums): void {
         nullable: true,
         description:
           "If the step is a `try` around one call alone: the call's name in the definition. The call runs in this step, and its tries are the step's attempts.",
-        resolve: ({ call }) => call && call.slice(call.lastIndexOf("/") + 1),
+        resolve: ({ call }) => nameOfCall(call),
       }),
       callPath: t.exposeString("call", {
         nullable: true,

@@ -114,6 +114,16 @@ function addTrigger(builder: Builder, enums: Enums): void {
           "The URL to call. Its token is masked without `triggers:write`. Null for a type that is not called by URL.",
         resolve: async (trigger, _, context) => (await shownUrl(trigger, context)) ?? null,
       }),
+      formerUrlUntil: t.field({
+        type: "DateTime",
+        nullable: true,
+        description:
+          "Until when the URL before the present one works, too. Null if there was none, or its time is over.",
+        resolve: async ({ id, type }, _, { loaders, clock }) => {
+          const until = type === "webhook" ? (await loaders.token(id))?.formerUntil : undefined;
+          return until && until.getTime() > clock.now() ? until : null;
+        },
+      }),
       curl: t.string({
         nullable: true,
         description:

@@ -8,6 +8,7 @@ import {
   NO_ID,
   timeOfId,
   type AgentId,
+  type IdRange,
   type OrganizationId,
   type RunId,
 } from "../../lib/ids.ts";
@@ -16,7 +17,7 @@ import { narrowed, type Within } from "../../lib/reach.ts";
 import type { Database, Row } from "../../storage/database.ts";
 import { startOfMonth } from "../../storage/partitions.ts";
 import type { RunStatus } from "../../storage/schema.ts";
-import { isOneWalk, OF_EACH_AGENT, plannedList, type IdRange } from "./planned-lists.ts";
+import { isOneWalk, OF_EACH_AGENT, plannedList } from "./planned-lists.ts";
 import { RUN_COLUMNS, runFromRow } from "../../execution/journal/read-rows.ts";
 import type { Run, RunFilter } from "../../execution/run.ts";
 import type { Runs } from "../runs.ts";
@@ -66,9 +67,14 @@ export async function listRuns(
 }
 
 /** The id carries the time, so that whole months are left out. */
-export function rangeOf({ createdFrom, createdBefore }: RunFilter, after = ABOVE_ALL_IDS): IdRange {
-  const end = createdBefore ? leastIdOf(createdBefore.getTime()) : ABOVE_ALL_IDS;
-  return { least: createdFrom ? leastIdOf(createdFrom.getTime()) : NO_ID, before: end < after ? end : after };
+export function rangeOf({ createdFrom, createdBefore, idPrefix: ids }: RunFilter, after = ABOVE_ALL_IDS): IdRange {
+  const from = createdFrom ? leastIdOf(createdFrom.getTime()) : NO_ID;
+  const ends = [
+    createdBefore ? leastIdOf(createdBefore.getTime()) : ABOVE_ALL_IDS,
+    ids?.before ?? ABOVE_ALL_IDS,
+    after,
+  ];
+  return { least: ids && ids.least > from ? ids.least : from, before: ends.toSorted()[0]! };
 }
 
 async function read(

@@ -6,21 +6,24 @@
  * everybody else's runs (240 ms for a million). So the order begins with a column that the planner doesn't know to have
  * only one value, and no other index has that order. After a cursor PostgreSQL 18 skips to its place in the index.
  */
-import type { OrganizationId } from "../../lib/ids.ts";
+import type { IdRange, OrganizationId } from "../../lib/ids.ts";
 import { RUN_COLUMNS } from "../../execution/journal/read-rows.ts";
 import type { RunFilter } from "../../execution/run.ts";
 import { RUN_STATUSES } from "../../execution/states.ts";
 
 /** For `database.hot`. */
 export type Planned = { name: string; text: string; values: unknown[] };
-/** `least` inclusive, `before` exclusive. */
-export type IdRange = { least: string; before: string };
-
 /** Columns that lead an index and are followed by the run's id. */
 const COLUMNS = { agentId: "agent_id", projectId: "project_id" } as const;
 
-/** What the filter has besides its times, which are in the range of ids. */
-function givenOf({ createdFrom: _from, createdBefore: _before, status: _status, ...others }: RunFilter) {
+/** What the filter has besides its times and ids, which are in the range of ids. */
+function givenOf({
+  createdFrom: _from,
+  createdBefore: _before,
+  idPrefix: _prefix,
+  status: _status,
+  ...others
+}: RunFilter) {
   return Object.entries(others).filter(([, value]) => value !== undefined) as [string, readonly string[]][];
 }
 
@@ -31,7 +34,7 @@ export function isOneWalk(filter: RunFilter): boolean {
   return others.length === 0 && !filter.status && Object.hasOwn(COLUMNS, first[0]) && first[1].length === 1;
 }
 
-/** Undefined if no single index fits. Assumes that the filter's times are in the range of ids. */
+/** Undefined if no single index fits. Assumes that the filter's times and ids are in the range. */
 export function plannedList(
   organizationId: OrganizationId,
   filter: RunFilter,

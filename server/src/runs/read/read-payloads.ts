@@ -28,32 +28,60 @@ export async function readPayloads(
   organizationId: OrganizationId,
   keys: readonly PayloadKey[],
 ): Promise<(JsonText | undefined)[]> {
-  const found = new Map<PayloadKey, JsonText>();
+  const found = await readTexts(runs, organizationId, keys);
+  return keys.map((key) => {
+    const text = found.get(key);
+    return text === undefined ? undefined : JsonText.ofText(text);
+  });
+}
+
+/** Characters of a beginning. */
+export const BEGINNING = 2_000;
+
+/** The first `BEGINNING` characters of each, in the order of the keys: PostgreSQL reads no more of it. */
+export async function readBeginnings(
+  runs: Pick<Runs, "database">,
+  organizationId: OrganizationId,
+  keys: readonly PayloadKey[],
+): Promise<(string | undefined)[]> {
+  const found = await readTexts(runs, organizationId, keys, BEGINNING);
+  return keys.map((key) => found.get(key));
+}
+
+async function readTexts(
+  runs: Pick<Runs, "database">,
+  organizationId: OrganizationId,
+  keys: readonly PayloadKey[],
+  most?: number,
+): Promise<Map<PayloadKey, string>> {
+  const found = new Map<PayloadKey, string>();
   const statements = Map.groupBy(keys, (key) => `${key.of} ${key.column} ${monthOf(runs, key)}`);
   for (const group of statements.values()) {
-    const texts = await readGroup(runs, organizationId, group);
-    for (const [index, text] of texts) found.set(group[index]!, JsonText.ofText(text));
+    const texts = await readGroup(runs, organizationId, group, most);
+    for (const [index, text] of texts) found.set(group[index]!, text);
   }
-  return keys.map((key) => found.get(key));
+  return found;
 }
 
 const monthOf = ({ database }: Pick<Runs, "database">, key: PayloadKey): string =>
   TABLES[key.of].isPartitioned ? `_${partitionOf(database, key.id as RunId)}` : "";
 
-/** Of one column of one table. */
+/** Of one column of one table. `most`: characters of its beginning. */
 async function readGroup(
   runs: Pick<Runs, "database">,
   organizationId: OrganizationId,
   keys: PayloadKey[],
+  most: number | undefined,
 ): Promise<[index: number, text: string][]> {
   const { of, column } = keys[0]!;
   const { table, key: columns } = TABLES[of];
   const month = monthOf(runs, keys[0]!);
   const arrays = columns.map((_, index) => `$${index + 2}::${TYPES[index]}[]`).join(", ");
   const joined = columns.map((name) => `p.${name} = wanted.${name}`).join(" and ");
+  const whole = `${EXPRESSIONS[column] ?? `p.${column}`}::text`;
   const rows = await runs.database.hot(
-    `payload_${table}${month}_${column}`,
-    `select wanted.place::integer as place, ${EXPRESSIONS[column] ?? `p.${column}`}::text as text
+    `payload_${table}${month}_${column}${most === undefined ? "" : "_beginning"}`,
+    `select wanted.place::integer as place, ${most === undefined ? whole : `left(${whole}, ${most})`} as text
        from unnest(${arrays}) with ordinality as wanted (${columns.join(", ")}, place)
        join ${table}${month} p on p.organization_id = $1 and ${joined}`,
     [organizationId, ...columns.map((_, index) => keys.map((key) => partsOf(key)[index]))],

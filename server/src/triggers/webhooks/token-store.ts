@@ -82,19 +82,25 @@ export async function findTokens(database: Database, asked: Buffer[], now: numbe
   );
 }
 
+/** `formerUntil`: until when the one before it is good, too; null if there was none. The time may be over. */
+export type PresentToken = { sealed: string; formerUntil: Date | null };
+
 /** The present token of each trigger. */
 export async function readTokens(
   database: Database,
   organizationId: OrganizationId,
   ids: readonly TriggerId[],
-): Promise<Map<TriggerId, { sealed: string }>> {
+): Promise<Map<TriggerId, PresentToken>> {
   const rows = await database.query(
-    `select trigger_id, sealed from webhook_tokens
+    `select trigger_id, sealed, (
+        select max(former.expires_at) from webhook_tokens former
+         where former.organization_id = $1 and former.trigger_id = present.trigger_id) as former_until
+       from webhook_tokens present
       where organization_id = $1 and trigger_id = any($2::uuid[]) and expires_at is null`,
     [organizationId, ids],
     organizationId,
   );
-  return new Map(rows.map((row) => [row.trigger_id, { sealed: row.sealed }]));
+  return new Map(rows.map((row) => [row.trigger_id, { sealed: row.sealed, formerUntil: row.former_until }]));
 }
 
 export type SealedToken = Owner & { triggerId: TriggerId; hash: Buffer; sealed: string };
