@@ -80,10 +80,18 @@ test("a wrong link and a server that is gone are said in words", async () => {
 test("who is not signed in is asked to, then sees the page that was asked for; signing out leads back", async () => {
   const member = await server.member("grace@example.org", "runner");
   await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await page.goto(`${server.url}/runs?status=failed`);
   await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  expect(
+    asked.filter((path) => path.startsWith("/auth")),
+    "nothing that it cannot have",
+  ).toEqual([]);
+  person.mayFail();
   await signIn(page, { ...member, password: "wrong password" });
   await page.getByRole("alert").waitFor();
   await signIn(page, member);
@@ -189,7 +197,6 @@ test("an invitation leads a new member in, once", async () => {
 
 test.each(LOOKS)("signing in looks good: $colorScheme, $viewport.width px", async ({ colorScheme, viewport }) => {
   await using person = await Person.open(browser, { colorScheme, viewport });
-  person.mayFail();
   await person.page.goto(`${server.url}/agents`);
   await person.page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
   await expectGoodLooks(person.page, "sign in");

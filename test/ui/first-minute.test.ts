@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cli } from "../cli-process.ts";
+import { beside } from "../cli-process.ts";
 import { eventually, startTestServer } from "../client.ts";
-import { expectGoodLooks, LOOKS, openBrowser, Person, setUp, signIn } from "./ui.ts";
+import { expectGoodLooks, LOOKS, openBrowser, Person, sendDecisions, setUp, signIn } from "./ui.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -55,6 +55,7 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
   await nav.getByRole("link", { name: "Approvals 1 open" }).waitFor();
   await page.getByLabel("Comment").fill("Have a good trip");
   await page.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
 
   await expect.poll(() => page.title()).toBe("completed · Expense approval · Autograph");
   const output = page.getByRole("region", { name: "Output" });
@@ -78,7 +79,8 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
   await review.getByLabel(/^What was it for/).fill("Hotel in Lyon");
   await review.getByRole("button", { name: /^Run with these/ }).click();
   await page.getByRole("heading", { name: "Pay 90 euros for Hotel in Lyon?" }).waitFor();
-  await page.getByRole("button", { name: "Cancel run" }).click();
+  await page.getByRole("button", { name: "Cancel run…" }).click();
+  await page.getByRole("button", { name: "Cancel run", exact: true }).click();
   await expect.poll(() => page.title()).toBe("cancelled · Expense approval · Autograph");
 
   // A key, with a command that works.
@@ -115,7 +117,7 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
   expect([...hosts], "nothing is asked of any other host").toEqual([new URL(server.url).host]);
 });
 
-test("an organization without agents gets its first one by the commands that stand there", async () => {
+test("the commands that stand where nothing is yet work as they are copied", async () => {
   await using server = await startTestServer();
   const world = await server.organization("empty");
   await using person = await Person.open(browser);
@@ -127,15 +129,38 @@ test("an organization without agents gets its first one by the commands that sta
   await expectGoodLooks(page, "no agents yet");
   await page.getByRole("link", { name: "an API key" }).waitFor();
   await person.context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  const [key, ...commands] = (await copy(page, "Copy the commands")).split("\n");
-  expect(key).toMatch(/^export AUTOGRAPH_API_KEY=/);
-  expect(commands).toHaveLength(2);
-  for (const command of commands) {
-    const [npx, autograph, ...args] = command.split(" ");
-    expect([npx, autograph]).toEqual(["npx", "autograph"]);
-    const env = { AUTOGRAPH_API_KEY: world.apiKey };
-    const { code, stderr } = await cli([...args, "--url", server.url], { env, cwd: ROOT });
-    expect([code, stderr]).toEqual([0, ""]);
-  }
+  /** As somebody pastes it: in Autograph's folder, with a key. */
+  const paste = async (command: string): Promise<string> => {
+    const bin = join(ROOT, "node_modules", ".bin");
+    const env = { ...beside(server, world.apiKey), PATH: `${bin}:${process.env["PATH"]}`, HOME: folder };
+    return (await run("sh", ["-ec", command], { cwd: ROOT, env })).stdout;
+  };
+  const commands = await copy(page, "Copy the commands");
+  expect(commands.split("\n")).toHaveLength(2);
+  await paste(commands);
   await page.getByRole("link", { name: "Expense approval", exact: true }).waitFor();
+
+  // And the other places that have nothing yet.
+  await page.goto(`${server.url}/events?source=it's $(exit)`);
+  await page.getByRole("heading", { name: /^No events/ }).waitFor();
+  await expectGoodLooks(page, "no events");
+  expect(await paste(await copy(page, "Copy the command"))).toContain("no trigger matches it");
+  await page.goto(`${server.url}/events?source=it's $(exit)`);
+  await page.getByRole("row", { name: /order\.created.*it's \$\(exit\)|it's \$\(exit\).*order\.created/ }).waitFor();
+  await page.goto(`${server.url}/settings/secrets`);
+  await page.getByRole("heading", { name: "No secrets yet" }).waitFor();
+  await expectGoodLooks(page, "no secrets");
+  await paste(await copy(page, "Copy the command"));
+  await page.reload();
+  await page.getByRole("row", { name: /shopToken/ }).waitFor();
+
+  await page.goto(`${server.url}/agents`);
+  await page.getByRole("link", { name: "Expense approval", exact: true }).click();
+  await page.getByRole("button", { name: "More for Expense approval" }).click();
+  await page.getByRole("menuitem", { name: "Pause…" }).click();
+  await page.getByRole("button", { name: "Pause Expense approval" }).click();
+  await page.getByRole("heading", { name: "The agent is paused" }).waitFor();
+  await paste(await copy(page, "Copy the command"));
+  await page.reload();
+  await page.getByLabel("What was it for").waitFor();
 });

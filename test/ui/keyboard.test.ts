@@ -2,7 +2,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type Data, type TestServer } from "../client.ts";
-import { expectGoodLooks, openBrowser, OWNER, Person, setUp } from "./ui.ts";
+import { expectGoodLooks, openBrowser, OWNER, Person, sendDecisions, setUp } from "./ui.ts";
 
 const NIGHTLY = `
 document: {dsl: "1.0.3", namespace: demo, name: night-job, version: "1.0.0", title: Night job}
@@ -169,10 +169,13 @@ test("three approvals are decided by keyboard alone: two keys each", async () =>
     const card = page.getByRole("region", { name: `Approval: Pay 180 euros for ${purpose}?` });
     await card.getByRole("button", { name: "Approve" }).waitFor();
     await page.keyboard.press(index === 1 ? "r" : "a");
+    await page.getByRole("row", { name: new RegExp(`^${index === 1 ? "reject" : "appro"}.* .*${purpose}`) }).waitFor();
+  }
+  await sendDecisions(page);
+  for (const [index, purpose] of purposes.entries())
     await page
       .getByRole("row", { name: new RegExp(`^${index === 1 ? "rejected" : "approved"} .*${purpose}`) })
       .waitFor();
-  }
 });
 
 /** What a person presses, and how often. */
@@ -247,8 +250,11 @@ describe("three tasks by keyboard alone", () => {
       const card = page.getByRole("region", { name: `Approval: Pay 180 euros for ${purpose}?` });
       await card.getByRole("button", { name: "Approve" }).waitFor();
       await keyboard.press("a");
-      await page.getByRole("row", { name: new RegExp(`^approved .*for ${purpose}\\?`) }).waitFor();
+      await page.getByRole("row", { name: new RegExp(`^appro.* .*for ${purpose}\\?`) }).waitFor();
     }
+    await sendDecisions(page);
+    for (const purpose of purposes)
+      await page.getByRole("row", { name: new RegExp(`^approved .*for ${purpose}\\?`) }).waitFor();
     expect(keyboard.countFor("approve twenty")).toBeLessThanOrEqual(24);
   });
 

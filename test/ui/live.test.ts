@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, openBrowser, Person, signIn } from "./ui.ts";
+import { expectGoodLooks, openBrowser, Person, sendDecisions, signIn } from "./ui.ts";
 
 let browser: Browser;
 let server: TestServer;
@@ -65,6 +65,7 @@ test("a run that starts elsewhere shows on both tabs, and a decision in one ends
   await page.goto(`${server.url}/runs/${runId}`);
   await page.getByRole("heading", { name: "Go on?" }).waitFor();
   await inbox.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(inbox);
   await expect.poll(() => page.title()).toContain("completed");
   await inbox.getByRole("row", { name: /^approved Go on\?/ }).waitFor();
   await inbox.reload();
@@ -78,7 +79,8 @@ test("a run is cancelled, and run again with another input from the one before",
   person.mayFail();
   const { page } = person;
   await enter(page, `/runs/${runId}`);
-  await page.getByRole("button", { name: "Cancel run" }).click();
+  await page.getByRole("button", { name: "Cancel run…" }).click();
+  await page.getByRole("button", { name: "Cancel run", exact: true }).click();
   await expect.poll(() => page.title()).toContain("cancelled");
   await page.getByRole("button", { name: "Retry" }).click();
   await expect.poll(() => page.url()).not.toContain(runId);
@@ -89,7 +91,9 @@ test("a run is cancelled, and run again with another input from the one before",
     .waitFor();
 
   // From a step that is looked at: what was before it is kept, and so is its answer.
+  await page.getByRole("region", { name: /^Approval/ }).focus();
   await page.keyboard.press("a");
+  await sendDecisions(page);
   await expect.poll(() => page.title()).toContain("completed");
   const completed = page.url();
   await page.getByRole("treeitem", { name: /after/ }).click();
@@ -123,6 +127,7 @@ test("what a run has put out is there, however late the answer is to what was as
     await route.fulfill({ response, json }).catch(() => undefined);
   });
   await page.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
   await expect.poll(() => page.title()).toContain("completed");
   release();
   await output.getByText("done", { exact: true }).waitFor();
@@ -135,6 +140,7 @@ test("what a run has put out is there, however late the answer is to what was as
     isLost && route.request().postData()?.includes("RunOutcome") ? route.abort() : route.continue(),
   );
   await page.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
   await expect.poll(() => page.title()).toContain("completed");
   const again = page.getByRole("button", { name: "Try again" });
   await again.waitFor();
@@ -250,7 +256,10 @@ test("a run with 25 questions shows the first 20 and says that there are more; a
   await page.getByText("and 5 more:").waitFor();
   expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(20);
   await page.getByRole("link", { name: "all that wait for a decision" }).waitFor();
+  const card = page.getByRole("region", { name: /^Approval/ }).first();
+  await card.focus();
   await page.keyboard.press("a");
+  await sendDecisions(page);
   await page.getByText("and 4 more:").waitFor();
 
   // Who has turned single keys off decides nothing by accident.
@@ -258,9 +267,11 @@ test("a run with 25 questions shows the first 20 and says that there are more; a
   await page.getByRole("switch", { name: "Single keys" }).click({ force: true });
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByRole("region", { name: "Approval: Number 2", exact: true }).focus();
   await page.keyboard.press("r");
   await page.keyboard.press("?");
   expect(await page.getByRole("dialog").count()).toBe(0);
+  expect(await page.getByRole("region", { name: "Decisions" }).count()).toBe(0);
   await page.getByText("and 4 more:").waitFor();
 });
 
@@ -277,6 +288,7 @@ test("while the server is away the page says so, and goes on by itself when it i
   await server.restart();
   await page.getByText(/^Reconnecting/).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
   await expect.poll(() => page.title(), { timeout: 60_000 }).toContain("completed");
 });
 

@@ -2,7 +2,7 @@
 import type { Browser, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, openBrowser, Person, signIn } from "./ui.ts";
+import { expectGoodLooks, openBrowser, Person, sendDecisions, signIn } from "./ui.ts";
 
 let browser: Browser;
 let server: TestServer;
@@ -56,9 +56,10 @@ test("a question with a field that must be filled in is rejected without it, and
       .first()
       .waitFor();
     if (isByKey) {
-      await page.locator("#page").focus();
+      await card.focus();
       await page.keyboard.press("r");
     } else await card.getByRole("button", { name: "Reject" }).click();
+    await sendDecisions(page);
     await expect.poll(() => page.title(), { timeout: 20_000 }).toContain("completed");
   }
 });

@@ -91,6 +91,14 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
+/** A page that nobody sees any longer sends at once what was decided on it. */
+export const sendDecisions = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+    Reflect.deleteProperty(document, "visibilityState");
+  });
+
 /** Fonts are there and what fades or moves has come to its end; what turns for ever turns on. */
 export const settle = (page: Page): Promise<void> =>
   page.evaluate(async () => {

@@ -43,6 +43,7 @@ import { SessionContext } from "./api/hooks.ts";
 import { Session } from "./api/session.ts";
 import { readAnewForNewFiles } from "./lib/new-files.ts";
 import { pageNonce } from "./lib/nonce.ts";
+import { guardSecondClicks } from "./lib/second-clicks.ts";
 import { createUiRouter } from "./router.ts";
 import "./style.css";
 import { cssVariables, theme } from "./theme.ts";
@@ -51,6 +52,7 @@ const nonce = pageNonce();
 const session = new Session();
 
 readAnewForNewFiles();
+guardSecondClicks();
 setNonce(nonce);
 createRoot(document.getElementById("app")!).render(
   <StrictMode>

@@ -12,7 +12,9 @@ import { marked, restored, unmarked, withDigits } from "../lib/json.ts";
 import { Store } from "../lib/store.ts";
 import { urlOf } from "./base.ts";
 import { createCache } from "./cache.ts";
-import { refusalOf, unreachable, type GivenError, type Refusal } from "./refusal.ts";
+import { Decisions } from "./decisions.ts";
+import { DecideDocument } from "./documents.ts";
+import { refusalIn, refusalOf, unreachable, type GivenError, type Refusal } from "./refusal.ts";
 import type { Session } from "./session.ts";
 
 /** `lostAt`: ms since 1970; since then what is shown may be old. `count`: how often it was opened after something had been read. */
@@ -21,6 +23,9 @@ export type Connection = { lostAt: number | undefined; count: number };
 export type Api = {
   client: Client;
   connection: Store<Connection>;
+  decisions: Decisions;
+  /** What is typed into forms, for who comes back to them. It ends with the session. */
+  typed: Map<string, unknown>;
   /** Answers of a subscription that pass by the cache: it would read a page again for each of hundreds. Ends by `stop`. */
   stream<Data, Variables extends AnyVariables>(
     document: TypedDocumentNode<Data, Variables>,
@@ -123,13 +128,22 @@ export function createApi(session: Session): Api {
       },
     );
   };
+  const decisions = new Decisions(async (input, isShort) => {
+    const context = { fetchOptions: { keepalive: isShort } };
+    const { error } = await client.mutation(DecideDocument, { input }, context).toPromise();
+    if (error) throw refusalIn(error);
+  });
+  const leave = (): Promise<void> => decisions.sendAll();
+  session.leaving.add(leave);
   const wentOffline = (): void => webSocket.terminate();
   window.addEventListener("offline", wentOffline);
   const close = (): void => {
+    session.leaving.delete(leave);
+    decisions[Symbol.dispose]();
     window.removeEventListener("offline", wentOffline);
     void webSocket.dispose();
   };
-  return { client, connection, stream, close };
+  return { client, connection, decisions, typed: new Map(), stream, close };
 }
 
 /** Waits so long, or until the browser has a network again. */

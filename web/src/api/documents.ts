@@ -349,6 +349,22 @@ export type PublishAgentVersionInput = {
   version: string;
 };
 
+/** Input of `setAgentStatus`. */
+export type SetAgentStatusInput = {
+  /** The agent's id. */
+  agentId: string;
+  /** `active`, `paused` or `archived`; for an agent that was never published, `draft` or `archived`. */
+  status: AgentStatus;
+};
+
+/** Input of `setAgentLimit`. A limit that is left out stays as it is. */
+export type SetAgentLimitInput = {
+  /** The agent's id. */
+  agentId: string;
+  /** How many of the agent's runs may be under way at the same time, at least 1. Null removes the limit. */
+  concurrency?: number | null | undefined;
+};
+
 /** Input of `draftRunInput`. */
 export type DraftInput = {
   /** The agent. Default: the active agent that the sentence names. */
@@ -381,6 +397,8 @@ export type RunFilter = {
   createdFrom?: string | null | undefined;
   /** Accepted before this time. */
   createdBefore?: string | null | undefined;
+  /** With an id that begins with this text: `run_` and up to 26 more characters. */
+  idPrefix?: string | null | undefined;
 };
 
 /** Input of `runAgent`. */
@@ -625,6 +643,13 @@ export type PaletteAgentsQueryVariables = Exact<{
 
 export type PaletteAgentsQuery = { agentsConnection: { nodes: Array<{ id: string, name: string, handle: string, status: AgentStatus, project: { id: string, handle: string } }> } | null };
 
+export type PaletteRunsQueryVariables = Exact<{
+  prefix: string;
+}>;
+
+
+export type PaletteRunsQuery = { runs: { nodes: Array<{ id: string, status: RunStatus, createdAt: string, agent: { id: string, name: string } }> } | null };
+
 export type RunsQueryVariables = Exact<{
   filter?: RunFilter | null | undefined;
   first: number;
@@ -632,9 +657,11 @@ export type RunsQueryVariables = Exact<{
 }>;
 
 
-export type RunsQuery = { runs: { nodes: Array<{ version: string, id: string, status: RunStatus, createdAt: string, startedAt: string | null, finishedAt: string | null, startedBy: { kind: ActorKind, id: string | null, name: string }, agent: { id: string, name: string, handle: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
+export type RunsQuery = { runs: { nodes: Array<{ version: string, id: string, status: RunStatus, createdAt: string, startedAt: string | null, finishedAt: string | null, summary: { step: string | null, error: string | null, input: Array<{ title: string, text: string }> } | null, startedBy: { kind: ActorKind, id: string | null, name: string }, agent: { id: string, name: string, handle: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } | null };
 
 export type RunRowFragment = { version: string, id: string, status: RunStatus, createdAt: string, startedAt: string | null, finishedAt: string | null, startedBy: { kind: ActorKind, id: string | null, name: string }, agent: { id: string, name: string, handle: string } };
+
+export type ListedRunFragment = { version: string, id: string, status: RunStatus, createdAt: string, startedAt: string | null, finishedAt: string | null, summary: { step: string | null, error: string | null, input: Array<{ title: string, text: string }> } | null, startedBy: { kind: ActorKind, id: string | null, name: string }, agent: { id: string, name: string, handle: string } };
 
 export type RunsChangedSubscriptionVariables = Exact<{
   projectId?: string | null | undefined;
@@ -642,7 +669,7 @@ export type RunsChangedSubscriptionVariables = Exact<{
 }>;
 
 
-export type RunsChangedSubscription = { runsChanged: { version: string, id: string, status: RunStatus, createdAt: string, startedAt: string | null, finishedAt: string | null, startedBy: { kind: ActorKind, id: string | null, name: string }, agent: { id: string, name: string, handle: string } } };
+export type RunsChangedSubscription = { runsChanged: { version: string, id: string, status: RunStatus, createdAt: string, startedAt: string | null, finishedAt: string | null, summary: { step: string | null, error: string | null, input: Array<{ title: string, text: string }> } | null, startedBy: { kind: ActorKind, id: string | null, name: string }, agent: { id: string, name: string, handle: string } } };
 
 export type RunsToCancelQueryVariables = Exact<{
   filter?: RunFilter | null | undefined;
@@ -704,14 +731,28 @@ export type AgentPageQueryVariables = Exact<{
 }>;
 
 
-export type AgentPageQuery = { agent: { description: string | null, status: AgentStatus, version: string, id: string, name: string, handle: string, inputSchema: Json | null, project: { id: string, handle: string }, recent: { nodes: Array<{ id: string, createdAt: string, input: Json }> }, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null, from?: { id: string, input: Json } | null };
+export type AgentPageQuery = { agent: { description: string | null, status: AgentStatus, version: string, concurrency: number | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, project: { id: string, handle: string }, recent: { nodes: Array<{ id: string, createdAt: string, input: Json }> }, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null, from?: { id: string, input: Json } | null };
+
+export type SetAgentStatusMutationVariables = Exact<{
+  input: SetAgentStatusInput;
+}>;
+
+
+export type SetAgentStatusMutation = { setAgentStatus: { id: string, status: AgentStatus } | null };
+
+export type SetAgentLimitMutationVariables = Exact<{
+  input: SetAgentLimitInput;
+}>;
+
+
+export type SetAgentLimitMutation = { setAgentLimit: { id: string, concurrency: number | null } | null };
 
 export type AgentDefinitionQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type AgentDefinitionQuery = { agent: { id: string, definition: string | null, version: string, draft: { definition: string, revision: number } | null, versions: { nodes: Array<{ id: string, version: string, createdAt: string, createdBy: { name: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+export type AgentDefinitionQuery = { agent: { id: string, definition: string | null, version: string, draft: { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } } | null, versions: { nodes: Array<{ id: string, version: string, createdAt: string, createdBy: { name: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
 
 export type VersionPageFragment = { nodes: Array<{ id: string, version: string, createdAt: string, createdBy: { name: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } };
 
@@ -722,6 +763,10 @@ export type OlderVersionsQueryVariables = Exact<{
 
 
 export type OlderVersionsQuery = { agent: { id: string, versions: { nodes: Array<{ id: string, version: string, createdAt: string, createdBy: { name: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type SavedDraftFragment = { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } };
+
+export type PublishedAgentFragment = { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> };
 
 export type AgentVersionTextQueryVariables = Exact<{
   id: string;
@@ -743,21 +788,21 @@ export type SaveDraftMutationVariables = Exact<{
 }>;
 
 
-export type SaveDraftMutation = { saveAgentDraft: { id: string, draft: { definition: string, revision: number } | null } | null };
+export type SaveDraftMutation = { saveAgentDraft: { id: string, name: string, description: string | null, draft: { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } } | null } | null };
 
 export type PublishMutationVariables = Exact<{
   input: PublishAgentInput;
 }>;
 
 
-export type PublishMutation = { publishAgent: { id: string, version: string, status: AgentStatus, definition: string | null, draft: { revision: number } | null } | null };
+export type PublishMutation = { publishAgent: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, draft: { definition: string, revision: number, savedAt: string, savedBy: { kind: ActorKind, name: string } } | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null };
 
 export type PublishVersionMutationVariables = Exact<{
   input: PublishAgentVersionInput;
 }>;
 
 
-export type PublishVersionMutation = { publishAgentVersion: { id: string, version: string, definition: string | null } | null };
+export type PublishVersionMutation = { publishAgentVersion: { description: string | null, status: AgentStatus, version: string, definition: string | null, id: string, name: string, handle: string, inputSchema: Json | null, agentVersion: { id: string } | null, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }> } | null };
 
 export type CreateProjectMutationVariables = Exact<{
   input: CreateProjectInput;
@@ -771,9 +816,9 @@ export type AgentTriggersQueryVariables = Exact<{
 }>;
 
 
-export type AgentTriggersQuery = { agent: { id: string, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, triggers: { nodes: Array<{ id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } }> } } | null };
+export type AgentTriggersQuery = { agent: { id: string, inputFields: Array<{ name: string, type: InputFieldType, title: string, description: string | null, required: boolean, default: Json | null, maxLength: number | null, choices: Array<{ value: string, title: string }> | null }>, triggers: { nodes: Array<{ id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, formerUrlUntil: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } }> } } | null };
 
-export type TriggerPartFragment = { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } };
+export type TriggerPartFragment = { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, formerUrlUntil: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } };
 
 export type FiringRowFragment = { id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null };
 
@@ -805,14 +850,14 @@ export type CreateTriggerMutationVariables = Exact<{
 }>;
 
 
-export type CreateTriggerMutation = { createTrigger: { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } } | null };
+export type CreateTriggerMutation = { createTrigger: { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, formerUrlUntil: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } } | null };
 
 export type UpdateTriggerMutationVariables = Exact<{
   input: UpdateTriggerInput;
 }>;
 
 
-export type UpdateTriggerMutation = { updateTrigger: { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } } | null };
+export type UpdateTriggerMutation = { updateTrigger: { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, formerUrlUntil: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } } | null };
 
 export type SetTriggerStatusMutationVariables = Exact<{
   input: SetTriggerStatusInput;
@@ -847,7 +892,7 @@ export type RotateWebhookTokenMutationVariables = Exact<{
 }>;
 
 
-export type RotateWebhookTokenMutation = { rotateWebhookToken: { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } } | null };
+export type RotateWebhookTokenMutation = { rotateWebhookToken: { id: string, name: string, type: TriggerType, status: TriggerStatus, isManaged: boolean, schedule: string | null, timezone: string | null, input: Json | null, source: string | null, event: string | null, filter: Json | null, url: string | null, formerUrlUntil: string | null, curl: string | null, nextDueAt: string | null, nextInstants: Array<{ at: string, isShifted: boolean }>, firings: { nodes: Array<{ id: string, at: string, dueAt: string | null, outcome: FiringOutcome, policy: string | null, code: string | null, message: string | null, skipped: number | null, delivery: string | null, trigger: { id: string } | null, run: { id: string, status: RunStatus } | null }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } }, policy: { overlap: TriggerOverlap | null, missed: MissedInstants | null, jitterSeconds: number | null, mapping: string | null, accept: WebhookAccept | null, filter: Json | null, signature: Json | null, allowedAddresses: Array<string> | null, catchUpMinutes: number | null, startsAt: string | null, endsAt: string | null, deliveryHeader: string | null } } | null };
 
 export type AgentsQueryVariables = Exact<{
   filter?: AgentFilter | null | undefined;
@@ -1238,12 +1283,16 @@ export const PaletteAgentsDocument = typed<PaletteAgentsQuery, PaletteAgentsQuer
   "query PaletteAgents($filter:AgentFilter){agentsConnection(filter:$filter order:name first:20){nodes{id name handle status project{id handle}}}}",
 );
 
+export const PaletteRunsDocument = typed<PaletteRunsQuery, PaletteRunsQueryVariables>(
+  "query PaletteRuns($prefix:String!){runs(filter:{idPrefix:$prefix}first:5){nodes{id status createdAt agent{id name}}}}",
+);
+
 export const RunsDocument = typed<RunsQuery, RunsQueryVariables>(
-  "query Runs($filter:RunFilter$first:Int!$after:String){runs(filter:$filter first:$first after:$after){nodes{...RunRow}pageInfo{hasNextPage endCursor}}} fragment RunRow on Run{...RunBar version startedBy{kind id name}agent{id name handle}} fragment RunBar on Run{id status createdAt startedAt finishedAt}",
+  "query Runs($filter:RunFilter$first:Int!$after:String){runs(filter:$filter first:$first after:$after){nodes{...ListedRun}pageInfo{hasNextPage endCursor}}} fragment ListedRun on Run{...RunRow summary{input{title text}step error}} fragment RunRow on Run{...RunBar version startedBy{kind id name}agent{id name handle}} fragment RunBar on Run{id status createdAt startedAt finishedAt}",
 );
 
 export const RunsChangedDocument = typed<RunsChangedSubscription, RunsChangedSubscriptionVariables>(
-  "subscription RunsChanged($projectId:ID$agentId:ID){runsChanged(projectId:$projectId agentId:$agentId){...RunRow}} fragment RunRow on Run{...RunBar version startedBy{kind id name}agent{id name handle}} fragment RunBar on Run{id status createdAt startedAt finishedAt}",
+  "subscription RunsChanged($projectId:ID$agentId:ID){runsChanged(projectId:$projectId agentId:$agentId){...ListedRun}} fragment ListedRun on Run{...RunRow summary{input{title text}step error}} fragment RunRow on Run{...RunBar version startedBy{kind id name}agent{id name handle}} fragment RunBar on Run{id status createdAt startedAt finishedAt}",
 );
 
 export const RunsToCancelDocument = typed<RunsToCancelQuery, RunsToCancelQueryVariables>(
@@ -1275,11 +1324,19 @@ export const ExampleAgentsDocument = typed<ExampleAgentsQuery, ExampleAgentsQuer
 );
 
 export const AgentPageDocument = typed<AgentPageQuery, AgentPageQueryVariables>(
-  "query AgentPage($id:ID!$from:ID!$hasFrom:Boolean!){agent(id:$id){...RunFormAgent description status version project{id handle}recent:runs(first:10 filter:{startedBy:{kind:[user key]}}){nodes{id createdAt input}}}from:run(id:$from)@include(if:$hasFrom){id input}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength}",
+  "query AgentPage($id:ID!$from:ID!$hasFrom:Boolean!){agent(id:$id){...RunFormAgent description status version concurrency agentVersion{id}project{id handle}recent:runs(first:10 filter:{startedBy:{kind:[user key]}}){nodes{id createdAt input}}}from:run(id:$from)@include(if:$hasFrom){id input}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength}",
+);
+
+export const SetAgentStatusDocument = typed<SetAgentStatusMutation, SetAgentStatusMutationVariables>(
+  "mutation SetAgentStatus($input:SetAgentStatusInput!){setAgentStatus(input:$input){id status}}",
+);
+
+export const SetAgentLimitDocument = typed<SetAgentLimitMutation, SetAgentLimitMutationVariables>(
+  "mutation SetAgentLimit($input:SetAgentLimitInput!){setAgentLimit(input:$input){id concurrency}}",
 );
 
 export const AgentDefinitionDocument = typed<AgentDefinitionQuery, AgentDefinitionQueryVariables>(
-  "query AgentDefinition($id:ID!){agent(id:$id){id definition version draft{definition revision}versions(first:20){...VersionPage}}} fragment VersionPage on AgentVersionConnection{nodes{id version createdAt createdBy{name}}pageInfo{hasNextPage endCursor}}",
+  "query AgentDefinition($id:ID!){agent(id:$id){id definition version draft{...SavedDraft}versions(first:20){...VersionPage}}} fragment SavedDraft on AgentDraft{definition revision savedAt savedBy{kind name}} fragment VersionPage on AgentVersionConnection{nodes{id version createdAt createdBy{name}}pageInfo{hasNextPage endCursor}}",
 );
 
 export const OlderVersionsDocument = typed<OlderVersionsQuery, OlderVersionsQueryVariables>(
@@ -1295,15 +1352,15 @@ export const CheckDefinitionDocument = typed<CheckDefinitionQuery, CheckDefiniti
 );
 
 export const SaveDraftDocument = typed<SaveDraftMutation, SaveDraftMutationVariables>(
-  "mutation SaveDraft($input:SaveAgentDraftInput!){saveAgentDraft(input:$input){id draft{definition revision}}}",
+  "mutation SaveDraft($input:SaveAgentDraftInput!){saveAgentDraft(input:$input){id name description draft{...SavedDraft}}} fragment SavedDraft on AgentDraft{definition revision savedAt savedBy{kind name}}",
 );
 
 export const PublishDocument = typed<PublishMutation, PublishMutationVariables>(
-  "mutation Publish($input:PublishAgentInput!){publishAgent(input:$input){id version status definition draft{revision}}}",
+  "mutation Publish($input:PublishAgentInput!){publishAgent(input:$input){...PublishedAgent draft{...SavedDraft}}} fragment PublishedAgent on Agent{...RunFormAgent description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment SavedDraft on AgentDraft{definition revision savedAt savedBy{kind name}}",
 );
 
 export const PublishVersionDocument = typed<PublishVersionMutation, PublishVersionMutationVariables>(
-  "mutation PublishVersion($input:PublishAgentVersionInput!){publishAgentVersion(input:$input){id version definition}}",
+  "mutation PublishVersion($input:PublishAgentVersionInput!){publishAgentVersion(input:$input){...PublishedAgent}} fragment PublishedAgent on Agent{...RunFormAgent description status version definition agentVersion{id}} fragment RunFormAgent on Agent{id name handle inputSchema inputFields{...FormField}} fragment FormField on InputField{name type title description required choices{value title}default maxLength}",
 );
 
 export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectMutationVariables>(
@@ -1311,7 +1368,7 @@ export const CreateProjectDocument = typed<CreateProjectMutation, CreateProjectM
 );
 
 export const AgentTriggersDocument = typed<AgentTriggersQuery, AgentTriggersQueryVariables>(
-  "query AgentTriggers($id:ID!){agent(id:$id){id inputFields{...FormField}triggers(first:100){nodes{...TriggerPart}}}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
+  "query AgentTriggers($id:ID!){agent(id:$id){id inputFields{...FormField}triggers(first:100){nodes{...TriggerPart}}}} fragment FormField on InputField{name type title description required choices{value title}default maxLength} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url formerUrlUntil curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
 );
 
 export const OlderFiringsDocument = typed<OlderFiringsQuery, OlderFiringsQueryVariables>(
@@ -1327,11 +1384,11 @@ export const CronPreviewDocument = typed<CronPreviewQuery, CronPreviewQueryVaria
 );
 
 export const CreateTriggerDocument = typed<CreateTriggerMutation, CreateTriggerMutationVariables>(
-  "mutation CreateTrigger($input:CreateTriggerInput!){createTrigger(input:$input){...TriggerPart}} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
+  "mutation CreateTrigger($input:CreateTriggerInput!){createTrigger(input:$input){...TriggerPart}} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url formerUrlUntil curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
 );
 
 export const UpdateTriggerDocument = typed<UpdateTriggerMutation, UpdateTriggerMutationVariables>(
-  "mutation UpdateTrigger($input:UpdateTriggerInput!){updateTrigger(input:$input){...TriggerPart}} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
+  "mutation UpdateTrigger($input:UpdateTriggerInput!){updateTrigger(input:$input){...TriggerPart}} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url formerUrlUntil curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
 );
 
 export const SetTriggerStatusDocument = typed<SetTriggerStatusMutation, SetTriggerStatusMutationVariables>(
@@ -1351,7 +1408,7 @@ export const ReplayFiringDocument = typed<ReplayFiringMutation, ReplayFiringMuta
 );
 
 export const RotateWebhookTokenDocument = typed<RotateWebhookTokenMutation, RotateWebhookTokenMutationVariables>(
-  "mutation RotateWebhookToken($input:RotateWebhookTokenInput!){rotateWebhookToken(input:$input){...TriggerPart}} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
+  "mutation RotateWebhookToken($input:RotateWebhookTokenInput!){rotateWebhookToken(input:$input){...TriggerPart}} fragment TriggerPart on Trigger{id name type status isManaged schedule timezone input source event filter url formerUrlUntil curl nextDueAt nextInstants(count:5){at isShifted}firings(first:5){nodes{...FiringRow}pageInfo{hasNextPage endCursor}}policy{overlap missed jitterSeconds mapping accept filter signature allowedAddresses catchUpMinutes startsAt endsAt deliveryHeader}} fragment FiringRow on Firing{id at dueAt outcome policy code message skipped delivery trigger{id}run{id status}}",
 );
 
 export const AgentsDocument = typed<AgentsQuery, AgentsQueryVariables>(

@@ -34,10 +34,17 @@ const OUT: Presence = { state: "out" };
 export class Session {
   /** Undefined: not asked yet. */
   readonly presence = new Store<Presence | undefined>(undefined);
+  /** What is still to be done as who is in, before they are out. */
+  readonly leaving = new Set<() => Promise<void>>();
   #token: Token | undefined;
   #refreshing: Promise<boolean> | undefined;
   /** Posts `who` is in, or "" for nobody. */
   readonly #tabs = new BroadcastChannel(CHANNEL);
+
+  /** Says that this browser was given a session: without it there is none to ask for. The cookie itself no script can read. */
+  get #isKnown(): boolean {
+    return localStorage.getItem(CHANNEL) !== null;
+  }
 
   constructor() {
     this.#tabs.addEventListener("message", ({ data: who }: MessageEvent<string>) => {
@@ -52,7 +59,10 @@ export class Session {
   /** Answers whether somebody is signed in. Throws Refusal when the server does not say. */
   async start(): Promise<boolean> {
     const present = this.presence.get();
-    return present ? present.state !== "out" : this.#refresh();
+    if (present) return present.state !== "out";
+    if (this.#isKnown) return this.#refresh();
+    this.#end();
+    return false;
   }
 
   /** Throws Refusal UNAUTHENTICATED, and when the server does not answer. */
@@ -95,6 +105,7 @@ export class Session {
 
   /** Throws Refusal NOT_FOUND for one that the user has left. */
   async switchOrganization(organizationId: string): Promise<void> {
+    await this.#leave();
     const body = { organizationId };
     this.#begin(await inTurn(() => send({ method: "POST", path: "auth/session/refresh", body })));
     this.#tell();
@@ -102,9 +113,14 @@ export class Session {
 
   /** Throws Refusal when the server does not answer: they are still signed in then. */
   async signOut(): Promise<void> {
+    await this.#leave();
     await send({ method: "DELETE", path: "auth/session" });
     this.#end();
     this.#tell();
+  }
+
+  async #leave(): Promise<void> {
+    await Promise.all(Array.from(this.leaving, (leave) => leave()));
   }
 
   #refresh(): Promise<boolean> {
@@ -135,6 +151,8 @@ export class Session {
 
   #set(next: Presence, token?: Token): void {
     this.#token = token;
+    if (next.state === "in") localStorage.setItem(CHANNEL, "in");
+    if (next.state === "out") localStorage.removeItem(CHANNEL);
     const present = this.presence.get();
     if (present?.state !== next.state || present.who !== next.who) this.presence.set(next);
   }

@@ -20,5 +20,6 @@ export function useAct() {
       setIsBusy(false);
     }
   };
-  return { act, isBusy, refusal };
+  const forget = (): void => setRefusal(undefined);
+  return { act, isBusy, refusal, forget };
 }

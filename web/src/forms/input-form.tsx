@@ -16,6 +16,8 @@ type Props = {
   initial?: Values;
   /** Beside the labels of fields: where a value came from. */
   notes?: ReadonlyMap<string, Note>;
+  /** Why it was not taken before. */
+  refused?: Refusal | undefined;
   onChange?: (input: JsonObject) => void;
   /** Throws Refusal; its fields' paths are as in `input.input.name`. `verb`: the pressed button's `value`. */
   send: (input: JsonObject, verb: string) => Promise<void>;
@@ -25,14 +27,15 @@ type Props = {
   children: (isSending: boolean) => ReactNode;
 };
 
-export function InputForm({ fields, initial, notes, onChange, send, sendsFields, children }: Props) {
+export function InputForm({ fields, initial, notes, refused, onChange, send, sendsFields, children }: Props) {
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const [values, setValues] = useState<Values>(() => initial ?? valuesFrom(fields));
-  const [problems, setProblems] = useState<Problems>(new Map());
-  const [refusal, setRefusal] = useState<Refusal>();
+  const [before] = useState(() => refused && problemsIn(refused, fields));
+  const [problems, setProblems] = useState<Problems>(before?.ofFields ?? new Map());
+  const [refusal, setRefusal] = useState(before?.rest);
   const [isSending, setIsSending] = useState(false);
-  const [isSubmitted, setIsSubmitted] = useState(false);
+  const [isSubmitted, setIsSubmitted] = useState(before !== undefined);
   const idOf = (name: string): string => `${id}-${name}`;
   const focus = (name: string): void =>
     form.current

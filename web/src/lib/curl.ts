@@ -7,4 +7,5 @@ export const curlOf = (url: string, token: string, body: object): string =>
     `-d ${quoted(JSON.stringify(body))}`,
   ].join(" \\\n  ");
 
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+/** One word of a POSIX shell, whatever is in it. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

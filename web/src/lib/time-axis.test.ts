@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { busyLength, timeAxis } from "./time-axis.ts";
+import { scaleText } from "./times.ts";
 
 const HOUR = 3_600_000;
 
@@ -67,10 +68,9 @@ test("what is done at the same time counts once, and nothing outside", () => {
   expect(busyLength({ from: 0, to: 1_000 }, [])).toBe(0);
 });
 
-test("what is waited for at the end has room, and the ticks are round times outside of folds, each once", () => {
+test("ticks are round times outside of folds, each once", () => {
   const { folds, ticks, place } = timeAxis({ from: 0, to: HOUR }, [{ from: 0, to: 1_000 }]);
   expect(folds).toHaveLength(1);
-  expect(folds[0]!.width).toBeCloseTo(0.26);
   expect(place(HOUR)).toBeCloseTo(1);
   expect(ticks.map(({ ms }) => ms)).toEqual([0, 200, 400, 600, 800]);
   expect(timeAxis({ from: 0, to: 90_000 }, [{ from: 0, to: 90_000 }]).ticks.map(({ ms }) => ms)).toEqual([
@@ -81,4 +81,17 @@ test("what is waited for at the end has room, and the ticks are round times outs
     { from: HOUR - 500, to: HOUR },
   ]).ticks;
   expect(two.every(({ at }, index) => index === 0 || at > two[index - 1]!.at)).toBe(true);
+});
+
+test("a scale says no value twice, however long it is and however long a pause is cut out of it", () => {
+  for (let length = 1; length < 400 * 24 * HOUR; length *= 1.13)
+    for (const pause of [0, 3 * length, 500 * length]) {
+      const to = Math.round(2 * length + pause);
+      const busy = [
+        { from: 0, to: length },
+        { from: to - length, to },
+      ];
+      const texts = timeAxis({ from: 0, to }, busy).ticks.map(({ ms }) => scaleText(ms));
+      expect(new Set(texts).size, `${to} ms: ${texts.join(", ")}`).toBe(texts.length);
+    }
 });

@@ -18,8 +18,6 @@ export type Tick = { at: number; ms: number };
 const FOLD_SHARE = 0.5;
 const FOLD_FROM_MS = 2_000;
 const FOLD_WIDTH = 0.06;
-/** Besides, for one at the end: what is waited for now. */
-const LAST_FOLD_MORE = 0.2;
 /** Together folds take at most this. */
 const FOLDS_WIDTH = 0.4;
 
@@ -30,16 +28,13 @@ export function timeAxis(whole: Span, busy: readonly Span[]): TimeAxis {
   const busyTime = Math.max(1, whole.to - whole.from - gapTime);
   const folded = gaps.filter((gap) => lengthOf(gap) >= Math.max(FOLD_FROM_MS, busyTime * FOLD_SHARE));
   const rest = Math.max(1, whole.to - whole.from - sum(folded));
-  const isOpen = folded.at(-1)?.to === whole.to && folded.length > 0;
-  const more = isOpen ? LAST_FOLD_MORE : 0;
-  const between = Math.min(FOLD_WIDTH, (FOLDS_WIDTH - more) / Math.max(1, folded.length));
-  const share = 1 - between * folded.length - more;
+  const width = Math.min(FOLD_WIDTH, FOLDS_WIDTH / Math.max(1, folded.length));
+  const share = 1 - width * folded.length;
 
   const folds: Fold[] = [];
   for (const [index, gap] of folded.entries()) {
     const before = gap.from - whole.from - sum(folds);
-    const width = between + (index === folded.length - 1 ? more : 0);
-    folds.push({ ...gap, at: (before / rest) * share + index * between, width });
+    folds.push({ ...gap, at: (before / rest) * share + index * width, width });
   }
   const place = (time: number): number => {
     const at = Math.min(Math.max(time, whole.from), whole.to);

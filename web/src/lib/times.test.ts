@@ -1,16 +1,27 @@
 import { expect, test } from "vitest";
-import { clockText, durationText, minuteText, relativeText } from "./times.ts";
+import { clockText, durationText, minuteText, relativeText, scaleText } from "./times.ts";
 
 test.each([
   [0, "0 ms"],
-  [99.6, "100 ms"],
-  [340, "0.3 s"],
+  [99.6, "99 ms"],
+  [340, "340 ms"],
+  [999.9, "999 ms"],
+  [1_000, "1.0 s"],
   [1_449, "1.4 s"],
   [59_999, "59 s"],
   [125_000, "2 m 05 s"],
   [3 * 3_600_000 + 12 * 60_000, "3 h 12 m"],
   [49 * 3_600_000, "2 d"],
 ])("a duration of %i ms is %s", (ms, text) => expect(durationText(ms)).toBe(text));
+
+test.each([
+  [0, "0"],
+  [250, "250 ms"],
+  [10_500, "10.5 s"],
+  [90_000, "1 m 30 s"],
+  [3_600_000, "1 h"],
+  [54 * 3_600_000, "2 d 6 h"],
+])("%i ms on a scale are %s", (ms, text) => expect(scaleText(ms)).toBe(text));
 
 test.each([
   [0, "just now"],

@@ -5,14 +5,28 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `0.3 s`, `1.4 s`, `2 m 05 s`, `3 h 12 m`, `3 d`. */
+/** `320 ms`, `1.4 s`, `2 m 05 s`, `3 h 12 m`, `3 d`. */
 export function durationText(ms: number): string {
-  if (ms < 100) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < SECOND) return `${Math.max(0, Math.floor(ms))} ms`;
   if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)} m ${two((ms % MINUTE) / SECOND)} s`;
   if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h ${two((ms % HOUR) / MINUTE)} m`;
   return `${Math.floor(ms / DAY)} d`;
+}
+
+/** A round time on a scale: as exact as it is, so that no two are the same text. `0`, `250 ms`, `10.5 s`, `1 m 30 s`, `2 d 6 h`. */
+export function scaleText(ms: number): string {
+  if (ms === 0) return "0";
+  if (ms < SECOND) return `${ms} ms`;
+  if (ms < MINUTE) return `${ms / SECOND} s`;
+  const parts = [
+    [Math.floor(ms / DAY), "d"],
+    [Math.floor((ms % DAY) / HOUR), "h"],
+    [Math.floor((ms % HOUR) / MINUTE), "m"],
+    [(ms % MINUTE) / SECOND, "s"],
+  ] as const;
+  return parts.flatMap(([count, unit]) => (count > 0 ? [`${count} ${unit}`] : [])).join(" ");
 }
 
 const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");

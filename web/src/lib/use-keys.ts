@@ -10,10 +10,14 @@ export function setSingleKeys(isOn: boolean): void {
   else localStorage.setItem(STORED, "off");
 }
 
+const GOES_ON: ReadonlySet<string> = new Set(["j", "k"]);
+
 /** Single keys of a page, wherever the focus is but in a field that takes text, and not while a dialog is open. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const take = useEffectEvent((event: KeyboardEvent) => {
     const act = keys[event.key];
+    // A key that is held goes on through a list, and does nothing else twice.
+    if (event.repeat && !GOES_ON.has(event.key)) return;
     if (!act || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTaken(event.target) || isDialogOpen()) return;
     if (event.key.length === 1 && !areSingleKeysOn()) return;

@@ -11,6 +11,7 @@ import { Mark } from "../entrance.tsx";
 import { Icon, SHAPES } from "../icon.tsx";
 import { Problem, TryAgain } from "../notice.tsx";
 import { Keys } from "../palette/keys.tsx";
+import { DecisionsBar } from "./decisions-bar.tsx";
 import { PLACES } from "./places.ts";
 import { ProjectChoice, useProject } from "./project-choice.tsx";
 import classes from "./frame.module.css";
@@ -73,6 +74,7 @@ export function Frame({ children }: { children: ReactNode }) {
           {children}
         </main>
       </div>
+      <DecisionsBar />
     </div>
   );
 }

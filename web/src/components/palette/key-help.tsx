@@ -14,6 +14,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["x", "Select the run, with Shift all up to it"],
   ["f  /", "Filter the list"],
   ["a  r", "Approve, reject the open approval"],
+  ["u", "Undo the decision"],
   ["←  →", "Fold and unfold a step"],
   [`${MOD} Enter`, "Read the sentence"],
   ["Esc", "Close the step"],

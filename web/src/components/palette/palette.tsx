@@ -4,9 +4,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { Modal, useMantineColorScheme } from "@mantine/core";
 import { Command } from "cmdk";
 import { useQuery } from "urql";
-import { FrameDocument, PaletteAgentsDocument } from "../../api/documents.ts";
+import { FrameDocument, PaletteAgentsDocument, PaletteRunsDocument } from "../../api/documents.ts";
 import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
+import { shortId } from "../../lib/ids.ts";
+import { lookOf } from "../../lib/statuses.ts";
+import { exactText } from "../../lib/times.ts";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
 import { useLater } from "../../lib/use-later.ts";
 import { PLACES } from "../frame/places.ts";
@@ -85,11 +88,7 @@ function useGroups(text: string, onHelp: () => void): Found {
     aside: known.length < 2 ? handle : `${project.handle} / ${handle}`,
     act: () => navigate({ to: "/agents/$agentId", params: { agentId: id } }),
   }));
-  const run = {
-    word: `Open the run ${text}`,
-    shape: SHAPES.runs,
-    act: () => navigate({ to: "/runs/$runId", params: { runId: text } }),
-  };
+  const { runs, isReading } = useRunsByPrefix(text);
   const words = text.split(/\s+/).length;
   const onPage = {
     heading: ON_THIS_PAGE,
@@ -108,7 +107,7 @@ function useGroups(text: string, onHelp: () => void): Found {
   const groups = [
     ...(words >= SENTENCE ? [described] : []),
     ...(text === "" ? [] : [onPage]),
-    { heading: "Run", items: /^run_\w{20,}$/.test(text) ? [run] : [] },
+    { heading: "Runs", items: runs },
     { heading: "Agents", items: text === "" ? agents.slice(0, MOST_UNASKED) : agents },
     ...(text === "" ? [onPage] : []),
     {
@@ -140,7 +139,32 @@ function useGroups(text: string, onHelp: () => void): Found {
     },
     ...(words > 1 && words < SENTENCE ? [described] : []),
   ].filter(({ items }) => items.length > 0);
-  return { groups, isSearching: fetching || asked !== text, refusal: error && refusalIn(error) };
+  return { groups, isSearching: fetching || isReading || asked !== text, refusal: error && refusalIn(error) };
+}
+
+/** An id as it is copied, or as it is shown: `run_01m7…v7w2` begins with `run_01m7`. */
+const RUN_ID = /^run_([0-7][0-9a-hjkmnp-tv-z]{0,25})?/;
+
+/** Runs whose id begins with the text, newest first. */
+function useRunsByPrefix(text: string): { runs: Item[]; isReading: boolean } {
+  const navigate = useNavigate();
+  const [prefix] = RUN_ID.exec(text.toLowerCase()) ?? [];
+  const asked = useLater(prefix ?? "", ASKED_AFTER_MS);
+  const [{ data, fetching }] = useQuery({
+    query: PaletteRunsDocument,
+    variables: { prefix: asked },
+    pause: prefix === undefined || asked === "",
+  });
+  // What comes later is an answer to less of the text.
+  const found = prefix === undefined ? [] : (data?.runs?.nodes ?? []).filter(({ id }) => id.startsWith(prefix));
+  const runs = found.map(({ id, agent, status, createdAt }) => ({
+    id,
+    word: `${agent.name}, ${lookOf(status).word}`,
+    shape: SHAPES.runs,
+    aside: `${shortId(id)}, ${exactText(Date.parse(createdAt))}`,
+    act: () => navigate({ to: "/runs/$runId", params: { runId: id } }),
+  }));
+  return { runs, isReading: prefix !== undefined && (fetching || asked !== prefix) };
 }
 
 /** The dialog's own focus comes a moment later, and letters typed until then would be lost. */

@@ -5,6 +5,7 @@ import { CancelRunsDocument, RunsToCancelDocument, type RunFilter, type RunTarge
 import { useMutate } from "../../api/hooks.ts";
 import { useAct } from "../../api/use-act.ts";
 import { OPEN_STATUSES } from "../../lib/statuses.ts";
+import { EndInPlace } from "../end-in-place.tsx";
 import { Problem } from "../notice.tsx";
 import classes from "./runs-table.module.css";
 
@@ -44,32 +45,30 @@ export function CancelChosen({ chosen, open, filter, onDone }: Props) {
             Close
           </Button>
         </>
-      ) : isSure ? (
-        <>
-          <span>Running steps stop. Finished runs are not affected.</span>
-          <Button color="red" size="compact-sm" loading={isBusy} onClick={() => void cancel()}>
-            Cancel {isAll && matching?.about} {runsText(count)}
-          </Button>
-          <Button variant="default" size="compact-sm" onClick={() => setIsSure(false)}>
-            Keep them
-          </Button>
-        </>
       ) : (
         <>
-          <span>
-            {isAll && matching
-              ? `All matching runs are selected: ${matching.about} ${count.toLocaleString()} open`
-              : `${chosen.length.toLocaleString()} selected${endedText(ended, open.length)}`}
+          <span className={classes["words"]}>
+            {isSure
+              ? "Running steps stop. Finished runs are not affected."
+              : isAll && matching
+                ? `All matching runs are selected: ${matching.about} ${count.toLocaleString()} open`
+                : `${chosen.length.toLocaleString()} selected${endedText(ended, open.length)}`}
           </span>
-          {matching && !isAll && matching.count > open.length && (
+          {!isSure && matching && !isAll && matching.count > open.length && (
             <Button variant="subtle" size="compact-sm" onClick={() => setIsAll(true)}>
               Select all {matching.about} {matching.count.toLocaleString()} matching open runs
             </Button>
           )}
           {count > 0 && (
-            <Button variant="default" size="compact-sm" onClick={() => setIsSure(true)}>
-              Cancel {isAll && matching?.about} {runsText(count)}…
-            </Button>
+            <EndInPlace
+              word={`Cancel ${isAll && matching?.about ? `${matching.about} ` : ""}${runsText(count)}`}
+              keepWord="Keep them"
+              size="compact-sm"
+              isAsking={isSure}
+              isBusy={isBusy}
+              onAsk={setIsSure}
+              onEnd={() => void cancel()}
+            />
           )}
           <Button variant="subtle" size="compact-sm" onClick={onDone}>
             Clear selection

@@ -1,7 +1,7 @@
 import { memo, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { Checkbox } from "@mantine/core";
-import type { RunRowFragment } from "../../api/documents.ts";
+import type { ListedRunFragment } from "../../api/documents.ts";
 import { shortId } from "../../lib/ids.ts";
 import { durationText } from "../../lib/times.ts";
 import { StatusMark } from "../status-mark.tsx";
@@ -15,13 +15,14 @@ export const columnsOf = (hasAgent: boolean, box?: ReactNode): readonly Column[]
   { word: "Status", className: classes["status"] },
   ...(hasAgent ? [{ word: "Agent", className: classes["main"] }] : []),
   { word: "Run", className: hasAgent ? classes["id"] : classes["main"] },
+  { word: "About", className: classes["about"] },
   { word: "Started by", className: classes["by"] },
   { word: "Started", className: classes["when"] },
   { word: "Took", className: classes["took"] },
 ];
 
 type Props = {
-  run: RunRowFragment;
+  run: ListedRunFragment;
   hasAgent: boolean;
   isChosen: boolean;
   /** Undefined: the caller may do nothing with those that are chosen. */
@@ -29,7 +30,7 @@ type Props = {
 };
 
 export const RunRow = memo(({ run, hasAgent, isChosen, onChoose }: Props) => {
-  const { id, status, agent, version, startedBy, createdAt, startedAt, finishedAt } = run;
+  const { id, status, agent, version, startedBy, createdAt, startedAt, finishedAt, summary } = run;
   const code = <code>{shortId(id)}</code>;
   return (
     <tr data-chosen={isChosen || undefined}>
@@ -53,6 +54,7 @@ export const RunRow = memo(({ run, hasAgent, isChosen, onChoose }: Props) => {
         <span className="dim">{version}</span>
       </td>
       {hasAgent && <td className={classes["id"]}>{code}</td>}
+      <td className={classes["about"]}>{summary && <About summary={summary} />}</td>
       <td className={classes["by"]} title={startedBy.name}>
         {startedBy.name}
       </td>
@@ -70,3 +72,24 @@ export const RunRow = memo(({ run, hasAgent, isChosen, onChoose }: Props) => {
   );
 });
 RunRow.displayName = "RunRow";
+
+/** Why it failed or where it is, then what it was given. */
+function About({ summary: { input, step, error } }: { summary: NonNullable<ListedRunFragment["summary"]> }) {
+  const given = input.map(({ title, text }) => `${title}: ${text}`).join(", ");
+  return (
+    <span className={classes["brief"]} title={[error ?? (step && `at ${step}`), given].filter(Boolean).join("\n")}>
+      {error && <span className={classes["why"]}>{error}</span>}
+      {step && <span className={classes["step"]}>at {step}</span>}
+      {given && (
+        <span className={classes["given"]}>
+          {input.map(({ title, text }, index) => (
+            // oxlint-disable-next-line react/no-array-index-key -- two fields may have one title
+            <span key={index}>
+              <span className="dim">{title}</span> {text}
+            </span>
+          ))}
+        </span>
+      )}
+    </span>
+  );
+}

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Button, Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { RunsChangedDocument, RunsDocument, type RunFilter, type RunRowFragment } from "../../api/documents.ts";
+import { RunsChangedDocument, RunsDocument, type RunFilter, type ListedRunFragment } from "../../api/documents.ts";
 import { useLive } from "../../api/hooks.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Empty } from "../notice.tsx";
@@ -34,7 +34,7 @@ export const RunsTable = (props: Props) => <OneList key={JSON.stringify(props.fi
 
 /** Of one filter. */
 function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
-  const pages = usePages<RunRowFragment>(`runs ${JSON.stringify(filter)}`, ROW_PX);
+  const pages = usePages<ListedRunFragment>(`runs ${JSON.stringify(filter)}`, ROW_PX);
   const fresh = useFresh();
   const [chosen, setChosen] = useState(NONE);
   const { items, table } = pages;
@@ -131,7 +131,7 @@ const onlyOne = (ids: readonly string[] | string | null | undefined): string | n
   typeof ids === "string" ? ids : (ids?.[0] ?? null);
 
 /** Its project and its agent the subscription goes by. */
-const fits = ({ status, startedBy, createdAt }: RunRowFragment, filter: RunFilter): boolean =>
+const fits = ({ status, startedBy, createdAt }: ListedRunFragment, filter: RunFilter): boolean =>
   (!filter.status || filter.status.includes(status)) &&
   (!filter.startedBy?.kind || filter.startedBy.kind.includes(startedBy.kind)) &&
   (!filter.startedBy?.id || (startedBy.id !== null && filter.startedBy.id.includes(startedBy.id))) &&

@@ -1,8 +1,9 @@
 /** A question to a person: what it is about, the form, and the decision. Afterwards: who decided what. */
-import { useRef, useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState, type RefObject } from "react";
 import { Button, Textarea } from "@mantine/core";
-import { DecideDocument, type ApprovalCardFragment, type Decision } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
+import type { ApprovalCardFragment, Decision } from "../../api/documents.ts";
+import { VERBS } from "../../api/decisions.ts";
+import { useApi } from "../../api/hooks.ts";
 import { useMay } from "../../api/use-may.ts";
 import { InputForm } from "../input-form.tsx";
 import { withArticle } from "../../components/notice.tsx";
@@ -10,27 +11,39 @@ import { JsonTable } from "../../components/json-table.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Time } from "../../components/time.tsx";
+import { useKeys } from "../../lib/use-keys.ts";
+import { valuesFrom } from "../values.ts";
 import classes from "./approval-card.module.css";
+import { useDecision } from "./use-decision.ts";
 
 type Props = {
   approval: ApprovalCardFragment;
+  /** It was decided here; it can be taken back, and is sent in a moment. */
+  onMade?: (() => void) | undefined;
+  /** It is decided, here or elsewhere. */
   onDecided?: (() => void) | undefined;
-  /** The page takes `a` and `r`. */
-  hasKeys?: boolean;
+  /** Keys decide: `list`: as the list has it open; `card`: once it has the focus. */
+  keys?: "list" | "card" | undefined;
   /** Below its line, which says the question and when it was asked. */
   isInList?: boolean;
 };
 
-export function ApprovalCard({ approval, onDecided, hasKeys = false, isInList = false }: Props) {
-  const { status, question, context, assignee, createdAt, expiresAt, canDecide } = approval;
+export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = false }: Props) {
+  const { id, status, question, context, assignee, createdAt, expiresAt, canDecide } = approval;
   const card = useRef<HTMLElement>(null);
-  const [wasOpen] = useState(status === "open");
-  const [isOurs, setIsOurs] = useState(false);
+  const { decisions } = useApi();
+  const made = useDecision(id);
   const isOpen = status === "open";
+  const wasOpen = useWasOpen(isOpen, onDecided);
+  const isDecidable = isOpen && canDecide && !made;
   const press = (verb: Decision): void =>
     card.current?.querySelector<HTMLButtonElement>(`button[value="${verb}"]`)?.click();
+  const pressFocused = (verb: Decision) => (): void => {
+    if (card.current?.contains(document.activeElement)) press(verb);
+  };
+  useKeys(keys === "card" && isDecidable ? { a: pressFocused("approve"), r: pressFocused("reject") } : {});
   useOnScreen(
-    isOpen && canDecide
+    isDecidable
       ? [
           { word: `Approve: ${question}`, act: () => press("approve") },
           { word: `Reject: ${question}`, act: () => press("reject") },
@@ -38,7 +51,15 @@ export function ApprovalCard({ approval, onDecided, hasKeys = false, isInList = 
       : [],
   );
   return (
-    <section ref={card} className={classes["card"]} data-status={status} aria-label={`Approval: ${question}`}>
+    <section
+      ref={card}
+      className={classes["card"]}
+      data-status={status}
+      data-keys={keys}
+      aria-label={`Approval: ${question}`}
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- its keys decide once it has the focus
+      tabIndex={keys === "card" && isOpen ? 0 : -1}
+    >
       {!isInList && (
         <div className={classes["head"]}>
           <StatusMark status={status} />
@@ -57,7 +78,9 @@ export function ApprovalCard({ approval, onDecided, hasKeys = false, isInList = 
         <h2 className={isInList ? "visually-hidden" : classes["question"]}>{question}</h2>
         {isInList && assignee && <p className="dim">For {assignee}</p>}
         {/* Said when it is decided while somebody looks. */}
-        <div role="status">{!isOpen && <Decided approval={approval} isOthers={wasOpen && !isOurs} />}</div>
+        <div role="status">
+          {!isOpen && <Decided approval={approval} isOthers={wasOpen && !decisions.isTakenFromHere(id)} />}
+        </div>
       </div>
       {context !== null &&
         (isOpen ? (
@@ -68,14 +91,24 @@ export function ApprovalCard({ approval, onDecided, hasKeys = false, isInList = 
             <JsonTable value={context} />
           </details>
         ))}
-      {isOpen &&
-        (canDecide ? (
-          <DecisionForm approval={approval} onDecided={onDecided} hasKeys={hasKeys} onDeciding={setIsOurs} />
-        ) : (
-          <MayNot />
-        ))}
+      {isOpen && made && <p className="dim">{VERBS[made.input.decision].now}. It is sent in a moment.</p>}
+      {isOpen && !canDecide && <MayNot />}
+      {isDecidable && <DecisionForm approval={approval} onMade={onMade} hasKeys={keys !== undefined} card={card} />}
     </section>
   );
+}
+
+/** Whether it was when it was first shown; tells when that is over. */
+function useWasOpen(isOpen: boolean, onDecided: (() => void) | undefined): boolean {
+  const [wasOpen] = useState(isOpen);
+  const isTold = useRef(!isOpen);
+  const tell = useEffectEvent(() => onDecided?.());
+  useEffect(() => {
+    if (isOpen || isTold.current) return;
+    isTold.current = true;
+    tell();
+  }, [isOpen]);
+  return wasOpen;
 }
 
 function MayNot() {
@@ -89,30 +122,34 @@ function MayNot() {
   );
 }
 
-type FormProps = Props & { onDeciding: (isOurs: boolean) => void };
+type FormProps = Pick<Props, "approval" | "onMade"> & { hasKeys: boolean; card: RefObject<HTMLElement | null> };
 
-function DecisionForm({ approval: { id, answerFields }, onDecided, hasKeys, onDeciding }: FormProps) {
+/** Begins with what was said when it was taken back, or refused. */
+function DecisionForm({ approval: { id, question, answerFields }, onMade, hasKeys, card }: FormProps) {
   const keyOf = (key: string) => hasKeys && <Key>{key}</Key>;
-  const mutate = useMutate();
-  const [comment, setComment] = useState("");
+  const { decisions } = useApi();
+  const [kept] = useState(() => decisions.keptOf(id));
+  const [comment, setComment] = useState(kept?.input.comment ?? "");
+  useEffect(() => {
+    // The button that made it is new.
+    if (kept && [document.body, card.current].includes(document.activeElement as HTMLElement))
+      card.current?.querySelector<HTMLElement>(`button[value="${kept.input.decision}"]`)?.focus();
+  }, [card, kept]);
   return (
     <InputForm
       fields={answerFields}
+      {...(kept?.input.answer !== undefined && { initial: valuesFrom(answerFields, kept.input.answer) })}
+      refused={kept?.refusal}
       sendsFields={(verb) => verb === "approve"}
       send={async (answer, verb) => {
         const decision = verb as Decision;
         const withAnswer = decision === "approve" && answerFields.length > 0;
-        // The answer is shown before the promise ends.
-        onDeciding(true);
-        try {
-          await mutate(DecideDocument, {
-            input: { approvalId: id, decision, ...(comment && { comment }), ...(withAnswer && { answer }) },
-          });
-        } catch (error) {
-          onDeciding(false);
-          throw error;
-        }
-        onDecided?.();
+        decisions.make(
+          { approvalId: id, decision, ...(comment && { comment }), ...(withAnswer && { answer }) },
+          question,
+        );
+        if (card.current?.contains(document.activeElement)) card.current.focus({ preventScroll: true });
+        onMade?.();
       }}
     >
       {(isSending) => (

@@ -9,12 +9,14 @@ import { LongText } from "../../components/long-text.tsx";
 import { Empty, NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { PageHead } from "../../components/page-head.tsx";
+import { runsText } from "../../components/runs/cancel-chosen.tsx";
 import { RunsTable } from "../../components/runs/runs-table.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { isObject, type Json } from "../../lib/json.ts";
 import { useTitle } from "../../lib/use-title.ts";
+import { activeOf, AgentMenu, useSetStatus } from "./agent-menu.tsx";
 import { DefinitionTab } from "./definition-tab.tsx";
 import { RunTab, type Earlier } from "./run-tab.tsx";
 import { AGENT_TABS, type AgentSearch, type AgentTab } from "./search.ts";
@@ -74,7 +76,7 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
         <Skeleton height={240} width={480} />
       </div>
     );
-  const { name, handle, description, status, version, project } = agent;
+  const { name, handle, description, status, version, project, concurrency } = agent;
   return (
     <div className="stack">
       <PageHead
@@ -86,7 +88,10 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
           </span>
         }
         mark={<StatusMark status={status} />}
-      />
+        facts={concurrency !== null && <span>At most {runsText(concurrency)} at the same time</span>}
+      >
+        {may("agents:write") && <AgentMenu agent={agent} />}
+      </PageHead>
       {description && (
         <p className="dim">
           <LongText text={description} most={MOST_DESCRIBED} />
@@ -129,7 +134,9 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
 
 type Agent = NonNullable<AgentPageQuery["agent"]>;
 
-function TakesNoRuns({ agent: { status, project, handle }, mayWrite }: { agent: Agent; mayWrite: boolean }) {
+function TakesNoRuns({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
+  const { name, status, project, handle } = agent;
+  const { setStatus, isBusy, refusal } = useSetStatus(agent);
   return (
     <Empty title={`The agent is ${status === "draft" ? "a draft" : status}`}>
       <p>It takes no runs. Its runs so far stay where they are.</p>
@@ -140,6 +147,10 @@ function TakesNoRuns({ agent: { status, project, handle }, mayWrite }: { agent: 
       )}
       {mayWrite && status !== "draft" && (
         <>
+          {refusal && <Problem refusal={refusal} />}
+          <Button variant="default" loading={isBusy} onClick={() => setStatus(activeOf(agent))}>
+            {status === "paused" ? `Resume ${name}` : `Bring back ${name}`}
+          </Button>
           <p>From a shell it takes runs again:</p>
           <ToCopy text={`npx autograph agents resume ${project.handle}/${handle}`} label="Copy the command" />
         </>

@@ -1,7 +1,8 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Button, Menu, SegmentedControl } from "@mantine/core";
 import type { AgentPageQuery } from "../../api/documents.ts";
+import { useApi } from "../../api/hooks.ts";
 import { Describe } from "../../forms/run/describe.tsx";
 import { hasForm, RunForm } from "../../forms/run/run-form.tsx";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
@@ -17,12 +18,16 @@ type Props = { agent: Agent; earlier: Earlier | undefined; isDescribed: boolean;
 export function RunTab({ agent, earlier, isDescribed, said }: Props) {
   const navigate = useNavigate();
   const isByWords = isDescribed && hasForm(agent);
-  /** As it was typed over an earlier input or none, for who looks at the other way meanwhile. */
-  const [typed, setTyped] = useState<{ over: string | undefined; input: JsonObject }>();
-  const over = earlier?.id;
+  const { typed, isKept, setTyped } = useTyped(agent.id, earlier);
+  const [round, setRound] = useState(0);
   const choose = (from: string): void => {
     setTyped(undefined);
     show({ from });
+  };
+  const beginAgain = (): void => {
+    setTyped(undefined);
+    setRound(round + 1);
+    show({});
   };
   const show = (search: { from?: string; by?: "words"; text?: string }): void =>
     void navigate({ to: "/agents/$agentId", params: { agentId: agent.id }, search, replace: true, resetScroll: false });
@@ -42,19 +47,46 @@ export function RunTab({ agent, earlier, isDescribed, said }: Props) {
           />
         )}
         {!isByWords && <EarlierInputs agent={agent} onChoose={choose} />}
+        {!isByWords && isKept && typed && (
+          <Button variant="subtle" size="compact-sm" onClick={beginAgain}>
+            Clear what I typed
+          </Button>
+        )}
       </div>
       {isByWords ? (
         <Describe agent={agent} said={said} onRead={(text) => show({ by: "words", text })} />
       ) : (
         <RunForm
-          key={over ?? ""}
+          key={`${round} ${earlier?.id ?? ""}`}
           agent={agent}
-          initial={typed && typed.over === over ? typed.input : earlier?.input}
-          onChange={(input) => setTyped({ over, input })}
+          initial={typed?.input ?? earlier?.input}
+          onChange={(input) => setTyped({ over: earlier?.id ?? typed?.over, input })}
         />
       )}
     </div>
   );
+}
+
+/** `over`: the run whose input it was typed over. */
+type Typed = { over: string | undefined; input: JsonObject };
+
+/** What stands in the form, for who looks at another tab or page meanwhile. `isKept`: it is from before. */
+function useTyped(agentId: string, earlier: Earlier | undefined) {
+  const { typed: all } = useApi();
+  const key = `run ${agentId}`;
+  const [typed, setState] = useState(() => all.get(key) as Typed | undefined);
+  const [isKept] = useState(typed !== undefined);
+  const setTyped = (next: Typed | undefined): void => {
+    if (next) all.set(key, next);
+    else all.delete(key);
+    setState(next);
+  };
+  const isOther = earlier !== undefined && typed?.over !== earlier.id;
+  // The address of the other tabs does not say that it began with an earlier input.
+  useEffect(() => {
+    if (isOther) all.set(key, { over: earlier.id, input: earlier.input } satisfies Typed);
+  }, [all, key, isOther, earlier]);
+  return { typed: isOther ? undefined : typed, isKept, setTyped };
 }
 
 function EarlierInputs({ agent: { recent }, onChoose }: { agent: Agent; onChoose: (id: string) => void }) {

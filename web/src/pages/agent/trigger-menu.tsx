@@ -11,13 +11,14 @@ type Props = {
   isBusy: boolean;
   onEdit: () => void;
   onSetStatus: () => void;
+  onNewUrl: () => void;
   onDeleted: () => void;
 };
 
 /** How long a former URL of a webhook stays good. */
 const OVERLAP_MINUTES = 60;
 
-export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onDeleted }: Props) {
+export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onNewUrl, onDeleted }: Props) {
   const { id: triggerId, name, type, status, isManaged } = trigger;
   const mutate = useMutate();
   const [asked, setAsked] = useState<"url" | "delete">();
@@ -45,7 +46,10 @@ export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onDeleted }:
         <Confirm
           title={`A new URL for ${name}`}
           verb="Make a new URL"
-          act={() => mutate(RotateWebhookTokenDocument, { input: { triggerId, overlapMinutes: OVERLAP_MINUTES } })}
+          act={async () => {
+            await mutate(RotateWebhookTokenDocument, { input: { triggerId, overlapMinutes: OVERLAP_MINUTES } });
+            onNewUrl();
+          }}
           onClose={close}
         >
           <p>

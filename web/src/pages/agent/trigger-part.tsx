@@ -15,7 +15,7 @@ import { TestCall } from "./test-call.tsx";
 import { TriggerMenu } from "./trigger-menu.tsx";
 import { sentenceOf, TYPES } from "./trigger-words.ts";
 import classes from "./triggers-tab.module.css";
-import { WebhookUrl } from "./webhook-url.tsx";
+import { NewUrl, WebhookUrl } from "./webhook-url.tsx";
 
 /** What the caller's role allows: to change triggers, and to fire them. */
 export type May = { write: boolean; start: boolean };
@@ -35,6 +35,7 @@ export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) 
   const firing = useAct();
   const changing = useAct();
   const [isTried, setIsTried] = useState(false);
+  const [hasNewUrl, setHasNewUrl] = useState(false);
   const isPaused = status === "paused";
   const fire = (payload?: JsonObject): Promise<unknown> =>
     mutate(FireTriggerDocument, { input: { triggerId: id, ...(payload && { payload }) } });
@@ -78,6 +79,7 @@ export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) 
               isBusy={changing.isBusy}
               onEdit={onEdit}
               onSetStatus={setStatus}
+              onNewUrl={() => setHasNewUrl(true)}
               onDeleted={onChanged}
             />
           )}
@@ -96,7 +98,8 @@ export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) 
         />
       )}
       <p>{sentenceOf({ ...trigger, filter: trigger.filter })}</p>
-      {trigger.url && <WebhookUrl url={trigger.url} curl={trigger.curl} />}
+      {hasNewUrl && <NewUrl trigger={trigger} onDone={() => setHasNewUrl(false)} />}
+      {!hasNewUrl && trigger.url && <WebhookUrl {...trigger} url={trigger.url} />}
       {type === "cron" && (
         <>
           {isPaused && <p className="dim">Paused. If resumed, it would next run:</p>}

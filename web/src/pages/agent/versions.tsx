@@ -18,7 +18,8 @@ type Props = {
   isChanged: boolean;
   mayWrite: boolean;
   onCompare: (version: string | undefined) => void;
-  onPublished: (version: string) => void;
+  /** With its text. */
+  onPublished: (version: string, definition: string) => void;
 };
 
 export function Versions({ agentId, page, version, compared, isChanged, mayWrite, onCompare, onPublished }: Props) {
@@ -66,8 +67,10 @@ export function Versions({ agentId, page, version, compared, isChanged, mayWrite
           title={`Publish ${asked} again?`}
           verb={`Publish ${asked}`}
           act={async () => {
-            await mutate(PublishVersionDocument, { input: { agentId, version: asked } });
-            onPublished(asked);
+            const { publishAgentVersion } = await mutate(PublishVersionDocument, {
+              input: { agentId, version: asked },
+            });
+            onPublished(asked, publishAgentVersion!.definition!);
           }}
           onClose={() => setAsked(undefined)}
         >

@@ -1,13 +1,17 @@
 import { useState } from "react";
 import { Button } from "@mantine/core";
+import type { TriggerPartFragment } from "../../api/documents.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
+import { minuteText } from "../../lib/times.ts";
 import classes from "./triggers-tab.module.css";
+
+type Urls = Pick<TriggerPartFragment, "url" | "curl" | "formerUrlUntil">;
 
 /**
  * Whoever has the URL may call it: its token is shown when it is asked for. A masked one is of somebody who may not know it. `curl` is
  * null where calls must be signed.
  */
-export function WebhookUrl({ url, curl }: { url: string; curl: string | null }) {
+export function WebhookUrl({ url, curl, formerUrlUntil }: Urls & { url: string }) {
   const [isShown, setIsShown] = useState(false);
   const at = url.lastIndexOf("/") + 1;
   const isKnown = /^[\w-]+$/.test(url.slice(at));
@@ -23,6 +27,35 @@ export function WebhookUrl({ url, curl }: { url: string; curl: string | null }) 
         <CopyButton label="Copy the URL" text={url} />
         {curl !== null && <CopyButton label="Copy as curl" text={curl} />}
       </span>
+      {formerUrlUntil && <FormerUrl until={formerUrlUntil} />}
     </div>
   );
 }
+
+/** Whole, for who has just made it: it has to be given to whoever calls it. */
+export function NewUrl({ trigger, onDone }: { trigger: Urls & { name: string }; onDone: () => void }) {
+  const { name, url, curl, formerUrlUntil } = trigger;
+  return (
+    <section className={classes["made"]} aria-label={`The new URL of ${name}`}>
+      <p role="status">
+        <strong>The new URL.</strong> Whoever has it may call it: keep it like a password, and give it to whoever calls
+        the old one.
+      </p>
+      <pre className={classes["curl"]}>{url}</pre>
+      {formerUrlUntil && <FormerUrl until={formerUrlUntil} />}
+      <span className="line">
+        <CopyButton label="Copy the URL" text={url ?? ""} />
+        {curl !== null && <CopyButton label="Copy as curl" text={curl} />}
+        <Button size="compact-sm" onClick={onDone}>
+          Done
+        </Button>
+      </span>
+    </section>
+  );
+}
+
+const FormerUrl = ({ until }: { until: string }) => (
+  <p>
+    The old URL works until <time dateTime={until}>{minuteText(Date.parse(until))}</time>, then its calls are refused.
+  </p>
+);

@@ -24,6 +24,7 @@ import { Table } from "../../components/table/table.tsx";
 import { useFresh } from "../../components/table/use-fresh.ts";
 import { useListKeys } from "../../components/table/use-list-keys.ts";
 import { OF_A_PAGE, usePages } from "../../components/table/use-pages.ts";
+import { WithKey } from "../../components/with-key.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { useLater } from "../../lib/use-later.ts";
 import { AgentRow, COLUMNS } from "./agent-row.tsx";
@@ -177,8 +178,7 @@ const NothingFits = () => (
 );
 
 /** For an organization that has nothing: the agents of the demo are the first one's alone. */
-const FIRST = `export AUTOGRAPH_API_KEY=ag_live_…
-npx autograph projects create demo
+const FIRST = `npx autograph projects create demo
 npx autograph publish examples/agents/expense-approval.yaml`;
 
 const NoAgents = ({ isOfProject, mayWrite }: { isOfProject: boolean; mayWrite: boolean }) => (
@@ -189,19 +189,10 @@ const NoAgents = ({ isOfProject, mayWrite }: { isOfProject: boolean; mayWrite: b
         Write {isOfProject ? "one" : "the first one"} here
       </Button>
     )}
-    {isOfProject ? (
-      <>
-        <p>Or publish a file from a shell:</p>
-        <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
-      </>
-    ) : (
+    {!isOfProject && (
       <>
         <p>
-          Or publish a file from a shell, in Autograph’s folder and with{" "}
-          <Link to="/settings/$part" params={{ part: "keys" }} className="link">
-            an API key
-          </Link>{" "}
-          of this organization:
+          Or publish a file from a shell, in Autograph’s folder, with <WithKey />:
         </p>
         <ToCopy text={FIRST} label="Copy the commands" />
       </>

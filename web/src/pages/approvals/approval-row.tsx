@@ -6,6 +6,7 @@ import { StatusMark } from "../../components/status-mark.tsx";
 import type { Column } from "../../components/table/table.tsx";
 import { moveIn } from "../../components/table/use-list-keys.ts";
 import { Time } from "../../components/time.tsx";
+import { useDecision } from "../../forms/approval/use-decision.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
 import classes from "./approvals.module.css";
 
@@ -26,16 +27,17 @@ type Props = {
   approval: ApprovalCardFragment;
   isOpen: boolean;
   onToggle: (id: string) => void;
-  onDecided: (id: string) => void;
+  onMade: (id: string) => void;
 };
 
-export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggle, onDecided }: Props) {
+export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggle, onMade }: Props) {
   const { id, status, question, agent, createdAt, expiresAt, decidedBy, decidedAt } = approval;
+  const made = useDecision(id);
   return (
     <>
       <tr data-chosen={isOpen || undefined}>
         <td className={classes["status"]}>
-          <StatusMark status={status} />
+          <StatusMark status={made && status === "open" ? made.input.decision : status} />
         </td>
         <td className={classes["question"]}>
           <button
@@ -64,7 +66,7 @@ export const ApprovalRow = memo(function ApprovalRow({ approval, isOpen, onToggl
       {isOpen && (
         <tr data-card={id} className={classes["card"]}>
           <td colSpan={columnsOf(false).length}>
-            <ApprovalCard approval={approval} isInList hasKeys onDecided={() => onDecided(id)} />
+            <ApprovalCard approval={approval} isInList keys="list" onMade={() => onMade(id)} />
             <Link to="/runs/$runId" params={{ runId: approval.run.id }} className="link">
               Open the run
             </Link>

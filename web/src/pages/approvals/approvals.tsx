@@ -10,7 +10,7 @@ import {
   type ApprovalStatus,
   type MissedApprovalsQuery,
 } from "../../api/documents.ts";
-import { useAsked, useLive, useRead } from "../../api/hooks.ts";
+import { useApi, useAsked, useLive, useRead } from "../../api/hooks.ts";
 import { refusalIn } from "../../api/refusal.ts";
 import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
 import { Loading } from "../../components/loading.tsx";
@@ -62,6 +62,7 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
   const isEmpty = isWhole && items.length === 0;
   const { fresh, showFresh } = useFreshApprovals({ pages, isDecided, open: of(OPEN), decided: of(DECIDED) });
   const navigate = useNavigate();
+  const { decisions } = useApi();
   const openOne = (id: string | undefined): void =>
     void navigate({
       to: "/approvals",
@@ -73,7 +74,7 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
   const focusOn = useInboxKeys({ list: table, openId: open, isWaiting: shown?.status === "open" });
   const openNext = (id: string): void => {
     const at = items.findIndex((one) => one.id === id);
-    const next = items.find((one, index) => index > at && one.status === "open");
+    const next = items.find((one, index) => index > at && one.status === "open" && !decisions.of(one.id));
     openOne(next?.id);
     focusOn(next?.id ?? id);
   };
@@ -84,7 +85,7 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
     const now = latest.current;
     now.openOne(id === now.open ? undefined : id);
   }, []);
-  const decided = useCallback((id: string): void => latest.current.openNext(id), []);
+  const made = useCallback((id: string): void => latest.current.openNext(id), []);
   return (
     <div className={classes["list"]}>
       <ShowNew count={fresh} onShow={showFresh} />
@@ -124,7 +125,7 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
                   approval={approval}
                   isOpen={approval.id === open}
                   onToggle={toggle}
-                  onDecided={decided}
+                  onMade={made}
                 />
               )}
             />
@@ -139,7 +140,7 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
 /** The one that a link is about, where the list does not have it: it has been decided, or is further down. */
 function Linked({ id }: { id: string }) {
   const [{ data, error }, readAgain] = useRead({ query: LinkedApprovalDocument, variables: { id } });
-  if (data?.approval) return <ApprovalCard approval={data.approval} />;
+  if (data?.approval) return <ApprovalCard approval={data.approval} keys="card" />;
   if (!error) return data ? null : <Loading label="Loading the approval" lines={3} />;
   const refusal = refusalIn(error);
   const again = <TryAgain onClick={readAgain} />;

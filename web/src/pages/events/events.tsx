@@ -14,8 +14,10 @@ import { Table } from "../../components/table/table.tsx";
 import { useFresh } from "../../components/table/use-fresh.ts";
 import { useListKeys } from "../../components/table/use-list-keys.ts";
 import { OF_A_PAGE, usePages } from "../../components/table/use-pages.ts";
+import { WithKey } from "../../components/with-key.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { COLUMNS, EventRow } from "./event-row.tsx";
+import { quoted } from "../../lib/curl.ts";
 import classes from "./events.module.css";
 import { PublishEvent } from "./publish-event.tsx";
 
@@ -112,7 +114,12 @@ function List({ source }: { source: string | undefined }) {
 
 const NoEvents = ({ source }: { source: string | undefined }) => (
   <Empty title={source ? `No events of ${source}` : "No events yet"}>
-    <p>An event of a source starts each agent whose trigger waits for it. Publish one from a shell:</p>
-    <ToCopy text={`npx autograph event send ${source ?? "shop"} order.created --data '{}'`} label="Copy the command" />
+    <p>
+      An event of a source starts each agent whose trigger waits for it. Publish one from a shell, with <WithKey />:
+    </p>
+    <ToCopy
+      text={`npx autograph event send ${source ? quoted(source) : "shop"} order.created --id order-1 --data '{}'`}
+      label="Copy the command"
+    />
   </Empty>
 );

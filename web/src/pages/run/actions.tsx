@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Button, Menu } from "@mantine/core";
 import {
@@ -11,29 +11,32 @@ import {
 import { useMutate } from "../../api/hooks.ts";
 import { useAct } from "../../api/use-act.ts";
 import { useMay } from "../../api/use-may.ts";
+import { EndInPlace } from "../../components/end-in-place.tsx";
 import { Icon, SHAPES } from "../../components/icon.tsx";
 import { Problem } from "../../components/notice.tsx";
 import { useOnScreen } from "../../components/palette/on-screen.ts";
 import { shortName } from "../../lib/ids.ts";
 import { nameOf } from "./rows.ts";
 import type { RunView } from "./run-view.ts";
+import { FINAL } from "./use-run-view.ts";
 import classes from "./run.module.css";
 
 /** `chosenStep`: the number of the one that is being looked at. */
 type Props = { run: RunHeadFragment; view: RunView; chosenStep: number | undefined };
-type Act = "cancel" | "again" | "edit" | "retry" | "from";
+type Start = "again" | "edit" | "retry" | "from";
 
-/** Which action fits which status: the one table. */
-const FITTING: Record<RunStatus, readonly Act[]> = {
-  pending: ["cancel"],
-  running: ["cancel"],
-  paused: ["cancel"],
+/** What starts a run again, by the status of this one: the one table. One that is open can be cancelled. */
+const STARTS: Record<RunStatus, readonly Start[]> = {
+  pending: [],
+  running: [],
+  paused: [],
   completed: ["again", "edit", "from"],
   failed: ["retry", "again", "edit", "from"],
   cancelled: ["retry", "again", "edit", "from"],
 };
 
-export function Actions({ run: { id, status, agent, error }, view, chosenStep }: Props) {
+/** The ways to run it again, once it has ended. */
+export function Starts({ run: { id, status, agent, error }, view, chosenStep }: Props) {
   const failedStep = error?.stepNumber ?? undefined;
   const [failedName, chosenName] = [useStepName(view, failedStep), useStepName(view, chosenStep)];
   const mutate = useMutate();
@@ -43,8 +46,7 @@ export function Actions({ run: { id, status, agent, error }, view, chosenStep }:
   const show = (runId: string): Promise<void> => navigate({ to: "/runs/$runId", params: { runId }, search: {} });
   const retry = async (fromStep: number | undefined): Promise<void> =>
     show((await mutate(RetryRunDocument, { input: { runId: id, ...(fromStep && { fromStep }) } })).retryRun!.id);
-  const ACTS: Record<Act, { word: string; act: () => Promise<unknown> }> = {
-    cancel: { word: "Cancel run", act: () => mutate(CancelRunDocument, { runId: id }) },
+  const ACTS: Record<Start, { word: string; act: () => Promise<unknown> }> = {
     again: {
       word: "Run again",
       act: async () => show((await mutate(RerunRunDocument, { input: { runId: id } })).rerunRun!.id),
@@ -59,9 +61,9 @@ export function Actions({ run: { id, status, agent, error }, view, chosenStep }:
     },
     from: { word: `Run again from ${chosenName}`, act: () => retry(chosenStep) },
   };
-  const names = FITTING[status].filter(
+  const names = STARTS[status].filter(
     (name) =>
-      may(name === "cancel" ? "runs:cancel" : "runs:start") &&
+      may("runs:start") &&
       (name !== "from" || (chosenStep !== undefined && !(chosenStep === failedStep && status === "failed"))),
   );
   useOnScreen(names.map((name) => ({ word: ACTS[name].word, act: () => act(ACTS[name].act) })));
@@ -71,13 +73,8 @@ export function Actions({ run: { id, status, agent, error }, view, chosenStep }:
   return (
     <>
       {refusal && <Problem refusal={refusal} />}
-      <Button.Group>
-        <Button
-          variant={first === "cancel" ? "default" : "filled"}
-          size="compact-md"
-          loading={isBusy}
-          onClick={() => void act(main.act)}
-        >
+      <Button.Group className={classes["starts"]}>
+        <Button size="compact-md" loading={isBusy} onClick={() => void act(main.act)}>
           <span className={classes["main-action"]}>{main.word}</span>
         </Button>
         {others.length > 0 && (
@@ -98,6 +95,33 @@ export function Actions({ run: { id, status, agent, error }, view, chosenStep }:
         )}
       </Button.Group>
     </>
+  );
+}
+
+/** Cancels it after a question, in a place of its own. None for a run that had ended when one came. */
+export function CancelRun({ id, status }: { id: string; status: RunStatus }) {
+  const mutate = useMutate();
+  const { may } = useMay();
+  const { act, isBusy, refusal } = useAct();
+  const [isAsking, ask] = useState(false);
+  const isOpen = !FINAL.has(status);
+  const [wasOpen] = useState(isOpen);
+  const mayCancel = wasOpen && may("runs:cancel");
+  useOnScreen(mayCancel && isOpen ? [{ word: "Cancel run", act: () => ask(true) }] : []);
+  if (!mayCancel) return null;
+  return (
+    <span className={classes["end"]}>
+      {refusal && isOpen && <Problem refusal={refusal} />}
+      <EndInPlace
+        word="Cancel run"
+        keepWord="Keep it running"
+        note={isOpen ? undefined : status === "cancelled" ? "Cancelled" : "It has ended"}
+        size="compact-md"
+        {...{ isAsking, isBusy }}
+        onAsk={ask}
+        onEnd={() => void act(() => mutate(CancelRunDocument, { runId: id }))}
+      />
+    </span>
   );
 }
 

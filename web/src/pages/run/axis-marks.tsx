@@ -1,6 +1,6 @@
 /** Above and behind the bars: round times, and what is folded with how long it lasts. */
 import type { TimeAxis } from "../../lib/time-axis.ts";
-import { durationText } from "../../lib/times.ts";
+import { durationText, scaleText } from "../../lib/times.ts";
 import classes from "./waterfall.module.css";
 
 /** Of the axis: labels of narrower ones would lie on each other. */
@@ -10,7 +10,7 @@ export const AxisMarks = ({ axis: { folds, ticks } }: { axis: TimeAxis }) => (
   <div className={classes["axis"]} aria-hidden="true">
     {ticks.map(({ at, ms }) => (
       <span key={ms} className={classes["tick"]} style={{ left: `${at * 100}%` }}>
-        <span>{ms === 0 ? "0" : durationText(ms)}</span>
+        <span>{scaleText(ms)}</span>
       </span>
     ))}
     {folds.map(({ from, to, at, width }) => (

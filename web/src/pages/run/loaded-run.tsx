@@ -13,7 +13,7 @@ import { PageHead } from "../../components/page-head.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { lookOf } from "../../lib/statuses.ts";
 import { useStatusIcon } from "../../lib/use-status-icon.ts";
-import { Actions } from "./actions.tsx";
+import { CancelRun, Starts } from "./actions.tsx";
 import { Facts, fieldsIn } from "./facts.tsx";
 import { Questions } from "./questions.tsx";
 import { RunError } from "./run-error.tsx";
@@ -51,8 +51,9 @@ export function LoadedRun({ data, search }: { data: RunPageQuery; search: RunSea
         mark={<StatusMark status={status} />}
         facts={<Facts head={head} run={run} />}
       >
-        <Actions run={head} view={view} chosenStep={search.step} />
+        <Starts run={head} view={view} chosenStep={search.step} />
         <CopyButton label="Copy link" text={location.href} size="compact-md" isIconWhenNarrow />
+        <CancelRun id={run.id} status={status} />
       </PageHead>
       {refusal && <NotFollowed refusal={refusal} onAgain={again} />}
       {unread && <Problem refusal={unread} action={<TryAgain onClick={readOutcome} />} />}

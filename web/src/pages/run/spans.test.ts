@@ -45,10 +45,11 @@ test("of 23 attempts those that were not read are one span up to the end", () =>
   expect(spans.at(-1)).toMatchObject({ number: 23, from: 10_000, to: 24_300 });
 });
 
-test("an open step lasts until now, one that waits is not busy, and one that has not begun has no span", () => {
+test("an open step lasts until now, also one that waits; one that has waited was not busy, and one that has not begun has no span", () => {
   const open = { ...retried(1), status: "running", finishedAt: null, attempts: [] } as StepRowFragment;
   expect(spansOf(open, 700)).toEqual([{ number: 1, status: "running", from: 0, to: 700 }]);
   expect([tookOf(open), tookOf(open, 700)]).toEqual([null, 700]);
-  expect(busyTimes([{ ...open, kind: "approval" }], 700)).toEqual([]);
+  expect(busyTimes([{ ...open, kind: "approval" }], 700)).toMatchObject([{ from: 0, to: 700 }]);
+  expect(busyTimes([{ ...open, kind: "approval", finishedAt: at(600) }], 700)).toEqual([]);
   expect(spansOf({ ...open, startedAt: null }, 700)).toEqual([]);
 });

@@ -38,8 +38,9 @@ export function tookOf({ startedAt, finishedAt, attempts }: Timed, now = 0): num
   return from && to > 0 ? Math.max(0, to - Date.parse(from)) : null;
 }
 
-/** For the axis: steps that enclose others, and those that wait, are not busy themselves. */
+/** For the axis: steps that enclose others are not busy themselves, nor are those that have waited. What waits now goes on. */
 export function busyTimes(steps: readonly StepRowFragment[], now: number): Span[] {
   const parents = new Set(steps.map(({ parentNumber }) => parentNumber));
-  return steps.flatMap((step) => (parents.has(step.number) || WAITING.has(step.kind) ? [] : spansOf(step, now)));
+  const hasWaited = ({ kind, finishedAt }: StepRowFragment): boolean => WAITING.has(kind) && finishedAt !== null;
+  return steps.flatMap((step) => (parents.has(step.number) || hasWaited(step) ? [] : spansOf(step, now)));
 }

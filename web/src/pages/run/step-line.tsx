@@ -1,5 +1,5 @@
 /** A line of the waterfall: drawn again only if its step changed. */
-import { memo } from "react";
+import { memo, type CSSProperties } from "react";
 import { Link } from "@tanstack/react-router";
 import type { StepRowFragment } from "../../api/documents.ts";
 import { Icon, SHAPES } from "../../components/icon.tsx";
@@ -12,6 +12,9 @@ import type { TimeAxis } from "../../lib/time-axis.ts";
 import { nameOf, type Inside, type Task } from "./rows.ts";
 import { spansOf, tookOf } from "./spans.ts";
 import classes from "./waterfall.module.css";
+
+/** What is deeper is indented as far. */
+const DEEPEST = 6;
 
 /** Where a line is among those beside it. While there come more, nobody can say of how many. */
 type Placed = { at: number; of: number | undefined; top: number };
@@ -92,8 +95,7 @@ type WhatProps = Pick<StepProps, "step" | "depth" | "hasInside" | "inside" | "sa
 function What({ step, depth, hasInside, inside, said, onFold }: WhatProps) {
   const { number, status, item, child } = step;
   return (
-    <span className={classes["what"]} style={{ paddingLeft: Math.min(depth, 6) * 14 }}>
-      <StatusMark status={status} isBare />
+    <span className={classes["what"]} style={{ "--depth": Math.min(depth, DEEPEST) } as CSSProperties}>
       {hasInside && (
         <span
           className={classes["fold-mark"]}
@@ -106,6 +108,7 @@ function What({ step, depth, hasInside, inside, said, onFold }: WhatProps) {
           <Icon shape={inside ? SHAPES.chevronRight : SHAPES.chevron} size={12} />
         </span>
       )}
+      <StatusMark status={status} isBare />
       <span className={classes["name"]}>
         {nameOf(step)}
         {item !== null && <span className="dim"> {item}</span>}

@@ -11,23 +11,18 @@ const LEAST_MS = 1_000;
 export function useAxis(head: RunHeadFragment, steps: readonly StepRowFragment[], now: number): TimeAxis {
   const from = Date.parse(head.startedAt ?? head.createdAt);
   const busy = busyTimes(steps, now);
-  const isBusy = !head.finishedAt && (steps.length === 0 || busy.some(({ to: end }) => end >= now));
-  // What only waits moves on by whole seconds: with each tick all lines would be drawn again.
-  const to = head.finishedAt
-    ? Date.parse(head.finishedAt)
-    : isBusy
-      ? openEnd({ from, to: now }, busy)
-      : nextSecond(now);
+  const isOpen = !head.finishedAt;
+  // Something goes on while a run is open, such as the pause before another attempt.
+  if (isOpen) busy.push({ from: busy.reduce((latest, { to: end }) => Math.max(latest, end), from), to: now });
+  const to = isOpen ? openEnd({ from, to: now }, busy) : Date.parse(head.finishedAt!);
   // What is still to come is no gap.
-  const axis = timeAxis({ from, to }, isBusy ? [...busy, { from: now, to }] : busy);
+  const axis = timeAxis({ from, to }, isOpen ? [...busy, { from: now, to }] : busy);
   const key = JSON.stringify([from, to, axis.folds]);
   const [kept, setKept] = useState({ key, axis });
   if (kept.key === key) return kept.axis;
   setKept({ key, axis });
   return axis;
 }
-
-const nextSecond = (ms: number): number => Math.ceil(ms / 1_000) * 1_000;
 
 /** Room for what is still to come goes by what was done: an hour of waiting is folded, and makes none. */
 function openEnd(sofar: Span, busy: readonly Span[]): number {

@@ -17,7 +17,6 @@ import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Table, type Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
-import { ToCopy } from "../../components/to-copy.tsx";
 import { useNow } from "../../lib/use-now.ts";
 import { CreateKey } from "./create-key.tsx";
 import { Paging } from "./paging.tsx";
@@ -90,7 +89,6 @@ function KeyList({ caller, search: { after, make } }: PartProps) {
         <Empty title="No API keys yet">
           <p>A program needs one to start runs. Give it only what it needs, such as one agent.</p>
           <Button onClick={() => show(true)}>Create key</Button>
-          <ToCopy text="npx autograph keys create my-program" label="Copy the command" />
         </Empty>
       )}
       {others.length > 0 && <List keys={others} presets={presets} onEnd={setEnding} />}

@@ -10,6 +10,7 @@ import { Confirm } from "../../components/confirm.tsx";
 import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
 import { Table, type Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { WithKey } from "../../components/with-key.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { Paging } from "./paging.tsx";
 import { ReadAgain } from "./read-again.tsx";
@@ -108,13 +109,18 @@ const NoSecrets = ({ project, onSet }: { project: string | undefined; onSet: () 
     {project === undefined ? (
       <>
         <p>Secrets belong to a project: publish an agent first.</p>
-        <ToCopy text="npx autograph publish agent.yaml" label="Copy the command" />
+        <Link to="/agents/new" className="link">
+          New agent
+        </Link>
       </>
     ) : (
       <>
         <Button onClick={onSet}>Set a secret</Button>
+        <p>
+          Or from a shell, with <WithKey />:
+        </p>
         <ToCopy
-          text={`npx autograph secrets set shopToken --project ${project} < token.txt`}
+          text={`printf %s 'the token' | npx autograph secrets set shopToken --project ${project}`}
           label="Copy the command"
         />
       </>

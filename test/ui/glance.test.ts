@@ -1,0 +1,201 @@
+/** What is told at a glance, on a phone too, and what is still there when one comes back. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { expectGoodLooks, LOOKS, openBrowser, Person, signIn } from "./ui.ts";
+
+const DEFINITION = `
+document: {dsl: "1.0.3", namespace: test, name: look-up, version: "1.0.0", title: Customer look-up}
+input: {schema: {format: json, document: {type: object, required: [customer], properties: {
+  customer: {type: string, title: Customer}, depth: {type: integer, title: How deep, default: 1}}}}}
+do:
+  - find:
+      do:
+        - check:
+            if: "\${ .depth < 0 }"
+            raise: {error: {type: https://example.com/gone, status: 410, title: Gone, detail: "No customer of that name in Lyon."}}
+        - within: {set: {found: true}}
+  - ask: {call: "approval:1.0.0@default", with: {question: "Tell them?"}}
+`;
+
+let browser: Browser;
+let server: TestServer;
+let agentId: string;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  agentId = (await server.data(publish, { definition: DEFINITION })).publishAgent.id;
+});
+afterAll(async () => {
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+/** Answers its id once it waits or has ended. */
+async function start(customer: string, depth: number): Promise<string> {
+  const { runAgent } = await server.data("mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
+    input: { agentId, input: { customer, depth }, wait: 30 },
+  });
+  return runAgent.id;
+}
+
+async function enter(page: Page, path: string): Promise<void> {
+  await page.goto(server.url + path);
+  await signIn(page, server.world);
+}
+
+test("a row of runs says the error, the step and the first words of the input; also on a phone, and as it changes", async () => {
+  const failed = await start("Ada", -1);
+  const waiting = await start("Grace", 2);
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, "/runs");
+  const row = (customer: string) => page.getByRole("row").filter({ hasText: customer });
+  for (const look of [...LOOKS, { ...LOOKS[1]!, name: "dark phone", viewport: { width: 360, height: 800 } }]) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await row("Ada").getByText("Gone: No customer of that name in Lyon.").waitFor();
+    await row("Grace").getByText("at ask", { exact: true }).waitFor();
+    await expect.poll(() => row("Grace").textContent()).toMatch(/Customer Grace.*How deep 2/);
+    await expectGoodLooks(page, `runs, ${look.name}`, look.rules);
+  }
+  // In the list of one agent, too.
+  await page.goto(`${server.url}/agents/${agentId}?tab=runs`);
+  await row("Ada").getByText("Gone: No customer").waitFor();
+  await row("Grace").getByText("at ask").waitFor();
+  await server.data(`mutation { cancelRun(runId: "${waiting}") { id } }`);
+  await row("Grace").getByText("cancelled").waitFor();
+  expect(await row("Grace").getByText("at ask").count(), "it is at no step").toBe(0);
+  expect(failed).not.toBe(waiting);
+});
+
+test("Search or run finds a run by the beginning of its id, as it is copied or as it is shown", async () => {
+  const id = await start("Lena", -1);
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, "/agents");
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const shown = `${id.slice(0, 8)}…${id.slice(-4)}`;
+  for (const text of [id.slice(0, 8), id.slice(0, 24).toUpperCase(), shown, id]) {
+    await page.goto(`${server.url}/agents`);
+    await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+    await page.keyboard.press("Control+k");
+    const search = page.getByRole("combobox", { name: "Search or run" });
+    await search.and(page.locator(":focus")).waitFor();
+    await page.keyboard.insertText(text);
+    // Others may have begun within the same days: it is the newest.
+    const found = page.getByRole("option", { name: `Customer look-up, failed ${shown}` });
+    await found.first().and(page.locator("[aria-selected=true]")).waitFor();
+    if (text === shown) await expectGoodLooks(page, "a run that is found");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${server.url}/runs/${id}`);
+  }
+});
+
+test("an agent is limited, paused, resumed, archived and brought back from its page", async () => {
+  const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  const definition = DEFINITION.replace("name: look-up", "name: kept-busy").replace("Customer look-up", "Kept busy");
+  const { id } = (await server.data(publish, { definition })).publishAgent;
+  const agent = async () =>
+    (await server.data("query ($id: ID!) { agent(id: $id) { status concurrency } }", { id })).agent;
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, `/agents/${id}`);
+  const choose = async (word: string): Promise<void> => {
+    await page.getByRole("button", { name: "More for Kept busy" }).click();
+    await page.getByRole("menuitem", { name: word, exact: true }).click();
+  };
+  const limit = page.getByRole("textbox", { name: "Runs at the same time" });
+  await choose("Limit runs at the same time…");
+  await limit.fill("2");
+  await expectGoodLooks(page, "a limit");
+  await page.getByRole("button", { name: "Limit to 2" }).click();
+  await page.getByText("At most 2 runs at the same time").waitFor();
+  expect(await agent()).toEqual({ status: "active", concurrency: 2 });
+  await choose("Limit runs at the same time…");
+  await limit.fill("");
+  await page.keyboard.press("Enter");
+  await page.getByText("At most 2 runs at the same time").waitFor({ state: "detached" });
+
+  await choose("Pause…");
+  await page.getByText("its triggers start none").waitFor();
+  await page.getByRole("button", { name: "Pause Kept busy" }).click();
+  await page.getByRole("heading", { name: "The agent is paused" }).waitFor();
+  expect(await agent()).toEqual({ status: "paused", concurrency: null });
+  await expectGoodLooks(page, "a paused agent");
+  await page.getByRole("button", { name: "Resume Kept busy" }).click();
+  await page.getByRole("button", { name: "Run kept-busy" }).waitFor();
+  await choose("Archive…");
+  await page.getByRole("button", { name: "Archive Kept busy" }).click();
+  await page.getByRole("heading", { name: "The agent is archived" }).waitFor();
+  expect((await agent()).status).toBe("archived");
+  await choose("Bring back");
+  await page.getByRole("button", { name: "Run kept-busy" }).waitFor();
+  expect((await agent()).status).toBe("active");
+});
+
+test("what was typed into a run's form is there after other tabs, Back, and the run; and is cleared when asked to", async () => {
+  const from = await start("Tom", 7);
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, `/agents/${agentId}`);
+  const customer = page.getByLabel(/^Customer/);
+  const depth = page.getByLabel(/^How deep/);
+  const tabs = page.getByRole("navigation", { name: "Agent" });
+  const typed = async (): Promise<string[]> => [await customer.inputValue(), await depth.inputValue()];
+  await customer.fill("Alan");
+  await depth.fill("-3");
+  await tabs.getByRole("link", { name: "Runs" }).click();
+  await page.getByRole("row").nth(1).waitFor();
+  await tabs.getByRole("link", { name: "Run", exact: true }).click();
+  await expect.poll(typed).toEqual(["Alan", "-3"]);
+  await page.getByRole("button", { name: "Run look-up" }).click();
+  await page.getByRole("region", { name: "Error" }).waitFor();
+  await page.goBack();
+  await expect.poll(typed).toEqual(["Alan", "-3"]);
+  await page.getByRole("button", { name: "Clear what I typed" }).click();
+  await expect.poll(typed).toEqual(["", "1"]);
+
+  // What an earlier run was given stays as well, whether it was changed or not.
+  await page.goto(`${server.url}/agents/${agentId}?from=${from}`);
+  await expect.poll(typed).toEqual(["Tom", "7"]);
+  await tabs.getByRole("link", { name: "Triggers" }).click();
+  await page.getByRole("heading", { name: "Nothing starts this agent by itself" }).waitFor();
+  await tabs.getByRole("link", { name: "Run", exact: true }).click();
+  await expect.poll(typed).toEqual(["Tom", "7"]);
+});
+
+test("steps stand under those around them, times are exact, no letter is cut, and what goes on is not folded", async () => {
+  const failed = await start("Ada", -1);
+  const waiting = await start("Grace", 2);
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, `/runs/${failed}`);
+  const step = (name: string) => page.getByRole("treeitem").filter({ hasText: name });
+  const leftOf = async (name: string): Promise<number> =>
+    (await step(name).getByText(name, { exact: true }).boundingBox())!.x;
+  for (const { viewport } of [LOOKS[0]!, { viewport: { width: 360, height: 800 } }]) {
+    await page.setViewportSize(viewport);
+    await step("check").waitFor();
+    expect(await leftOf("check")).toBeGreaterThan((await leftOf("find")) + 8);
+  }
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  await step("check")
+    .getByText(/^\d+ ms$/)
+    .waitFor();
+  const action = page.getByText(/^Retry from check/);
+  const cut = await action.evaluate((word) => {
+    const range = document.createRange();
+    range.selectNodeContents(word);
+    const [letters, box] = [range.getBoundingClientRect(), word.getBoundingClientRect()];
+    return Math.max(box.top - letters.top, letters.bottom - box.bottom);
+  });
+  expect(cut, "no letter reaches out of what is shown").toBeLessThanOrEqual(0);
+
+  await page.goto("about:blank");
+  await page.clock.setSystemTime(Date.now() + 3_600_000);
+  await page.goto(`${server.url}/runs/${waiting}`);
+  await step("ask").waitFor();
+  // The hour that it waits for an answer is as long as it is.
+  await page.getByText("40 m", { exact: true }).waitFor();
+});

@@ -1,0 +1,422 @@
+/** What is done by accident can be taken back, or is asked about first; what somebody else has done meanwhile is not lost. */
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../client.ts";
+import { expectGoodLooks, LOOKS, openBrowser, Person, sendDecisions, signIn } from "./ui.ts";
+
+let browser: Browser;
+let server: TestServer;
+beforeAll(async () => {
+  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server[Symbol.asyncDispose]();
+});
+
+const asking = (name: string, form = ""): string => `
+document: {dsl: "1.0.3", namespace: test, name: ${name}, version: "1.0.0", title: "Asking ${name}"}
+input: {schema: {format: json, document: {type: object, properties: {what: {type: string}}}}}
+do:
+  - ask:
+      call: approval:1.0.0@default
+      with: {question: "\${ \\"Pay for \\" + (.what // \\"it\\") + \\"?\\" }"${form}}
+  - done: {set: {said: "\${ .comment }"}}
+`;
+const FORM =
+  ", form: {type: object, properties: {costs: {type: integer, title: Costs, minimum: 10}}, required: [costs]}";
+
+async function publish(definition: string): Promise<string> {
+  const mutation = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  return (await server.data(mutation, { definition })).publishAgent.id;
+}
+
+/** Answers the run's id, once it waits for an answer. */
+async function start(agentId: string, what = "it"): Promise<string> {
+  const { runAgent } = await server.data(
+    "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id status } }",
+    { input: { agentId, input: { what }, wait: 30 } },
+  );
+  expect(runAgent.status).toBe("paused");
+  return runAgent.id;
+}
+
+const runsOf = async (agentId: string): Promise<{ id: string; status: string }[]> =>
+  (await server.data("query ($id: ID!) { agent(id: $id) { runs { nodes { id status } } } }", { id: agentId })).agent
+    .runs.nodes;
+
+const statusOf = async (runId: string): Promise<string> =>
+  (await server.data(`{ run(id: "${runId}") { status } }`)).run.status;
+
+/** What each approval of a run is by now. */
+const approvalsOf = async (runId: string): Promise<{ status: string; comment: string | null; answer: unknown }[]> =>
+  (
+    await server.data("query ($id: ID!) { run(id: $id) { approvals { nodes { status comment answer } } } }", {
+      id: runId,
+    })
+  ).run.approvals.nodes;
+
+async function enter(page: Page, path: string): Promise<void> {
+  await page.goto(server.url + path);
+  await signIn(page, server.world);
+}
+
+/** From now on its time goes on only when it is told to. */
+async function stopTime(page: Page): Promise<void> {
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1_000);
+}
+
+const bar = (page: Page): Locator => page.getByRole("region", { name: "Decisions" });
+const card = (page: Page, what = "it"): Locator =>
+  page.getByRole("region", { name: `Approval: Pay for ${what}?`, exact: true });
+
+type Box = { x: number; y: number; width: number; height: number };
+const boxOf = async (of: Locator): Promise<Box> => (await of.boundingBox())!;
+const overlap = (one: Box, other: Box): boolean =>
+  one.x < other.x + other.width &&
+  other.x < one.x + one.width &&
+  one.y < other.y + other.height &&
+  other.y < one.y + one.height;
+
+test.each([1280, 700, 360])(
+  "at %i px a run is cancelled after a question, and no button that starts one comes to its place",
+  async (width) => {
+    const agentId = await publish(asking(`cancelled-${width}`));
+    const runId = await start(agentId);
+    await using person = await Person.open(browser, { viewport: { width, height: 800 } });
+    const { page } = person;
+    await enter(page, `/runs/${runId}`);
+    const cancel = page.getByRole("button", { name: "Cancel run…", exact: true });
+    const before = await boxOf(cancel);
+    await cancel.click();
+    const keep = page.getByRole("button", { name: "Keep it running" });
+    await keep.and(page.locator(":focus")).waitFor();
+    const sure = page.getByRole("button", { name: "Cancel run", exact: true });
+    expect(overlap(await boxOf(sure), before), "the second click of two cancels nothing").toBe(false);
+    expect(overlap(await boxOf(keep), before), "it keeps the run").toBe(true);
+    await page.keyboard.press("Escape");
+    await cancel.and(page.locator(":focus")).waitFor();
+    await page.keyboard.press("Enter");
+    await keep.waitFor();
+    await expectGoodLooks(page, `cancel, ${width}`);
+    const asked = [before, await boxOf(sure), await boxOf(keep)];
+    await sure.click();
+    await page.getByRole("status").getByText("Cancelled", { exact: true }).waitFor();
+    for (const name of ["Retry", "More ways to run it"]) {
+      const started = await boxOf(page.getByRole("button", { name, exact: true }));
+      for (const place of asked) expect(overlap(started, place), name).toBe(false);
+    }
+    // The same place again and again starts nothing.
+    const { x, y, width: wide, height } = asked[1]!;
+    for (let count = 0; count < 3; count++) await page.mouse.click(x + wide / 2, y + height / 2);
+    await page.reload();
+    await page.getByRole("button", { name: "Retry", exact: true }).waitFor();
+    expect((await runsOf(agentId)).map(({ id }) => id)).toEqual([runId]);
+    expect(await page.getByText("Cancelled", { exact: true }).count(), "nothing was cancelled on this page").toBe(0);
+  },
+);
+
+test("the second of two quick clicks in one place does nothing to what came there meanwhile", async () => {
+  const agentId = await publish(asking("quick"));
+  await start(agentId, "one");
+  await start(agentId, "two");
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, "/approvals");
+  await page.getByRole("button", { name: "Pay for one?" }).click();
+  const approve = card(page, "one").getByRole("button", { name: "Approve" });
+  await approve.scrollIntoViewIfNeeded();
+  const { x, y } = await boxOf(approve);
+  // What comes is put where the pointer is, whatever the layout.
+  await page.evaluate(
+    ([left, top]) => {
+      const found = new MutationObserver(() => {
+        const next = document.querySelectorAll<HTMLElement>('button[value="approve"]');
+        for (const button of next)
+          Object.assign(button.style, { position: "fixed", left: `${left}px`, top: `${top}px` });
+      });
+      found.observe(document.body, { childList: true, subtree: true });
+    },
+    [x, y],
+  );
+  await page.mouse.click(x + 4, y + 4, { clickCount: 1 });
+  await card(page, "two").getByRole("button", { name: "Approve" }).waitFor();
+  // As quick as a hand, however slow the machine: the time between is the page's.
+  await page.evaluate(
+    ([left, top]) => {
+      const target = document.elementFromPoint(left! + 4, top! + 4)!;
+      const click = (): MouseEvent =>
+        new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1, clientX: left! + 4, clientY: top! + 4 });
+      document.body.dispatchEvent(click());
+      target.dispatchEvent(click());
+    },
+    [x, y],
+  );
+  await bar(page).getByText("Pay for one?").waitFor();
+  expect(await bar(page).getByRole("listitem").count()).toBe(1);
+  await bar(page).getByRole("button", { name: "Undo" }).click();
+});
+
+test("on a run's page keys decide once the card has the focus, and a decision is taken back for five seconds", async () => {
+  const agentId = await publish(asking("focused"));
+  const runId = await start(agentId);
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await page.clock.install();
+  await enter(page, `/runs/${runId}`);
+  await card(page).getByRole("button", { name: "Approve" }).waitFor();
+  await stopTime(page);
+  await page.keyboard.press("a");
+  await page.keyboard.press("r");
+  await card(page).getByLabel("Comment").fill("fine");
+  await page.getByRole("heading", { name: "Asking focused" }).click();
+  await page.keyboard.press("a");
+  expect(await bar(page).count(), "the focus was elsewhere").toBe(0);
+
+  await card(page).focus();
+  await page.keyboard.press("a");
+  await bar(page)
+    .getByText(/^Approving in 5 s/)
+    .waitFor();
+  await page.clock.runFor(4_900);
+  await bar(page)
+    .getByText(/^Approving in 1 s/)
+    .waitFor();
+  expect(await approvalsOf(runId)).toMatchObject([{ status: "open" }]);
+  // What is taken back is there again, with what was said.
+  await page.keyboard.press("u");
+  await bar(page).waitFor({ state: "detached" });
+  await card(page).getByRole("button", { name: "Approve" }).and(page.locator(":focus")).waitFor();
+  expect(await card(page).getByLabel("Comment").inputValue()).toBe("fine");
+  await page.clock.runFor(6_000);
+  expect(await approvalsOf(runId)).toMatchObject([{ status: "open" }]);
+
+  await page.keyboard.press("r");
+  await bar(page)
+    .getByText(/^Rejecting in \d s/)
+    .waitFor();
+  await page.clock.runFor(5_000);
+  await card(page)
+    .getByText(/rejected this/)
+    .waitFor();
+  expect(await card(page).getByText("Already decided").count(), "by oneself").toBe(0);
+  expect(await approvalsOf(runId)).toEqual([{ status: "rejected", comment: "fine", answer: null }]);
+});
+
+test("two decisions in quick succession have five seconds each, wherever one goes meanwhile", async () => {
+  const agentId = await publish(asking("both"));
+  const runs = [await start(agentId, "first"), await start(agentId, "second")];
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await page.clock.install();
+  await enter(page, "/approvals");
+  await page.getByRole("button", { name: "Pay for first?" }).click();
+  await card(page, "first").getByRole("button", { name: "Approve" }).waitFor();
+  await expectGoodLooks(page, "an open approval");
+  await stopTime(page);
+  await page.keyboard.press("a");
+  await page.getByRole("row", { name: /^approving… Pay for first\?/ }).waitFor();
+  await card(page, "second").getByRole("button", { name: "Approve" }).waitFor();
+  await page.clock.runFor(2_000);
+  await page.keyboard.press("r");
+  await page.getByRole("row", { name: /^rejecting… Pay for second\?/ }).waitFor();
+  await page.getByRole("link", { name: "Agents", exact: true }).click();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  expect(await bar(page).getByRole("listitem").count()).toBe(2);
+  await page.clock.runFor(3_000);
+  await expect.poll(() => statusOf(runs[0]!)).toBe("completed");
+  await bar(page).getByText("Pay for first?").waitFor({ state: "detached" });
+  expect(await approvalsOf(runs[1]!)).toMatchObject([{ status: "open" }]);
+  await bar(page).getByRole("button", { name: "Undo" }).click();
+  await page.clock.runFor(10_000);
+  expect(await approvalsOf(runs[1]!)).toMatchObject([{ status: "open" }]);
+});
+
+test("who reads the page anew, closes it or signs out has decided", async () => {
+  const agentId = await publish(asking("leaving"));
+  const decide = async (page: Page, runId: string): Promise<void> => {
+    await page.goto(`${server.url}/runs/${runId}`);
+    await card(page).getByRole("button", { name: "Approve" }).click();
+    await bar(page)
+      .getByText(/^Approving/)
+      .waitFor();
+  };
+  const isSent = async (runId: string): Promise<void> => {
+    await expect.poll(() => statusOf(runId), { timeout: 30_000 }).toBe("completed");
+  };
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await page.clock.install();
+  await enter(page, "/agents");
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const runs = [await start(agentId), await start(agentId), await start(agentId)] as const;
+  await decide(page, runs[0]);
+  await page.reload();
+  await isSent(runs[0]);
+  const other = await person.tab();
+  await other.clock.install();
+  await decide(other, runs[1]);
+  await other.close();
+  await isSent(runs[1]);
+  await decide(page, runs[2]);
+  await page.clock.resume();
+  // What the page reads again as it signs out is refused.
+  person.mayFail();
+  await page.getByRole("button", { name: "account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await isSent(runs[2]);
+});
+
+test("a decision that is not taken says why, and its form is as it was; one that somebody else was faster with says so", async () => {
+  const agentId = await publish(asking("refused", FORM));
+  const runId = await start(agentId);
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, "/approvals");
+  await page.getByRole("button", { name: "Pay for it?" }).last().click();
+  await card(page).getByLabel("Costs").fill("3");
+  await card(page).getByRole("button", { name: "Approve" }).click();
+  await bar(page)
+    .getByText(/^Approving/)
+    .waitFor();
+  await sendDecisions(page);
+  await bar(page).getByText("Not approved:").waitFor();
+  await expectGoodLooks(page, "a decision that was not taken");
+  await bar(page).getByRole("button", { name: "Open it again" }).click();
+  await bar(page).waitFor({ state: "detached" });
+  await card(page)
+    .getByText(/at least 10/)
+    .first()
+    .waitFor();
+  expect(await card(page).getByLabel("Costs").inputValue()).toBe("3");
+  await card(page).getByLabel("Costs").fill("30");
+  await card(page).getByRole("button", { name: "Approve" }).click();
+  await sendDecisions(page);
+  await expect.poll(() => approvalsOf(runId)).toEqual([{ status: "approved", comment: null, answer: { costs: 30 } }]);
+
+  const late = await start(agentId);
+  await page.goto(`${server.url}/runs/${late}`);
+  await card(page).getByLabel("Costs").fill("20");
+  await card(page).getByRole("button", { name: "Approve" }).click();
+  await server.data("query ($id: ID!) { run(id: $id) { approvals { nodes { id } } } }", { id: late }).then(({ run }) =>
+    server.data("mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }", {
+      input: { approvalId: run.approvals.nodes[0].id, decision: "reject" },
+    }),
+  );
+  await sendDecisions(page);
+  await bar(page).getByText("Not approved:").waitFor();
+  await card(page)
+    .getByText(/^Already decided: .* rejected this/)
+    .waitFor();
+  await bar(page).getByRole("button", { name: "Dismiss" }).click();
+  expect(await approvalsOf(late)).toMatchObject([{ status: "rejected" }]);
+});
+
+const GREETING = (
+  version: string,
+  title = "Greeter",
+  more = "",
+): string => `document: {dsl: "1.0.3", namespace: test, name: greeter, version: "${version}", title: ${title}}
+do:
+  - greet: {set: {greeting: "hello${more}"}}
+`;
+
+/** Puts another text into the editor. */
+async function write(page: Page, text: string): Promise<void> {
+  const editor = page.getByRole("textbox", { name: "Definition" });
+  await editor.focus();
+  await page.keyboard.press("ControlOrMeta+a");
+  await editor.evaluate((element, pasted) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", pasted);
+    element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
+}
+const written = (page: Page): Promise<string[]> => page.locator(".cm-content .cm-line").allTextContents();
+
+test("what is published while a draft is there is what is shown as published, and the page is called as it says", async () => {
+  const id = await publish(GREETING("1.0.0"));
+  const save = "mutation ($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { draft { revision } } }";
+  await server.data(save, { input: { agentId: id, definition: GREETING("1.1.0", "Greeter", " from an old draft") } });
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, `/agents/${id}?tab=definition`);
+  await page.getByText("This is a draft that is not published").waitFor();
+  await expectGoodLooks(page, "a draft");
+  await write(page, GREETING("1.2.0", "Welcomer", " anew"));
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByText("1.2.0 is published").waitFor();
+  await page.getByText("Published version 1.2.0.").waitFor();
+  await page.getByRole("heading", { name: "Welcomer", exact: true }).waitFor();
+  await expect.poll(() => page.title()).toBe("Welcomer · Autograph");
+  expect((await written(page)).join("\n")).toContain("hello anew");
+  // It grew out of the draft, which is gone with it.
+  await expect.poll(() => page.getByText("There is a draft").count()).toBe(0);
+  const draftOf = async () =>
+    (await server.data("query ($id: ID!) { agent(id: $id) { draft { definition revision } } }", { id })).agent.draft;
+  expect(await draftOf()).toBeNull();
+
+  // One that somebody else saves stays, and what is published is shown as published.
+  await page.reload();
+  await page.getByText("Published version 1.2.0.").waitFor();
+  const theirs = GREETING("2.0.0", "Theirs", " from them");
+  await server.data(save, { input: { agentId: id, definition: theirs } });
+  await write(page, GREETING("1.3.0", "Welcomer", " once more"));
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByText("Published version 1.3.0.").waitFor();
+  expect((await written(page)).join("\n")).toContain("hello once more");
+  await page.getByText("There is a draft that is not published").waitFor();
+  expect((await draftOf()).definition).toBe(theirs);
+  await page.getByRole("button", { name: "Open the draft" }).click();
+  await expect.poll(async () => (await written(page)).join("\n")).toContain("hello from them");
+  await page.getByRole("button", { name: "Show what is published" }).click();
+  await expect.poll(async () => (await written(page)).join("\n")).toContain("hello once more");
+  await page.getByRole("button", { name: "Discard draft…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard draft" }).click();
+  await page.getByText("There is a draft that is not published").waitFor({ state: "detached" });
+  expect(await draftOf()).toBeNull();
+});
+
+test("two who save a draft at once: theirs is shown, mine is kept, or it is discarded; nothing is lost before", async () => {
+  const id = await publish(GREETING("1.0.0").replace("name: greeter", "name: shared"));
+  const text = (more: string): string => GREETING("1.1.0", "Greeter", more).replace("name: greeter", "name: shared");
+  const saveTheirs = (more: string): Promise<unknown> =>
+    server.data("mutation ($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { id } }", {
+      input: { agentId: id, definition: text(more) },
+    });
+  const draft = async (): Promise<string> =>
+    (await server.data("query ($id: ID!) { agent(id: $id) { draft { definition } } }", { id })).agent.draft.definition;
+  await using person = await Person.open(browser, LOOKS[0]);
+  const { page } = person;
+  await enter(page, `/agents/${id}?tab=definition`);
+  await page.getByText("Published version 1.0.0.").waitFor();
+  await saveTheirs(" of theirs");
+  await write(page, text(" of mine"));
+  await page.getByRole("button", { name: "Save as draft" }).click();
+  const conflict = page.getByRole("alert", { name: "Conflict" });
+  await conflict.getByText(/saved another draft/).waitFor();
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await expectGoodLooks(page, `a conflict, ${look.name}`, look.rules);
+  }
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  await conflict.getByRole("button", { name: "Show theirs" }).click();
+  await page.getByRole("textbox", { name: "The version" }).getByText("hello of theirs").waitFor();
+  await page.getByRole("textbox", { name: "The present text" }).getByText("hello of mine").waitFor();
+  expect(await draft()).toBe(text(" of theirs"));
+  await conflict.getByRole("button", { name: "Keep mine" }).click();
+  await conflict.waitFor({ state: "detached" });
+  expect(await draft()).toBe(text(" of mine"));
+  await page.getByText("This is a draft that is not published").waitFor();
+
+  await saveTheirs(" of theirs again");
+  await write(page, text(" of mine again"));
+  await page.getByRole("button", { name: "Save as draft" }).click();
+  await conflict.getByText(/saved another draft/).waitFor();
+  await conflict.getByRole("button", { name: "Discard draft" }).click();
+  await expect.poll(async () => (await written(page)).join("\n")).toContain("hello of theirs again");
+  expect(await draft()).toBe(text(" of theirs again"));
+  expect(await conflict.count()).toBe(0);
+});

@@ -1,0 +1,137 @@
+/** What was decided on this page and is not sent yet: each decision can be taken back for a few seconds. */
+import type { DecideApprovalInput, Decision } from "./documents.ts";
+import { Store } from "../lib/store.ts";
+import { Refusal } from "./refusal.ts";
+
+export const UNDO_MS = 5_000;
+
+type Input = DecideApprovalInput;
+
+/** `refusal`: it was sent and not taken. `dueAt`: ms since 1970. */
+export type Made = { input: Input; question: string; dueAt: number; isSending: boolean; refusal?: Refusal };
+
+/** A decision in words: while it can be taken back, and when it was not taken. */
+export const VERBS: Record<Decision, { now: string; was: string }> = {
+  approve: { now: "Approving", was: "approved" },
+  reject: { now: "Rejecting", was: "rejected" },
+};
+
+/** Browsers send at most 64 kB of a page that is left, all of its requests together. */
+const SHORT_BYTES = 8_000;
+
+/** `isShort`: the page may be left while it is sent. Throws Refusal. */
+type Send = (input: Input, isShort: boolean) => Promise<unknown>;
+
+export class Decisions implements Disposable {
+  /** In the order in which they were made. */
+  readonly all = new Store<readonly Made[]>([]);
+  readonly #send: Send;
+  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  /** What was said with one that was taken back or refused, for its form. */
+  readonly #kept = new Map<string, Made>();
+  /** Those that the server took from here. */
+  readonly #taken = new Set<string>();
+  readonly #ending = new AbortController();
+
+  constructor(send: Send) {
+    this.#send = send;
+    const { signal } = this.#ending;
+    // Also before a tab is closed, a page is read anew, or a phone shows another app: whoever leaves has decided.
+    const leave = (): void => {
+      if (document.visibilityState === "hidden") void this.sendAll();
+    };
+    document.addEventListener("visibilitychange", leave, { signal });
+    addEventListener("pagehide", () => void this.sendAll(), { signal });
+    // A long one would not arrive: the browser asks whether to stay.
+    const ask = (event: Event): void => {
+      if (this.#waiting.some(({ input }) => !isShort(input))) event.preventDefault();
+    };
+    addEventListener("beforeunload", ask, { signal });
+  }
+
+  get #waiting(): Made[] {
+    return this.all.get().filter(({ isSending, refusal }) => !isSending && !refusal);
+  }
+
+  of(approvalId: string): Made | undefined {
+    return this.all.get().find(({ input }) => input.approvalId === approvalId);
+  }
+
+  /** What its form begins with, and why it was not taken. */
+  keptOf(approvalId: string): Made | undefined {
+    return this.#kept.get(approvalId);
+  }
+
+  isTakenFromHere(approvalId: string): boolean {
+    return this.#taken.has(approvalId);
+  }
+
+  /** Sends it in five seconds. */
+  make(input: Input, question: string): void {
+    const { approvalId } = input;
+    this.#kept.delete(approvalId);
+    this.#put({ input, question, dueAt: Date.now() + UNDO_MS, isSending: false });
+    this.#timers.set(
+      approvalId,
+      setTimeout(() => void this.#sendOne(approvalId), UNDO_MS),
+    );
+  }
+
+  /** Nothing was sent, and what was said with it is kept. False: it is too late. */
+  undo(approvalId: string): boolean {
+    const made = this.of(approvalId);
+    if (!made || made.isSending || made.refusal) return false;
+    this.#kept.set(approvalId, made);
+    this.dismiss(approvalId);
+    return true;
+  }
+
+  /** Of the last one that is not sent yet. Answers which it was. */
+  undoLast(): string | undefined {
+    const id = this.#waiting.at(-1)?.input.approvalId;
+    return id !== undefined && this.undo(id) ? id : undefined;
+  }
+
+  dismiss(approvalId: string): void {
+    clearTimeout(this.#timers.get(approvalId));
+    this.#timers.delete(approvalId);
+    this.all.set(this.all.get().filter(({ input }) => input.approvalId !== approvalId));
+  }
+
+  /** Does not wait any longer. */
+  async sendAll(): Promise<void> {
+    await Promise.all(this.#waiting.map(({ input }) => this.#sendOne(input.approvalId)));
+  }
+
+  async #sendOne(approvalId: string): Promise<void> {
+    const made = this.of(approvalId);
+    if (!made || made.isSending) return;
+    clearTimeout(this.#timers.get(approvalId));
+    this.#put({ ...made, isSending: true });
+    try {
+      this.#taken.add(approvalId);
+      await this.#send(made.input, isShort(made.input));
+      this.dismiss(approvalId);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.#taken.delete(approvalId);
+      const refused = { ...made, isSending: false, refusal: error };
+      this.#kept.set(approvalId, refused);
+      this.#put(refused);
+    }
+  }
+
+  /** In the place of an earlier one for the same approval. */
+  #put(made: Made): void {
+    const others = this.all.get();
+    const at = others.findIndex(({ input }) => input.approvalId === made.input.approvalId);
+    this.all.set(at < 0 ? [...others, made] : others.with(at, made));
+  }
+
+  [Symbol.dispose](): void {
+    this.#ending.abort();
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+  }
+}
+
+const isShort = (input: Input): boolean => new TextEncoder().encode(JSON.stringify(input)).length <= SHORT_BYTES;
