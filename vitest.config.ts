@@ -36,13 +36,28 @@ const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof WORKING) => (
     name: "url",
     sequence: { groupOrder },
     include: files,
-    exclude: ["**/node_modules/**", ...HOUSE, "test/hostile/**"],
+    exclude: ["**/node_modules/**", ...HOUSE, ...LONG_FILES, "test/hostile/**"],
     globalSetup: [BUNDLE, "test/operators-postgres.ts"],
     env: { ...STARTING, TEST_DATABASE: "url" },
     ...PATIENCE,
     maxWorkers,
   },
 });
+/** Minutes each, and alone: what others' tests take would be measured with them. `npm run test:long` asks for them. */
+const LONG_FILES = ["test/long/*.test.ts"];
+const long = {
+  ssr,
+  test: {
+    name: "long",
+    include: LONG_FILES,
+    globalSetup: [BUNDLE],
+    env: STARTING,
+    ...PATIENCE,
+    fileParallelism: false,
+    maxWorkers: 1,
+  },
+};
+
 const URL_FILES: Record<string, string[]> = { telling: TELLING, all: ["test/**/*.test.ts"] };
 const asked = process.env["TEST_URL"] ?? "";
 const urlFiles = URL_FILES[asked];
@@ -67,6 +82,7 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     projects: [
       ...(urlFiles ? [onUrl(urlFiles, urlGroup)] : []),
+      ...(process.env["TEST_LONG"] ? [long] : []),
       {
         ssr,
         test: {
@@ -84,7 +100,7 @@ export default defineConfig({
           name: "product",
           sequence: { groupOrder: WORKING.groupOrder },
           include: ["server/src/**/*.db.test.ts", "test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...HOUSE, ...PATIENT],
+          exclude: ["**/node_modules/**", ...HOUSE, ...LONG_FILES, ...PATIENT],
           globalSetup: [BUNDLE],
           env: STARTING,
           ...PATIENCE,

@@ -3,9 +3,13 @@
  * it waits for a run's end, beyond the end of a wait, and from a decision to the run's end. Then all calls are answered at
  * once, and the same while the 40,000 runs go on. Last, 10,000 runs of one organization whose waits end at one instant, and how
  * late another one's runs come back from theirs, at that instant and while the 10,000 go on.
+ *
+ * Then large payloads: what one organization can do with them, each on a server of its own, and the same of another one.
  */
+import fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { multiplyRuns, multiplyWaits, startDoor } from "../test/flood.ts";
+import { CASES, createNeighbour, p99, startLargeDoor, type Party } from "../test/large-payloads.ts";
 import type { Figure } from "./figures.ts";
 import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
@@ -22,6 +26,9 @@ const AT_ONCE = 5;
 const WAIT_MS = 1_200;
 const POLL_MS = 5;
 const LATE_MS = 1_000;
+const QUERY_MS = 250;
+/** How long the other one is measured before the large payloads come. */
+const ALONE_MS = 3_000;
 /** Most of what a server can hold in memory hangs by then. */
 const LEAST_HANGING = 900;
 /** Waits that end together, when, and how many of another organization end then and every 100 ms from then on. */
@@ -55,8 +62,9 @@ export async function measureNeighbours(_generator: Generator, _sinkUrl: string,
     { figure: "runs that were left of them in the end", unit: "", ours: left!["count"] as number },
   ];
   const back = await measureBack(isQuick ? 1 : 5);
+  const payloads = await measurePayloads(isQuick ? 0.3 : 1);
   return {
-    figures: [...figures, ...figuresOf({ wait: back }, BESIDE_WAITS)],
+    figures: [...figures, ...figuresOf({ wait: back }, BESIDE_WAITS), ...payloads],
     details: { neighbours: { hanging, answered, back } },
   };
 }
@@ -96,6 +104,53 @@ async function measureBack(rounds: number): Promise<number[]> {
     late.push(...asked.map(([id, wakeAt]) => finishedAt.get(id) - wakeAt));
   }
   return late;
+}
+
+async function measurePayloads(scale: number): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const { what, flood } of Object.values(CASES)) {
+    await using door = await startLargeDoor();
+    using folder = temporaryFolder();
+    await using server = await startServer({ folder: folder.path });
+    const [other, large] = [await partyOf(server), await partyOf(server)];
+    const neighbour = await createNeighbour(other);
+    const alone = neighbour.start();
+    await sleep(ALONE_MS);
+    const without = await alone.stop();
+    const beside = neighbour.start();
+    await flood(large, door, scale);
+    const times = await beside.stop();
+    for (const [kind, most] of [
+      ["run", LATE_MS],
+      ["wait", LATE_MS],
+      ["query", QUERY_MS],
+    ] as const) {
+      figures.push(
+        { figure: `${kind} beside ${what}, p99`, unit: "ms", ours: p99(times[kind]), aim: { most } },
+        { figure: `${kind} in the seconds before, p99`, unit: "ms", ours: p99(without[kind]) },
+      );
+    }
+    const peak = Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${server.child.pid}/status`, "utf8"))![1]) / 1024;
+    figures.push({ figure: `most memory of the process then`, unit: "MB", ours: peak });
+  }
+  return figures;
+}
+
+/** Asks again when there is too much to do. */
+async function partyOf(server: Server): Promise<Party> {
+  const world = (await makeWorld(server, "http://127.0.0.1:9")) as World & { projectId: string };
+  const data: Party["data"] = async (query, variables) => {
+    for (;;) {
+      try {
+        return await graphql(server, world, query, variables);
+      } catch (error) {
+        if (!/more to do|too much memory|try again/.test((error as Error).message)) throw error;
+        await sleep(200);
+      }
+    }
+  };
+  const { project } = await data("query ($id: ID!) { project(id: $id) { handle } }", { id: world.projectId });
+  return { data, projectId: world.projectId, handle: project.handle };
 }
 
 type Times = { run: number[]; wait: number[]; decision: number[] };

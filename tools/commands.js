@@ -96,6 +96,12 @@ const COMMANDS = {
     process.env.TEST_URL = "all";
     await become(node, [at("node_modules/vitest/vitest.mjs"), "run", "--project", "url", ...args]);
   },
+  /** What takes minutes and wants the machine to itself. Arguments go to vitest. */
+  async "test:long"(node, args) {
+    await ensureBuilt(["server", "web"], node);
+    process.env.TEST_LONG = "yes";
+    await become(node, [at("node_modules/vitest/vitest.mjs"), "run", "--project", "long", ...args]);
+  },
   async bench(node, args) {
     await ensureBuilt(["server", "web"], node);
     await become(node, [at("bench/bench.ts"), ...args]);
