@@ -45,7 +45,7 @@ export function* textsOf(steps: ReadonlySet<JournalStep>): Steps<Texts> {
 function stateText(state: StepState, texts: Texts | undefined): string {
   if (!texts || texts.size === 0) return JSON.stringify(state);
   const parts = Object.entries(state).flatMap(([name, value]) => {
-    const part = texts.get(value as Json) ?? (JSON.stringify(value) as string | undefined);
+    const part = texts.get(value) ?? JSON.stringify(value);
     return part === undefined ? [] : [`"${name}":${part}`];
   });
   return `{${parts.join(",")}}`;
