@@ -1,10 +1,13 @@
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startProxy } from "../../../test/faults/proxy.ts";
 import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "./database.ts";
+import { MeasuredPool } from "./measured-pool.ts";
 import { isUnavailable } from "./pg-errors.ts";
 
 let server: TestPostgres;
@@ -168,6 +171,21 @@ test("closing waits for all that was asked before, also for a turn, and refuses 
   await closed;
   const ended = await Promise.allSettled(asked);
   expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
+});
+
+test("a connection that is replaced for its age ends nothing that is under way", async () => {
+  const pool = new MeasuredPool(new pg.Pool({ connectionString: server.url, maxLifetimeSeconds: 0.2 }));
+  const replaced = once(pool.pool, "remove");
+  (await pool.connect(pool.ask())).release();
+  await replaced;
+  const client = await pool.connect(pool.ask());
+  const closed = pool.close();
+  expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  expect(pool.pool.ending).toBe(false);
+  client.release();
+  expect(() => client.release()).toThrow("already been released");
+  await closed;
+  expect(pool.pool.ended).toBe(true);
 });
 
 test("a server that is not there is unavailable", async () => {

@@ -14,7 +14,6 @@ export class MeasuredPool {
 
   constructor(pool: pg.Pool) {
     this.pool = pool;
-    pool.on("release", () => this.#underWay.end());
   }
 
   get waiting(): number {
@@ -35,7 +34,7 @@ export class MeasuredPool {
 
   async connect(askedAt: number): Promise<pg.PoolClient> {
     try {
-      return await this.pool.connect();
+      return this.#countedOut(await this.pool.connect());
     } catch (error) {
       this.#underWay.end();
       throw error;
@@ -43,6 +42,18 @@ export class MeasuredPool {
       this.#waiting--;
       this.waitSeconds.since(askedAt);
     }
+  }
+
+  /** Not by the pool's event `release`, which also comes for a connection that is too old and for who waits no longer. */
+  #countedOut(client: pg.PoolClient): pg.PoolClient {
+    const give = client.release;
+    client.release = (error) => {
+      // To give it back twice is still the pool's to refuse.
+      client.release = give;
+      this.#underWay.end();
+      give(error);
+    };
+    return client;
   }
 
   /** Ends it once everybody has given back what they asked for. The caller lets nobody ask from now on. */
