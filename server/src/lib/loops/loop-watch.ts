@@ -37,7 +37,7 @@ export class LoopWatch {
     const passedMs = Math.min(Math.max(0, now - this.#lookedAt), LONGEST_MS);
     this.#lookedAt = now;
     for (const [loop, watched] of this.#watched) {
-      if (loop.timesRound !== watched.timesRound || now <= loop.mustComeBy) this.#isInTime(loop, watched);
+      if (loop.timesRound !== watched.timesRound || !isDue(loop, now)) this.#isInTime(loop, watched);
       else if ((watched.lateMs += passedMs) >= watched.againMs) this.#startOver(loop, watched);
     }
   }
@@ -72,3 +72,6 @@ export class LoopWatch {
     loop.restart();
   }
 }
+
+/** Always while it looks: the clock may have been set back since. */
+const isDue = (loop: Loop, now: number): boolean => loop.isLooking || now > loop.mustComeBy;

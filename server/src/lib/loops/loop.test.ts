@@ -242,6 +242,18 @@ test("a look without an answer is replaced after 30 s, then 60, and stays late u
   await loop[Symbol.asyncDispose]();
 });
 
+test("a look without an answer is late after 30 s, though the clock was set back an hour meanwhile", async () => {
+  const { looks, loop, watch, clock, pass } = world(() => new Promise(() => {}));
+  loop.start();
+  clock.pass(-3_600_000);
+  watch.look();
+  await pass(29_000);
+  expect(watch.late()).toEqual([]);
+  await pass(1_000);
+  expect(watch.late()).toEqual(["usage"]);
+  expect(looks).toHaveLength(2);
+});
+
 test("a long look is not late as long as it says that it goes on", async () => {
   const work = { goes: true };
   const { clock, looks, said, loop, watch, pass } = world(async (round) => {
@@ -288,10 +300,13 @@ test("a clock that is set forward, or a process that was stopped, makes no loop 
   await loop[Symbol.asyncDispose]();
 });
 
-test("a loop that is closed is not late", async () => {
-  const { loop, start, pass, watch } = world();
+test.each([
+  ["sleeps", async () => {}],
+  ["looks", () => new Promise<void>(() => {})],
+] satisfies [string, Look][])("a loop that is closed while it %s is not late", async (_, look) => {
+  const { loop, start, pass, watch } = world(look);
   await start();
-  await loop[Symbol.asyncDispose]();
+  void loop[Symbol.asyncDispose]();
   await pass(120_000);
   expect(watch.late()).toEqual([]);
 });

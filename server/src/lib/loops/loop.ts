@@ -197,6 +197,7 @@ export class Loop implements AsyncDisposable {
     this.#mustComeBy = Infinity;
     this.#timer?.[Symbol.dispose]();
     this.#round?.end("the loop is closed");
+    this.#round = undefined;
     await Promise.all(this.#looks);
   }
 }

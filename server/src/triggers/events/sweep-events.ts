@@ -46,6 +46,7 @@ export function sweepEvents(triggers: Triggers): { loop: Loop } & AsyncDisposabl
     if (most <= 0) return false;
     if (isFirst) await releaseEvents(database, clock.now());
     isFirst = false;
+    if (!round.goesOn()) return false;
     const now = clock.now();
     const taken = await takeEvents(database, {
       now,
