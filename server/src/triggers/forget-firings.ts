@@ -7,8 +7,8 @@ import { deleteReplacedTokens } from "./webhooks/token-store.ts";
 import type { Triggers } from "./triggers.ts";
 
 const FORGET_EVERY_MS = 600_000;
-/** In one statement, so that it is short. */
-const AT_ONCE = 5_000;
+/** In one statement, so that it is short: each may have a payload of 1 MiB. */
+const AT_ONCE = 500;
 
 /** Deletes old firings and events of all organizations, with what came with them, and tokens that were replaced. */
 export async function forgetOld(
