@@ -22,8 +22,9 @@ const SOCKETS = 4;
 const SUBSCRIPTIONS = 10;
 
 export async function publishAll(server: TestServer, sink: Sink): Promise<Agents> {
+  // The clock moves by a minute, which is how long a call may take otherwise.
   const called = (path: string): string =>
-    `do:\n  - called: {call: http, with: {method: post, endpoint: '${sink.url}${path}?run=1&step=1'}}\n`;
+    `do:\n  - called: {timeout: {after: PT30M}, call: http, with: {method: post, endpoint: '${sink.url}${path}?run=1&step=1'}}\n`;
   const large = await agentOf(server, `do:\n  - large: {set: {text: '\${ "x" * 60000 }'}}\n`);
   const [slow, hang] = [await agentOf(server, called("/delay/100")), await agentOf(server, called("/hang"))];
   const { url } = await webhookOf(server, slow);
