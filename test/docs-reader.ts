@@ -1,5 +1,5 @@
 /** A reader of the documents, who pastes what they show into a terminal of their own. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ do:
 };
 
 /** Not run: they start a server for good, or need what a test machine may lack. */
-const LEFT_OUT = [/npm start/, /psql/];
+const LEFT_OUT = [/npm start/, /psql/, ...(spawnSync("openssl", ["version"]).error ? [/openssl/] : [])];
 
 /** A command that watches, at most. */
 const WATCHED_TIMES = 5;

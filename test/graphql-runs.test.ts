@@ -1,7 +1,7 @@
 /** Runs and approvals over the wire, the specification's operations with variables and with literals. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start, type AgentName } from "./agents.ts";
-import { eventually, post, startTestServer, type TestServer } from "./client.ts";
+import { eventually, post, startTestServer, type Answer, type TestServer } from "./client.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -30,6 +30,20 @@ const statusOf = async (id: string): Promise<string> =>
 const until = (id: string, status: string): Promise<unknown> => eventually(async () => (await statusOf(id)) === status);
 
 describe("runs", () => {
+  test("a literal and the variable within it have no more than 64 levels together", async () => {
+    const lists = (count: number, inner = ""): string => "[".repeat(count) + inner + "]".repeat(count);
+    const send = (count: number): Promise<Answer> =>
+      server.graphql(
+        `mutation($v: JSON) { runAgent(input: {agentId: "${agents.echo}", input: {a: ${lists(32, "$v")}}}) { id } }`,
+        { v: JSON.parse(lists(count)) },
+      );
+    expect((await send(31)).errors).toBeUndefined();
+    for (const count of [32, 60])
+      expect((await send(count)).errors).toMatchObject([
+        { message: expect.stringMatching(/nested deeper than 64 levels|has invalid value/) },
+      ]);
+  });
+
   const RUN = "query($id: ID!) { run(id: $id) { id status steps { number status duration } } }";
 
   test("runAgent with variables and with literals answers at once; run shows its steps", async () => {

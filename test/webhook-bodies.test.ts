@@ -216,8 +216,12 @@ describe("a mapping", () => {
         "x-api-key": secret,
         "x-hub-signature-256": secret,
         "x-shopify-hmac-sha256": secret,
+        "x-amzn-oidc-accesstoken": secret,
+        "cf-access-jwt-assertion": secret,
+        // As a proxy adds it: with the token of the URL.
+        "x-original-uri": new URL(hook.url).pathname,
       },
-      `&shop=a%20b&tag=1&tag=2&access_token=${encodeURIComponent(secret)}`,
+      `&shop=a%20b&tag=1&tag=2&${["access_token", "authToken", "clientSecret", "pwd", "sessionid"].map((name) => `${name}=${encodeURIComponent(secret)}`).join("&")}`,
     );
     expect(status).toBe(200);
     const firing = await newest(hook);
@@ -234,6 +238,7 @@ describe("a mapping", () => {
       request: { query: input.q, headers: { "x-github-event": "push" } },
     });
     expect(JSON.stringify(firing)).not.toContain(secret);
+    expect(JSON.stringify(firing.request)).not.toContain(hook.url.split("/").at(-1));
     expect(Object.keys(firing.request.headers)).not.toContain("authorization");
     expect(firing.request.headers).toMatchObject({ "x-delivery": "one" });
     const { replayFiring } = await server.data(

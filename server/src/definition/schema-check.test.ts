@@ -34,6 +34,10 @@ test("numbers of many digits are compared by all of them", () => {
   expect(compileSchema({ enum: [long, 1] })(next)).toBe("the value must be one of 9007199254740993, 1");
   expect(compileSchema({ uniqueItems: true })([long, next, 2 ** 53])).toBeUndefined();
   expect(compileSchema({ uniqueItems: true })([long, next, same])).toBe("the value has an item twice");
+  const zero = numberOf("-0")!;
+  expect(compileSchema({ enum: [0, 1] })(zero)).toBeUndefined();
+  expect(compileSchema({ const: 0 })(zero)).toBeUndefined();
+  expect(compileSchema({ uniqueItems: true })([0, zero])).toBe("the value has an item twice");
   expect(compileSchema({ type: "integer", multipleOf: 3 })(long)).toBeUndefined();
   expect(compileSchema({ type: "integer", multipleOf: 3 })(next)).toBe("the value must be a multiple of 3");
   expect(compileSchema({ type: "string" })(long)).toBe("the value must be a text, not a number");

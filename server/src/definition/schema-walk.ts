@@ -4,7 +4,7 @@
  * test compares it with @cfworker/json-schema.
  */
 import { LIMITS } from "../lib/limits.ts";
-import { compareNumbers, ExactNumber, exactKey, isMultiple, isWhole } from "../lib/json/exact-number.ts";
+import { compareNumbers, ExactNumber, exactKey, isMultiple, isWhole, plainZero } from "../lib/json/exact-number.ts";
 import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../lib/json/json.ts";
 import { isCalendarDate, isDateTime } from "./calendar.ts";
 import type { Path } from "./problem.ts";
@@ -235,7 +235,8 @@ export class SchemaWalk {
     return keys;
   }
 
-  #equal(one: Json, other: Json): boolean {
+  #equal(given: Json, wanted: Json): boolean {
+    const [one, other] = [plainZero(given), plainZero(wanted)];
     this.#spend(typeof one === "string" && typeof other === "string" ? 1 + (one.length >> 6) : 1);
     if (one === other) return true;
     if (one instanceof ExactNumber) {
@@ -261,7 +262,8 @@ export class SchemaWalk {
     const scalars = new Set<Json>();
     const exact = new Set<string>();
     const others: Json[] = [];
-    for (const item of list) {
+    for (const given of list) {
+      const item = plainZero(given);
       this.#spend(1);
       if (item instanceof ExactNumber) {
         this.#spend(digitsIn(item));

@@ -1,8 +1,8 @@
 /** A literal of the scalar JSON: what `parseJson` would make of it as a variable, with the digits as they are written. */
 import { Kind, type ObjectValueNode, type ValueNode } from "graphql";
-import { badInput, shortened } from "../lib/errors.ts";
+import { badInput, shortened, type Refusal } from "../lib/errors.ts";
 import { numberOf } from "../lib/json/exact-number.ts";
-import { forbiddenKey, isForbidden, type Json, type JsonObject } from "../lib/json/json.ts";
+import { forbiddenKey, isForbidden, isScalar, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 
 type Variables = { readonly [name: string]: unknown } | null | undefined;
@@ -13,8 +13,7 @@ const WHAT = "the value";
 
 /** Undefined for a variable that is not given. */
 function read(node: ValueNode, variables: Variables, path: string[]): Json | undefined {
-  if (path.length > LIMITS.jsonNesting)
-    throw badInput("invalid_input", `${WHAT} is nested deeper than ${LIMITS.jsonNesting} levels`);
+  if (path.length > LIMITS.jsonNesting) throw tooDeep();
   switch (node.kind) {
     case Kind.NULL:
       return null;
@@ -30,8 +29,34 @@ function read(node: ValueNode, variables: Variables, path: string[]): Json | und
     case Kind.OBJECT:
       return objectOf(node, variables, path);
     case Kind.VARIABLE:
-      return variables?.[node.name.value] as Json | undefined;
+      return within(variables?.[node.name.value] as Json | undefined, LIMITS.jsonNesting - path.length);
   }
+}
+
+const tooDeep = (): Refusal => badInput("invalid_input", `${WHAT} is nested deeper than ${LIMITS.jsonNesting} levels`);
+
+/** A variable's value where so many levels are left. */
+function within(value: Json | undefined, levels: number): Json | undefined {
+  if (value !== undefined && levelsOf(value) > levels) throw tooDeep();
+  return value;
+}
+
+/** Of values that are asked for again: a literal may name a variable a thousand times. */
+const LEVELS = new WeakMap<object, number>();
+
+function levelsOf(value: Json): number {
+  if (isScalar(value)) return 0;
+  const levels = LEVELS.get(value) ?? nestingOf(value);
+  LEVELS.set(value, levels);
+  return levels;
+}
+
+/** `{}` has one level. How many there are was bounded when it came in. */
+function nestingOf(value: Json): number {
+  if (isScalar(value)) return 0;
+  let deepest = 0;
+  for (const child of Object.values(value)) deepest = Math.max(deepest, nestingOf(child));
+  return deepest + 1;
 }
 
 function objectOf(node: ObjectValueNode, variables: Variables, path: string[]): JsonObject {

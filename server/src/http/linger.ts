@@ -17,7 +17,10 @@ export function linger(request: IncomingMessage, response: ServerResponse): void
   const { socket } = request;
   let [bytes, pieces] = [0, 0];
   let timer: NodeJS.Timeout | undefined;
-  const cut = (): void => void socket.destroy();
+  const cut = (): void => {
+    lingering.delete(cut);
+    socket.destroy();
+  };
   // node:http closes a connection with its last answer. Only our half of it is closed: nothing more is sent.
   socket.destroySoon = () => void socket.end();
   // Behind answers that take their time it has not been sent yet.
@@ -35,6 +38,8 @@ export function linger(request: IncomingMessage, response: ServerResponse): void
     if (response.writableFinished) close();
   });
   request.on("error", () => {});
+  // Its `close` has been: its client went away in the middle of the body.
+  if (socket.destroyed) return;
   lingering.add(cut);
   if (lingering.size > LIMITS.unreadBodies) lingering.values().next().value!();
   socket.once("close", () => {

@@ -66,19 +66,19 @@ async function taken(writer: Writer, { id, organizationId }: Pick<Run, "id" | "o
   return new Journal({ head, steps, writer, published: () => {} });
 }
 
-function make(journal: Journal, rows: number, name = "made"): void {
+function make(journal: Journal, rows: number, name = "made", text = TEXT): void {
   for (let row = 1; row <= rows; row++) {
     const step = journal.open(`${name}#${row}`, { name, kind: "set", reference: `/do/0/${name}` }, "", 1);
-    journal.keep(step, TEXT, { bytes: TEXT.length, heldBytes: 0 });
+    journal.keep(step, text, { bytes: text.length, heldBytes: 0 });
     journal.close(step, "completed", 1);
   }
 }
 
-const made = async (id: RunId): Promise<number> =>
+const made = async (id: RunId, text = TEXT): Promise<number> =>
   (
     await database.query(
       "select count(*)::int as made from steps where run_id = $1 and octet_length(output::text) = $2",
-      [id, TEXT.length + 2],
+      [id, text.length + 2],
     )
   )[0]!["made"] as number;
 
@@ -143,4 +143,34 @@ test("while one stands still, small commits go on, and so does another organizat
   release();
   await Promise.all([holding, late]);
   expect(await made(slow.id)).toBe(ROWS);
+});
+
+test("of several runs that are written together each has all of its rows, however many statements that takes", async () => {
+  const { writer } = counting();
+  await using other = await openRuns(database, { engine: idle });
+  const slow = await claimed(writer, other);
+  const runs: Awaited<ReturnType<typeof claimed>>[] = [];
+  for (let count = 0; count < 14; count++) runs.push(await claimed(writer, other));
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
+  const holding = database.transaction(async (query) => {
+    await query("select from runs where id = $1 for update", [slow.id]);
+    isLocked();
+    await held;
+  });
+  await locked;
+  make(slow.journal, ROWS);
+  const first = slow.journal.commit(1);
+  // Just large, and of many rows, whose own bytes make them more than one statement together.
+  const [text, MANY] = ["y", 330];
+  for (const { journal } of runs) make(journal, MANY, "name".repeat(15), text);
+  // One that somebody else has by now: the others are written all the same.
+  await taken(writer, runs[0]!.journal.head);
+  const [lost, ...others] = runs.map(({ journal }) => journal.commit(1));
+  release();
+  await expect(lost).rejects.toThrow(LostRun);
+  await Promise.all([holding, first, ...others]);
+  expect(await Promise.all(runs.map(({ id }) => made(id, text)))).toEqual(
+    runs.map((_, index) => (index === 0 ? 0 : MANY)),
+  );
 });

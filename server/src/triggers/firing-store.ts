@@ -19,7 +19,11 @@ const PAYLOAD = `coalesce(payload, (select e.data from events e
   where e.organization_id = firings.organization_id and e.id = firings.event_id),
   (select f.payload from firings f where firings.outcome = 'duplicate'
     and f.organization_id = firings.organization_id and f.run_id = firings.run_id and f.outcome = 'started'))`;
-const COLUMNS = [...Object.keys(SHOWN), payloadColumn("payload", PAYLOAD)].join(", ");
+const COLUMNS = [
+  ...Object.keys(SHOWN),
+  payloadColumn("payload", PAYLOAD),
+  "octet_length(request::text) as request_bytes",
+].join(", ");
 
 const firingOf = (row: Row): Firing => ({
   id: row.id,
@@ -38,6 +42,7 @@ const firingOf = (row: Row): Firing => ({
   skipped: row.skipped,
   delivery: row.delivery,
   payload: payloadFromRow(row, "payload"),
+  requestBytes: row.request_bytes ?? 0,
   firedBy: row.fired_by_kind === null ? null : { kind: row.fired_by_kind, id: row.fired_by_id },
   replayOf: row.replay_of,
   eventId: row.event_id,
@@ -68,6 +73,7 @@ export const firingOfRow = (row: FiringRow, eventData?: Payload): Firing => {
     fields: row.fields === null ? null : (parseStored(row.fields) as JsonObject),
     payload_text: row.payload,
     payload_bytes: null,
+    request_bytes: row.request === null ? null : Buffer.byteLength(row.request),
   });
   return eventData ? { ...firing, payload: eventData } : firing;
 };

@@ -51,6 +51,8 @@ export type Firing = {
   skipped: number | null;
   delivery: string | null;
   payload: Payload | null;
+  /** Of what the mapping saw of the call besides its body; 0: nothing. */
+  requestBytes: number;
   firedBy: Actor | null;
   replayOf: FiringId | null;
   eventId: EventId | null;

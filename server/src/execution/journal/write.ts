@@ -355,15 +355,15 @@ const valuesOf = (rows: PartRows, listed: boolean): unknown[] =>
   });
 
 /**
- * In one transaction, of statements of about `LIMITS.batchBytes` each: the runs first, with as many of their rows as fit. More
- * rows than that are one run's, as two that large are never written together.
+ * In one transaction, of statements of about `LIMITS.batchBytes` each: the runs first, with as many of their rows as fit. Each later
+ * statement has rows of one run, which is live in it; those of a run that was not written are left out.
  */
 async function writeSlices(hot: Hot, month: string, rows: PartRows): Promise<Row[]> {
   const [first, ...rest] = slicesOf(rows);
   const written = await writeRows(hot, month, first!, false);
   for (const slice of rest) {
     const runId = slice.flat()[0]!["run_id"];
-    if (!written.some((row) => row["id"] === runId && row["wake_seq"] !== null)) break;
+    if (!written.some((row) => row["id"] === runId && row["wake_seq"] !== null)) continue;
     const { name, text } = statement({ counts: slice.map(({ length }) => length), listed: false, month, isRest: true });
     await hot(name, text, [runId, ...valuesOf(slice, false)]);
   }
@@ -376,14 +376,17 @@ const SLICED: readonly string[] = ["x", "t", "p"] satisfies (typeof PARTS)[numbe
 function slicesOf(rows: PartRows): PartRows[] {
   const slices = [rows.map((list, index) => (SLICED.includes(PARTS[index]!.name) ? [] : list))];
   let bytes = slices[0]!.flat().reduce((sum, row) => sum + bytesOf(row), 0);
+  let runId: unknown;
   rows.forEach((list, index) => {
     if (!SLICED.includes(PARTS[index]!.name)) return;
     for (const row of list) {
       const more = bytesOf(row);
-      if (bytes > 0 && bytes + more > LIMITS.batchBytes) {
+      const isOther = slices.length > 1 && row["run_id"] !== runId;
+      if (isOther || (bytes > 0 && bytes + more > LIMITS.batchBytes)) {
         slices.push(PARTS.map(() => []));
         bytes = 0;
       }
+      runId = row["run_id"];
       slices.at(-1)![index]!.push(row);
       bytes += more;
     }

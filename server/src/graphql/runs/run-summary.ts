@@ -61,7 +61,18 @@ export function addRunSummary(builder: Builder): void {
 
 type Values = Objects["RunSummaryValue"][];
 
-async function inputOf({ id, input, agentId, version }: Run, _: unknown, context: Context): Promise<Values> {
+/** By operation and run: each is read once, however many names the operation has for it. */
+const INPUTS = new WeakMap<Context, Map<Run["id"], Promise<Values>>>();
+
+function inputOf(run: Run, _: unknown, context: Context): Promise<Values> {
+  const known = INPUTS.get(context) ?? new Map<Run["id"], Promise<Values>>();
+  INPUTS.set(context, known);
+  const values = known.get(run.id) ?? readInput(run, context);
+  known.set(run.id, values);
+  return values;
+}
+
+async function readInput({ id, input, agentId, version }: Run, context: Context): Promise<Values> {
   const members = await beginningOf(context, input, { of: "run", id, column: "input" });
   const fields = await context.loaders.form({ agentId, version });
   const known = fields.filter(({ name }) => members.has(name));

@@ -99,10 +99,10 @@ function addFiring(builder: Builder, enums: Enums): void {
         nullable: true,
         description:
           "What the trigger's mapping saw of the call besides its body, `{headers, query}`, without credentials. Null if the mapping uses neither.",
-        resolve: async ({ id }, _, { size, loaders }) => {
-          const request = await loaders.firingRequest(id);
-          size.charge(request?.bytes ?? 0);
-          return request;
+        resolve: ({ id, requestBytes }, _, { size, loaders }) => {
+          if (requestBytes === 0) return null;
+          size.charge(requestBytes);
+          return loaders.firingRequest(id);
         },
       }),
       replayOf: t.field({

@@ -119,6 +119,10 @@ export function compareNumbers(left: number | ExactNumber, right: number | Exact
 
 const signOf = ({ isNegative, digits }: Decimal): number => (digits === "" ? 0 : isNegative ? -1 : 1);
 
+/** `-0` as `0`, which it equals; anything else as it is. */
+export const plainZero = <Value>(value: Value): Value | 0 =>
+  value instanceof ExactNumber && value.text === "-0" ? 0 : value;
+
 /** One text for each number, however it is spelled; no double has the same. */
 export function exactKey({ text }: ExactNumber): string {
   const { isNegative, digits, size } = decimalOf(text)!;

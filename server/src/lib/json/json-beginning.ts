@@ -1,7 +1,8 @@
 /** What can be read of a JSON object whose text was cut somewhere. */
+import { LIMITS } from "../limits.ts";
 import { parseStored, type Json, type JsonObject } from "./json.ts";
 
-/** The object's members, as far as they are there; a text that was cut is as long as it is. None of what is no object. */
+/** The object's first members, no more than a form has, as far as they are there; a text that was cut is as long as it is. None of what is no object. */
 export function membersAtStart(text: string): Map<string, Json> {
   const members = new Map<string, Json>();
   if (!text.startsWith("{")) return members;
@@ -21,6 +22,7 @@ export function membersAtStart(text: string): Map<string, Json> {
     const isEnd = (character === "," && depth === 1) || depth === 0;
     if (!isEnd) continue;
     add(members, text.slice(from, at));
+    if (members.size >= LIMITS.formFields) return members;
     from = at + 1;
   }
   // Half a member: the text that it ends in is closed.

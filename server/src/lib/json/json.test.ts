@@ -127,6 +127,8 @@ test.each([
   ["long ones beyond the limits", `[${`${"9".repeat(LIMITS.numberDigits + 1)},`.repeat(250)}0]`],
   ["one of a million digits", "9".repeat(1_000_000)],
   ["minus zeros", `[${"-0,".repeat(74_000)}0]`],
+  ["more minus zeros than there may be parts", `[${"-0,".repeat(340_000)}0]`],
+  ["exponents beyond the limits", `[${"1e9999999,".repeat(100_000)}0]`],
 ])("1 MiB with %s is read or refused in 100 ms of processor time", (_, text) => {
   const read = (): void => {
     try {

@@ -29,7 +29,7 @@ export function parseJson(text: string, what = "the JSON text"): Json {
   if (nesting > LIMITS.jsonNesting) {
     throw badInput("invalid_input", `${what} is nested deeper than ${LIMITS.jsonNesting} levels`);
   }
-  const taken = numbers && TakenNumbers.from(text, numbers);
+  const taken = numbers && TakenNumbers.from(text, numbers, LIMITS.jsonSteps);
   const plain = taken?.text ?? text;
   if (plain.length > CHEAP_CHARACTERS && jsonSteps(plain, LIMITS.jsonSteps) > LIMITS.jsonSteps) {
     throw badInput(

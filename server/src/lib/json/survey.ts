@@ -69,12 +69,13 @@ export class TakenNumbers {
   readonly #mark: string;
   readonly #numbers: (ExactNumber | RangeError)[] = [];
 
-  static from(text: string, suspects: readonly number[]): TakenNumbers | undefined {
-    const taken = new TakenNumbers(text, suspects);
+  /** `most`: a text with more of them is refused by its parts, so the rest is left as it is. */
+  static from(text: string, suspects: readonly number[], most = Infinity): TakenNumbers | undefined {
+    const taken = new TakenNumbers(text, suspects, most);
     return taken.#numbers.length > 0 ? taken : undefined;
   }
 
-  private constructor(text: string, suspects: readonly number[]) {
+  private constructor(text: string, suspects: readonly number[], most: number) {
     // Nobody can know it beforehand and send it as a text.
     this.#mark = randomBytes(8).toString("base64url");
     let named = "";
@@ -86,6 +87,8 @@ export class TakenNumbers {
       if (!number || isKey(text, end)) continue;
       named += `${text.slice(from, start)}"${this.#mark}${this.#numbers.push(number) - 1}"`;
       from = end;
+      // The text is refused for this one, whatever else it has.
+      if (number instanceof RangeError || this.#numbers.length > most) break;
     }
     this.text = named + text.slice(from);
   }

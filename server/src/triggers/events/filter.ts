@@ -1,6 +1,6 @@
 /** Which events of a source a trigger takes: for each field of the event's data, the values that it accepts. */
 import { shortened } from "../../lib/errors.ts";
-import { ExactNumber, exactKey } from "../../lib/json/exact-number.ts";
+import { ExactNumber, exactKey, plainZero } from "../../lib/json/exact-number.ts";
 import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { isStorable, UNSTORABLE } from "../../lib/text.ts";
@@ -16,14 +16,14 @@ class Values {
 
   constructor(values: readonly Json[]) {
     for (const value of values) {
-      const known = comparable(value);
+      const known = plainZero(value);
       if (known instanceof ExactNumber) this.#exact.add(exactKey(known));
       else this.#values.add(known);
     }
   }
 
   has(value: Json): boolean {
-    const known = comparable(value);
+    const known = plainZero(value);
     return known instanceof ExactNumber
       ? this.#exact.size > 0 && this.#exact.has(exactKey(known))
       : this.#values.has(known);
@@ -33,9 +33,6 @@ class Values {
     return this.#values.isDisjointFrom(others.#values) && this.#exact.isDisjointFrom(others.#exact);
   }
 }
-
-/** -0 is 0. */
-const comparable = (value: Json): Json => (value instanceof ExactNumber && value.text === "-0" ? 0 : value);
 
 /** Of a filter that was checked. */
 export const compileFilter = (filter: Json | undefined): Filter =>

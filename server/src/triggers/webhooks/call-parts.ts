@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { readFormFields } from "../../lib/form-fields.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { redact } from "../../lib/log/log.ts";
 import { variablesIn } from "../mapping.ts";
 import { SECRET_HEADERS } from "./header-name.ts";
 import { signatureHeaders } from "./signature.ts";
@@ -14,7 +15,13 @@ export const CALL_VARIABLES: ReadonlySet<string> = new Set(["headers", "query"])
 
 /** Of a header or a field of the query. */
 const NAMED_SECRET =
-  /(?:^|[-_.])(?:auth|authentication|authorization|token|secret|signature|sig|hmac|password|credentials?|cookie|api[-_]?key|access[-_]?key)(?:$|[-_.\d])/i;
+  /token|secret|signature|hmac|passw|passphrase|credential|cookie|jwt|api[-_.]?key|access[-_.]?key|(?:^|[-_.])(?:auth|authentication|authorization|sig|pwd|pass|session|session[-_]?id|sid)(?:$|[-_.\d])/i;
+
+/** Whether it looks like a credential, as the log hides them: a proxy adds the path that was called, which has the token. */
+const looksSecret = (value: unknown): boolean => {
+  const text = JSON.stringify(value);
+  return redact(text) !== text;
+};
 
 /** Undefined where the mapping uses neither. Throws BAD_USER_INPUT for a query that is not percent-encoded UTF-8. */
 export function callPartsOf(
@@ -33,4 +40,4 @@ export function callPartsOf(
 }
 
 const shownOf = (values: object, isShown: (name: string) => boolean): JsonObject =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => isShown(name)));
+  Object.fromEntries(Object.entries(values).filter(([name, value]) => isShown(name) && !looksSecret(value)));
