@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, LOOKS, openBrowser, OWNER, Person, setUp, signIn } from "./ui.ts";
+import { accessTokenOf, expectGoodLooks, LOOKS, openBrowser, OWNER, Person, setUp, signIn } from "./ui.ts";
 
 const GREETER = `
 document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
@@ -159,7 +159,7 @@ test("when the session has ended one signs in again over the page, and what was 
   await page.getByRole("link", { name: "Greeter", exact: true }).click();
   await page.getByLabel(/^Who/).fill("the crew of the Mark I");
   const address = page.url();
-  await server.data("mutation { revokeOtherSessions { revokedCount } }", {}, await accessTokenOf(member));
+  await server.data("mutation { revokeOtherSessions { revokedCount } }", {}, await accessTokenOf(server, member));
   await server.clock.advance(15_000);
   const dialog = page.getByRole("dialog", { name: "Your session has ended" });
   await dialog.waitFor();
@@ -177,7 +177,7 @@ test("when the session has ended one signs in again over the page, and what was 
 });
 
 test("an invitation leads a new member in, once", async () => {
-  const owner = await accessTokenOf(server.world);
+  const owner = await accessTokenOf(server, server.world);
   const { inviteMember } = await server.data("mutation { inviteMember(input: {role: runner}) { url } }", {}, owner);
   await using person = await Person.open(browser);
   person.mayFail();
@@ -215,12 +215,6 @@ test("works below a path of PUBLIC_URL, also for a page deep within", async () =
   await person.page.goto(`${base}/runs?status=failed`);
   await person.page.getByText("No failed runs").waitFor();
 });
-
-async function accessTokenOf({ email, password }: { email: string; password: string }): Promise<string> {
-  const login =
-    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
-  return (await server.data(login, { email, password }, null)).login.accessToken;
-}
 
 /** Passes on what comes, as it is. */
 async function startFront(portOf: () => number): Promise<{ url: string } & AsyncDisposable> {

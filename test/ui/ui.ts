@@ -99,6 +99,16 @@ export const sendDecisions = (page: Page): Promise<void> =>
     Reflect.deleteProperty(document, "visibilityState");
   });
 
+/** Of another session than the one in the browser. */
+export async function accessTokenOf(
+  server: TestServer,
+  { email, password }: { email: string; password: string },
+): Promise<string> {
+  const login =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+  return (await server.data(login, { email, password }, null)).login.accessToken;
+}
+
 /** Fonts are there and what fades or moves has come to its end; what turns for ever turns on. */
 export const settle = (page: Page): Promise<void> =>
   page.evaluate(async () => {

@@ -13,7 +13,7 @@ import { Store } from "../lib/store.ts";
 import { urlOf } from "./base.ts";
 import { createCache } from "./cache.ts";
 import { Decisions } from "./decisions.ts";
-import { DecideDocument } from "./documents.ts";
+import { DecideDocument, type DecideApprovalInput } from "./documents.ts";
 import { refusalIn, refusalOf, unreachable, type GivenError, type Refusal } from "./refusal.ts";
 import type { Session } from "./session.ts";
 
@@ -128,11 +128,13 @@ export function createApi(session: Session): Api {
       },
     );
   };
-  const decisions = new Decisions(async (input, isShort) => {
+  const decide = async (input: DecideApprovalInput, isShort: boolean): Promise<void> => {
     const context = { fetchOptions: { keepalive: isShort } };
     const { error } = await client.mutation(DecideDocument, { input }, context).toPromise();
     if (error) throw refusalIn(error);
-  });
+  };
+  // A token lasts longer than a decision waits: one that has to be exchanged first would not be sent from a page that is left.
+  const decisions = new Decisions(decide, () => void session.accessToken().catch(() => undefined));
   const leave = (): Promise<void> => decisions.sendAll();
   session.leaving.add(leave);
   const wentOffline = (): void => webSocket.terminate();

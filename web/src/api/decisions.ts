@@ -26,15 +26,19 @@ export class Decisions implements Disposable {
   /** In the order in which they were made. */
   readonly all = new Store<readonly Made[]>([]);
   readonly #send: Send;
+  readonly #prepare: () => void;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
   /** What was said with one that was taken back or refused, for its form. */
   readonly #kept = new Map<string, Made>();
   /** Those that the server took from here. */
   readonly #taken = new Set<string>();
+  readonly #sending = new Set<Promise<void>>();
   readonly #ending = new AbortController();
 
-  constructor(send: Send) {
+  /** `prepare`: gets what sending needs, as a page that is left has no time to ask for it. */
+  constructor(send: Send, prepare: () => void) {
     this.#send = send;
+    this.#prepare = prepare;
     const { signal } = this.#ending;
     // Also before a tab is closed, a page is read anew, or a phone shows another app: whoever leaves has decided.
     const leave = (): void => {
@@ -69,6 +73,7 @@ export class Decisions implements Disposable {
   /** Sends it in five seconds. */
   make(input: Input, question: string): void {
     const { approvalId } = input;
+    this.#prepare();
     this.#kept.delete(approvalId);
     this.#put({ input, question, dueAt: Date.now() + UNDO_MS, isSending: false });
     this.#timers.set(
@@ -98,14 +103,22 @@ export class Decisions implements Disposable {
     this.all.set(this.all.get().filter(({ input }) => input.approvalId !== approvalId));
   }
 
-  /** Does not wait any longer. */
+  /** Does not wait any longer. Resolves once all are answered, also those that were under way. */
   async sendAll(): Promise<void> {
-    await Promise.all(this.#waiting.map(({ input }) => this.#sendOne(input.approvalId)));
+    for (const { input } of this.#waiting) void this.#sendOne(input.approvalId);
+    await Promise.all(this.#sending);
   }
 
   async #sendOne(approvalId: string): Promise<void> {
     const made = this.of(approvalId);
     if (!made || made.isSending) return;
+    const sending = this.#sendMade(made);
+    this.#sending.add(sending);
+    await sending.finally(() => this.#sending.delete(sending));
+  }
+
+  async #sendMade(made: Made): Promise<void> {
+    const { approvalId } = made.input;
     clearTimeout(this.#timers.get(approvalId));
     this.#put({ ...made, isSending: true });
     try {

@@ -120,6 +120,8 @@ export class Session {
   }
 
   async #leave(): Promise<void> {
+    // Nothing can be done as somebody whose session has lapsed, and what is asked waits until they are back.
+    if (this.presence.get()?.state !== "in") return;
     await Promise.all(Array.from(this.leaving, (leave) => leave()));
   }
 
