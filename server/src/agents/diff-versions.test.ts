@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { diffVersions } from "./diff-versions.ts";
+import { randomFrom } from "../../../test/faults/random.ts";
 
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`);
 
@@ -57,7 +58,7 @@ test.each([
 describe("of random texts", () => {
   const seed = 20_261_121;
   test(`put upon the first it makes the second, with the fewest changes (seed ${seed})`, () => {
-    const random = mulberry(seed);
+    const random = randomFrom(seed).next;
     for (let round = 0; round < 2_000; round++) {
       const [before, after] = [randomText(random), randomText(random)];
       const diff = diffVersions(before, after);
@@ -138,14 +139,4 @@ function fewest(before: string, after: string): number {
 function randomText(random: () => number): string {
   const lines = Array.from({ length: Math.floor(random() * 30) }, () => "abcde"[Math.floor(random() * 5)]!);
   return lines.join("\n") + (random() < 0.7 && lines.length > 0 ? "\n" : "");
-}
-
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -5,6 +5,7 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { randomFrom } from "../../../../test/faults/random.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OrganizationId, TriggerId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
@@ -19,18 +20,6 @@ const MINUTES = 60;
 const HOUR = MINUTES * MINUTE;
 const START = Date.UTC(2026, 10, 21, 12);
 const TRIGGERS = 12;
-
-type Random = () => number;
-/** Mulberry32. */
-function randomOf(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Virtual time: what is due comes one after the other, each when all that followed from the one before has come to rest. */
 class Time {
@@ -157,7 +146,7 @@ const uuidOf = (bytes: Buffer): TriggerId =>
   bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") as TriggerId;
 
 /** How the world behaves. */
-type Weather = { isCalm: boolean; longestMs: number; random: Random };
+type Weather = { isCalm: boolean; longestMs: number; random: () => number };
 
 /** Most answers come at once, some after seconds, a few after as long as there may be. */
 function delayMs({ isCalm, longestMs, random }: Weather): number {
@@ -247,7 +236,7 @@ class World {
   #processes: Process[] = [];
 
   constructor(seed: number, longestMs: number) {
-    this.#weather = { random: randomOf(seed), isCalm: false, longestMs };
+    this.#weather = { random: randomFrom(seed).next, isCalm: false, longestMs };
     for (let count = 0; count < TRIGGERS; count++) this.#make();
     for (let count = 1 + this.#below(3); count > 0; count--) this.#start();
     this.#later(() => this.#change(), 4_000);

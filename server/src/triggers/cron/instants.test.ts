@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { randomFrom } from "../../../../test/faults/random.ts";
 import { comingsBetween, nextComing } from "./instants.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
 import { ianaNames, ianaNamesMeantBy } from "../../lib/iana-zones.ts";
@@ -299,17 +300,6 @@ test("counts what came, and says the last of it", () => {
   expect(between("0 0 29 2 *", "2000-02-29T00:00Z", "2020-12-31T00:00Z").count).toBe(5);
 });
 
-/** A generator of numbers from 0 to 1 that gives the same again (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 type Drawn = { text: string; matches(local: number): boolean; isTimeOfDay: boolean };
 
 /** Draws a schedule as text and, apart from it, as what its fields hold. */
@@ -419,7 +409,7 @@ function changes(zoneName: string, year: number): number[] {
 }
 
 test.each(CLOCK_CHANGES)("follows the rule by its words, minute by minute, in %s in %i", (zoneName, year) => {
-  const random = seeded(year * 31 + zoneName.length);
+  const random = randomFrom(year * 31 + zoneName.length).next;
   const here = zone(zoneName);
   for (const change of changes(zoneName, year).slice(0, 2)) {
     const [from, minutes] = [change - DAY, 2.5 * 1_440];
