@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { foreignCharset, isJsonType, readMediaType } from "./media-type.ts";
+import { foreignCharset, isJson, readMediaType } from "./media-type.ts";
 
 test.for([
   ["application/json", "application/json", {}],
@@ -33,9 +33,9 @@ test.for([
 
 test("JSON has several names, and UTF-8 two", () => {
   const json = ["application/json", "text/json", "application/hal+json", "application/problem+JSON"];
-  expect(json.filter((text) => isJsonType(readMediaType(text)!))).toEqual(json);
+  expect(json.filter((text) => isJson(readMediaType(text)!.essence))).toEqual(json);
   expect(
-    ["application/jsonp", "text/plain", "application/json-seq"].filter((text) => isJsonType(readMediaType(text)!)),
+    ["application/jsonp", "text/plain", "application/json-seq"].filter((text) => isJson(readMediaType(text)!.essence)),
   ).toEqual([]);
   const charsetOf = (charset: string) => foreignCharset(readMediaType(`application/json; charset=${charset}`)!);
   expect(["utf-8", "UTF8", '"utf-8"'].map(charsetOf)).toEqual([undefined, undefined, undefined]);

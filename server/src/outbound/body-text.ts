@@ -1,6 +1,6 @@
 /** The text of an answer's body, by its charset (WHATWG Encoding). */
 import { isUtf8 } from "node:buffer";
-import { charsetIn } from "../lib/content-type.ts";
+import { charsetIn } from "../lib/media-type.ts";
 import { OutboundError } from "./errors.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Which bodies a call can send: what a `Content-Type` means for a body that is no text. */
-import { isForm, isMultipart, isXml, mediaTypeOf } from "../../lib/content-type.ts";
+import { essenceOf, isForm, isMultipart, isXml } from "../../lib/media-type.ts";
 import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { isWhole } from "../rules/rules-expressions.ts";
 import type { Path } from "../problem.ts";
@@ -19,11 +19,11 @@ export function contentTypeOf(headers: Json | undefined): string | undefined {
 export function bodyProblem(body: Json | undefined, contentType: string | undefined): BodyProblem | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string") return body.isWellFormed() ? undefined : { path: [], message: HALF_OF_A_PAIR };
-  const mediaType = mediaTypeOf(contentType);
-  if (isMultipart(mediaType) || isXml(mediaType)) {
-    return { path: [], message: `is ${described(body)}, which can't be sent as ${mediaType}; ${WRITE_TEXT}` };
+  const essence = essenceOf(contentType);
+  if (isMultipart(essence) || isXml(essence)) {
+    return { path: [], message: `is ${described(body)}, which can't be sent as ${essence}; ${WRITE_TEXT}` };
   }
-  if (!isForm(mediaType)) return undefined;
+  if (!isForm(essence)) return undefined;
   return isObject(body) ? formProblem(body) : { path: [], message: `is ${described(body)}; ${FORM}` };
 }
 

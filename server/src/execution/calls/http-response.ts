@@ -2,7 +2,7 @@
 import { domainToASCII } from "node:url";
 import { valueAt } from "../../definition/problem.ts";
 import { WorkflowError, type ErrorResponse } from "../../definition/workflow-error.ts";
-import { charsetIn, isJson, isText, mediaTypeOf } from "../../lib/content-type.ts";
+import { charsetIn, essenceOf, isJson, isText } from "../../lib/media-type.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { decodeText, encodingOf } from "../../outbound/body-text.ts";
@@ -155,12 +155,12 @@ function beginningOf({ body, headers }: OutboundResponse, bytes: number): string
   const encoding = encodingOf(body, contentType);
   if (encoding === undefined) return null;
   const text = decodeText(body.subarray(0, bytes), encoding, bytes < body.length);
-  const isDeclared = isText(mediaTypeOf(contentType)) || charsetIn(contentType) !== undefined;
+  const isDeclared = isText(essenceOf(contentType)) || charsetIn(contentType) !== undefined;
   return isDeclared || !NO_TEXT.test(text) ? text : null;
 }
 
 function parsedIfJson(text: string, { headers }: OutboundResponse): Json {
-  if (!isJson(mediaTypeOf(headers["content-type"]))) return text;
+  if (!isJson(essenceOf(headers["content-type"]))) return text;
   try {
     return parseJson(text, "the answer");
   } catch {

@@ -1,7 +1,7 @@
 /** The body of a request as it goes over the wire. What can't be sent was refused before (definition/tasks/http-body.ts). */
 import { contentTypeOf } from "../../definition/tasks/http-body.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { charsetIn, isForm, mediaTypeOf } from "../../lib/content-type.ts";
+import { charsetIn, essenceOf, isForm, isUtf8Label } from "../../lib/media-type.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 type Body = { text: string; contentType: string };
@@ -21,7 +21,7 @@ export function encodeBody(body: Json | undefined, headers: Json | undefined): B
 
 function textOf(body: Json, contentType: string): string {
   if (typeof body === "string") return body;
-  return isObject(body) && isForm(mediaTypeOf(contentType)) ? formOf(body) : JSON.stringify(body);
+  return isObject(body) && isForm(essenceOf(contentType)) ? formOf(body) : JSON.stringify(body);
 }
 
 /** A list is a field once for each item. A field of null is left out, as a query parameter is. */
@@ -34,11 +34,10 @@ function formOf(fields: JsonObject): string {
 }
 
 const NOT_ASCII = /[^\0-\x7f]/;
-const UTF8 = /^utf-?8$/i;
 
 /** What is sent is UTF-8: under another label the other side would read other letters. */
 function checkCharset(text: string, label: string | undefined): void {
-  if (label === undefined || UTF8.test(label) || !NOT_ASCII.test(text)) return;
+  if (label === undefined || isUtf8Label(label) || !NOT_ASCII.test(text)) return;
   const message = `the body is sent in UTF-8, but its Content-Type says charset=${label.slice(0, 40)}, so nothing was sent; write charset=utf-8`;
   throw WorkflowError.of("validation", message);
 }

@@ -3,11 +3,11 @@ import { authorityProblem, TOKEN_PATH, tokenPathProblem, tokenUrl } from "../../
 import { HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { FORM_TYPE } from "../../lib/media-type.ts";
 import { credential, unusable } from "./authorize.ts";
 
 export type TokenRequest = { url: string; headers: Record<string, string>; body: string };
 
-const FORM = "application/x-www-form-urlencoded";
 const JSON_TYPE = "application/json";
 
 /** The policy may come from a secret, which nobody has checked. Throws an `authentication` error. */
@@ -18,7 +18,7 @@ export function tokenRequest(policy: JsonObject): TokenRequest {
   const how = oneOf(client["authentication"], ["client_secret_post", "client_secret_basic"], "client.authentication");
   oneOf(policy["grant"], ["client_credentials"], "grant");
   const request = isObject(policy["request"]) ? policy["request"] : {};
-  const type = oneOf(request["encoding"], [FORM, JSON_TYPE], "request.encoding");
+  const type = oneOf(request["encoding"], [FORM_TYPE, JSON_TYPE], "request.encoding");
   const [scope, audience] = [wordsOf(policy, "scopes"), wordsOf(policy, "audiences")];
   const fields = {
     grant_type: "client_credentials",
@@ -32,7 +32,7 @@ export function tokenRequest(policy: JsonObject): TokenRequest {
       "content-type": type,
       ...(how === "client_secret_basic" && { authorization: basicOf(id, secret) }),
     },
-    body: type === FORM ? new URLSearchParams(fields).toString() : JSON.stringify(fields),
+    body: type === FORM_TYPE ? new URLSearchParams(fields).toString() : JSON.stringify(fields),
   };
 }
 

@@ -1,7 +1,7 @@
 /** `call: http` (DSL reference "HTTP Call"): one request behind the outbound guard. */
 import type { BodyOf } from "../../definition/plan.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { isJson, mediaTypeOf } from "../../lib/content-type.ts";
+import { essenceOf, isJson } from "../../lib/media-type.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { inTurns } from "../../lib/sharing/slices.ts";
@@ -213,7 +213,7 @@ function received(request: JsonObject, response: OutboundResponse): Json {
 function contentOf(response: OutboundResponse): Json {
   if (response.body.byteLength === 0) return null;
   const text = textIn(response);
-  if (!isJson(mediaTypeOf(response.headers["content-type"]))) return text;
+  if (!isJson(essenceOf(response.headers["content-type"]))) return text;
   try {
     return parseJson(text, "the answer");
   } catch (error) {

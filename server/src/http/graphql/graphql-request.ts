@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { contentTypeOf, type Taken } from "../content-type.ts";
+import { checkContentType, type Taken } from "../content-type.ts";
 import { Misfit } from "./misfit.ts";
 
 type GraphqlBody = { query: string; operationName: string | undefined; variables: Record<string, Json> };
@@ -44,7 +44,7 @@ export function parseJsonBody(text: string): Json {
 }
 
 /** The one type of GraphQL over HTTP; a browser asks before it sends it to another site. */
-const GRAPHQL: Taken = { isTaken: ({ essence }) => essence === "application/json", wanted: "application/json" };
+const GRAPHQL: Taken = { isTaken: (essence) => essence === "application/json", wanted: "application/json" };
 
 /** Throws Misfit, as far as the head tells. */
 export function checkHead(request: IncomingMessage): void {
@@ -53,7 +53,7 @@ export function checkHead(request: IncomingMessage): void {
     throw new Misfit(405, NOT_PERSISTED, { allow: "POST" }, "PERSISTED_QUERY_NOT_SUPPORTED");
   if (method !== "POST") throw new Misfit(405, "send GraphQL operations by POST", { allow: "POST" });
   if (headers["content-type"] !== "application/json" || headers["content-encoding"] !== undefined)
-    contentTypeOf(headers, GRAPHQL);
+    checkContentType(headers, GRAPHQL);
 }
 
 /** Clients send hashes by GET, so that caches can keep the answers. */

@@ -21,7 +21,7 @@ import type { Admission } from "../admission.ts";
 import { sendJson, type Exchange } from "../answer.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
 import { readBody } from "../body.ts";
-import { contentTypeOf, JSON_BODY } from "../content-type.ts";
+import { checkContentType, JSON_BODY } from "../content-type.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 import { STATUS } from "../graphql/graphql.ts";
 import { Misfit } from "../graphql/misfit.ts";
@@ -53,7 +53,7 @@ export function createWebSessions(options: WebSessionsOptions): WebSessions {
   const ownPage = ownPages(options.publicUrl);
 
   const readFields = async ({ request }: Exchange): Promise<Fields> => {
-    contentTypeOf(request.headers, JSON_BODY);
+    checkContentType(request.headers, JSON_BODY);
     const { text, release } = await readBody(request, arrivals, () => undefined);
     release?.();
     return new Fields(parseJsonBody(text));

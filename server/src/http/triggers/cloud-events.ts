@@ -4,11 +4,11 @@ import { isDateTime } from "../../definition/calendar.ts";
 import { badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { isJsonType, readMediaType } from "../../lib/media-type.ts";
+import { isJson, readMediaType } from "../../lib/media-type.ts";
 import { checkEvent, type EventKeys } from "../../triggers/events/check-event.ts";
 import type { CheckedEvent } from "../../triggers/events/publish-event.ts";
 import { refuseAny } from "../../triggers/trigger-kind.ts";
-import { contentTypeOf, type Taken } from "../content-type.ts";
+import { checkContentType, type Taken } from "../content-type.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 
 type Mode = "binary" | "structured" | "batch";
@@ -20,13 +20,13 @@ const MODES = new Map<string, Mode>([
 
 /** Any other JSON is the data of an event in binary mode. */
 const BODY: Taken = {
-  isTaken: isJsonType,
+  isTaken: isJson,
   wanted:
     "application/cloudevents+json, application/cloudevents-batch+json, or application/json with the event's attributes in ce- headers",
 };
 
 /** As the Content-Type says. Throws Misfit, 415. */
-export const modeOf = (headers: IncomingHttpHeaders): Mode => MODES.get(contentTypeOf(headers, BODY)) ?? "binary";
+export const modeOf = (headers: IncomingHttpHeaders): Mode => MODES.get(checkContentType(headers, BODY)) ?? "binary";
 
 /** Throws BAD_REQUEST, and BAD_USER_INPUT with every attribute that is wrong. */
 export function eventsIn(mode: Mode, headers: IncomingHttpHeaders, text: string): CheckedEvent[] {
@@ -74,7 +74,7 @@ function structured(given: JsonObject, path: string, problems: FieldProblem[]): 
     problems.push({ path: `${path}data_base64`, code: "unknown", message: "is not supported: send JSON in `data`" });
   const type = given["datacontenttype"] ?? "application/json";
   const dataType = typeof type === "string" ? readMediaType(type) : undefined;
-  if (!dataType || !isJsonType(dataType))
+  if (!dataType || !isJson(dataType.essence))
     problems.push({ path: `${path}datacontenttype`, code: "not_a_choice", message: "must be application/json" });
   return checked(given, { path, prefix: "", keys: STRUCTURED }, problems);
 }

@@ -5,6 +5,7 @@ import { badInput, Refusal } from "../../lib/errors.ts";
 import { readFormFields } from "../../lib/form-fields.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { isForm } from "../../lib/media-type.ts";
 import { readValues } from "../../secrets/read-values.ts";
 import { refuseCall, type Occasion } from "../../triggers/fire.ts";
 import type { Trigger } from "../../triggers/trigger.ts";
@@ -24,7 +25,7 @@ import {
   type Signed,
 } from "../../triggers/webhooks/signature.ts";
 import { Unsigned } from "../../triggers/webhooks/unsigned.ts";
-import { contentTypeOf, isForm, JSON_BODY, JSON_OR_FORM } from "../content-type.ts";
+import { checkContentType, JSON_BODY, JSON_OR_FORM } from "../content-type.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 
 const PATH = "/webhook/";
@@ -114,7 +115,7 @@ async function occasionOf({ request, trigger: { policy }, readText }: Called, pr
 }
 
 const typeOf = ({ headers }: IncomingMessage, policy: JsonObject): string =>
-  contentTypeOf(headers, acceptsForms(policy) ? JSON_OR_FORM : JSON_BODY);
+  checkContentType(headers, acceptsForms(policy) ? JSON_OR_FORM : JSON_BODY);
 
 function objectIn(text: string): JsonObject {
   const value = parseJsonBody(text);
