@@ -90,7 +90,7 @@ export class Election implements AsyncDisposable {
     );
   }
 
-  /** One that gets no answer ends with its connection when another takes its place. */
+  /** A look without an answer ends with its connection when another takes its place. */
   async #beat(round: Round): Promise<void> {
     round.signal.addEventListener("abort", () => this.#closing || this.#drop());
     try {

@@ -150,7 +150,7 @@ export class EmbeddedEngine implements Engine {
     this.#lookSoon();
   }
 
-  /** A run may be due at this time. */
+  /** Tells that a run may be due at this time. */
   #arm(wanted: number): void {
     const at = Math.max(wanted, this.#soon(this.#sweptAt));
     if (!this.#executing || at >= this.#sweepAt) return;

@@ -237,7 +237,7 @@ export class Execution {
     if (this.journal.isFull) {
       throw WorkflowError.overLimit(`a run keeps at most ${LIMITS.runBytes} bytes of its steps`).at(reference);
     }
-    // Of a hundred branches that waited for one commit each makes something: they go on a few at a time.
+    // A hundred branches may have waited for one commit, each about to produce more: they go on a few at a time.
     while (this.journal.isDue) await this.commit();
     const needed = neededBytes(this.journal.heldBytes);
     if (needed > this.#charge.bytes || this.#isLeaving) await this.#holdMore(needed, reference, scope);

@@ -15,7 +15,7 @@ export function leastOf(block: Block): Least {
   return least;
 }
 
-/** A skipped task has a step as well. What comes after a task that may lead elsewhere may never be reached. */
+/** A skipped task has a step, too. Tasks after one that may lead elsewhere may never be reached. */
 function countLeast(tasks: readonly PlanTask[]): Least {
   let steps = 0;
   for (const task of tasks) {
@@ -26,7 +26,7 @@ function countLeast(tasks: readonly PlanTask[]): Least {
   return { steps, isWhole: true };
 }
 
-/** How often a loop goes round, and whether a `catch` is reached, only shows when it runs. */
+/** How often a loop repeats, and whether a `catch` is reached, is known only at run time. */
 function insideOf({ body }: PlanTask): Least {
   if (body.is === "switch" || body.is === "raise") return { steps: 0, isWhole: false };
   if (body.is === "do") return leastOf(body.blocks.do);

@@ -39,7 +39,7 @@ export const realClock: Clock = {
   },
 };
 
-/** Calls `work` at each `ms` of the clock. What has to wait for something is a `Loop`, which is watched. */
+/** Calls `work` every `ms` of the clock. Work that awaits something is a `Loop`, which is watched. */
 export function every(clock: Clock, ms: number, work: () => undefined): Disposable {
   let timer: Disposable;
   const arm = (): void => {

@@ -111,7 +111,7 @@ export const badInput = (reason: Reason<"BAD_USER_INPUT">, message: string, fiel
 export const conflict = (reason: Reason<"CONFLICT">, message: string): Refusal =>
   new Refusal("CONFLICT", message, { reason });
 
-/** What reaches a server that is about to end. The next one, or this one started again, answers. */
+/** Refuses what reaches a server that is stopping. Another server, or this one once restarted, answers. */
 export const stopping = (): Refusal => new Refusal("UNAVAILABLE", "the server is stopping", { retryAfter: 1 });
 
 /** Too much waits to begin. Nothing was done, so anything may be sent again. */

@@ -1,11 +1,11 @@
-/** What an HTML form sends (WHATWG URL, `application/x-www-form-urlencoded`), and a URL's query, as JSON. */
+/** Reads an HTML form (WHATWG URL, `application/x-www-form-urlencoded`) or a URL's query as JSON. */
 import { badInput } from "./errors.ts";
 import { isObject, parseJson, type JsonObject } from "./json/json.ts";
 import { LIMITS } from "./limits.ts";
 
 /**
- * Every value is a text; a name that comes several times has the list of them, in order. `what` names the text in a sentence. Throws
- * BAD_USER_INPUT for too many fields, for what is not percent-encoded UTF-8, and for names that the JSON entrance refuses.
+ * Every value is a text, or a list of texts in order if the name repeats. `what` names the text in a sentence. Throws
+ * BAD_USER_INPUT for too many fields, for a field that is not percent-encoded UTF-8, and for names that the JSON entrance refuses.
  */
 export function readFormFields(text: string, what: string): JsonObject {
   const fields = new Map<string, string | string[]>();

@@ -93,7 +93,7 @@ export function ianaNames(): ReadonlyMap<string, string> {
   ));
 }
 
-/** What people mean by an abbreviation that is no name, the most people first; several zones share most of them. */
+/** The zones that an abbreviation may mean if it is no name of the database, the most populous first. */
 const MEANT: Readonly<Record<string, string>> = {
   ACST: "Australia/Adelaide Australia/Darwin",
   ACT: "Australia/Darwin America/Rio_Branco",
@@ -152,12 +152,12 @@ const MEANT: Readonly<Record<string, string>> = {
 const OFFSET_NAME = /^(?:utc|gmt)?([+-])0?(\d{1,2})(?::?00)?$/i;
 const MOST_MEANT = 5;
 
-/** Names that may be meant by a text that is none: an abbreviation, a city, a difference to UTC. */
+/** The names that a text which is none may mean: an abbreviation, a city, an offset from UTC. */
 export function ianaNamesMeantBy(text: string): string[] {
   const meant = MEANT[text.toUpperCase()];
   if (meant !== undefined) return meant.split(" ");
   const [, sign, hours] = OFFSET_NAME.exec(text) ?? [];
-  // Its signs are those of POSIX: Etc/GMT+5 is five hours behind.
+  // The signs are those of POSIX: Etc/GMT+5 is five hours behind.
   if (sign !== undefined)
     return [ianaNames().get(`etc/gmt${sign === "+" ? "-" : "+"}${hours}`)].filter((name) => name !== undefined);
   const city = `/${text.trim().replaceAll(" ", "_").toLowerCase()}`;

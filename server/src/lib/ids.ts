@@ -127,7 +127,7 @@ export function decodeId<K extends Kind>(of: K, text: string): Id<K> | undefined
 /** Ids from `least` on, and below `before`. */
 export type IdRange = { least: string; before: string };
 
-/** The ids of this kind that begin with a text; undefined for what no id begins with. */
+/** The ids of this kind that begin with a text; undefined if no id can. */
 export function idsFrom(of: Kind, text: string): IdRange | undefined {
   const start = PREFIXES[of].length + 1;
   const least = decodeId(of, text.padEnd(start + 26, "0"));

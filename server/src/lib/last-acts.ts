@@ -1,13 +1,13 @@
 /**
- * What must not stay behind this process, a PostgreSQL above all, when it ends in another way than by closing everything in turn: by a
- * second signal, a stop that hangs, or an error that nobody handled.
+ * Stops what must not outlive this process, above all PostgreSQL, when the process does not end by closing everything in order: at a
+ * second signal, when a stop hangs, or after an unhandled error.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** `isUrgent`: as fast as possible; what was committed is there all the same. */
+/** `isUrgent`: as fast as possible; committed data stays in any case. */
 export type LastAct = (isUrgent: boolean) => Promise<void>;
 
-/** Then the process ends without them. */
+/** After this time the process ends without them. */
 const MOST_MS = 8_000;
 /** EX_SOFTWARE of sysexits.h; a supervisor starts the server again (docs/operations.md). */
 const ERROR_CODE = 70;
@@ -22,13 +22,13 @@ export class LastActs {
     this.#exit = exit;
   }
 
-  /** Until it is disposed of, when there is nothing left to do. */
+  /** Registers an act, until it is disposed of because there is nothing left to stop. */
   add(act: LastAct): Disposable {
     this.#acts.add(act);
     return { [Symbol.dispose]: () => void this.#acts.delete(act) };
   }
 
-  /** Ends the process after them, with the code of the first call. */
+  /** Runs all acts, then ends the process with the code of the first call. */
   end(code: number, isUrgent: boolean): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -37,7 +37,7 @@ export class LastActs {
     void Promise.race([done, sleep(MOST_MS)]).then(() => this.#exit(code));
   }
 
-  /** From now on such an error ends the process with exit code 70; `say` tells of the first one. */
+  /** From now on an unhandled error ends the process with exit code 70; `say` reports the first one. */
   endOnUnhandled(say: (error: unknown) => void): void {
     process.on("uncaughtException", (error) => {
       if (!this.#isEnding) say(error);

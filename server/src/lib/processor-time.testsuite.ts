@@ -17,7 +17,7 @@ export function leastMs(enough: number, work: () => unknown): number {
   return least;
 }
 
-/** Less than this says nothing: the clock of a thread moves by 4 ms. */
+/** Less than this is too little to measure: a thread's clock moves in steps of 4 ms. */
 const TELLING_MS = 40;
 /** Twice is linear; four times is quadratic. */
 const GROWTH_MOST = 3;

@@ -2,7 +2,7 @@
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 export const UNSTORABLE = "must not contain NUL or lone surrogates";
 
-/** Without these at its end. A pattern that looks for the end takes quadratic time. */
+/** The text without these characters at its end. A pattern that looks for the end takes quadratic time. */
 export function withoutLast(text: string, sign: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === sign) end--;
@@ -19,7 +19,7 @@ const MARKS = 4;
 export const composed = (text: string, most: number, form: "NFC" | "NFKC" = "NFC"): string =>
   text.length > MARKS * most ? text : text.normalize(form);
 
-/** What leaves a mark on the page: no space of any kind, format character, filler, or blank of Braille. A pattern with the flag `u`. */
+/** Matches a visible character (with the flag `u`): no space, format character, filler, or blank Braille pattern. */
 export const VISIBLE = "[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Z}\\p{Default_Ignorable_Code_Point}\\u2800]";
 
 const visible = new RegExp(VISIBLE, "u");

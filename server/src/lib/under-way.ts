@@ -1,4 +1,4 @@
-/** Work that has begun, counted until it has ended: what it uses is closed after that. */
+/** Counts work from its beginning to its end, so that what it uses is closed afterwards. */
 export class UnderWay {
   #count = 0;
   #empty: PromiseWithResolvers<void> | undefined;
@@ -11,7 +11,7 @@ export class UnderWay {
     this.#count++;
   }
 
-  /** Once for each that has begun. */
+  /** Call it once for each `begin`. */
   end(): void {
     if (--this.#count > 0) return;
     this.#empty?.resolve();

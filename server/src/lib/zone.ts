@@ -28,8 +28,8 @@ export const zoneNamed = (name: string): Zone | undefined =>
   name.length <= NAME_SHOWN && ianaNames().has(name.toLowerCase()) ? platformZone(name) : undefined;
 
 /**
- * The same for a name that was accepted when ICU's own names still were (BST as Bangladesh): a trigger that has one goes on by the clocks that
- * it has had, and gets another only from somebody who says which.
+ * The same, and also ICU's own names, which earlier versions accepted (BST as Bangladesh): a trigger that has one keeps its clocks until somebody
+ * chooses another zone.
  */
 export function platformZone(name: string): Zone | undefined {
   if (!NAME.test(name)) return undefined;

@@ -43,7 +43,7 @@ export type OutboundOptions = {
   connectTimeoutMs?: number;
   /** How long an answer that has begun may send nothing; `LIMITS.callIdleSeconds`. */
   idleMs?: number;
-  /** The time limits of calls are on it. */
+  /** Calls' time limits follow this clock. */
   clock?: Clock;
   /** Calls at once; `LIMITS.outboundCalls`, or less where the process may open few files. */
   mostCalls?: number;

@@ -21,7 +21,7 @@ export function retryAfterMs({ status, headers }: Answer, nowMs: number): number
   const given = headers["retry-after"];
   if (!STATUSES.has(status) || typeof given !== "string") return 0;
   const since = timeIn(headers["date"]) ?? nowMs;
-  // A comma divides values, and the day of the week from its date.
+  // A comma separates values, and also the day of the week from its date.
   const longest = given.split(",").reduce((most, part) => Math.max(most, msIn(part.trim(), since)), 0);
   return Math.min(longest, LIMITS.retryAfterSeconds * 1_000);
 }

@@ -3,8 +3,8 @@
  * commit's fsync. At most two writes are in flight; meanwhile items gather for the next one, in which organizations take
  * turns: a single item gets into the next write even behind another's thousand.
  *
- * Items of many bytes have a lane of their own, so that the small ones never wait for them. There each write is one
- * organization's, an organization has one in flight, and turns go by bytes.
+ * Large items have a lane of their own, so that small ones never wait for them. There each write belongs to one
+ * organization, which has one in flight at a time, and organizations take turns by bytes.
  */
 import { Histogram } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
@@ -106,7 +106,7 @@ export class Batch<Item, Result> {
     void this.#flush(this.#take(), "small", () => this.#inFlight--);
   }
 
-  /** False: those that wait have a write in flight. */
+  /** False: every organization that waits has a write in flight. */
   #flushLarge(): boolean {
     const next = this.#large.take(LIMITS.batchBytes, (organizationId) => !this.#writing.has(organizationId));
     if (!next) return false;

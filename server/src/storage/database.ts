@@ -40,7 +40,7 @@ export type Database = {
   hot(name: string, text: string, values: unknown[], whose?: Whose): Promise<Row[]>;
   /**
    * What is written in slices of `LIMITS.batchBytes`: one transaction of named statements, on connections of its own that no
-   * small statement waits for. Rolled back when `work` throws; called again when a plan was stale.
+   * small statement waits for. Rolled back if `work` throws; `work` is called again if a plan was stale.
    */
   large<Result>(work: (hot: Hot) => Promise<Result>): Promise<Result>;
   /** On the list pool, planned with its values. */
@@ -62,7 +62,7 @@ export type Database = {
   months: Set<string>;
   /** For `metrics/`. */
   pools: { readonly hot: MeasuredPool; readonly list: MeasuredPool; readonly large: MeasuredPool };
-  /** Ends what is under way first, within 5 s; what comes then is refused with UNAVAILABLE. */
+  /** First lets statements under way end, for up to 5 s. Later ones are refused with UNAVAILABLE. */
 } & AsyncDisposable;
 
 type DatabaseOptions = {
@@ -262,7 +262,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
       await Promise.race([ended, late]);
       clearTimeout(timer);
-      // What has not ended by now may hold connections of a database that does not answer.
+      // Statements that have not ended hold connections of a database that does not answer.
       for (const { pool } of pools) if (!pool.ending) void pool.end().catch(() => {});
     },
   };

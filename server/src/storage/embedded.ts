@@ -44,7 +44,7 @@ type EmbeddedOptions = {
 /** How long a PostgreSQL that was begun may take to write its file, looked for each 5 ms. */
 const FILE_MS = 250;
 const POLL_MS = 5;
-/** When the process cannot close in turn, for what PostgreSQL writes at its end. */
+/** How long PostgreSQL may take to end when the process cannot close in order. */
 const LAST_FAST_MS = 3_000;
 const WATCH_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -105,7 +105,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   }
 }
 
-/** One that is being started has its file within a moment. */
+/** Waits a moment for the file of a PostgreSQL that is being started. */
 async function stopAtOnce({ cluster, user }: DataFolder, isUrgent: boolean): Promise<void> {
   for (let waitedMs = 0; waitedMs < FILE_MS && !readPidFile(cluster); waitedMs += POLL_MS) await sleep(POLL_MS);
   const found = readPidFile(cluster);

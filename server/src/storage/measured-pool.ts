@@ -8,7 +8,7 @@ export class MeasuredPool {
   readonly waitSeconds = Histogram.ofSeconds();
   /** Of a statement, or of a transaction as a whole. */
   readonly querySeconds = Histogram.ofSeconds();
-  /** From the question for a connection until that is given back. */
+  /** Counts from the request for a connection until it is given back. */
   readonly #underWay = new UnderWay();
   #waiting = 0;
 

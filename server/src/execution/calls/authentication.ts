@@ -67,7 +67,7 @@ async function evaluated(
   }
 }
 
-/** What an expression made: secrets themselves are no larger. Everything that is received is searched for it. */
+/** Refuses a credential that an expression made larger than a secret may be: every answer is searched for it. */
 function checkSize(value: Json, path: Path): void {
   if (typeof value === "string") {
     if (value.length > LIMITS.secretBytes || Buffer.byteLength(value) > LIMITS.secretBytes)

@@ -1,6 +1,6 @@
 /**
- * Finds many texts in one pass (Aho and Corasick, 1975): a character of the searched text costs the same, however many there are and
- * however they overlap. A state is the beginning of a text; the states that one leads to lie side by side, ordered by character.
+ * Finds many texts in one pass (Aho and Corasick, 1975): a character of the searched text costs the same, however many texts there are
+ * and however they overlap. A state is the beginning of a text; the states that it leads to lie side by side, ordered by character.
  */
 import type { Steps } from "../../lib/sharing/slices.ts";
 
@@ -17,7 +17,7 @@ export class Automaton {
   readonly #found: Int32Array;
 
   private constructor(states: number) {
-    // Of one piece: four would be four times the work for the collector.
+    // One array: four would be four times the work for the garbage collector.
     const buffer = new ArrayBuffer(14 * states + 4);
     this.#first = new Int32Array(buffer, 0, states + 1);
     this.#back = new Int32Array(buffer, 4 * states + 4, states);
@@ -40,7 +40,7 @@ export class Automaton {
    */
   *#add(sorted: readonly string[], enough: number): Steps<void> {
     const reached = new Int32Array(sorted.length);
-    /** Those that are longer, at the beginning. */
+    /** The texts that are longer, at the front. */
     const open = Int32Array.from(sorted.keys());
     let [count, known] = [1, 0];
     for (let length = 1, most = open.length; most > 0; length++) {
@@ -89,7 +89,7 @@ export class Automaton {
     return state;
   }
 
-  /** 0 if there is none. */
+  /** Returns 0 if there is none. */
   #child(state: number, unit: number): number {
     const end = this.#first[state + 1]!;
     let [low, high] = [this.#first[state]!, end];

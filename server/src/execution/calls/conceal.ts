@@ -24,7 +24,7 @@ const MATCHES_MOST = 10_000;
 
 export class Concealer {
   readonly #secrets: readonly string[];
-  /** Of those that a number may contain. */
+  /** The texts that a number may contain. */
   readonly #digits: readonly string[];
   readonly #numbers: ReadonlySet<number>;
   /** Made when the first text is searched, in steps. */
@@ -34,7 +34,7 @@ export class Concealer {
   constructor(secrets: Iterable<string>, leastCharacters = LEAST_CHARACTERS) {
     this.#secrets = [...new Set(secrets)].filter((secret) => secret.length >= leastCharacters);
     this.#digits = this.#secrets.filter((secret) => /^\d+$/.test(secret));
-    // One of more than 15 digits is rounded.
+    // A double rounds beyond 15 digits.
     this.#numbers = new Set(this.#digits.map(Number));
   }
 

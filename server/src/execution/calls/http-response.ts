@@ -50,7 +50,7 @@ export class Credentials {
     return this.#texts.size === 0;
   }
 
-  /** What searches has up to 30 MB, and is made again when it is needed again. */
+  /** The search structure takes up to 30 MB, so it is dropped and built again when needed. */
   rest(): void {
     this.#concealer = this.#hider = undefined;
   }
@@ -94,7 +94,7 @@ export class Credentials {
     return { status, headers, body: yield* this.#hideInJson(text && parsedIfJson(text, response)) };
   }
 
-  /** At most so many bytes. Null if it is not text. */
+  /** At most `most` bytes. Null if it is not text. */
   *#bodyOf(response: OutboundResponse, most: number): Steps<string | null> {
     // Enough to recognise a credential that begins before the cut.
     const text = beginningOf(response, most + (this.isEmpty ? 0 : ENOUGH_BYTES));
@@ -117,7 +117,7 @@ export class Credentials {
   }
 }
 
-/** Of a name in the DNS. */
+/** The longest DNS name. */
 const HOST_CHARACTERS = 253;
 
 /** Errors name the host of a URL, which may hold a credential: in small letters, and in ASCII. That takes quadratic time. */

@@ -1,14 +1,14 @@
-/** Texts that are searched for all at once: what a search costs depends on the searched text alone. */
+/** Searches for many texts at once: the cost depends only on the length of the searched text. */
 import type { Steps } from "../../lib/sharing/slices.ts";
 import { Automaton } from "./automaton.ts";
 import type { Range } from "./read-escapes.ts";
 
-/** A known beginning identifies a secret: so many characters are found whatever follows. */
+/** A known prefix identifies a secret: this many characters count as found, whatever follows. */
 export const ENOUGH = 32;
 
 /**
- * Characters of long texts that are known to their ends, 14 bytes each: twenty secrets of 3,000 characters in all their forms. Of what
- * is left over, the beginning is known, and all that follows it is hidden.
+ * Characters of long texts that are known to their ends, 14 bytes each: twenty secrets of 3,000 characters in all their forms. Of the
+ * rest only the beginnings are known, and everything that follows one is hidden.
  */
 const WHOLE_CHARACTERS = 1_000_000;
 
@@ -23,10 +23,10 @@ const UNKNOWN = 2;
 export class Needles {
   readonly shortest: number;
   readonly #beginnings: Automaton;
-  /** For each state of the beginnings. */
+  /** By the state of the beginning. */
   readonly #following: Map<number, number>;
   readonly #long: readonly string[];
-  /** Made when the beginning of one is found: hardly any answer repeats a secret. */
+  /** Built when a beginning is found: hardly any answer repeats a secret. */
   #wholes: Automaton | undefined;
 
   private constructor(texts: readonly string[], beginnings: Automaton) {
@@ -54,7 +54,7 @@ export class Needles {
     return new Needles(texts, yield* Automaton.of(beginnings, ENOUGH));
   }
 
-  /** Ranges that may overlap; `most` or more if there are so many. */
+  /** Ranges that may overlap. Stops at about `most`. */
   *findIn(text: string, most: number): Steps<Range[]> {
     const found: Range[] = [];
     let first: number | undefined;

@@ -133,7 +133,7 @@ function tokenIn(response: OutboundResponse): { token: string; seconds: number }
     const message = `${origin} answered ${response.status}${why} to the request for a token`;
     const isRefused = response.status >= 400 && response.status < 500 && response.status !== 429;
     if (isRefused) throw WorkflowError.of("authentication", message, 401);
-    // No more of it, as it may repeat the client's secret: these say when to ask again.
+    // Only the headers that say when to ask again: the answer may repeat the client's secret.
     const headers = Object.fromEntries(Object.entries(response.headers).filter(([name]) => WHEN.has(name)));
     const { status } = response;
     throw WorkflowError.of("communication", message, status).answeredBy({ status, headers, body: null });

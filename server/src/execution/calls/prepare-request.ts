@@ -41,7 +41,7 @@ function endpointOf(values: JsonObject, input: Json, { source, expressions }: Te
   const [written, url] = [uriOf(source as JsonObject), uriOf(values)];
   if (typeof url !== "string" || url === "") throw unfit(written, place, url);
   if (url === written) return expand(url, input, place);
-  // The author may write a fragment, and a URL of the data may have one. One that a value brought would cut off what follows it.
+  // A fragment is fine if the author wrote it or a whole URL of the data has it. In a value it would cut off what follows.
   const isPutTogether = expressions.some(({ path, isPath }) => path[0] === "endpoint" && !isPath);
   if (isPutTogether && url.includes("#")) throw elsewhere("URL", place, "a #, behind which nothing is sent");
   return url;

@@ -1,4 +1,4 @@
-/** The body of a request as it goes over the wire. What can't be sent was refused before (definition/tasks/http-body.ts). */
+/** Encodes the body of a request. What can't be sent was refused before (definition/tasks/http-body.ts). */
 import { contentTypeOf } from "../../definition/tasks/http-body.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { charsetIn, essenceOf, isForm, isUtf8Label } from "../../lib/media-type.ts";
@@ -24,7 +24,7 @@ function textOf(body: Json, contentType: string): string {
   return isObject(body) && isForm(essenceOf(contentType)) ? formOf(body) : JSON.stringify(body);
 }
 
-/** A list is a field once for each item. A field of null is left out, as a query parameter is. */
+/** A list repeats its field for each item. A field of null is left out, like a query parameter. */
 function formOf(fields: JsonObject): string {
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
@@ -35,7 +35,7 @@ function formOf(fields: JsonObject): string {
 
 const NOT_ASCII = /[^\0-\x7f]/;
 
-/** What is sent is UTF-8: under another label the other side would read other letters. */
+/** Bodies are sent in UTF-8: under another label the receiver would misread them. */
 function checkCharset(text: string, label: string | undefined): void {
   if (label === undefined || isUtf8Label(label) || !NOT_ASCII.test(text)) return;
   const message = `the body is sent in UTF-8, but its Content-Type says charset=${label.slice(0, 40)}, so nothing was sent; write charset=utf-8`;

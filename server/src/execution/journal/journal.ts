@@ -86,7 +86,7 @@ export class Journal {
   #firstWrite: Promise<void> | undefined;
   #dirty = new Set<JournalStep>();
   #attempts: AttemptRow[] = [];
-  /** What they weigh: a thousand tries may come between two commits. */
+  /** Bytes of the failed tries since the last commit, of which there may be thousands. */
   #attemptBytes = 0;
   #newApprovals: ApprovalRow[] = [];
   #approvalChanges: ApprovalChange[] = [];
@@ -337,7 +337,7 @@ export class Journal {
     this.#published({ head, steps: write.steps, approvals }, left);
   }
 
-  /** What the steps carry may be 64 MB: its JSON is made in slices. */
+  /** The steps' payloads may be 64 MB: their JSON is made in slices. */
   #textsOfParts(): Promise<Texts> {
     return inSlices(textsOf(this.#dirty));
   }

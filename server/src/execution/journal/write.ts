@@ -266,7 +266,7 @@ type Rows = RowSet<Record<string, unknown>>;
 const STATEMENTS_REMEMBERED = 1_000;
 const statements = new LRUCache<string, string>({ max: STATEMENTS_REMEMBERED });
 
-/** About what a row weighs without its texts. */
+/** Approximate bytes of a row without its texts. */
 const ROW_BYTES = 100;
 
 /** Up to this many rows of each part are spelled out in the statement's text if a run has the statement to itself. */
@@ -370,7 +370,7 @@ async function writeSlices(hot: Hot, month: string, rows: PartRows): Promise<Row
   return written;
 }
 
-/** Whose rows may come after the run's own: a run has any number of them. */
+/** The parts of which a run may have any number of rows, written after its own row. */
 const SLICED: readonly string[] = ["x", "t", "p"] satisfies (typeof PARTS)[number]["name"][];
 
 function slicesOf(rows: PartRows): PartRows[] {
@@ -394,7 +394,7 @@ function slicesOf(rows: PartRows): PartRows[] {
   return slices;
 }
 
-/** About what it weighs; only texts are large. */
+/** Approximate bytes of a row; only texts are large. */
 function bytesOf(row: Record<string, unknown>): number {
   let bytes = ROW_BYTES;
   for (const value of Object.values(row)) if (typeof value === "string") bytes += value.length;

@@ -60,7 +60,7 @@ export const createRunHttp =
 
 type HttpCallOptions = { outbound: Outbound; readSecrets: ReadSecrets; tokens: Tokens };
 
-/** An organization searches one answer for its credentials at a time: what that takes may be 30 MB, and a thousand may come together. */
+/** Answers are searched for credentials one at a time per organization: a search may take 30 MB, and a thousand answers may come together. */
 const createConcealing = (): Slots => new Slots(LIMITS.outboundCalls, 1 / LIMITS.outboundCalls);
 
 export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOptions): HttpCall {
@@ -164,7 +164,7 @@ function headersOf(given: Json | undefined): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), textOf(value)]));
 }
 
-/** What the standard says: 200 to 299, with `redirect: true` up to 399. A digest's redirect is an error: it was not followed. */
+/** Whether the standard counts it as success: 200 to 299, with `redirect: true` up to 399. A digest's redirect is an error: it was not followed. */
 const isSuccess = (request: JsonObject, response: OutboundResponse): boolean =>
   response.status >= 200 &&
   (response.status < 300 || (request["redirect"] === true && response.status < 400 && !isRedirect(response)));

@@ -86,5 +86,5 @@ async function read({ execution, step }: Frame, child: Child, column: "output" |
   return json.value;
 }
 
-/** Without the child's id: it may be of an agent that readers of this run's error do not reach. `Step.childRun` has it for others. */
+/** Does not name the child: readers of this run's error may not see its agent. `Step.childRun` has it for those who may. */
 const gone = (): WorkflowError => WorkflowError.of("runtime", "the child run no longer exists");

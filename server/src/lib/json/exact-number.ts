@@ -17,7 +17,7 @@ export class ExactNumber {
     return this.text;
   }
 
-  /** A comparison that does not know of it (`a < b`) would compare texts. */
+  /** Without it, a plain comparison (`a < b`) would compare texts. */
   valueOf(): number {
     return Number(this.text);
   }
@@ -53,7 +53,7 @@ export function numberOf(source: string): number | ExactNumber | undefined {
   return new ExactNumber(decimal.digits === "" ? "-0" : spelled(source));
 }
 
-/** The same of what a person or a program wrote: leading zeros are left out, and a number beyond the limits is undefined. */
+/** The same for text that a person or a program wrote: drops leading zeros. Undefined for a number beyond the limits. */
 export function numberIn(written: string): number | ExactNumber | undefined {
   try {
     return numberOf(written.replace(/^(-?)0+(?=\d)/, "$1"));
@@ -142,7 +142,7 @@ export function isMultiple(value: number | ExactNumber, of: number | ExactNumber
   const [one, other] = [decimalOf(String(value))!, decimalOf(String(of))!];
   if (one.digits === "") return true;
   const shift = one.size - one.digits.length - (other.size - other.digits.length);
-  // Its digits end in no zero.
+  // The digits do not end in a zero.
   if (shift < 0) return false;
   const divisor = BigInt(other.digits);
   return (BigInt(one.digits) * powerOfTen(shift, divisor)) % divisor === 0n;

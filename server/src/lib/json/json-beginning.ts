@@ -25,7 +25,7 @@ export function membersAtStart(text: string): Map<string, Json> {
     if (members.size >= LIMITS.formFields) return members;
     from = at + 1;
   }
-  // Half a member: the text that it ends in is closed.
+  // Close the text in which the last member was cut.
   if (isInText && depth === 1) add(members, `${text.slice(from).replace(/\\(?:u[\da-f]{0,3})?$/i, "")}"`);
   return members;
 }
@@ -34,6 +34,6 @@ function add(members: Map<string, Json>, member: string): void {
   try {
     for (const [name, value] of Object.entries(parseStored(`{${member}}`) as JsonObject)) members.set(name, value);
   } catch {
-    // It was cut within its name.
+    // The member was cut within its name.
   }
 }

@@ -19,7 +19,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const isScalar = (value: Json): value is Exclude<Json, Json[] | JsonObject> =>
   typeof value !== "object" || value === null || value instanceof ExactNumber;
 
-/** JSON's number, whichever of the two it is here. */
+/** Whether it is a JSON number, of either type. */
 export const isNumber = (value: unknown): value is number | ExactNumber =>
   typeof value === "number" || value instanceof ExactNumber;
 
@@ -48,7 +48,7 @@ export function parseJson(text: string, what = "the JSON text"): Json {
   return taken ? putBack(taken, value, what) : value;
 }
 
-/** The value of a text that this program wrote, such as a row's: nothing is refused. */
+/** Parses text that this program wrote, such as a row's: refuses nothing. */
 export function parseStored(text: string): Json {
   const numbers = mayHaveExactNumbers(text) ? survey(text).numbers : undefined;
   const taken = numbers && TakenNumbers.from(text, numbers);

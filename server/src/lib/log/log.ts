@@ -48,7 +48,7 @@ function readable(line: string): string {
   return `${clockTime(time as number)} ${name} ${[msg, ...extra].join(" ")}\n`;
 }
 
-/** Disposing writes what it has counted. `mute`: nothing is written any longer, when the process has said why it ends. */
+/** Disposing writes what it has counted. `mute` stops all writing, once the process has said why it ends. */
 export function createLog(
   level: string,
   { out = process.stderr, clock = realClock }: LogOptions = {},

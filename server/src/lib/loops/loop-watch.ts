@@ -7,11 +7,11 @@ import { LIMITS } from "../limits.ts";
 import type { Log } from "../log/log.ts";
 import type { Loop, LoopName } from "./loop.ts";
 
-/** `againMs`: how late it may be until it is started over once more. */
+/** `againMs`: how late it must be to be started over once more. */
 type Watched = { timesRound: number; lateMs: number; againMs: number };
 
 const LATE_MS = LIMITS.loopLateSeconds * 1_000;
-/** Counted between two looks: after a standstill, or when the clock is set forward, the loops have their turn first. */
+/** Counted at most between two looks: after a standstill, or when the clock was set forward, the loops get a chance to run first. */
 const LONGEST_MS = LATE_MS / 3;
 const NOT_LATE = { lateMs: 0, againMs: LATE_MS };
 
@@ -48,7 +48,7 @@ export class LoopWatch {
     return Object.fromEntries(Array.from(this.#watched, ([{ name }, { lateMs }]) => [name, lateMs / 1_000]));
   }
 
-  /** Those that are late by more than a loop may be. */
+  /** The loops that are too late. */
   late(): LoopName[] {
     this.look();
     return [...this.#watched].filter(([, { lateMs }]) => lateMs >= LATE_MS).map(([{ name }]) => name);
@@ -63,7 +63,7 @@ export class LoopWatch {
   #startOver(loop: Loop, watched: Watched): void {
     const { name, isLooking, cameRoundAt, mustComeBy } = loop;
     const times = { cameRoundAt: new Date(cameRoundAt), mustComeBy: new Date(mustComeBy) };
-    // The name is in the text: of lines with the same text only ten are written.
+    // The name is in the text, because only ten lines with the same text are written.
     this.#log.error(
       { loop: name, lateSeconds: watched.lateMs / 1_000, isLooking, ...times },
       `the loop ${name} is late: it is started over`,

@@ -1,7 +1,7 @@
 /**
- * A loop of the service: one look after the other, each at the earliest of its reasons. All it remembers is that time; the timer
- * is armed from it. A look that begins takes the reasons so far, and one that comes meanwhile stays for the next look, so no wake
- * can be lost. `loop-watch.ts` notices a loop that doesn't come round, and starts it over.
+ * A loop of the service: one look after the other, each at the earliest time for which there is a reason. All it remembers is that
+ * time; the timer is armed from it. A look takes the reasons so far, and a reason that comes during it stays for the next look, so no
+ * wake can be lost. `loop-watch.ts` notices a loop that doesn't come round, and starts it over.
  */
 import type { Clock } from "../clock.ts";
 import { messageOf } from "../errors.ts";
@@ -63,7 +63,7 @@ export class Round {
     return this.#ended.signal;
   }
 
-  /** To be asked after each part of a look, which is then not late. False: stop, and do nothing more. */
+  /** Ask after each part of a look; asking shows progress, so the loop is not late. False: stop, and do nothing more. */
   goesOn(): boolean {
     if (this.#ended.signal.aborted) return false;
     this.#cameRound();
@@ -96,7 +96,7 @@ export class Loop implements AsyncDisposable {
     this.#cameRoundAt = options.clock.now();
   }
 
-  /** How often it came round: a look ended, or said that it goes on. */
+  /** How often it came round: a look ended, or asked whether it goes on. */
   get timesRound(): number {
     return this.#timesRound;
   }
@@ -115,7 +115,7 @@ export class Loop implements AsyncDisposable {
     return this.#round !== undefined;
   }
 
-  /** Looks for the first time at once, or at a later time. */
+  /** Starts with a look at once, or at a later time. */
   start(at = this.#options.clock.now()): this {
     this.#isOpen = true;
     this.#at = Math.min(this.#at, at);
@@ -124,14 +124,14 @@ export class Loop implements AsyncDisposable {
     return this;
   }
 
-  /** There is a reason to look, now or at a time. */
+  /** Asks for a look, now or at a time. */
   wake(at = this.#options.clock.now()): void {
     if (at >= this.#at) return;
     this.#at = at;
     if (!this.#round) this.#sleep();
   }
 
-  /** A new look, whatever became of the present one. */
+  /** Starts a new look, whatever became of the present one. */
   restart(): void {
     if (this.#isOpen) this.#look();
   }
@@ -164,7 +164,7 @@ export class Loop implements AsyncDisposable {
     this.#round = round;
     const now = this.#options.clock.now();
     this.#at = now + this.#options.everyMs;
-    // One that was late stays so until it comes round.
+    // A late loop stays late until it comes round.
     this.#mustComeBy = Math.min(this.#mustComeBy, now);
     const look = this.#lookOnce(round).finally(() => this.#looks.delete(look));
     this.#looks.add(look);
@@ -191,7 +191,7 @@ export class Loop implements AsyncDisposable {
     this.#mustComeBy = this.#cameRoundAt;
   }
 
-  /** Looks no more; resolves when the looks under way have ended. */
+  /** Stops looking; resolves when the looks under way have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOpen = false;
     this.#mustComeBy = Infinity;

@@ -3,7 +3,7 @@ import { ByteTurns } from "./byte-turns.ts";
 
 const all = (): boolean => true;
 
-/** Takes until nothing waits; answers what was taken of whom. */
+/** Takes until nothing waits; returns what was taken, with its group. */
 function takeAll(turns: ByteTurns<string, string>, most = 10): string[] {
   const taken: string[] = [];
   for (let next = turns.take(most, all); next; next = turns.take(most, all))

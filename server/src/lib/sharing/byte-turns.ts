@@ -1,6 +1,6 @@
 /**
- * What waits, of groups that take turns by bytes: the next is the one that has had least. A group that sends 60 MB at once
- * waits for as much of the others', however they divide it (start-time fair queueing, Goyal 1996).
+ * A queue of groups that take turns by bytes: next comes the group that has had the fewest. A group that sends 60 MB at once then
+ * waits for as many bytes of the others, however they are divided (start-time fair queueing, Goyal 1996).
  */
 import { Fifo } from "../fifo.ts";
 
@@ -10,9 +10,9 @@ type Line<Item> = { entries: Fifo<Entry<Item>>; at: number };
 
 export class ByteTurns<Group, Item> {
   size = 0;
-  /** The bytes of each group by then: where the last turn began. */
+  /** Where the last turn began in that count. */
   #now = 0;
-  /** Also of groups that have had more than others and wait for nothing. */
+  /** Includes groups that have had more than others and wait for nothing. */
   readonly #lines = new Map<Group, Line<Item>>();
 
   add(group: Group, item: Item, bytes: number): void {
@@ -28,7 +28,7 @@ export class ByteTurns<Group, Item> {
     return this.#lines.get(group)?.entries.size ?? 0;
   }
 
-  /** The next group's first items, at most this many bytes but at least one item. Undefined: none that `may` waits. */
+  /** The next group's first items, at most this many bytes but at least one item. Undefined: no group that `may` waits. */
   take(mostBytes: number, may: (group: Group) => boolean): { group: Group; items: Item[]; bytes: number } | undefined {
     const next = this.#next(may);
     if (!next) return undefined;
