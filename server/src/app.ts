@@ -17,9 +17,9 @@ import { openStorage } from "./storage/open-storage.ts";
 import type { SpaceOptions } from "./storage/space.ts";
 
 type AppOptions = JoinOptions & {
-  /** Aborts when the process is told to stop: a start that has not come to its end goes no further, and throws. */
+  /** Aborts when the process is told to stop: a start that is not complete goes no further, and throws. */
   stopped?: AbortSignal;
-  /** What PostgreSQL is stopped by when the process does not get to disposing of the program. */
+  /** Stops PostgreSQL if the process ends without disposing of the program. */
   lastActs?: LastActs;
   /** How free disk space is read and judged. */
   space?: Partial<SpaceOptions>;

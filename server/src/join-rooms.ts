@@ -79,7 +79,7 @@ export type JoinOptions = {
   standstillSeconds?: number;
 };
 
-/** For operations that wait for nothing: a statement may take longer only where the database does not answer. */
+/** For operations that wait for nothing: a statement takes longer only if the database does not answer. */
 const OPERATIONS_MS = 5_000;
 const ANSWERS_MS = 1_000;
 const WEB_FOLDER = path.join(import.meta.dirname, "../../web/dist");
@@ -223,7 +223,7 @@ export async function joinRooms(
   const advanced = (): Iterable<string> => loaded.keys();
   const beat = (): void => loops.look();
   stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds, beat }));
-  // Closed here, before what it needs; the outer one is for a start that fails. It waits for the edge's WebSockets.
+  // Closes the listener before what it needs, and waits for the edge's WebSockets. The outer disposal is for a start that fails.
   stack.defer(() => listener[Symbol.asyncDispose]());
   stack.use(edge);
   stack.defer(() => drain({ runs, graphql, requests: edge.working, log }));
@@ -245,8 +245,8 @@ export async function joinRooms(
 type Draining = { runs: Runs; graphql: Graphql; requests: UnderWay; log: Log };
 
 /**
- * No run goes on beyond its present step: steps under way get 10 s, and the next start resumes the rest. Meanwhile operations end,
- * those that wait with their runs; then nothing uses the database but what is closed after this.
+ * Lets no run go beyond its present step: steps under way get 10 s, and the next start resumes the rest. Meanwhile operations end,
+ * waits with their runs. Then only what is closed after this uses the database.
  */
 async function drain({ runs, graphql, requests, log }: Draining): Promise<void> {
   const { engine } = runs.executions;

@@ -103,7 +103,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env, process.cwd());
   using log = createLog(config.logLevel);
   tell = (text, err) => log.error(err === undefined ? {} : { err }, text);
-  // What all that uses PostgreSQL has to say when it is gone.
+  // Mutes the complaints of everything that used PostgreSQL when it is gone.
   lastActs.add(async () => log.mute());
   // Not at the top: an older Node would fail on it before we could say anything.
   const { startApp } = await import("./app.ts");

@@ -34,7 +34,7 @@ export type Agents = {
 type DefinedTriggers = {
   /** What is wrong with those of a definition. */
   check(workflow: Workflow): Others;
-  /** What is wrong with them in the project. */
+  /** Finds what is wrong with the definition's triggers in the project. */
   checkIn(
     agents: Pick<Agents, "database" | "clock" | "check">,
     within: Within,

@@ -86,7 +86,7 @@ export async function publishWorkflow(agents: Agents, caller: Acting, request: C
   return agent;
 }
 
-/** Before the transaction: what this asks would wait for the connection that the transaction holds. Throws BAD_USER_INPUT. */
+/** Runs before the transaction: its queries would wait for the connection that the transaction holds. Throws BAD_USER_INPUT. */
 async function checkTriggers(
   agents: Agents,
   caller: Acting,

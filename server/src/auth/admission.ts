@@ -1,7 +1,7 @@
 /**
- * The one admission. Whatever comes in over the network is asked the same questions in the same order, before anything is
- * done for it: who is it (`identify`), have they asked too often (`rates/rates.ts`), and may they do all that they ask for (`findRefusal`). While
- * a long connection lasts, the first one is asked again (`callerNow`).
+ * The one admission. Every request over the network is asked the same questions in the same order, before anything is done for
+ * it: who is it (`identify`), have they asked too often (`rates/rates.ts`), and may they do all that they ask for (`findRefusal`). As long
+ * as a connection lasts, the first question is asked again (`callerNow`).
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Refusal } from "../lib/errors.ts";
@@ -40,8 +40,7 @@ export function findRefusal(caller: Caller | undefined, { signIn, scopes, whole 
 }
 
 /**
- * The caller as their credential stands now: a connection that lasts may have been opened with a role or a reach that is no longer
- * theirs. Undefined once it is revoked or has expired. From memory for up to 5 s, and at once for a change made in this process.
+ * The caller with their present role and reach, which may have changed since a long connection was opened. Undefined once it is revoked or has expired. From memory for up to 5 s, and at once for a change made in this process.
  */
 export async function callerNow(auth: Auth, caller: Caller): Promise<Caller | undefined> {
   const { credential, organizationId } = caller;
@@ -53,7 +52,7 @@ export async function callerNow(auth: Auth, caller: Caller): Promise<Caller | un
   return scopes === caller.scopes ? caller : { ...caller, scopes };
 }
 
-/** Whether both may do the same: what was begun for one may go on for the other. */
+/** Whether both have the same rights, so that work begun for one may go on for the other. */
 export const mayTheSame = (left: Caller, right: Caller): boolean =>
   left.scopes.size === right.scopes.size &&
   left.scopes.isSubsetOf(right.scopes) &&

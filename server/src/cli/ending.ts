@@ -9,7 +9,7 @@ export type Ending = {
   hold<Held extends AsyncDisposable>(opening: Promise<Held>): Promise<Held>;
   /** Disposes what is held, then leaves. Only the first call does. */
   end(leave: () => void): void;
-  /** For an end that does not wait for that: a second signal, or an error that nobody handled. */
+  /** For an end that does not wait for that: a second signal, or an unhandled error. */
   readonly lastActs: LastActs;
   /** If true, the command's errors result from being told to end. */
   readonly isEnding: boolean;

@@ -27,8 +27,8 @@ export function serverUrl(config: Config, given?: string): string {
 }
 
 /**
- * The server, for a credential that the user gave. Throws OperatorError where only the current folder says that it goes there: its
- * `.env`, or the entry of a server in its `data`, may be anybody's.
+ * The server to which a credential of the user may go. Throws OperatorError if only the current folder names it: anybody may have
+ * written its `.env`, or the entry of a server in its `data`.
  */
 export function serverUrlFor(line: Pick<CommandLine, "config" | "environment" | "cwd">, given?: string): string {
   const config = line.config();
@@ -39,7 +39,7 @@ export function serverUrlFor(line: Pick<CommandLine, "config" | "environment" | 
   );
 }
 
-/** By the environment alone, whose default data folder is believed only about this machine. Undefined: it says nothing that could be used. */
+/** The server that the environment names. The default data folder is believed only about this machine. Undefined: it names none. */
 function urlBeside(environment: Environment, cwd: string): string | undefined {
   try {
     const url = serverUrl(readConfig(environment, cwd, {}));

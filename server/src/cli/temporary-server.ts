@@ -20,7 +20,7 @@ const UNSET = {
   SECRET_KEY: "",
   TRUSTED_PROXIES: "",
 };
-/** A server that hangs ends itself before. */
+/** A server that hangs ends itself sooner. */
 const STOP_TIMEOUT_MS = (LIMITS.stopSeconds + 10) * 1_000;
 
 export async function startTemporaryServer({ environment, terminal }: CommandLine): Promise<TemporaryServer> {

@@ -1,4 +1,4 @@
-/** A word to the author about numbers that are kept by their digits: an expression that computes with one has 17 of them. */
+/** Warns the author of numbers with more digits than a computation keeps, about 17. */
 import { ExactNumber } from "../lib/json/exact-number.ts";
 import { isObject, type Json } from "../lib/json/json.ts";
 import type { Steps } from "../lib/sharing/slices.ts";
@@ -7,7 +7,7 @@ import type { Finding, Path } from "./problem.ts";
 const ADVICE =
   "this number has more digits than a computation keeps: it stays as it is written until an expression computes with it; put it in quotes if it is an id";
 
-/** In the order of the text. The forms are left out: their limits are compared by all digits. */
+/** Findings in the order of the text. Forms are left out: their limits are compared by all digits. */
 export function* longNumbersIn(value: Json, path: Path = []): Steps<Finding[]> {
   if (value instanceof ExactNumber)
     return value.text === "-0" ? [] : [{ path, at: "value", message: ADVICE, severity: "warning" }];

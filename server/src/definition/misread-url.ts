@@ -1,14 +1,14 @@
 /**
- * Finds what a URL's parser (WHATWG) reads otherwise than it is written. It trims spaces and control characters, removes tabs and line
- * breaks, takes `\` for `/` and `%2e` for a dot, and leaves out dot segments, so a value in a URL could lead the request elsewhere.
+ * Finds where a URL's parser (WHATWG) reads something else than is written. It trims spaces and control characters, removes tabs and line
+ * breaks, takes `\` for `/` and `%2e` for a dot, and drops dot segments, so a value in a URL could lead the request elsewhere.
  */
 import { domainToUnicode } from "node:url";
 import { parseUrl } from "../lib/parse-url.ts";
 
-/** Which part is read otherwise, and for what in it: "the path has a backslash". */
+/** Which part is misread, and why: "the path has a backslash". */
 export type Misreading = { part: "path" | "host" | "URL"; what: string };
 
-/** Undefined: it is read as it is written, or is no URL for HTTP. */
+/** Undefined: it is read as written, or is no URL for HTTP. */
 export function misreadingOf(text: string): Misreading | undefined {
   const url = parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol)) return undefined;
@@ -19,7 +19,7 @@ export function misreadingOf(text: string): Misreading | undefined {
   if (!authority) return of("URL", "another number of slashes than two after its scheme");
   if (path.includes("\\")) return of("path", "a backslash, which is read as a slash");
   if (!isHostOf(authority, url)) return of("host", "characters that are read as others");
-  // Nothing more is known that differs.
+  // Catches any difference that is not known.
   const isSame = encoded(path || "/") === encoded(url.pathname) && encoded(query) === encoded(url.search);
   return isSame ? undefined : of("URL", "something that is read otherwise");
 }
@@ -28,7 +28,7 @@ const of = (part: Misreading["part"], what: string): Misreading => ({ part, what
 
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
-/** What the parser reads at all. Not by a pattern: one that looks for the end is quadratic. */
+/** What the parser keeps. Not by a pattern: one that looks for the end is quadratic. */
 function keptOf(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && text.charCodeAt(start) <= 0x20) start++;
@@ -37,13 +37,13 @@ function keptOf(text: string): string {
 }
 
 type Parts = {
-  /** Empty: it does not follow two slashes. */
+  /** Empty if it does not follow two slashes. */
   authority: string;
   path: string;
   query: string;
 };
 
-/** As RFC 3986 divides a URL, but a backslash ends the host, too. A lone `?` is no query. */
+/** Divides a URL as RFC 3986 does, but a backslash ends the host, too. A lone `?` is no query. */
 function partsOf(text: string): Parts {
   const whole = text.split("#", 1)[0]!;
   const question = whole.indexOf("?");
@@ -56,14 +56,14 @@ function partsOf(text: string): Parts {
   return { authority: before.slice(start, end), path: before.slice(end), query };
 }
 
-/** A number for an address is left to the guard, which judges the address. A user is refused by the call. */
+/** Leaves an address as a number to the guard, which judges addresses, and a user to the call, which refuses it. */
 function isHostOf(authority: string, url: URL): boolean {
   if (/^[\w.:@[\]-]*$/.test(authority)) return true;
   const host = authority.slice(authority.lastIndexOf("@") + 1).replace(/:\d*$/, "");
   return domainToUnicode(url.hostname) === host.toLowerCase().normalize("NFC");
 }
 
-/** With all that the parser encodes in a path or a query; what is encoded stays. */
+/** Encodes what the parser encodes in a path or a query; what is encoded stays. */
 const encoded = (text: string): string =>
   text
     .toWellFormed()

@@ -1,4 +1,4 @@
-/** The parts of the DSL that are refused here or change nothing, each with the reason and an alternative (docs/definitions.md). */
+/** The parts of the DSL that are refused or have no effect, each with the reason and an alternative (docs/definitions.md). */
 
 export const later = (what: string): string => `${what} is part of the language but not yet run by this release`;
 
@@ -33,7 +33,7 @@ export const REFUSED = {
   reference: "references between schemas are not accepted; write the schema where it is needed",
 } as const;
 
-/** Optional parts of the DSL that change nothing here: each is a warning that says so, and the definition is accepted. */
+/** Optional parts of the DSL that have no effect here. The definition is accepted with a warning for each. */
 export const IGNORED = {
   runReturn:
     "return has no effect: it is for processes, which have an output stream; a workflow answers with its output",

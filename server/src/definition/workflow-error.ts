@@ -96,7 +96,7 @@ export class WorkflowError extends Error {
     });
   }
 
-  /** The same error, each of its texts but its place replaced by what `shown` returns for it. */
+  /** The same error, with each text but its place replaced by what `shown` returns for it. */
   withTexts(shown: (text: string) => string): WorkflowError {
     const { fields, stepNumber, endsRun } = this;
     const [title, detail] = [fields.title, fields.detail].map((text) => text && shown(text)) as [

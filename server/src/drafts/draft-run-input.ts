@@ -119,7 +119,7 @@ async function readBy(room: Drafts, caller: Caller, named: Published | undefined
   }
 }
 
-/** An agent of which only a part of the name is said is meant if the sentence also has something that it needs. */
+/** If the sentence has only a part of the agent's name, it must also have something that the agent needs. */
 function sureOf(version: Published | undefined, asked: Asked): Published | undefined {
   if (!version || isWhollyNamed(version.agent, asked.text)) return version;
   const { input } = readByRules(version, asked);

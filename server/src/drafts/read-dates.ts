@@ -26,7 +26,7 @@ export function pairOf(fields: readonly FormField[]): [FormField, FormField] | u
   return begin && [begin, end];
 }
 
-/** Words of a field for a day that is over: what was spent on a third of November was spent on the last one. */
+/** Words of a field for a past day: what was spent on 3 November was spent on the most recent one. */
 const PAST = new Set(["spent", "paid", "bought", "purchased", "happened", "occurred", "received", "incurred", "expense", "birth", "birthday", "born", "hired", "joined", "sent", "issued", "signed", "visited", "travelled", "traveled", "worked", "incident", "reported", "since", "from", "past", "last", "previous", "was", "began", "started", "ordered", "delivered", "completed", "closed"]); // prettier-ignore
 const COMING = new Set(["due", "by", "until", "deadline", "expires", "next", "planned"]);
 
@@ -45,7 +45,7 @@ export function readDates(sentence: Sentence, fields: FormField[], today: number
       isFree(sentence, at),
     ).filter(({ start }) => !sentence.negated[start]);
   let mentions = dates.length === 0 ? [] : read(begin === undefined && !dates.some(isPast));
-  // Where one field looks back and another ahead, each reads the day in its own way.
+  // If one field looks back and another ahead, each reads the day in its own way.
   const ahead = begin === undefined && dates.some(isPast) && !dates.every(isPast) ? read(true) : mentions;
   for (const field of single) {
     const own = mentions.filter((mention) => isLabelled(sentence, field, mention));

@@ -1,4 +1,4 @@
-/** Lists that no name of a field stands before: `Ada, Tom and Lena`, `3 notebooks and 2 boxes of pens`. */
+/** Reads lists without a field's name before them: `Ada, Tom and Lena`, `3 notebooks and 2 boxes of pens`. */
 import type { FormField } from "../definition/form.ts";
 import { numberAt, timeUnitOf } from "./numbers.ts";
 import { capitalRuns, nameField, takesMails } from "./read-names.ts";
@@ -10,19 +10,19 @@ type Item = { start: number; end: number };
 
 const ASKS_PEOPLE = new Set(["name", "names", "people", "persons", "guests", "attendees", "members", "customers", "clients", "companies", "employees", "colleagues", "participants", "invitees", "who", "whom"]); // prettier-ignore
 const ASKS_THINGS = new Set(["item", "items", "article", "articles", "product", "products", "goods", "things", "lines", "order", "supplies", "parts", "books", "ingredients"]); // prettier-ignore
-/** End what an item is called; `of` does not. */
+/** Words that end an item's name; `of` does not. */
 const ENDS_ITEM = new Set(["for", "to", "by", "from", "with", "without", "in", "on", "at", "as", "until", "before", "after", "and", "or", "please", "is", "are", "per", "because", "via", "that", "which", "not", "but"]); // prettier-ignore
 /** Count no things: `20 euros`, `5 percent`. */
 const UNITS = /^(euros?|eur|usd|dollars?|gbp|pounds?|bucks|chf|francs?|yen|jpy|quid|percent|pct|times|st|nd|rd|th)$/;
 
-/** For the one list of free texts that is empty: rows of things that are counted, or of names. */
+/** Fills the one empty list of free texts with counted things or with names. */
 export function readEnumeration(sentence: Sentence, fields: FormField[], explained: Set<string>): void {
   const lists = fields.filter((field) => field.type === "list" && !field.choices && isEmpty(sentence, field));
   const [field] = lists;
   if (!field || lists.length > 1 || takesMails(field) || sentence.left < 0) return;
   const asks = new Set([...nameWords(field.name), ...wordsOf(field.title)]);
   const things = rowOf(sentence, countedThings(sentence));
-  // One thing alone is meant where the field asks for things.
+  // One thing alone counts only if the field asks for things.
   if (things.length > 1 || (things.length === 1 && !asks.isDisjointFrom(ASKS_THINGS)))
     return fillItems(sentence, field, things);
   if (nameField(sentence, fields)) return;

@@ -84,7 +84,7 @@ export function readOneWord(sentence: Sentence, fields: FormField[], explained: 
     );
 }
 
-/** An address is who it is about, where no field takes addresses and no name is in the sentence. */
+/** Takes an address for who the run is about, if no field takes addresses and the sentence has no name. */
 export function readPersonsMail(sentence: Sentence, fields: FormField[]): void {
   const field = nameField(sentence, fields);
   if (!field || fields.some(takesMails)) return;

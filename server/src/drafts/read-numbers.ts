@@ -125,11 +125,11 @@ function asLimit(sentence: Sentence, field: FormField): Place[] {
 }
 
 const TAKES_MONEY = /amount|price|sum|total|cost|budget|value|fee/;
-/** Before a sum without a coin: `paid 180 for`, `an expense of 180.75`. */
+/** Words before a sum without a currency: `paid 180 for`, `an expense of 180.75`. */
 const PAYS = new Set(["pay", "paid", "pays", "spend", "spent", "of", "cost", "costs", "costing", "expense", "total", "sum", "worth"]); // prettier-ignore
 const AFTER_SUM = new Set(["for", "on", "at", "to", "in", "from", "by", "as", "with", "and", "yesterday", "today", ""]);
 
-/** Of `180.75`, and of what was paid: where one field takes money, and the number counts no things. */
+/** Takes `180.75`, or a number after a verb of paying, as a sum, if one field takes money and the number counts no things. */
 function isBareSum({ tokens }: Sentence, at: number, end: number): boolean {
   const after = tokens[end];
   const isAlone = after === undefined || (after.kind === "sign" && after.word !== "%") || AFTER_SUM.has(after.word);
@@ -172,7 +172,7 @@ const NAMES_OF_COINS: readonly (readonly [RegExp, string])[] = [
 ];
 const codeOf = (word: string): string | undefined => NAMES_OF_COINS.find(([names]) => names.test(word))?.[1];
 
-/** In which the field counts, as its title and name say. */
+/** The currencies in the field's title and name. */
 const coinsOf = ({ name, title }: FormField): Set<string | undefined> =>
   new Set([...nameWords(name), ...wordsOf(title)].map(codeOf).filter((code) => code !== undefined));
 

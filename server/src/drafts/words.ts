@@ -28,7 +28,7 @@ export const FILLERS = new Set(
     "a an or the please for of to in on at with and as by it me my is be this that i we us our you your from give get make do want need would like can could also just then so so's let's using use hello hi hey dear thanks thank pls kindly well okay ok there here are was were been am would shall should have has had he she they him her them their its these those who which some very too",
   ),
 );
-/** At the beginning they ask for the run itself, or say only that something is to be done. */
+/** At the beginning these ask for the run itself, or only say that something is to be done. */
 export const REQUESTS = new Set(words("run start pay order book file submit record register create add make send put set enter write prepare process handle say tell ask")); // prettier-ignore
 /** Too common to mean a choice without its field's name beside them. */
 export const COMMON = new Set(
@@ -37,7 +37,7 @@ export const COMMON = new Set(
   ),
 );
 
-/** How a thing is done that is like this: `formally`, `gently`, `angrily`. */
+/** The adverb of an adjective: `formally`, `gently`, `angrily`. */
 export const adverbOf = (word: string): string =>
   word.endsWith("le") ? `${word.slice(0, -1)}y` : word.endsWith("y") ? `${word.slice(0, -1)}ily` : `${word}ly`;
 

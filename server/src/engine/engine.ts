@@ -92,6 +92,6 @@ export interface Engine extends AsyncDisposable {
   interruptAll(): void;
   /** Whether this process may advance runs now. */
   readonly executing: boolean;
-  /** Those that are to be watched. */
+  /** The loops that are to be watched. */
   readonly loops: readonly Loop[];
 }

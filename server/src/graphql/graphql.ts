@@ -69,9 +69,9 @@ export type Graphql = {
   schema: GraphQLSchema;
   /** What lasts, also elsewhere. */
   lasting: Lasting;
-  /** What must have ended before what it uses is closed. */
+  /** Counts work that must end before what it uses is closed. */
   working: UnderWay;
-  /** Answers with `reason` what has not been answered yet. */
+  /** Answers everything that is unanswered with `reason`. */
   endAll(reason: Refusal): void;
   figures: GraphqlFigures & { readonly answersBudget: ByteBudget };
   /** Never throws. */
@@ -99,7 +99,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   const budget = new ByteBudget(LIMITS.answersBytes);
   const lasting = new Lasting();
   const underWay = new Roll<Ending>();
-  /** Operations until the last of their resolvers has ended, subscriptions until their source has. */
+  /** Counts operations until their last resolver has ended, and subscriptions until their source has. */
   const working = new UnderWay();
   const looking = every(handles.clock, LOOK_EVERY_MS, () => {
     const now = handles.clock.now();
@@ -338,7 +338,7 @@ const isIterable = (value: Executed): value is AsyncIterable<ExecutionResult> =>
 
 type Shows = {
   size: AnswerSize;
-  /** Called when nothing of the source is running any longer. */
+  /** Called when the source has ended completely. */
   ended(): void;
   isRepeat(result: ExecutionResult): boolean;
   show(result: ExecutionResult): Result;
@@ -357,7 +357,7 @@ function stream(
 ): AsyncGenerator<Result, void, void> {
   const iterator = source[Symbol.asyncIterator]();
   const done = { done: true, value: undefined } as const;
-  /** What was asked for last: it may still be reading when the reader has left. */
+  /** The last request to the source, which may still be reading when the reader has left. */
   let asked: Promise<unknown> | undefined;
   // The reader does not wait for it: `return` may hang on a `next` that only the signal ends.
   ending.onEnd(() => void Promise.allSettled([asked, iterator.return?.()]).then(ended));

@@ -1,4 +1,4 @@
-/** A literal of the scalar JSON: what `parseJson` would make of it as a variable, with the digits as they are written. */
+/** Reads a literal of the scalar JSON as `parseJson` reads a variable, with the digits as written. */
 import { Kind, type ObjectValueNode, type ValueNode } from "graphql";
 import { badInput, shortened, type Refusal } from "../lib/errors.ts";
 import { numberOf } from "../lib/json/exact-number.ts";

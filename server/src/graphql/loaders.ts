@@ -274,7 +274,7 @@ export class Loaders {
     ));
   }
 
-  /** The fields of a version's form; none if it has no form. Its text is no part of the answer. */
+  /** The fields of a version's form; none if it has no form. Does not read the definition's text. */
   get form(): Loader<VersionKey, FormField[]> {
     return (this.#form ??= keyed("Version", nameOfVersion, async (keys) => {
       const found: FormField[][] = [];

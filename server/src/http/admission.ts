@@ -18,7 +18,7 @@ export type Admission = {
     authorization: string | undefined,
     address: () => string,
   ): Caller | undefined | Promise<Caller | undefined>;
-  /** An open connection's caller, for its next operation. Throws UNAUTHENTICATED when the credential has expired or was revoked. */
+  /** The caller of an open connection, for its next operation. Throws UNAUTHENTICATED when the credential has expired or was revoked. */
   again(caller: Caller): Promise<Caller>;
   /** From then on the connection is an organization's whose own credential was in the request's path. Throws as `identify` does. */
   assign(socket: Duplex, organizationId: OrganizationId): void;

@@ -1,4 +1,4 @@
-/** What a request says that its body is: a media type with any parameters, in UTF-8, not compressed. */
+/** Checks what a request says of its body: a media type with any parameters, in UTF-8, not compressed. */
 import type { IncomingHttpHeaders } from "node:http";
 import { shortened } from "../lib/errors.ts";
 import { foreignCharset, FORM_TYPE, isForm, isJson, readMediaType } from "../lib/media-type.ts";

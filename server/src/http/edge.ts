@@ -65,9 +65,9 @@ const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatis
 type Counted = { readonly webSockets: number; readonly arrivals: ByteBudget; readonly loops: readonly Loop[] };
 
 type Leaving = {
-  /** Requests until they are answered. */
+  /** Counts requests until they are answered. */
   working: UnderWay;
-  /** The process is about to end: subscriptions and bodies that have not arrived end at once, what else is under way is answered. */
+  /** Prepares for the end of the process: ends subscriptions and incomplete bodies at once; other requests are answered. */
   leave(): void;
 };
 

@@ -6,13 +6,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { LIMITS } from "../lib/limits.ts";
 
-/** In tiny pieces a body costs more than its bytes. */
+/** A body in tiny pieces costs more than its bytes. */
 const MOST_PIECES = 4_096;
 
 /** How to end each that lingers, the oldest first. */
 const lingering = new Set<() => void>();
 
-/** The answer says that the connection is closed, and its client may close it too: then it is over. */
+/** Throws the rest of the body away. The answer announces the close, and the client may end it by closing, too. */
 export function linger(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
   let [bytes, pieces] = [0, 0];
@@ -23,7 +23,7 @@ export function linger(request: IncomingMessage, response: ServerResponse): void
   };
   // node:http closes a connection with its last answer. Only our half of it is closed: nothing more is sent.
   socket.destroySoon = () => void socket.end();
-  // Behind answers that take their time it has not been sent yet.
+  // It may still wait behind slower answers.
   response.once("finish", () => {
     timer = setTimeout(cut, LIMITS.unreadSeconds * 1_000).unref();
     if (request.readableEnded) close();

@@ -72,7 +72,7 @@ async function asCaller(
 /**
  * A password is asked for in the same turns and with the same throttle as in `login`, and an e-mail that has no account gets
  * the same words unless a name is given: then an account is made, which uses the link up. A link is good for
- * `LIMITS.invitationTries` tries, so it is no way to find out who has an account, one e-mail after another.
+ * `LIMITS.invitationTries` tries, so nobody can try one e-mail after another to learn who has an account.
  */
 async function asStranger(
   members: Members,

@@ -18,8 +18,8 @@ const invitationOf = (row: Row): Invitation => ({
 });
 
 /**
- * Whether it may be used: not too late, not after too many tries, and by somebody who may still give the role. What an administrator left behind ends
- * with their role, and what a key made ends when the key is revoked or expires. `$1` is now.
+ * Whether it may be used: not too late, not after too many tries, and by somebody who may still give the role. An administrator's link ends
+ * with their role, and a key's link ends when the key is revoked or expires. `$1` is now.
  */
 const IS_OPEN = `i.expires_at > $1 and i.tries < ${LIMITS.invitationTries} and case i.created_by_kind
   when 'key' then exists (
@@ -158,8 +158,8 @@ export async function readOpenInvitation(
 }
 
 /**
- * Takes one of the link's tries, before the password is looked at, so that many at the same time have no more. `by` is -1 to give it
- * back. False: there was none left.
+ * Takes one of the link's tries before the password is checked, so that simultaneous requests have no more. `by` is -1 to give it
+ * back. False: none was left.
  */
 export async function takeTry(database: Database, secretHash: Buffer, by: 1 | -1 = 1): Promise<boolean> {
   const rows = await database.query(

@@ -79,7 +79,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
         cameRound();
       }
     } finally {
-      // Merged, so that they do not grow as long as the database is away.
+      // Merged, so that they do not grow while the database is away.
       if (tallies.length > 0) closed = merged([...tallies, ...closed]);
     }
   };

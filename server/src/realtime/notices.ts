@@ -65,7 +65,7 @@ export type Notices = {
   onMissed(look: () => void): Disposable;
 };
 
-/** `loops`: that are to be watched. */
+/** `loops`: to be watched. */
 type OpenedNotices = Notices & { loops: readonly Loop[] } & AsyncDisposable;
 
 const CHANNEL = "autograph";
@@ -205,7 +205,7 @@ class DatabaseNotices implements OpenedNotices {
     if (gone.length > 0) await database.query("delete from instances where id = any ($1)", [gone]);
     if (rows[0]!["is_new"] && this.#others.size > 0) await this.#notify("");
     if (!round.goesOn() || !this.#mayHaveMissed) return;
-    // Who is alone misses nothing.
+    // A process that is alone misses nothing.
     this.#mayHaveMissed = false;
     if (!wasAlone || this.#others.size > 0) for (const look of this.#lookers) look();
   }

@@ -77,7 +77,7 @@ const hashOf = ({ body }: IdempotencyKey): string =>
     .update(JSON.stringify(canonical(body)))
     .digest("hex");
 
-/** Independent of the order of keys, and of how a long number is spelled. */
+/** Does not depend on the order of keys or on the spelling of a long number. */
 function canonical(value: Json): Json {
   if (Array.isArray(value)) return value.map(canonical);
   if (value instanceof ExactNumber) return new ExactNumber(exactKey(value));

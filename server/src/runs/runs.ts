@@ -74,7 +74,7 @@ export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "place
   figures: RunFigures;
   /** How many runs match a filter, by what was asked (count-runs.ts). */
   estimates: FreshCache<string, number>;
-  /** Who waits for a run to end or pause. */
+  /** Requests that wait for a run to end or pause. */
   waits: Waits;
   /** Whether each run's end has been told to its relatives, as far as this process knows (families.ts). */
   mended: boolean;

@@ -62,7 +62,7 @@ async function checkBefore(triggers: Triggers, caller: Acting, request: UpdateRe
     await agentFor(triggers.agents, caller, { id, projectId }),
     GIVEN_AT,
   );
-  // What stays as it is was good when it was given.
+  // An unchanged part was valid when it was set.
   const isGiven = ({ path }: FieldProblem): boolean =>
     path.startsWith(GIVEN_AT.keys)
       ? request.trigger !== undefined
@@ -80,7 +80,7 @@ function changedBy(before: Trigger, { name, trigger, policy }: UpdateRequest): T
       { path: "input.trigger.type", code: "not_a_choice", message },
     ]);
   }
-  // What stays as it is was checked when it was given, perhaps by an older version's rules.
+  // An unchanged part was checked when it was set, perhaps by an older version's rules.
   const configuration = trigger
     ? checkedKeys(before.type, trigger.keys, GIVEN_AT.keys, problems)
     : before.configuration;

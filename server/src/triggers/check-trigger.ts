@@ -1,6 +1,6 @@
 /**
- * What is checked of a trigger against what it is for, once its own keys and policy are good: by `createTrigger`, by `updateTrigger`, and by
- * a definition that brings it. All ask the same questions here.
+ * Checks a trigger against its agent and project, once its own keys and policy are valid. `createTrigger`, `updateTrigger` and the
+ * definitions that bring triggers all check here.
  */
 import { Refusal, type FieldProblem } from "../lib/errors.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -15,10 +15,10 @@ import { doesNotCompile } from "./mapping.ts";
 import type { Trigger } from "./trigger.ts";
 import { signatureOf } from "./webhooks/signature.ts";
 
-/** What is asked. */
+/** What the checks read. */
 type Asked = Pick<Agents, "database" | "clock" | "check">;
 type Checked = Pick<Trigger, "type" | "configuration" | "policy">;
-/** `form`: of the agent's input; undefined: it has none, or nobody knows it yet. */
+/** `form`: of the agent's input; undefined if it has none, or is not published yet. */
 type For = {
   organizationId: OrganizationId;
   projectId: ProjectId;
@@ -38,7 +38,7 @@ export async function agentFor(
 }
 
 /**
- * A text of a schedule's input that the form refuses, a signature under a secret that the project does not have, and a mapping that jq
+ * Finds a schedule's input that the form refuses, a signature whose secret the project does not have, and a mapping that jq
  * does not compile. Throws UNAVAILABLE.
  */
 export async function problemsFor(asked: Asked, trigger: Checked, agent: For, at: GivenAt): Promise<FieldProblem[]> {
@@ -49,7 +49,7 @@ export async function problemsFor(asked: Asked, trigger: Checked, agent: For, at
   return [...inputProblems(asked, trigger, agent, at), ...found.flat()];
 }
 
-/** An input that the configuration has whole, as a schedule's, as the form would check it today. Without a published version there is none yet. */
+/** Checks an input that the configuration has whole, such as a schedule's, against the form. Finds nothing without a published version. */
 function inputProblems({ clock }: Asked, { type, configuration }: Checked, agent: For, at: GivenAt): FieldProblem[] {
   const { schedule, inputOf, dropsUnknown } = kindOf(type);
   if (!schedule || !agent.isPublished) return [];
@@ -63,7 +63,7 @@ function inputProblems({ clock }: Asked, { type, configuration }: Checked, agent
     const { code, message, details } = error;
     if (code !== "BAD_USER_INPUT") throw error;
     if (!details.fields?.length) return [{ path, code: "invalid", message }];
-    // As a sentence that begins with the field, which the others are.
+    // Like the others, a sentence that begins with the field.
     return details.fields.map((one) =>
       one.code === "unknown" ? { ...one, message: `is not known: ${one.message}` } : one,
     );

@@ -72,10 +72,10 @@ export async function fire(triggers: Triggers, trigger: Trigger, occasion: Occas
   return fired;
 }
 
-/** Keeps that nothing was started, because the body of a call does not match the policy's filter. Undefined: it does. */
+/** Records a call whose body does not match the policy's filter as a firing that started nothing. Undefined: it matches. */
 async function passOver(triggers: Triggers, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
   const { payload, event, firedBy, dueAt } = occasion;
-  // What is fired by hand is wanted, and a paused trigger says that it is.
+  // A firing by hand is wanted, and the firing of a paused trigger says that it is paused.
   if (event || firedBy || dueAt !== null || trigger.status === "paused") return undefined;
   const field = unmatchedField(trigger.policy, payload ?? {});
   if (field === undefined) return undefined;

@@ -14,7 +14,7 @@ export const MAPPING_KEY: Key = {
 
 const NO_VARIABLES: ReadonlySet<string> = new Set();
 
-/** What is kept of it. Whether jq compiles it is asked later (`check-trigger.ts`, or with the definition that brings it). */
+/** What is kept of it. Whether jq compiles it is checked later (`check-trigger.ts`, or with the definition that brings it). */
 export function settleMapping(
   { mapping }: JsonObject,
   problems: Problems,
@@ -35,10 +35,10 @@ export function settleMapping(
   return { mapping: text };
 }
 
-/** By the policy that it is of: a trigger fires often. */
+/** By policy, because a trigger fires often. */
 const compiled = new WeakMap<JsonObject, Template>();
 
-/** Of a policy that was checked. */
+/** The mapping of a policy that was checked. */
 export function mappingOf(policy: JsonObject): Template | undefined {
   const { mapping } = policy;
   if (mapping === undefined) return undefined;

@@ -21,7 +21,7 @@ type WatchdogOptions = {
   /** The runs being advanced. */
   runs: () => Iterable<string>;
   standstillSeconds: number;
-  /** Called each second, for what must not stop unseen: the thread ends a process in which this is not called any more. */
+  /** Called every second, to drive what must not stop unseen: the thread ends a process in which these calls stop. */
   beat: () => void;
 };
 

@@ -25,7 +25,7 @@ export function createKeyUses(database: Database, clock: Clock, log: Log): KeyUs
     waiting = [];
     if (uses.length > 0) await writeUses(database, uses);
   };
-  // A lost note makes a display a minute late, which is no reason to fail a request.
+  // A lost note makes a display a minute late. No request should fail for that.
   const failed = "the last use of API keys was not written";
   const loop = new Loop({ clock, log, name: "key-uses", everyMs: NOTE_EVERY_MS, look: write, failed }).start(Infinity);
 

@@ -69,7 +69,7 @@ function toNumber(value: Json): Json {
   if (typeof value !== "string") throw new Raised(`${described(value)} cannot be parsed as a number`);
   spend(value.length >> 4);
   const parsed = Number(value);
-  // Other spellings ("1.50", "1e3", "nan") and more digits keep their text in jq.
+  // jq keeps the text of other spellings ("1.50", "1e3", "nan") and of more digits.
   return Number.isFinite(parsed) && String(parsed) === value ? parsed : leave();
 }
 

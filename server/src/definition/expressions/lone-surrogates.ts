@@ -1,7 +1,7 @@
 /**
  * Half of a surrogate pair is not valid UTF-8, and jq would replace it with U+FFFD, so it travels through jq as a private
- * character. What makes bytes or numbers of it (`@uri`, `@base64`, `explode`) would show that character: jq is asked with two of
- * them, and if the answers differ, the expression fails.
+ * character. An operation that makes bytes or numbers of it (`@uri`, `@base64`, `explode`) would show that character: jq is asked with two
+ * different ones, and if the answers differ, the expression fails.
  */
 type Jq<Answer> = (input: string) => Answer;
 

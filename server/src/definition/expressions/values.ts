@@ -33,8 +33,8 @@ export function compare(left: Json, right: Json): number {
 const NEAR = 2 ** -50;
 
 /**
- * jq compares two numbers that were read by their digits, but with a computed one as doubles. Which of both a double here is, nobody knows:
- * where it matters, jq decides.
+ * jq compares two numbers as read by their digits, but a computed one as a double. A double here does not show which it is:
+ * where that matters, jq decides.
  */
 function compareExact(left: number | ExactNumber, right: number | ExactNumber): number {
   spend(10 + ((String(left).length + String(right).length) >> 4));

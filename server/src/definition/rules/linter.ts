@@ -15,7 +15,7 @@ import { scopeAt } from "../scope.ts";
 import { KINDS } from "../tasks/kinds.ts";
 import { authorityRule, tokenPathRule } from "../token-endpoint.ts";
 
-/** At the key, which is what can be left out. */
+/** Reports at the key, since the key can be left out. */
 const ignoredRule =
   (message: string): Rule =>
   ({ path }, lint) =>

@@ -94,5 +94,5 @@ export function oneLineRule(found: Found, lint: Lint): void {
   } else expressionRule(found, lint);
 }
 
-/** jq's own texts may contain anything. An unclosed one extends to the end, also with a last \: trying again at each quote would be n². */
+/** jq's own texts may contain anything. An unclosed one extends to the end, also with a last \: trying again at each quote would take quadratic time. */
 const withoutStrings = (expression: string): string => expression.replaceAll(/"(?:[^"\\]|\\[^])*(?:"|\\?$)/g, '""');

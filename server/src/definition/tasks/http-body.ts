@@ -1,4 +1,4 @@
-/** Which bodies a call can send: what a `Content-Type` means for a body that is no text. */
+/** Which bodies a call can send under which `Content-Type`. */
 import { essenceOf, isForm, isMultipart, isXml } from "../../lib/media-type.ts";
 import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { isWhole } from "../rules/rules-expressions.ts";
@@ -15,7 +15,7 @@ export function contentTypeOf(headers: Json | undefined): string | undefined {
   return found && typeof found[1] === "string" ? found[1] : undefined;
 }
 
-/** Of a body whose expressions are evaluated. */
+/** Checks a body whose expressions are evaluated. */
 export function bodyProblem(body: Json | undefined, contentType: string | undefined): BodyProblem | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string") return body.isWellFormed() ? undefined : { path: [], message: HALF_OF_A_PAIR };
@@ -27,7 +27,7 @@ export function bodyProblem(body: Json | undefined, contentType: string | undefi
   return isObject(body) ? formProblem(body) : { path: [], message: `is ${described(body)}; ${FORM}` };
 }
 
-/** Of a body as an author wrote it: what an expression will yield is not known. */
+/** Checks a body as its author wrote it, as far as no expression decides. */
 export function writtenBodyProblem(body: Json, headers: Json | undefined): BodyProblem | undefined {
   const contentType = contentTypeOf(headers);
   const isKnown = contentType !== undefined && !isWhole(contentType) && typeof body !== "string";

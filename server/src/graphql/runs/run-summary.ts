@@ -1,4 +1,4 @@
-/** What a list of runs tells of each at a glance: short whatever its size, and read without its payloads. */
+/** What a list tells of each run at a glance. It is short whatever the run's size, and reads no payloads. */
 import type { FormField } from "../../definition/form.ts";
 import type { Payload, Run } from "../../execution/run.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";

@@ -11,7 +11,7 @@ import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Roll } from "../../lib/sharing/roll.ts";
 
-/** `cut`: called once when too little of it comes, or with what refuses it. `isUnread`: whether nothing of its connection is read for now. */
+/** `cut`: called once, without a reason if too little arrives, else with the refusal. `isUnread`: whether reading of the connection is paused. */
 type Ways = { cut: (reason?: Refusal) => void; isUnread: () => boolean };
 
 /** One body or message under way. */
@@ -78,7 +78,7 @@ export class Arrival {
 export type Arrivals = {
   /** `cut` is called once when too little of it comes, but for the time in which nothing of its connection is read. */
   begin(cut: Ways["cut"], isUnread?: () => boolean): Arrival;
-  /** Cuts with this reason what has not arrived, from then on too. */
+  /** Cuts with this reason all that has not arrived, and from now on all that begins. */
   refuse(reason: Refusal): void;
 } & Disposable;
 

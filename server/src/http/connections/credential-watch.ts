@@ -1,4 +1,4 @@
-/** Long connections end with their credential, and when it allows something else. Each credential in use is checked every 4 s, from memory at most 5 s old. */
+/** Ends long connections when their credential ends or its rights change. Each credential in use is checked every 4 s, from memory at most 5 s old. */
 import { callerNow, mayTheSame } from "../../auth/admission.ts";
 import type { Auth } from "../../auth/auth.ts";
 import type { Caller } from "../../auth/caller.ts";
@@ -47,7 +47,7 @@ export function createCredentialWatch(auth: Auth): CredentialWatch {
   /** One that cannot be looked at holds up no other. */
   const lookAt = async (ofOne: readonly Watched[]): Promise<void> => {
     const now = await callerNow(auth, ofOne[0]!.caller);
-    // Each by itself: those that began before the role or the reach changed have another one than those that began after.
+    // Each by itself: connections from before a change of role or reach differ from later ones.
     for (const one of ofOne) if (!(now && mayTheSame(now, one.caller)) && watched.delete(one)) one.end();
   };
 

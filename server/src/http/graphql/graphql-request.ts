@@ -10,7 +10,7 @@ type GraphqlBody = { query: string; operationName: string | undefined; variables
 const badRequest = (message: string): Refusal => new Refusal("BAD_REQUEST", message);
 
 /**
- * Clients that send the hash of a query alone (Apollo's automatic persisted queries) know this word: they send the query again with
+ * Clients that send only the hash of a query (Apollo's automatic persisted queries) know this word: they send the query again with
  * its text, and no hashes from then on.
  */
 export const NOT_PERSISTED = "PersistedQueryNotSupported";
@@ -27,7 +27,7 @@ export function graphqlBody(value: Json): GraphqlBody {
   if (typeof query !== "string") throw badRequest("query must be a string");
   if (operationName != null && typeof operationName !== "string") throw badRequest("operationName must be a string");
   if (variables != null && !isObject(variables)) throw badRequest("variables must be an object");
-  // Of those that come with a query none is read.
+  // A hash beside a query is not read.
   if (extensions != null && !isObject(extensions)) throw badRequest("extensions must be an object");
   return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
 }

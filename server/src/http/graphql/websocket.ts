@@ -32,7 +32,7 @@ import { holdUnfinished } from "../connections/unfinished.ts";
 export type WebSockets = {
   /** How many are open. */
   readonly open: number;
-  /** The process is about to end: those that only have subscriptions are closed, the others when their operations are answered. */
+  /** Prepares for the end of the process: closes sockets with subscriptions alone, and others when their operations are answered. */
   leave(): void;
   accept(upgrade: Upgrade, socket: Duplex, head: Buffer, from: Pick<Origin, "address" | "userAgent">): void;
 } & AsyncDisposable;
@@ -133,7 +133,7 @@ export function createWebSockets(options: WebSocketsOptions): WebSockets {
     }
   };
 
-  /** Once for each operation: what was theirs when the connection began need not be theirs now. */
+  /** Called for each operation: the caller's rights may have changed since the connection began. */
   const askingOf = ({ caller }: Extra): Asking => {
     let known: Promise<Caller> | undefined;
     return { caller: () => caller && (known ??= admission.again(caller)) };

@@ -63,7 +63,7 @@ export async function prove(triggers: Triggers, called: Called): Promise<Proof> 
   try {
     checkAddress(trigger.policy, address);
     const proof = isSigned(trigger.policy) ? await readSigned(triggers, called) : undefined;
-    // Anybody who has the URL may ask whether it is there: not more often than a call is refused.
+    // Anybody with the URL may ping it, as often as calls may be refused.
     if (proof?.isPing) triggers.refusedCalls.count(trigger, address);
     return proof;
   } catch (error) {
@@ -123,7 +123,7 @@ function objectIn(text: string): JsonObject {
   return value;
 }
 
-/** As with JSON, what cannot be read is a 400. */
+/** A form that cannot be read is a 400, as with JSON. */
 function formIn(text: string): JsonObject {
   try {
     return readFormFields(text, "the request body");

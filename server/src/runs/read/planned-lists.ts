@@ -16,7 +16,7 @@ export type Planned = { name: string; text: string; values: unknown[] };
 /** Columns that lead an index and are followed by the run's id. */
 const COLUMNS = { agentId: "agent_id", projectId: "project_id" } as const;
 
-/** What the filter has besides its times and ids, which are in the range of ids. */
+/** The filter's other conditions: its times and ids are in the range of ids. */
 function givenOf({
   createdFrom: _from,
   createdBefore: _before,

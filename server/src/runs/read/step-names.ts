@@ -6,7 +6,7 @@ import type { Runs } from "../runs.ts";
 
 const RUNS_AT_ONCE = 200;
 
-/** In the order of `steps`, as the definition has them; of a `try` around one call, the call's. Null: there is no such step. */
+/** Names as the definition has them, in the order of `steps`; for a `try` around one call, the call's. Null: there is no such step. */
 export async function readStepNames(
   { database }: Pick<Runs, "database">,
   organizationId: OrganizationId,

@@ -1,4 +1,4 @@
-/** The waits of this process. They end when it advances no run any more, each with its run as it is then. */
+/** The waits of this process. When it stops advancing runs, each ends with its run as it then is. */
 export class Waits {
   readonly #ends = new Set<() => void>();
   #isOver = false;

@@ -16,9 +16,9 @@ import type { Database } from "../../storage/database.ts";
 import { organizationsToWake, setNextDue, takeDue, type NextDue } from "./due-store.ts";
 import type { Trigger } from "../trigger.ts";
 
-/** For so long a trigger is one process's, should that die: longer than a firing takes on a busy machine. */
-const TAKEN_MS = 30_000;
-/** When what is due is locked, or was fired and is locked now; then for so long. It is due again when its time as taken is over. */
+/** After this another process may take the trigger: longer than a firing takes on a busy machine. */
+const LEASE_MS = 30_000;
+/** When what is due is locked, or was fired and is locked now; then for so long. It is due again when its lease is over. */
 const HELD_MS = 50;
 const MOST_HELD_MS = 10_000;
 /** After a failure. */
@@ -96,9 +96,9 @@ export class DueClock implements AsyncDisposable {
       this.#isFull = turns.length < due.length;
       // Whoever leaves a place looks again.
       if (turns.length === 0) return next;
-      const taken = await takeDue(database, { now, until: now + TAKEN_MS }, turns);
+      const taken = await takeDue(database, { now, until: now + LEASE_MS }, turns);
       const goesOn = round.goesOn();
-      // What a look that was late has taken is due again when its time as taken is over. At a stop it is still fired.
+      // What a replaced look has taken is due again when its lease is over. At a stop it is still fired.
       if (!goesOn && !this.#closing.signal.aborted) return Infinity;
       for (const trigger of taken) this.#begin(trigger);
       if (!goesOn) return Infinity;

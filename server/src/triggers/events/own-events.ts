@@ -37,10 +37,10 @@ type Own = { projectId: ProjectId; id: string; data: JsonObject; origin: Origin 
 /** Publishes what has happened: at the start, every 5 s, and when asked to. */
 export function publishUntold(triggers: Triggers): { loop: Loop } & AsyncDisposable {
   const { database, clock, log, events, runs } = triggers;
-  /** Nobody else is there who could have them. */
+  /** No other process can hold them. */
   let isFirst = database.isEmbedded;
   let after = NO_ID;
-  /** Left out for 5 s: one of theirs was not published. As many as this are known; the lease delays the others'. */
+  /** Left out for 5 s, because one of their events was not published. Beyond a maximum the lease alone delays them. */
   const leftOut = new Set<OrganizationId>();
   let leftOutUntil = clock.now();
 
@@ -55,7 +55,7 @@ export function publishUntold(triggers: Triggers): { loop: Loop } & AsyncDisposa
       }
       const without = [...leftOut];
       const taken = await takeUntold(database, { most: TAKEN, now, until: now + LEASE_MS, after, without });
-      // What a look that was late has taken is due again when its lease is over.
+      // What a replaced look has taken is due again when its lease is over.
       if (!round.goesOn()) return;
       const triggersNow = events.known.now();
       const told = await Promise.all(taken.map((one) => tell(triggers, one, triggersNow, leftOut)));
@@ -176,7 +176,7 @@ async function ofRun(triggers: Triggers, organizationId: OrganizationId, id: Run
   return { projectId: run.projectId, id: data.runId, data, origin };
 }
 
-/** Without the id of a run in another project: the event is shown to keys that reach this project alone. */
+/** Drops the id of a run in another project: keys that reach only this project see the event. */
 async function shownStarter(runs: Triggers["runs"], { organizationId, projectId, startedBy }: Run): Promise<Actor> {
   if (startedBy.kind !== "run") return startedBy;
   const starter = await readRun(runs, wholeOf(organizationId), startedBy.id as RunId);
@@ -196,7 +196,7 @@ async function payloadsOf(runs: Triggers["runs"], { id, organizationId, output, 
   };
 }
 
-/** The answer of an endpoint alone may be larger than an event. */
+/** An endpoint's answer alone may be larger than an event. */
 function withoutAnswer(error: JsonText): JsonText {
   const { value } = error;
   if (!isObject(value) || value["response"] === undefined) return error;

@@ -56,7 +56,7 @@ export function sweepEvents(triggers: Triggers): { loop: Loop } & AsyncDisposabl
       full: share.full(),
       known: [...events.firing.keys()],
     });
-    // What a look that was late has taken is due again when its lease is over.
+    // What a replaced look has taken is due again when its lease is over.
     if (!round.goesOn()) return false;
     const triggersNow = events.known.now();
     for (const toFire of taken) {

@@ -16,10 +16,10 @@ export function settleFilter({ filter }: JsonObject, problems: Problems): JsonOb
   return { filter };
 }
 
-/** By the policy that it is of: a webhook is called often. */
+/** By policy, because a webhook is called often. */
 const compiled = new WeakMap<JsonObject, Filter>();
 
-/** The first field by which the body does not match; undefined: it matches. */
+/** The first field in which the body does not match; undefined if it matches. */
 export function unmatchedField(policy: JsonObject, body: JsonObject): string | undefined {
   const { filter } = policy;
   if (!isObject(filter)) return undefined;

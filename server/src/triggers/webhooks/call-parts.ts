@@ -1,6 +1,6 @@
 /**
- * What a mapping may know of a call besides its body: `$headers` and `$query`. It is kept with the firing, which is shown and fired
- * again, so it has no credentials: whatever is called like one is left out.
+ * What a mapping may see of a call besides its body: `$headers` and `$query`. It is kept with the firing, which is shown and fired
+ * again, so anything named like a credential is left out.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { readFormFields } from "../../lib/form-fields.ts";
@@ -13,7 +13,7 @@ import { signatureHeaders } from "./signature.ts";
 /** The variables of a webhook's mapping. */
 export const CALL_VARIABLES: ReadonlySet<string> = new Set(["headers", "query"]);
 
-/** Of a header or a field of the query. */
+/** Matches the name of a header or of a field of the query. */
 const NAMED_SECRET =
   /token|secret|signature|hmac|passw|passphrase|credential|cookie|jwt|api[-_.]?key|access[-_.]?key|(?:^|[-_.])(?:auth|authentication|authorization|sig|pwd|pass|session|session[-_]?id|sid)(?:$|[-_.\d])/i;
 

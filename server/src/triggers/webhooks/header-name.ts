@@ -3,5 +3,5 @@ const HEADER = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 
 export const isHeaderName = (value: unknown): value is string => typeof value === "string" && HEADER.test(value);
 
-/** They have credentials. Firings are shown, so nothing of these may get into them. */
+/** Headers with credentials, which must not get into firings, as these are shown. */
 export const SECRET_HEADERS: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization"]);

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { isSigned } from "./signature.ts";
 
 /**
- * Whoever may publish agents of a project may use its secrets, and whoever may set them knows their names; nobody else names one in a
+ * Only a caller who may publish the project's agents, and so use its secrets, or who may set its secrets may name one in a
  * signature. Throws FORBIDDEN.
  */
 export function checkMaySign(caller: Caller, policy: JsonObject): void {

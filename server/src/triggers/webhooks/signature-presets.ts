@@ -16,7 +16,7 @@ export type Claim = {
 };
 /** `url`: as its sender calls it. */
 export type Sent = { headers: IncomingHttpHeaders; body: string; url: string };
-/** What a policy says of the preset `header`. */
+/** A policy's settings for the preset `header`. */
 type OwnHeader = { header?: string; encoding?: Encoding };
 
 export type Preset = {
@@ -26,7 +26,7 @@ export type Preset = {
   headers: readonly string[];
   /** The bytes of a secret, if they are not those of its text. Throws Unsigned. */
   keyOf?: (secret: string) => Buffer;
-  /** The key of the body that names a delivery, in each of its tries. */
+  /** The body's key with the delivery's id, which is the same for each try. */
   idKey?: string;
   /** What to answer to a signed question that starts nothing. */
   challenge?: (payload: JsonObject) => JsonObject | undefined;
@@ -54,10 +54,10 @@ const inHeader = (
   },
 });
 
-/** Anybody can sign with what a text leaves that is not base64. */
+/** A text that is not base64 leaves hardly any bytes, and anybody could sign with those. */
 const LEAST_KEY_BYTES = 16;
 const STANDARD_PARTS = ["id", "timestamp", "signature"];
-/** Svix, which the standard comes from, still uses its own names, and its library looks for them first. */
+/** Svix, the origin of the standard, still uses its own names, and its library looks for them first. */
 const STANDARD_PREFIXES = ["svix-", "webhook-"];
 
 /** https://www.standardwebhooks.com and https://docs.svix.com/receiving/verifying-payloads/how-manual */
@@ -138,7 +138,7 @@ export const PRESETS = {
     challenge: ({ events }) => (Array.isArray(events) && events.length === 0 ? {} : undefined),
     isBare: true,
   },
-  /** In a header of one's own, with or without `sha256=` before it. */
+  /** In a header that the policy names, with or without `sha256=` before it. */
   header: {
     headers: [],
     claimOf({ headers, body }, { header = "", encoding = "hex" }) {

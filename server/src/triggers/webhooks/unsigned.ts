@@ -2,7 +2,7 @@ import { Refusal } from "../../lib/errors.ts";
 
 const UNSIGNED = "the request is not signed as it must be";
 
-/** Says why, for those who see the trigger's firings. */
+/** Says why, to those who see the trigger's firings. */
 export class Unsigned extends Refusal {
   constructor(why: string) {
     super("FORBIDDEN", `${UNSIGNED}: ${why}`);
