@@ -24,7 +24,7 @@ export type Api = {
   client: Client;
   connection: Store<Connection>;
   decisions: Decisions;
-  /** What is typed into forms, for who comes back to them. It ends with the session. */
+  /** What is typed into forms, until the session ends. */
   typed: Map<string, unknown>;
   /** Answers of a subscription that pass by the cache: it would read a page again for each of hundreds. Ends by `stop`. */
   stream<Data, Variables extends AnyVariables>(
@@ -178,7 +178,7 @@ class FirstTurn {
   }
 }
 
-/** Sends the access token; one that the server does not take any longer is exchanged once. urql parses what is answered. */
+/** Sends the access token, and exchanges it once if the server no longer accepts it. urql parses the answer. */
 const authorized = (session: Session, turn: FirstTurn): typeof fetch => {
   const send = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<[Response, string]> => {
     const token = await session.accessToken();

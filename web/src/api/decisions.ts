@@ -1,4 +1,4 @@
-/** What was decided on this page and is not sent yet: each decision can be taken back for a few seconds. */
+/** The decisions made on this page: each can be taken back for a few seconds before it is sent. */
 import type { DecideApprovalInput, Decision } from "./documents.ts";
 import { Store } from "../lib/store.ts";
 import { Refusal } from "./refusal.ts";
@@ -7,16 +7,16 @@ export const UNDO_MS = 5_000;
 
 type Input = DecideApprovalInput;
 
-/** `refusal`: it was sent and not taken. `dueAt`: ms since 1970. */
+/** `refusal`: the server's, once it was sent. `dueAt`: ms since 1970. */
 export type Made = { input: Input; question: string; dueAt: number; isSending: boolean; refusal?: Refusal };
 
-/** A decision in words: while it can be taken back, and when it was not taken. */
+/** A decision in words: while it can be taken back, and after a refusal. */
 export const VERBS: Record<Decision, { now: string; was: string }> = {
   approve: { now: "Approving", was: "approved" },
   reject: { now: "Rejecting", was: "rejected" },
 };
 
-/** Browsers send at most 64 kB of a page that is left, all of its requests together. */
+/** When a page is left, browsers still send at most 64 kB for all of its requests together. */
 const SHORT_BYTES = 8_000;
 
 /** `isShort`: the page may be left while it is sent. Throws Refusal. */
@@ -28,9 +28,9 @@ export class Decisions implements Disposable {
   readonly #send: Send;
   readonly #prepare: () => void;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-  /** What was said with one that was taken back or refused, for its form. */
+  /** The answers of decisions that were taken back or refused, for their forms. */
   readonly #kept = new Map<string, Made>();
-  /** Those that the server took from here. */
+  /** Decisions of this page that the server accepted. */
   readonly #taken = new Set<string>();
   readonly #sending = new Set<Promise<void>>();
   readonly #ending = new AbortController();
@@ -40,13 +40,13 @@ export class Decisions implements Disposable {
     this.#send = send;
     this.#prepare = prepare;
     const { signal } = this.#ending;
-    // Also before a tab is closed, a page is read anew, or a phone shows another app: whoever leaves has decided.
+    // Leaving confirms a decision: closing or reloading the tab, or switching to another app on a phone.
     const leave = (): void => {
       if (document.visibilityState === "hidden") void this.sendAll();
     };
     document.addEventListener("visibilitychange", leave, { signal });
     addEventListener("pagehide", () => void this.sendAll(), { signal });
-    // A long one would not arrive: the browser asks whether to stay.
+    // A long decision would not arrive, so the browser asks whether to stay.
     const ask = (event: Event): void => {
       if (this.#waiting.some(({ input }) => !isShort(input))) event.preventDefault();
     };
@@ -61,7 +61,7 @@ export class Decisions implements Disposable {
     return this.all.get().find(({ input }) => input.approvalId === approvalId);
   }
 
-  /** What its form begins with, and why it was not taken. */
+  /** The answers that its form begins with, and why it was refused. */
   keptOf(approvalId: string): Made | undefined {
     return this.#kept.get(approvalId);
   }
@@ -82,7 +82,7 @@ export class Decisions implements Disposable {
     );
   }
 
-  /** Nothing was sent, and what was said with it is kept. False: it is too late. */
+  /** Takes it back and keeps its answers. False: it is too late. */
   undo(approvalId: string): boolean {
     const made = this.of(approvalId);
     if (!made || made.isSending || made.refusal) return false;
@@ -91,7 +91,7 @@ export class Decisions implements Disposable {
     return true;
   }
 
-  /** Of the last one that is not sent yet. Answers which it was. */
+  /** Takes back the last decision that is not sent yet. Returns its approval's id. */
   undoLast(): string | undefined {
     const id = this.#waiting.at(-1)?.input.approvalId;
     return id !== undefined && this.undo(id) ? id : undefined;
@@ -134,7 +134,7 @@ export class Decisions implements Disposable {
     }
   }
 
-  /** In the place of an earlier one for the same approval. */
+  /** Replaces an earlier decision for the same approval. */
   #put(made: Made): void {
     const others = this.all.get();
     const at = others.findIndex(({ input }) => input.approvalId === made.input.approvalId);

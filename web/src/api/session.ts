@@ -34,14 +34,14 @@ const OUT: Presence = { state: "out" };
 export class Session {
   /** Undefined: not asked yet. */
   readonly presence = new Store<Presence | undefined>(undefined);
-  /** What is still to be done as who is in, before they are out. */
+  /** Work to do before the user is signed out. */
   readonly leaving = new Set<() => Promise<void>>();
   #token: Token | undefined;
   #refreshing: Promise<boolean> | undefined;
   /** Posts `who` is in, or "" for nobody. */
   readonly #tabs = new BroadcastChannel(CHANNEL);
 
-  /** Says that this browser was given a session: without it there is none to ask for. The cookie itself no script can read. */
+  /** Whether this browser was given a session; if not, there is none to ask for. No script can read the cookie itself. */
   get #isKnown(): boolean {
     return localStorage.getItem(CHANNEL) !== null;
   }

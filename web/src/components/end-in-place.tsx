@@ -1,6 +1,6 @@
 /**
- * A button that ends something, and asks first where it stands. What keeps it takes its place, so that a second click changes nothing;
- * when it has ended a note holds the place as long as the page is there, so that nothing which starts something comes under the pointer.
+ * A button that ends something, and first asks in place. The button that keeps it takes its place, so that a second click changes
+ * nothing. After the end a note stays in that place, so that no button which starts something appears under the pointer.
  */
 import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import { Button } from "@mantine/core";
@@ -10,7 +10,7 @@ type Props = {
   /** What the button does: `Cancel run`. */
   word: string;
   keepWord: string;
-  /** In the place of the buttons, once there is nothing to end any more. */
+  /** Replaces the buttons once there is nothing left to end. */
   note?: string | undefined;
   isAsking: boolean;
   isBusy: boolean;

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 
-/** What a shell needs before a command: `with … in AUTOGRAPH_API_KEY`. */
+/** Says what a command needs in the shell: `with … in AUTOGRAPH_API_KEY`. */
 export const WithKey = () => (
   <>
     <Link to="/settings/$part" params={{ part: "keys" }} search={{}} className="link">

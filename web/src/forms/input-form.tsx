@@ -16,7 +16,7 @@ type Props = {
   initial?: Values;
   /** Beside the labels of fields: where a value came from. */
   notes?: ReadonlyMap<string, Note>;
-  /** Why it was not taken before. */
+  /** Why the server refused it before. */
   refused?: Refusal | undefined;
   onChange?: (input: JsonObject) => void;
   /** Throws Refusal; its fields' paths are as in `input.input.name`. `verb`: the pressed button's `value`. */

@@ -7,5 +7,5 @@ export const curlOf = (url: string, token: string, body: object): string =>
     `-d ${quoted(JSON.stringify(body))}`,
   ].join(" \\\n  ");
 
-/** One word of a POSIX shell, whatever is in it. */
+/** Quotes any text as one word of a POSIX shell. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

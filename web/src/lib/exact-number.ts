@@ -1,4 +1,4 @@
-/** Begins a text that stands for a number. Nobody can know it, so no other text begins with it. */
+/** Begins a text that stands for a number. It is random, so no other text begins with it. */
 export const MARK = Array.from(crypto.getRandomValues(new Uint32Array(3)), (part) => part.toString(36)).join("");
 
 /** A number that a double can't hold (docs/definitions.md, "Numbers"), as the server wrote it: shown and sent again with all its digits. */

@@ -53,7 +53,7 @@ export function parseJson(json: string): Json {
   return text === json ? value : restored(value);
 }
 
-/** Of a text area: empty is an empty object; undefined: it is none. */
+/** The object in a text area, empty if that is. Undefined: it is no JSON object. */
 export function objectIn(text: string): JsonObject | undefined {
   try {
     const value = parseJson(text.trim() || "{}");

@@ -1,9 +1,9 @@
 /**
- * Of two clicks in one place the second was meant for what stood there at the first. What has come there meanwhile (the next approval, a
- * button under a menu that closed, a row that moved up) takes none.
+ * The second of two clicks in one place was meant for what stood there at the first. It does nothing to what has appeared there since: the
+ * next approval, a button under a menu that closed, a row that moved up.
  */
 
-/** From one click to the next, as a double click of most systems. */
+/** Longest time between the two clicks, as for a double click on most systems. */
 const SERIES_MS = 500;
 const SAME_PLACE_PX = 8;
 
@@ -12,9 +12,9 @@ type Click = { x: number; y: number; at: number; pressed: Element | null };
 export function guardSecondClicks(): void {
   let last: Click | undefined;
   const guard = (event: MouseEvent): void => {
-    // By a key or a program.
+    // The click comes from a key or a program.
     if (event.detail === 0) return;
-    // A link only leads elsewhere.
+    // Links are not guarded: they only lead elsewhere.
     const pressed = event.target instanceof Element ? event.target.closest("button, [role^=menuitem]") : null;
     const click = { x: event.clientX, y: event.clientY, at: event.timeStamp, pressed };
     if (last && isSeries(last, click) && pressed !== null && pressed !== last.pressed) {

@@ -34,7 +34,7 @@ const LOOKS = {
 
   // Of approvals.
   open: { word: "open", colour: "var(--paused)", shape: "M5.5 3.5V12.5M10.5 3.5V12.5" },
-  // Decided here, and not sent yet.
+  // Decided on this page and not sent yet.
   approve: { word: "approving…", colour: "var(--completed)", shape: `${CIRCLE}M5.5 8.2 7.2 9.9 10.5 6.3` },
   reject: { word: "rejecting…", colour: "var(--failed)", shape: `${CIRCLE}M6 6 10 10M10 6 6 10` },
   approved: { word: "approved", colour: "var(--completed)", shape: CHECK },

@@ -15,7 +15,7 @@ export function durationText(ms: number): string {
   return `${Math.floor(ms / DAY)} d`;
 }
 
-/** A round time on a scale: as exact as it is, so that no two are the same text. `0`, `250 ms`, `10.5 s`, `1 m 30 s`, `2 d 6 h`. */
+/** A round time on a scale, exact enough that no two have the same text: `0`, `250 ms`, `10.5 s`, `1 m 30 s`, `2 d 6 h`. */
 export function scaleText(ms: number): string {
   if (ms === 0) return "0";
   if (ms < SECOND) return `${ms} ms`;

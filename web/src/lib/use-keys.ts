@@ -16,7 +16,7 @@ const GOES_ON: ReadonlySet<string> = new Set(["j", "k"]);
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const take = useEffectEvent((event: KeyboardEvent) => {
     const act = keys[event.key];
-    // A key that is held goes on through a list, and does nothing else twice.
+    // Holding a key moves on through a list; nothing else repeats.
     if (event.repeat && !GOES_ON.has(event.key)) return;
     if (!act || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTaken(event.target) || isDialogOpen()) return;

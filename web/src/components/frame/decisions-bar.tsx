@@ -1,4 +1,4 @@
-/** What was decided and is not sent yet, wherever one goes meanwhile: each can be taken back. */
+/** Shows on every page the decisions that are not sent yet. Each can be taken back. */
 import { useSyncExternalStore } from "react";
 import { Button } from "@mantine/core";
 import { useNavigate, useRouter } from "@tanstack/react-router";

@@ -155,7 +155,7 @@ function useRunsByPrefix(text: string): { runs: Item[]; isReading: boolean } {
     variables: { prefix: asked },
     pause: prefix === undefined || asked === "",
   });
-  // What comes later is an answer to less of the text.
+  // A later answer belongs to an earlier text.
   const found = prefix === undefined ? [] : (data?.runs?.nodes ?? []).filter(({ id }) => id.startsWith(prefix));
   const runs = found.map(({ id, agent, status, createdAt }) => ({
     id,

@@ -73,7 +73,7 @@ export const RunRow = memo(({ run, hasAgent, isChosen, onChoose }: Props) => {
 });
 RunRow.displayName = "RunRow";
 
-/** Why it failed or where it is, then what it was given. */
+/** Why the run failed or its step, then its input. */
 function About({ summary: { input, step, error } }: { summary: NonNullable<ListedRunFragment["summary"]> }) {
   const given = input.map(({ title, text }) => `${title}: ${text}`).join(", ");
   return (

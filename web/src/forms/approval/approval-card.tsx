@@ -18,11 +18,11 @@ import { useDecision } from "./use-decision.ts";
 
 type Props = {
   approval: ApprovalCardFragment;
-  /** It was decided here; it can be taken back, and is sent in a moment. */
+  /** Called when it is decided here. The decision can be taken back until it is sent. */
   onMade?: (() => void) | undefined;
-  /** It is decided, here or elsewhere. */
+  /** Called when it is decided, here or elsewhere. */
   onDecided?: (() => void) | undefined;
-  /** Keys decide: `list`: as the list has it open; `card`: once it has the focus. */
+  /** When keys decide: `list`: while the list has it open; `card`: while it has the focus. */
   keys?: "list" | "card" | undefined;
   /** Below its line, which says the question and when it was asked. */
   isInList?: boolean;
@@ -98,7 +98,7 @@ export function ApprovalCard({ approval, onMade, onDecided, keys, isInList = fal
   );
 }
 
-/** Whether it was when it was first shown; tells when that is over. */
+/** Whether it was open when it was first shown. Tells when it no longer is. */
 function useWasOpen(isOpen: boolean, onDecided: (() => void) | undefined): boolean {
   const [wasOpen] = useState(isOpen);
   const isTold = useRef(!isOpen);
@@ -124,14 +124,14 @@ function MayNot() {
 
 type FormProps = Pick<Props, "approval" | "onMade"> & { hasKeys: boolean; card: RefObject<HTMLElement | null> };
 
-/** Begins with what was said when it was taken back, or refused. */
+/** Begins with the answers of a decision that was taken back or refused. */
 function DecisionForm({ approval: { id, question, answerFields }, onMade, hasKeys, card }: FormProps) {
   const keyOf = (key: string) => hasKeys && <Key>{key}</Key>;
   const { decisions } = useApi();
   const [kept] = useState(() => decisions.keptOf(id));
   const [comment, setComment] = useState(kept?.input.comment ?? "");
   useEffect(() => {
-    // The button that made it is new.
+    // The button that had the focus was replaced.
     if (kept && [document.body, card.current].includes(document.activeElement as HTMLElement))
       card.current?.querySelector<HTMLElement>(`button[value="${kept.input.decision}"]`)?.focus();
   }, [card, kept]);

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 import type { Made } from "../../api/decisions.ts";
 import { useApi } from "../../api/hooks.ts";
 
-/** What was decided here of an approval, and is not taken yet. */
+/** The decision made here on an approval that the server has not accepted yet. */
 export function useDecision(approvalId: string): Made | undefined {
   const { decisions } = useApi();
   return useSyncExternalStore(decisions.all.watch, () => {

@@ -1,4 +1,4 @@
-/** What is done to an agent now and then: paused, archived, limited, and taken back. */
+/** Menu of an agent: limits, pauses and archives it, and brings it back. */
 import { useState, type SubmitEvent } from "react";
 import { ActionIcon, Button, Menu, Modal, NumberInput } from "@mantine/core";
 import {
@@ -19,7 +19,7 @@ import classes from "./agent-menu.module.css";
 type Agent = NonNullable<AgentPageQuery["agent"]>;
 type Asked = "pause" | "archive" | "limit";
 
-/** One that was never published has nothing that could be paused, and comes back as the draft that it was. */
+/** An agent that was never published cannot be paused, and comes back from the archive as a draft. */
 export const activeOf = ({ agentVersion }: Agent): AgentStatus => (agentVersion ? "active" : "draft");
 
 export function AgentMenu({ agent }: { agent: Agent }) {

@@ -1,4 +1,4 @@
-/** What may be done with a definition as it stands: published, saved as a draft, and what becomes of a draft that is there. */
+/** Publishes the definition or saves it as a draft, and offers what can be done with a draft. */
 import { useState } from "react";
 import { Button } from "@mantine/core";
 import { PublishDocument, SaveDraftDocument, type AgentDefinitionQuery } from "../../api/documents.ts";
@@ -31,7 +31,7 @@ export function DefinitionBar(props: Props) {
   const mutate = useMutate();
   const publishing = useAct();
   const saving = useAct();
-  /** The draft that the text comes from; 0: none. A save replaces no other one. */
+  /** Revision of the draft that the text comes from; 0: none. A save replaces no other revision. */
   const [known, setKnown] = useState(draft?.revision ?? 0);
   const [isDiscarding, setIsDiscarding] = useState(false);
   const [isConflict, setIsConflict] = useState(false);
@@ -54,14 +54,14 @@ export function DefinitionBar(props: Props) {
         throw error;
       }
     });
-    // Theirs is read, to be shown.
+    // Reads the other draft, to show it.
     if (!isDone) onChanged();
   };
   const publish = async (): Promise<void> => {
     const { publishAgent } = await mutate(PublishDocument, { input: { definition: text } });
     const left = publishAgent!.draft;
     onPublished(publishAgent!.version);
-    // What was published has grown out of this draft. One that somebody else has saved since stays.
+    // The published text came from this draft. A draft that somebody else has saved since stays.
     if (left && left.revision === known) await save(publishAgent!.definition!, known).catch(() => undefined);
     else setKnown(left?.revision ?? 0);
   };
@@ -146,7 +146,7 @@ export function DefinitionBar(props: Props) {
           verb="Discard draft"
           act={async () => {
             const isOpen = text === draft.definition;
-            // A draft that is as the published text is none.
+            // A draft equal to the published text does not count.
             await save(published, draft.revision);
             if (isOpen) onText(published);
           }}
@@ -160,14 +160,14 @@ export function DefinitionBar(props: Props) {
 }
 
 type ConflictProps = {
-  /** The one that is saved now. */
+  /** The draft as it is saved now. */
   draft: Draft | null;
   isBusy: boolean;
   onKeep: () => void;
   onDiscard: () => void;
 } & Pick<Props, "isDraftCompared" | "onCompareDraft">;
 
-/** Somebody else has saved or published meanwhile: nothing of either is lost before somebody says so. */
+/** Asks what to do when somebody else has saved or published in the meantime: neither text is lost until the user decides. */
 function Conflict({ draft, isBusy, isDraftCompared, onCompareDraft, onKeep, onDiscard }: ConflictProps) {
   return (
     <section role="alert" aria-label="Conflict" className={classes["conflict"]}>

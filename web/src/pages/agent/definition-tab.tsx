@@ -33,7 +33,7 @@ export function DefinitionTab({ agentId, compared, mayWrite }: Props) {
 
 type LoadedProps = Pick<Props, "compared" | "mayWrite"> & { agent: DefinedAgent; onChanged: () => void };
 
-/** In the place of a version: the draft that is saved. */
+/** Stands for the saved draft where a version would stand. */
 const DRAFT = "draft";
 
 function Loaded({ agent, compared, mayWrite, onChanged }: LoadedProps) {
@@ -100,7 +100,7 @@ function Loaded({ agent, compared, mayWrite, onChanged }: LoadedProps) {
           onCompare={compare}
           onPublished={(other, definition) => {
             compare(undefined);
-            // What somebody has changed stays.
+            // Keep what the user has changed.
             if (isSaved) replace(definition);
             tellPublished(other);
           }}
@@ -110,7 +110,7 @@ function Loaded({ agent, compared, mayWrite, onChanged }: LoadedProps) {
   );
 }
 
-/** The text in the editor, which takes another one only as another editor. */
+/** The text in the editor. A new text needs a new editor. */
 function useText(initial: string) {
   const [{ text, key }, set] = useState({ text: initial, key: 0 });
   return {

@@ -13,7 +13,7 @@ type Props = {
   onChange: (text: string) => void;
 };
 
-/** Which events or calls are taken, by fields of their data; JSON says what the form cannot. */
+/** Chooses events or calls by fields of their data; JSON says what the form cannot. */
 export function FilterPart({ text, problem, everything, onChange }: Props) {
   const [isJson, setIsJson] = useState(() => linesIn(text) === undefined);
   const [lines, setLines] = useState<FilterLine[]>(() => linesIn(text) ?? []);

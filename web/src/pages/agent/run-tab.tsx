@@ -67,10 +67,10 @@ export function RunTab({ agent, earlier, isDescribed, said }: Props) {
   );
 }
 
-/** `over`: the run whose input it was typed over. */
+/** `over`: the run whose input was there before the user typed. */
 type Typed = { over: string | undefined; input: JsonObject };
 
-/** What stands in the form, for who looks at another tab or page meanwhile. `isKept`: it is from before. */
+/** Keeps what stands in the form while the user looks at another tab or page. `isKept`: it comes from an earlier visit. */
 function useTyped(agentId: string, earlier: Earlier | undefined) {
   const { typed: all } = useApi();
   const key = `run ${agentId}`;
@@ -82,7 +82,7 @@ function useTyped(agentId: string, earlier: Earlier | undefined) {
     setState(next);
   };
   const isOther = earlier !== undefined && typed?.over !== earlier.id;
-  // The address of the other tabs does not say that it began with an earlier input.
+  // The other tabs' address does not say that the form began with an earlier input.
   useEffect(() => {
     if (isOther) all.set(key, { over: earlier.id, input: earlier.input } satisfies Typed);
   }, [all, key, isOther, earlier]);

@@ -17,7 +17,7 @@ export type Said = {
   input: string;
   source: string;
   event: string;
-  /** Of an event's data, or of a webhook's body. */
+  /** A filter on an event's data or a webhook's body. */
   filter: string;
   accept: WebhookAccept;
   overlap: TriggerOverlap;

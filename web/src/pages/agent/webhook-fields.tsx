@@ -1,4 +1,4 @@
-/** Of a trigger's form: which calls of a webhook start a run. */
+/** The part of a trigger's form that says which calls of a webhook start a run. */
 import { NativeSelect } from "@mantine/core";
 import { FilterPart } from "./filter-part.tsx";
 import type { PartProps } from "./trigger-said.ts";

@@ -32,7 +32,7 @@ export function WebhookUrl({ url, curl, formerUrlUntil }: Urls & { url: string }
   );
 }
 
-/** Whole, for who has just made it: it has to be given to whoever calls it. */
+/** The whole URL, shown once to the user who made it, so that they can give it to the caller. */
 export function NewUrl({ trigger, onDone }: { trigger: Urls & { name: string }; onDone: () => void }) {
   const { name, url, curl, formerUrlUntil } = trigger;
   return (

@@ -25,7 +25,7 @@ import classes from "./run.module.css";
 type Props = { run: RunHeadFragment; view: RunView; chosenStep: number | undefined };
 type Start = "again" | "edit" | "retry" | "from";
 
-/** What starts a run again, by the status of this one: the one table. One that is open can be cancelled. */
+/** The one table of the actions that start a run again, by this run's status. An open run can be cancelled. */
 const STARTS: Record<RunStatus, readonly Start[]> = {
   pending: [],
   running: [],
@@ -98,7 +98,7 @@ export function Starts({ run: { id, status, agent, error }, view, chosenStep }: 
   );
 }
 
-/** Cancels it after a question, in a place of its own. None for a run that had ended when one came. */
+/** Cancels the run after a question. Absent if the run had ended when the page was opened. */
 export function CancelRun({ id, status }: { id: string; status: RunStatus }) {
   const mutate = useMutate();
   const { may } = useMay();

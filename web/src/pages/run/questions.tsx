@@ -1,4 +1,4 @@
-/** What waits for a person, before the steps. `a` and `r` decide the one that has the focus. */
+/** The approvals that wait, before the steps. `a` and `r` decide the one that has the focus. */
 import { useSyncExternalStore } from "react";
 import { Link } from "@tanstack/react-router";
 import type { ApprovalCardFragment } from "../../api/documents.ts";

@@ -38,7 +38,7 @@ export function tookOf({ startedAt, finishedAt, attempts }: Timed, now = 0): num
   return from && to > 0 ? Math.max(0, to - Date.parse(from)) : null;
 }
 
-/** For the axis: steps that enclose others are not busy themselves, nor are those that have waited. What waits now goes on. */
+/** For the axis: steps that enclose others are not busy themselves, nor are those that have waited. A wait that has not ended counts as busy. */
 export function busyTimes(steps: readonly StepRowFragment[], now: number): Span[] {
   const parents = new Set(steps.map(({ parentNumber }) => parentNumber));
   const hasWaited = ({ kind, finishedAt }: StepRowFragment): boolean => WAITING.has(kind) && finishedAt !== null;

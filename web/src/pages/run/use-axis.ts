@@ -12,7 +12,7 @@ export function useAxis(head: RunHeadFragment, steps: readonly StepRowFragment[]
   const from = Date.parse(head.startedAt ?? head.createdAt);
   const busy = busyTimes(steps, now);
   const isOpen = !head.finishedAt;
-  // Something goes on while a run is open, such as the pause before another attempt.
+  // An open run always has something going on, such as the pause before another attempt.
   if (isOpen) busy.push({ from: busy.reduce((latest, { to: end }) => Math.max(latest, end), from), to: now });
   const to = isOpen ? openEnd({ from, to: now }, busy) : Date.parse(head.finishedAt!);
   // What is still to come is no gap.
