@@ -94,7 +94,7 @@ test("a given key or password goes nowhere that only the current folder says", a
       expect({ code, stdout, stderr }, file).toEqual({
         code: 1,
         stdout: "",
-        stderr: `autograph: only the folder ${folder} says that the server is at ${url}, and a credential is not sent there for that: give --url ${url} if it is yours\n`,
+        stderr: `autograph: only the folder ${folder} names the server ${url}, so no credential is sent there: give --url ${url} if it is yours\n`,
       });
     }
   }

@@ -136,7 +136,7 @@ describe("nothing is sent when a value is missing", () => {
     [
       "a # in a value",
       `endpoint: '\${ "@/orders/\\(.hash)/items" }'`,
-      /^the URL in \S+ has a #, behind which nothing is sent/,
+      /^the URL in \S+ has a #, after which nothing is sent/,
     ],
     [
       "a host of other characters",

@@ -149,7 +149,7 @@ describe("a document", () => {
 describe("an argument", () => {
   const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id } }";
   const start = (more: object): Promise<Refused | undefined> => asked(RUN, { input: { agentId: echo, ...more } });
-  /** No password that is guessed first. */
+  /** A password that is not common. */
   const letters = (count: number): string => "zy".repeat(count).slice(0, count);
   const accept = async (password: string): Promise<Refused | undefined> => {
     const { inviteMember } = await server.data("mutation { inviteMember(input: {role: viewer}) { url } }");

@@ -290,7 +290,7 @@ describe("stopping", () => {
 
   test("a promise that nobody handles, an exception, a stop that hangs is ended: each with one line, and PostgreSQL with it", async () => {
     const DATA_DIR = dataFolder();
-    const unhandled = [70, /^an error that nobody handled ends the server; its PostgreSQL is stopped/] as const;
+    const unhandled = [70, /^an unhandled error ends the server; its PostgreSQL is stopped/] as const;
     const hangs = `AsyncDisposableStack.prototype.disposeAsync = () => new Promise(() => {});
       const later = setTimeout;
       globalThis.setTimeout = (fire, ms, ...more) => later(fire, ms === ${LIMITS.stopSeconds * 1_000} ? 100 : ms, ...more);
@@ -301,7 +301,7 @@ describe("stopping", () => {
       [
         hangs,
         1,
-        new RegExp(`^the server did not stop within ${LIMITS.stopSeconds} s: it is ended, and its PostgreSQL$`),
+        new RegExp(`^the server did not stop within ${LIMITS.stopSeconds} s: it and its PostgreSQL are ended$`),
       ],
     ] as const) {
       const server = run({ DATA_DIR, LOG_LEVEL: "warn", NODE_OPTIONS: onSignal(what) });

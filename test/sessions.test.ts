@@ -334,7 +334,7 @@ describe("another password", () => {
           { newPassword },
           "newPassword",
           "too_common",
-          "newPassword must not be one that is guessed first: a common password, or one character again and again",
+          "newPassword must not be a common password or one character repeated",
         ],
       ),
       [{ newPassword: "x".repeat(257) }, "newPassword", "too_long", "newPassword must have at most 256 characters"],

@@ -259,10 +259,7 @@ async function drain({ runs, graphql, requests, log }: Draining): Promise<void> 
   if (await Promise.race([ended, sleep(OPERATIONS_MS, false, { ref: false })])) return;
   graphql.endAll(stopping());
   if (await Promise.race([ended, sleep(ANSWERS_MS, false, { ref: false })])) return;
-  log.warn(
-    { requests: requests.count, operations: graphql.working.count },
-    "what is still under way is not waited for",
-  );
+  log.warn({ requests: requests.count, operations: graphql.working.count }, "work still under way is not waited for");
 }
 
 /** ADMIN_EMAIL creates the first owner; otherwise issues a link for whoever reads the server's output. */

@@ -29,7 +29,7 @@ function untilStopped(parents: readonly number[], lastActs: LastActs, tell: Tell
   const begin = (why: string): void => {
     if (stopping.signal.aborted) return;
     const tooLong = (): void => {
-      tell(`the server did not stop within ${LIMITS.stopSeconds} s: it is ended, and its PostgreSQL`);
+      tell(`the server did not stop within ${LIMITS.stopSeconds} s: it and its PostgreSQL are ended`);
       lastActs.end(1, true);
     };
     setTimeout(tooLong, LIMITS.stopSeconds * 1_000);
@@ -91,7 +91,7 @@ function checkNode(): void {
   );
 }
 
-const UNHANDLED = "an error that nobody handled ends the server; its PostgreSQL is stopped, and the next start goes on";
+const UNHANDLED = "an unhandled error ends the server; its PostgreSQL is stopped, and the next start goes on";
 
 async function main(): Promise<void> {
   checkNode();

@@ -347,7 +347,7 @@ test("a definition is changed with its problems beside it, published, compared, 
     .waitFor();
   await typeInVersion(1, "1.0");
   await publish.click();
-  await page.getByRole("status").getByText("1.1.0 is published: runs that start from now on are of it.").waitFor();
+  await page.getByRole("status").getByText("1.1.0 is published: runs that start from now on use it.").waitFor();
   await page.getByText("demo / batch-greeting 1.1.0").waitFor();
   const versions = page.getByRole("region", { name: "Versions" });
   const itself = versions.getByRole("button", { name: "Compare with 1.1.0" });
@@ -361,6 +361,6 @@ test("a definition is changed with its problems beside it, published, compared, 
   const dialog = page.getByRole("dialog", { name: "Publish 1.0.0 again?" });
   await dialog.getByText(/Runs that start from now on are of 1.0.0 instead of 1.1.0/).waitFor();
   await dialog.getByRole("button", { name: "Publish 1.0.0" }).click();
-  await page.getByRole("status").getByText("1.0.0 is published: runs that start from now on are of it.").waitFor();
+  await page.getByRole("status").getByText("1.0.0 is published: runs that start from now on use it.").waitFor();
   await page.getByText("demo / batch-greeting 1.0.0").waitFor();
 });

@@ -77,14 +77,14 @@ test("a default does not overrule what was said, and what was not understood kee
   await sentence.fill("Greet whoever is on the list, formally");
   await sentence.press("Control+Enter");
   await review.getByText("by default: please check").waitFor();
-  const looked = review.getByRole("checkbox", { name: "I have looked at what stands at its default: Names" });
+  const looked = review.getByRole("checkbox", { name: "I have checked the default values: Names" });
   await looked.waitFor();
   await expectGoodLooks(page, "a sentence that was not wholly understood");
   const run = review.getByRole("button", { name: "Run with these 2 values" });
   await run.click();
   await review
     .getByRole("alert")
-    .getByText(/^Names stands at its default/)
+    .getByText(/^Names has its default value/)
     .waitFor();
   expect(new URL(page.url()).pathname).toMatch(/^\/agents\//);
   await looked.check();
@@ -102,7 +102,7 @@ test("a default does not overrule what was said, and what was not understood kee
     .getByRole("textbox", { name: /^Names/ })
     .first()
     .fill("Tom");
-  await review.getByRole("checkbox", { name: "I have looked at what stands at its default: Tone" }).waitFor();
+  await review.getByRole("checkbox", { name: "I have checked the default values: Tone" }).waitFor();
 });
 
 test("a long sentence is folded beside its run's input, and one that was read too long ago is read again", async () => {
@@ -115,7 +115,7 @@ test("a long sentence is folded beside its run's input, and one that was read to
   await page.getByRole("button", { name: "Review" }).click();
   const review = page.getByRole("region", { name: "Review" });
   await review.getByLabel(/^Customer/).fill("Ada Lovelace");
-  await review.getByRole("checkbox", { name: /^I have looked at what stands at its default/ }).check();
+  await review.getByRole("checkbox", { name: /^I have checked the default values/ }).check();
   // The access token has expired too: whichever request comes first is refused and asked again with a new one.
   person.mayFail();
   await server.clock.advance(24 * 3_600_000);

@@ -34,7 +34,7 @@ export function nameProblem(text: string, path: string): FieldProblem | undefine
     return problem(path, "too_long", `must have at most ${LIMITS.nameCharacters} characters`);
   }
   if (!isPlainText(name)) return problem(path, "invalid", "must not contain control characters or lone surrogates");
-  return isVisible(name) ? undefined : problem(path, "invalid", "must have a character that can be seen");
+  return isVisible(name) ? undefined : problem(path, "invalid", "must have a visible character");
 }
 
 export const handleProblem = (text: string, path: string): FieldProblem | undefined =>
@@ -68,11 +68,7 @@ export function passwordProblem(text: string, path: string): FieldProblem | unde
     return problem(path, "too_long", `must have at most ${LIMITS.passwordCharactersMost} characters`);
   }
   if (isFirstGuess(text)) {
-    return problem(
-      path,
-      "too_common",
-      "must not be one that is guessed first: a common password, or one character again and again",
-    );
+    return problem(path, "too_common", "must not be a common password or one character repeated");
   }
   return undefined;
 }

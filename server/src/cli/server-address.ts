@@ -35,7 +35,7 @@ export function serverUrlFor(line: Pick<CommandLine, "config" | "environment" | 
   const url = serverUrl(config, given);
   if (given !== undefined || url === urlBeside(line.environment, line.cwd)) return url;
   throw new OperatorError(
-    `only the folder ${line.cwd} says that the server is at ${url}, and a credential is not sent there for that: give --url ${url} if it is yours`,
+    `only the folder ${line.cwd} names the server ${url}, so no credential is sent there: give --url ${url} if it is yours`,
   );
 }
 

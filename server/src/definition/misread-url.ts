@@ -16,12 +16,12 @@ export function misreadingOf(text: string): Misreading | undefined {
   const { authority, path, query } = partsOf(kept);
   if (path.split(/[/\\]/).some((segment) => DOT_SEGMENT.test(segment))) return of("path", "the segment . or ..");
   if (kept !== text) return of("URL", "a tab, a line break, or a space or control character at an end");
-  if (!authority) return of("URL", "another number of slashes than two after its scheme");
+  if (!authority) return of("URL", "more or fewer slashes than two after its scheme");
   if (path.includes("\\")) return of("path", "a backslash, which is read as a slash");
   if (!isHostOf(authority, url)) return of("host", "characters that are read as others");
   // Catches any difference that is not known.
   const isSame = encoded(path || "/") === encoded(url.pathname) && encoded(query) === encoded(url.search);
-  return isSame ? undefined : of("URL", "something that is read otherwise");
+  return isSame ? undefined : of("URL", "something that is read as something else");
 }
 
 const of = (part: Misreading["part"], what: string): Misreading => ({ part, what });

@@ -11,7 +11,7 @@ export const REFUSED = {
   functions: `${later("use.functions")}; write the call where it is needed`,
   oidc: `${later("oidc authentication")}; use oauth2 with the authority's token endpoint`,
   clientAssertion: `${later("a client's assertion")}; use client.secret`,
-  grant: "only the grant client_credentials is run: a definition acts for itself, and nobody is there to sign in",
+  grant: "only the grant client_credentials is run: a definition acts for itself, and no user is there to sign in",
   certificate: "certificate authentication is not accepted: a definition has no files; use basic or bearer",
   catalogs:
     "use.catalogs is not accepted: code from elsewhere could change under a published version; only the catalogue `default` exists",

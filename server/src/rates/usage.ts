@@ -42,7 +42,7 @@ type Tally = UsageCounts & { organizationId: OrganizationId; day: number };
 
 const DAY_MS = 86_400_000;
 const FLUSH_EVERY_MS = 5_000;
-const FAILED = "what was used could not be written; trying again";
+const FAILED = "the usage could not be written; trying again";
 const ROWS_A_STATEMENT = 1_000;
 /** Of the API's Int. */
 const MOST_INT = 2 ** 31 - 1;

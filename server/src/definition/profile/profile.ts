@@ -27,7 +27,7 @@ const DOCUMENT: Properties = {
     minLength: 1,
     maxLength: LIMITS.nameCharacters,
     "x-say": "write one line of text",
-    allOf: [{ pattern: VISIBLE, "x-say": "write a character that can be seen" }],
+    allOf: [{ pattern: VISIBLE, "x-say": "write a visible character" }],
   }),
   summary: text({
     pattern: MANY_LINES,

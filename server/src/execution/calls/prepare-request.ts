@@ -43,7 +43,7 @@ function endpointOf(values: JsonObject, input: Json, { source, expressions }: Te
   if (url === written) return expand(url, input, place);
   // A fragment is fine if the author wrote it or a whole URL of the data has it. In a value it would cut off what follows.
   const isPutTogether = expressions.some(({ path, isPath }) => path[0] === "endpoint" && !isPath);
-  if (isPutTogether && url.includes("#")) throw elsewhere("URL", place, "a #, behind which nothing is sent");
+  if (isPutTogether && url.includes("#")) throw elsewhere("URL", place, "a #, after which nothing is sent");
   return url;
 }
 

@@ -36,7 +36,7 @@ function nameProblem(text: string): Pick<FieldProblem, "code" | "message"> | und
   if (text.length > LIMITS.eventNameCharacters)
     return { code: "too_long", message: `must have at most ${LIMITS.eventNameCharacters} characters` };
   if (!isPlainText(text)) return { code: "invalid", message: "must not contain control characters or lone surrogates" };
-  return isVisible(text) ? undefined : { code: "invalid", message: "must have a character that can be seen" };
+  return isVisible(text) ? undefined : { code: "invalid", message: "must have a visible character" };
 }
 
 /** Throws BAD_USER_INPUT for a source or a name that no event can have. */

@@ -54,7 +54,7 @@ export class Listeners {
       name: "listeners",
       everyMs: READ_EVERY_MS,
       look: (round) => this.#read(round),
-      failed: "who listens to events of the service itself could not be read",
+      failed: "the listeners to events of the service itself could not be read",
     }).start();
   }
 

@@ -89,7 +89,7 @@ export function releaseQueues(triggers: Triggers): { loop: Loop } & AsyncDisposa
     name: "trigger-queues",
     everyMs: LOOK_MS,
     look,
-    failed: "runs that wait for the one before were not looked for; trying again",
+    failed: "looking for runs that wait for the one before failed; trying again",
   }).start();
   return {
     loop,

@@ -47,7 +47,7 @@ const titlesOf = ({ inputFields }: RunFormAgentFragment, names: readonly string[
 const EXPIRED = new Refusal("The sentence was read too long ago. Read it again; what you changed stays.");
 
 const NONE: readonly string[] = [];
-const LOOK = "stands at its default, and a part of the sentence was not understood: look at it, and say so below";
+const LOOK = "has its default value, and a part of the sentence was not understood: check it, and confirm below";
 
 export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, hasCalls = true, onChange }: Props) {
   const { id, name, handle, inputFields } = agent;
@@ -83,7 +83,7 @@ export function RunForm({ agent, initial, runDraftId, notes, unlooked = NONE, ha
       {unlooked.length > 0 && (
         <Checkbox
           className={classes["looked"]}
-          label={`I have looked at what stands at its default: ${titlesOf(agent, unlooked)}`}
+          label={`I have checked the default values: ${titlesOf(agent, unlooked)}`}
           checked={hasLooked}
           onChange={(event) => setHasLooked(event.currentTarget.checked)}
         />

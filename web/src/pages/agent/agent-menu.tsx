@@ -112,7 +112,7 @@ function Limit({ agent: { id: agentId, name, concurrency }, onClose: close }: Pr
         {refusal && problem === undefined && <Problem refusal={refusal} />}
         <NumberInput
           label="Runs at the same time"
-          description="Those that wait or are paused count. Further ones queue, oldest first. Empty: no limit."
+          description="Waiting and paused runs count. More runs queue, oldest first. Empty: no limit."
           min={1}
           allowDecimal={false}
           allowNegative={false}

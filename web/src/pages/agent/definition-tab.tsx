@@ -52,7 +52,7 @@ function Loaded({ agent, compared, mayWrite, onChanged }: LoadedProps) {
     });
   const isSaved = text === published || text === draft?.definition;
   const tellPublished = (which: string): void => {
-    setTold(`${which} is published: runs that start from now on are of it.`);
+    setTold(`${which} is published: runs that start from now on use it.`);
     onChanged();
   };
   return (

@@ -44,7 +44,7 @@ export function FilterPart({ text, problem, everything, onChange }: Props) {
       {isJson && (
         <JsonInput
           aria-label="Filter"
-          description={`For each field the values that are taken: {"total": [1, 2]}. Empty: ${everything.toLowerCase()}`}
+          description={`For each field, the accepted values: {"total": [1, 2]}. Empty: ${everything.toLowerCase()}`}
           autosize
           minRows={2}
           value={text}
