@@ -43,7 +43,7 @@ const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof WORKING) => (
     maxWorkers,
   },
 });
-/** Minutes each, and alone: what others' tests take would be measured with them. `npm run test:long` asks for them. */
+/** They take minutes and run alone, since they measure times. `npm run test:long` runs them. */
 const LONG_FILES = ["test/long/*.test.ts"];
 const long = {
   ssr,

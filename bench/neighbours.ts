@@ -4,7 +4,7 @@
  * once, and the same while the 40,000 runs go on. Last, 10,000 runs of one organization whose waits end at one instant, and how
  * late another one's runs come back from theirs, at that instant and while the 10,000 go on.
  *
- * Then large payloads: what one organization can do with them, each on a server of its own, and the same of another one.
+ * Then large payloads: each way to use them on a server of its own, and the times of another organization beside it.
  */
 import fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,7 +27,7 @@ const WAIT_MS = 1_200;
 const POLL_MS = 5;
 const LATE_MS = 1_000;
 const QUERY_MS = 250;
-/** How long the other one is measured before the large payloads come. */
+/** How long the other organization is measured before the large payloads come. */
 const ALONE_MS = 3_000;
 /** Most of what a server can hold in memory hangs by then. */
 const LEAST_HANGING = 900;

@@ -27,7 +27,7 @@ afterAll(async () => {
 beforeEach(() => endpoint.reset());
 
 const get = (more = ""): string => `{get: {call: http, with: {method: get, endpoint: '${endpoint.url}'${more}}}}`;
-/** The output of a call as it is: a run's own output is an object. */
+/** The output of a call, wrapped because a run's output is an object. */
 const outputOf = async (more = ""): Promise<Data> =>
   (await runOf(server, `do: [${get(more)}]\noutput: {as: '\${ {it: .} }'}`)).output?.it;
 const errorOf = async (more = ""): Promise<Data> => (await runOf(server, `do: [${get(more)}]`)).error;
@@ -153,7 +153,7 @@ describe("$error.response", () => {
       `{ run(id: "${id}") { error { status response { status headers body } } steps { error { response { body } } } } }`,
     );
     expect(run.error).toMatchObject({ status: 422, response: answer });
-    // The call's, and that of the task around it.
+    // The call's own timeout, and that of the task around it.
     expect(run.steps.map(({ error }: Data) => error.response.body)).toEqual([answer.body, answer.body]);
   });
 

@@ -28,7 +28,7 @@ const sent = async (values: string, input: object = {}): Promise<Data> => {
   const { status, error } = await runOf(server, call(values), input);
   return status === "completed" ? endpoint.seen.at(-1)! : error;
 };
-/** What validating says: `severity path message`. */
+/** The problems that validating finds: `severity path message`. */
 async function problemsOf(values: string): Promise<string[]> {
   const definition = `document: {dsl: 1.0.3, namespace: test, name: body, version: 1.0.0}\n${call(values, "https://example.com")}`;
   const { validateDefinition } = await server.data(

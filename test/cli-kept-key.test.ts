@@ -80,7 +80,7 @@ test("a given key or password goes nowhere that only the current folder says", a
   const { port } = stranger.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const folder = mkdtempSync(path.join(tmpdir(), "somebodys-"));
-  // Where root's own server could keep its data, too.
+  // Root's own server could keep its data there, too.
   chmodSync(folder, 0o755);
   const say = (file: string): void => writeFileSync(path.join(folder, ".env"), file);
   const env = { AUTOGRAPH_API_KEY: "ag_live_mine", PORT: "" };
@@ -100,12 +100,12 @@ test("a given key or password goes nowhere that only the current folder says", a
   }
   say("");
   mkdirSync(path.join(folder, "data"));
-  // A server's entry, as a folder from elsewhere may bring one: of a process that lives, at a name that nobody has.
+  // A server's entry such as a folder from elsewhere may have: of a live process, under a host name that does not exist.
   const entry = { pid: process.pid, url: "http://agents.invalid:4400" };
   writeFileSync(path.join(folder, "data", "instance.json"), JSON.stringify(entry));
   expect((await cli(["keys", "list"], { env, cwd: folder })).stderr).toContain(`is at ${entry.url}, and a credential`);
   expect(heard).toEqual([]);
-  // Who says it themselves is heard.
+  // A user who names the server is believed.
   say(`PUBLIC_URL=${url}`);
   await cli(["keys", "list", "--url", url], { env, cwd: folder });
   await cli(["keys", "list"], { env: { ...env, PUBLIC_URL: url }, cwd: folder });

@@ -14,7 +14,7 @@ const ROOT = path.join(import.meta.dirname, "..");
 const EMAIL = "ada@example.org";
 const PASSWORD = "correct horse battery";
 
-/** What a reader has in their folder, as the pages tell them. */
+/** The files that the pages tell a reader to have in the folder. */
 const FILES: Record<string, string> = {
   "order-intake.yaml": readFileSync(path.join(ROOT, "examples/agents/order-intake.yaml"), "utf8"),
   "agent.yaml": readFileSync(path.join(ROOT, "examples/agents/order-intake.yaml"), "utf8"),

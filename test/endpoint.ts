@@ -1,4 +1,4 @@
-/** A small real HTTP server that answers as a test says, and keeps what it was asked since. */
+/** A small real HTTP server that answers as a test says, and keeps the requests. */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,13 +13,13 @@ export type EndpointAnswer = {
 export type Asked = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
 
 export type Endpoint = {
-  /** With a path of its own after each `reset`: what runs of earlier tests still send is answered with 204 and not kept. */
+  /** Has a new path after each `reset`: late requests of earlier tests get 204 and are not kept. */
   readonly url: string;
-  /** Since the last `reset`, in order. */
+  /** The requests since the last `reset`, in order. */
   readonly seen: Asked[];
-  /** Of each request; `held`: none until `letGo`. */
+  /** The answer to each request; `held`: none until `letGo`. */
   answer: EndpointAnswer | "held";
-  /** Of the next requests, one each, before `answer`. */
+  /** Answers to the next requests, one each; then `answer` holds. */
   answers: EndpointAnswer[];
   /** How many requests wait. */
   readonly held: number;

@@ -126,10 +126,10 @@ describe("bodies", () => {
     }
   });
 
-  /** More than the buffers of a connection take: whoever sends it is still at it when the answer comes. */
+  /** More than a connection's buffers take, so the client is still sending when the answer comes. */
   const huge = "x".repeat(8 * LIMITS.bodyBytes);
 
-  /** Everything at once, as a program with its body at hand does. */
+  /** Sends everything at once, as a program with the body at hand does. */
   async function fast(path: string, how: "length" | "chunked", connection: string): Promise<string> {
     const caller = path.includes("/webhook/") ? "" : `authorization: Bearer ${server.world.apiKey}\r\n`;
     const framing = how === "length" ? `content-length: ${huge.length}` : "transfer-encoding: chunked";

@@ -83,7 +83,7 @@ async function posted(url: string, body: string): Promise<void> {
 const startOf = async ({ data }: Party, agentId: string, input: object = {}, wait = 0): Promise<Data> =>
   (await data(START, { input: { agentId, input, ...(wait > 0 && { wait }) } })).runAgent;
 
-/** `work` so many times, a few at a time: more than a client would have open. */
+/** Does `work` this many times, a few at a time: more than a client would have open. */
 async function repeat(times: number, work: (index: number) => Promise<unknown>, atOnce = 8): Promise<void> {
   let next = 0;
   const line = async (): Promise<void> => {
@@ -123,7 +123,7 @@ export const LARGE_ANSWER = JSON.stringify(recordsOf(1_000_000));
 const eachOf = (items: number, tasks: string): string =>
   `do: [{all: {call: each:1.0.0@default, with: {in: '\${ [range(${items})] }', item: n, concurrency: ${items}, do: [${tasks}]}, output: {as: '\${ length }'}}}]`;
 
-/** Each item's origin is another. */
+/** Each item calls another origin. */
 const urlOf = ({ ports }: LargeDoor, path: string): string =>
   `\${ "http://127.0.0.1:\\([${ports.join(", ")}][$index % ${ORIGINS}])/${path}" }`;
 
@@ -264,13 +264,13 @@ async function untilStill(door: LargeDoor): Promise<void> {
 
 export type Times = { run: number[]; wait: number[]; query: number[] };
 
-/** What a wait lasts: its run is unloaded. */
+/** Long enough that the waiting run is unloaded. */
 const WAIT_MS = 1_200;
 const PAUSE_MS = 20;
 
 export type Neighbour = { start(): { stop(): Promise<Times> } };
 
-/** Runs, waits and asks, each again and again until it is stopped; how long each took, ms, a wait beyond its time. */
+/** Runs, waits and queries, each again and again until it is stopped. Returns how long each took in ms, a wait beyond its time. */
 export async function createNeighbour(party: Party): Promise<Neighbour> {
   const run = await publishOf(party, "neighbour-run", "do: [{first: {set: {a: 0}}}, {after: {set: {a: 1}}}]");
   const wait = await publishOf(
@@ -310,6 +310,6 @@ export async function createNeighbour(party: Party): Promise<Neighbour> {
   return { start };
 }
 
-/** The largest but for one in a hundred. */
+/** The 99th percentile. */
 export const p99 = (times: readonly number[]): number =>
   times.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(times.length * 0.99) - 1)] ?? 0;

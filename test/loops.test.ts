@@ -100,7 +100,7 @@ test("a loop whose look gets no answer is late in /readyz, /metrics and the log,
     const line = JSON.parse(saidOf("schedules").at(-1)!);
     expect(line).toMatchObject({ level: 50, msg: "the loop schedules is late: it is started over", isLooking: true });
     expect(line.lateSeconds).toBeGreaterThanOrEqual(30);
-    // Some more looks take the place of the first.
+    // More looks replace the first.
     for (let step = 0; step < 12; step++) {
       await server.clock.advance(STEP_MS);
       await ready();

@@ -276,7 +276,7 @@ describe("stopping", () => {
     expect(door.calls(), "each once").toBe(2);
   });
 
-  /** No process of the folder's PostgreSQL, and no trace that there was one. */
+  /** Expects no process of the folder's PostgreSQL, and no trace of one. */
   function expectNoPostgres(folder: string, postmaster: number | undefined): void {
     expect(readPidFile(path.join(folder, "postgres"))).toBeUndefined();
     if (postmaster !== undefined) expect(isAlive(postmaster)).toBe(false);

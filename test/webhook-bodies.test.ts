@@ -1,4 +1,4 @@
-/** What senders send to a webhook besides plain JSON: types with parameters, forms, headers, queries, and what a filter passes over. */
+/** Webhook calls besides plain JSON: types with parameters, forms, headers, queries, and calls that a filter passes over. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";

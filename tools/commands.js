@@ -96,7 +96,7 @@ const COMMANDS = {
     process.env.TEST_URL = "all";
     await become(node, [at("node_modules/vitest/vitest.mjs"), "run", "--project", "url", ...args]);
   },
-  /** What takes minutes and wants the machine to itself. Arguments go to vitest. */
+  /** Runs the tests that take minutes and need the machine to themselves. Arguments go to vitest. */
   async "test:long"(node, args) {
     await ensureBuilt(["server", "web"], node);
     process.env.TEST_LONG = "yes";

@@ -1,4 +1,4 @@
-/** Work of each kind that is under way at the same time: what a stop meets. Each client goes on until its server is gone. */
+/** Keeps work of each kind under way for a stop to meet. Each client goes on until its server is gone. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { publishEvent, eventTriggerOf } from "../published-events.ts";
 import { cronTriggers } from "../cron-triggers.ts";
@@ -12,7 +12,7 @@ import { acknowledged, type Talk } from "../web-socket.ts";
 import { call, webhookOf } from "../webhooks.ts";
 import type { Random } from "./random.ts";
 
-/** What was answered, so that it must be there afterwards. */
+/** Acknowledged work, which must be there afterwards. */
 export type Answered = { runs: Set<string>; events: Set<string>; version: number; draft: number };
 
 export type Agents = { call: string; hang: string; large: string; hook: string; published: number };
@@ -35,7 +35,7 @@ export async function publishAll(server: TestServer, sink: Sink): Promise<Agents
 
 export type Busy = {
   answered: Answered;
-  /** What a caller who waits at the moment of the stop is answered. */
+  /** The answer to a caller who waits at the moment of the stop. */
   waits: Promise<Data>[];
   /** Resolves when something of each kind has been answered. */
   isUnderWay(): Promise<unknown>;

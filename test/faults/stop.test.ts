@@ -1,4 +1,4 @@
-/** SIGTERM in the middle of each kind of work: it ends in order, and leaves no PostgreSQL. */
+/** After SIGTERM in the middle of each kind of work the server ends in order, and leaves no PostgreSQL. */
 import fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";

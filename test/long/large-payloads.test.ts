@@ -1,6 +1,6 @@
 /**
- * What one organization does with large payloads is not noticed by another: beside each case its runs begin, its waits end and its
- * queries are answered about as soon as they are without. `npm run bench -- --only neighbours` prints the times.
+ * One organization's large payloads do not slow another down: beside each case its runs begin, its waits end and its
+ * queries are answered about as soon as without. `npm run bench -- --only neighbours` prints the times.
  */
 import fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,7 +23,7 @@ const SCALE = 0.15;
 /** What is promised, ms. */
 const PROMISED = { run: 1_000, wait: 1_000, query: 250 };
 const ALONE_MS = 2_500;
-/** A machine may be this much slower than the promise has it. */
+/** A machine may be this many times slower than promised. */
 const SLOWER = 4;
 /** More than a neighbour has alone, and much less than a statement of 60 MB took (a hundred times as long as alone). */
 const TIMES_ALONE = 25;
@@ -63,7 +63,7 @@ const partyOf = ({ apiKey, projectId }: World): Party => ({
 const residentMb = (): number =>
   Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${server.pid}/status`, "utf8"))![1]) / 1024;
 
-/** How long the neighbour takes while nobody else does anything. */
+/** Measures the neighbour while nobody else does anything. */
 async function timesAlone(): Promise<Times> {
   const alone = neighbour.start();
   await sleep(ALONE_MS);

@@ -1,6 +1,6 @@
 /**
- * No text stops the main thread in a regular expression: each of what runs is refused if its form says that it takes more than linear
- * time (scslre), and is timed on long runs of what it is made of.
+ * No regular expression stops the main thread: each in the shipped code is refused if its form takes more than linear time (scslre),
+ * and is timed on long runs of what it matches.
  */
 import { analyse } from "scslre";
 import { expect, test, vi } from "vitest";
@@ -11,7 +11,7 @@ import { leastMs } from "../../server/src/lib/processor-time.testsuite.ts";
 import { literalsIn, load, makesPatterns, patternsMadeBy, runningSources, triesOf, type Pattern } from "./patterns.ts";
 import { parse } from "./source.ts";
 
-/** Those that a function makes, by file. A new one wants a line here: a call that makes it, or the patterns that it is made of. */
+/** Patterns that a function makes, by file. A new one needs a line here: a call that makes it, or the patterns that it is made of. */
 const MADE_LATER: Record<string, () => unknown> = {
   "server/src/definition/schema-walk.ts": () => schemaPatterns(PROFILE).map((pattern) => new RegExp(pattern, "u")),
   "server/src/drafts/read-answer.ts": () => saidIn("a b-c (d) e", "b-c (d) e"),
@@ -33,7 +33,7 @@ const sources = runningSources();
 const all: Pattern[] = sources.flatMap(literalsIn);
 for (const { path } of sources.filter(makesPatterns)) {
   const make = MADE_LATER[path];
-  // What is loaded again makes its own again.
+  // A module that is loaded again makes its patterns again.
   vi.resetModules();
   const made = await patternsMadeBy(() => (make ? make() : load(path)));
   for (const pattern of made) all.push({ place: path, pattern });
@@ -51,7 +51,7 @@ test("patterns are found in the sources, also those that are made", () => {
 const ADVICE =
   "this takes more than linear time on some texts: begin it at the text's beginning (^), let no two repetitions match the same, or read the text by a loop (withoutLast of lib/text.ts)";
 
-/** What is said about it if its form takes more than linear time. */
+/** The complaint about a pattern whose form takes more than linear time. */
 const reportsOf = ({ source, flags }: RegExp): string[] =>
   analyse({ source, flags: flags.replace("d", "") }).reports.map(({ type }) => type);
 
@@ -67,7 +67,7 @@ test("no pattern has a form that takes more than linear time", () => {
   ).toEqual([]);
 });
 
-/** One that takes exponential time is found before it takes minutes. */
+/** Finds a pattern of exponential time before it takes minutes. */
 const LENGTHS = [20, 28, 36, 44, 200, 2_000, 8_000];
 const QUICK_MS = 8;
 

@@ -1,4 +1,4 @@
-/** The regular expressions of what runs: found in the sources, and the texts that each is tried on. */
+/** Finds the regular expressions of the shipped code, and makes the texts that each is tried on. */
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { RegExpParser, visitRegExpAST, type AST } from "@eslint-community/regexpp";
@@ -17,7 +17,7 @@ import {
 
 export type Pattern = { place: string; pattern: RegExp };
 
-/** What runs in the server, in the command line and in the browser. */
+/** The sources of the server, the command line and the browser. */
 export const runningSources = (): Source[] => [
   ...serverSources(),
   ...webSources(),
@@ -26,7 +26,7 @@ export const runningSources = (): Source[] => [
     .map((path) => parse(path, textOf(path))),
 ];
 
-/** Those that stand in the code as `/…/`. */
+/** Patterns written as `/…/`. */
 export function literalsIn(source: Source): Pattern[] {
   const found: Pattern[] = [];
   walk(source, {
@@ -50,7 +50,7 @@ export function makesPatterns(source: Source): boolean {
   return makes;
 }
 
-/** Those that are made while `work` is done, as when a module is loaded for the first time. */
+/** Patterns made while `work` runs, such as the first load of a module. */
 export async function patternsMadeBy(work: () => unknown): Promise<RegExp[]> {
   const made: RegExp[] = [];
   const original = globalThis.RegExp;

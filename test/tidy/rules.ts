@@ -140,7 +140,7 @@ const timers = (source: Source): string[] => {
   return found;
 };
 
-/** Once within a request, a run or a log; `every` is for work that waits for nothing. */
+/** Files that set a timer once within a request, a run or a log; `every` is for work that awaits nothing. */
 const TIMERS_OF_THEIR_OWN = [
   "server/src/execution/branches.ts",
   "server/src/execution/scope.ts",

@@ -1,4 +1,4 @@
-/** What is told at a glance, on a phone too, and what is still there when one comes back. */
+/** What a user sees at a glance, also on a phone, and what is still there on coming back. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";

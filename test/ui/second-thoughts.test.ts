@@ -1,4 +1,4 @@
-/** What is done by accident can be taken back, or is asked about first; what somebody else has done meanwhile is not lost. */
+/** Accidental acts can be taken back, or need a confirmation first; somebody else's work in the meantime is not lost. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
@@ -48,7 +48,7 @@ const runsOf = async (agentId: string): Promise<{ id: string; status: string }[]
 const statusOf = async (runId: string): Promise<string> =>
   (await server.data(`{ run(id: "${runId}") { status } }`)).run.status;
 
-/** What each approval of a run is by now. */
+/** The present status of each approval of a run. */
 const approvalsOf = async (runId: string): Promise<{ status: string; comment: string | null; answer: unknown }[]> =>
   (
     await server.data("query ($id: ID!) { run(id: $id) { approvals { nodes { status comment answer } } } }", {
@@ -61,7 +61,7 @@ async function enter(page: Page, path: string): Promise<void> {
   await signIn(page, server.world);
 }
 
-/** From now on its time goes on only when it is told to. */
+/** From now on the page's time advances only when told to. */
 async function stopTime(page: Page): Promise<void> {
   for (let left = 5; ; left--) {
     try {

@@ -91,7 +91,7 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** A page that nobody sees any longer sends at once what was decided on it. */
+/** Hides the page, which makes it send its decisions at once. */
 export const sendDecisions = (page: Page): Promise<void> =>
   page.evaluate(() => {
     Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
