@@ -77,6 +77,5 @@ export function durationOf(ms: number): string {
 
 /** What steps pass on can be long: the start is enough to recognise it. */
 export function shortJson(value: Json, most = 100): string {
-  const text = plainText(JSON.stringify(value));
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+  return cutText(plainText(JSON.stringify(value)), most);
 }

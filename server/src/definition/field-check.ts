@@ -7,11 +7,11 @@ import type { FieldCode } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { compareNumbers, isMultiple, isWhole, type ExactNumber } from "../lib/json/exact-number.ts";
 import { isNumber, isObject } from "../lib/json/json.ts";
+import { codePointsIn } from "../lib/text.ts";
 import { isCalendarDate } from "./calendar.ts";
 import { nearest } from "./did-you-mean.ts";
 import { choicesOf, typeOfField } from "./form.ts";
 import { quote } from "./problem.ts";
-import { characters } from "./schema-walk.ts";
 
 /** `path` names an item of a list: `.2`. */
 type FieldRefusal = { path?: string; code: FieldCode; message: string };
@@ -39,13 +39,13 @@ function textCheck(field: JsonObject): FieldCheck {
     if (isChoice && !isChoice.has(value)) return notAChoice(value, choices);
     if (isDate && !isCalendarDate(value))
       return { code: "invalid", message: "must be a calendar date such as 2026-03-31" };
-    if (minLength !== undefined && value.length < 2 * minLength && characters(value) < minLength) {
+    if (minLength !== undefined && value.length < 2 * minLength && codePointsIn(value) < minLength) {
       return {
         code: "too_short",
         message: minLength === 1 ? "must not be empty" : `must have at least ${minLength} characters`,
       };
     }
-    if (maxLength !== undefined && value.length > maxLength && characters(value) > maxLength) {
+    if (maxLength !== undefined && value.length > maxLength && codePointsIn(value) > maxLength) {
       return { code: "too_long", message: `must have at most ${maxLength} character${maxLength === 1 ? "" : "s"}` };
     }
     return undefined;

@@ -6,6 +6,7 @@
 import { LIMITS } from "../lib/limits.ts";
 import { compareNumbers, ExactNumber, exactKey, isMultiple, isWhole, plainZero } from "../lib/json/exact-number.ts";
 import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../lib/json/json.ts";
+import { codePointsIn } from "../lib/text.ts";
 import { isCalendarDate, isDateTime } from "./calendar.ts";
 import type { Path } from "./problem.ts";
 
@@ -122,9 +123,9 @@ export class SchemaWalk {
       format?: string;
     };
     if (minLength !== undefined || maxLength !== undefined) this.#spend(value.length >> 6);
-    if (minLength !== undefined && value.length < 2 * minLength && characters(value) < minLength)
+    if (minLength !== undefined && value.length < 2 * minLength && codePointsIn(value) < minLength)
       this.#fail("minLength", schema, value);
-    if (maxLength !== undefined && value.length > maxLength && characters(value) > maxLength)
+    if (maxLength !== undefined && value.length > maxLength && codePointsIn(value) > maxLength)
       this.#fail("maxLength", schema, value);
     if (pattern !== undefined && !new RegExp(pattern, "u").test(value)) this.#fail("pattern", schema, value);
     if (format === "date" && !isCalendarDate(value)) this.#fail("format", schema, value);
@@ -296,15 +297,6 @@ function isMeant(choose: NonNullable<SchemaObject["x-choose"]>, branch: SchemaOb
   if (choose === "key") return Object.hasOwn(value, branch.required![0]!);
   const property = branch.properties![choose.property] as SchemaObject;
   return Object.hasOwn(value, choose.property) && value[choose.property] === property.const;
-}
-
-/** In code points, as the standard counts. */
-export function characters(text: string): number {
-  let count = 0;
-  for (let index = 0; index < text.length; index++, count++) {
-    if (text.codePointAt(index)! > 0xffff) index++;
-  }
-  return count;
 }
 
 /** A division of two numbers, in steps: up to 2 µs beside what its digits take. */

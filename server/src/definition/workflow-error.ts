@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { shortenedTo } from "../lib/text.ts";
 
 const STANDARD = "https://serverlessworkflow.io/spec/1.0.0/errors/";
 
@@ -115,8 +116,7 @@ export class WorkflowError extends Error {
   }
 }
 
-const cut = (text: string): string =>
-  text.length > LIMITS.errorCharacters ? `${text.slice(0, LIMITS.errorCharacters - 1)}…` : text;
+const cut = (text: string): string => shortenedTo(text, LIMITS.errorCharacters);
 
 /** What is not an HTTP status would not be one in the API either. */
 function statusOf(value: Json | undefined): number {

@@ -3,6 +3,7 @@ import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { Refusal, type Code, type Reason } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
+import { shortenedTo } from "../lib/text.ts";
 
 /** Errors that graphql-js itself found in the query's text or its variables. */
 export class GraphqlRefusal extends Error {
@@ -87,8 +88,7 @@ const placeOf = ({ locations, path }: GraphQLError): Pick<ShownError, "locations
 });
 
 /** A message may repeat what was sent, and those of graphql-js repeat all of it. */
-const cut = (text: string): string =>
-  text.length > LIMITS.messageCharacters ? `${text.slice(0, LIMITS.messageCharacters - 1)}…` : text;
+const cut = (text: string): string => shortenedTo(text, LIMITS.messageCharacters);
 
 const detailsOf = ({ details }: Refusal): Refusal["details"] =>
   details.fields

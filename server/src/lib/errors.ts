@@ -1,3 +1,5 @@
+import { shortenedTo } from "./text.ts";
+
 /** The closed list of codes a refusal can carry in `extensions.code` (docs/errors.md). */
 export const CODES = [
   "UNAUTHENTICATED",
@@ -99,8 +101,7 @@ export class Refusal extends Error {
 const NAME_CHARACTERS = 100;
 
 /** A name from the caller, shortened for use in a sentence or a path. */
-export const shortened = (name: string): string =>
-  name.length > NAME_CHARACTERS ? `${name.slice(0, NAME_CHARACTERS - 1)}…` : name;
+export const shortened = (name: string): string => shortenedTo(name, NAME_CHARACTERS);
 
 /** Refuses another organization's object in the same words as one that does not exist. */
 export const notFound = (what: string): Refusal => new Refusal("NOT_FOUND", `${what} not found`);

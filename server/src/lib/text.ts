@@ -9,6 +9,19 @@ export function withoutLast(text: string, sign: string): string {
   return text.slice(0, end);
 }
 
+/** Number of code points, as JSON Schema and jq count; half of a surrogate pair counts as one. */
+export function codePointsIn(text: string): number {
+  let count = text.length;
+  for (let at = 1; at < text.length; at++) {
+    if ((text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) count--;
+  }
+  return count;
+}
+
+/** The text, or its beginning and `…`, in at most `most` characters. */
+export const shortenedTo = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most - 1)}…` : text;
+
 /** A decomposed letter has a mark or two, and three only in writings that hardly anybody uses. */
 const MARKS = 4;
 

@@ -5,6 +5,7 @@ import { badInput, Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import { shortenedTo } from "../lib/text.ts";
 import { mappingOf } from "./mapping.ts";
 import type { Triggers } from "./triggers.ts";
 
@@ -64,7 +65,6 @@ function asRefusal(error: unknown): never {
 }
 
 const refused = (sentence: string): Refusal => {
-  const message =
-    sentence.length > LIMITS.messageCharacters ? `${sentence.slice(0, LIMITS.messageCharacters - 1)}…` : sentence;
+  const message = shortenedTo(sentence, LIMITS.messageCharacters);
   return badInput("invalid_input", message, [{ path: "policy.mapping", code: "invalid", message }]);
 };

@@ -1,6 +1,7 @@
 /** jq's view of JSON values: order, equality, and their text. */
 import { compareNumbers, ExactNumber } from "../../lib/json/exact-number.ts";
 import { isNumber, isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { codePointsIn } from "../../lib/text.ts";
 import { LEFT_TO_JQ, spend } from "./signals.ts";
 
 export const isTrue = (value: Json): boolean => value !== null && value !== false;
@@ -111,14 +112,10 @@ export function keysInOrder(object: JsonObject): string[] {
   return keys;
 }
 
-/** Number of code points; half of a surrogate pair counts as one. */
+/** Number of code points. */
 export function characters(text: string): number {
   spend(text.length >> 3);
-  let count = text.length;
-  for (let at = 1; at < text.length; at++) {
-    if ((text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800) count--;
-  }
-  return count;
+  return codePointsIn(text);
 }
 
 /** The value as jq writes it, without blanks. */

@@ -1,6 +1,7 @@
 import { CronPattern } from "croner";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../lib/limits.ts";
+import { shortenedTo } from "../../lib/text.ts";
 
 /** When a schedule matches, by the clocks of its zone. Each list has its values in order. */
 export type Schedule = {
@@ -66,7 +67,7 @@ export function readSchedule(text: string): Schedule | ScheduleProblem {
   return schedule;
 }
 
-const shorten = (field: string): string => (field.length > 40 ? `${field.slice(0, 39)}…` : field);
+const shorten = (field: string): string => shortenedTo(field, 40);
 
 /** Whether croner reads the field among four that match everything; it takes steps that reach no second value. */
 function isRead(field: string, index: number): boolean {
