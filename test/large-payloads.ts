@@ -1,5 +1,5 @@
 /**
- * What one organization can do with large payloads, and how another one fares meanwhile: for `test/long/` and for
+ * Ways in which one organization can use large payloads, and the times of another organization beside it: for `test/long/` and for
  * `npm run bench -- --only neighbours`. Each case starts as much as a test or a bench wants, all at once.
  */
 import { once } from "node:events";

@@ -62,7 +62,7 @@ test("each loop whose wake is lost is named in the log and started over, though 
   await server.clock.loseTimers();
   await server.clock.advance(HOUR);
   await eventually(async () => {
-    // A loop that was looking has armed another timer meanwhile.
+    // A loop that was looking has armed another timer since.
     await server.clock.loseTimers();
     await server.clock.advance(STEP_MS);
     return names.every(isStartedOver);

@@ -86,7 +86,7 @@ test.each(Object.entries(CASES))(
     const { longestMs } = await server.measure();
     const later = await timesAlone();
     const found = (["run", "wait", "query"] as const).map((kind) => {
-      // The machine may have become busy meanwhile.
+      // The machine may have become busy since.
       const alone = Math.round(Math.max(p99(earlier[kind]), p99(later[kind])));
       const allowed = Math.max(SLOWER * PROMISED[kind], TIMES_ALONE * alone);
       return { kind, p99: Math.round(p99(times[kind])), alone, allowed };

@@ -89,7 +89,7 @@ export function triesOf({ source, unicode, unicodeSets }: RegExp): Tries | undef
   const ast = new RegExpParser({ ecmaVersion: 2025 }).parsePattern(source, 0, source.length, { unicode, unicodeSets });
   const samples = new Set<string>();
   const starts = new Set<string>();
-  // Of each class one of its first and one of its last characters.
+  // One of the first and one of the last characters of each class.
   for (const pick of [FIRST, LAST])
     visitRegExpAST(ast, {
       onQuantifierEnter: (node) => {

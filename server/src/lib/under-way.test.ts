@@ -12,7 +12,7 @@ test("resolves when the last has ended, also of those that began meanwhile, and 
   await Promise.resolve();
   expect([underWay.count, told]).toEqual([1, []]);
   underWay.end();
-  // Before whoever waits has noticed.
+  // Before the waiting code has noticed.
   underWay.begin();
   await new Promise(setImmediate);
   expect(told).toEqual([]);

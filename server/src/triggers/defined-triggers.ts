@@ -57,7 +57,7 @@ export async function checkDefinedIn(
 
 const DEFINED_AT: GivenAt = { keys: "trigger", policy: "policy" };
 
-/** Of the trigger at this place of the list. */
+/** The finding for a problem of the trigger at this place of the list. */
 const findingOf = (workflow: Workflow, index: number, { path, message }: FieldProblem): Finding => ({
   path: existing(workflow, [...AT, index, ...path.split(".").filter(Boolean)]),
   at: "value",

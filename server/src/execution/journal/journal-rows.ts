@@ -29,7 +29,7 @@ function* partsOf({ input, output, outputText, state }: JournalStep): Generator<
     if (part !== undefined && !isScalar(part)) yield part;
 }
 
-/** The set may grow meanwhile; what is added late has no text, and gets one with the commit. */
+/** The set may grow during this; a late step has no text yet, and gets one with the commit. */
 export function* textsOf(steps: ReadonlySet<JournalStep>): Steps<Texts> {
   const texts: Texts = new Map();
   for (const step of steps) {
@@ -41,7 +41,7 @@ export function* textsOf(steps: ReadonlySet<JournalStep>): Steps<Texts> {
   return texts;
 }
 
-/** Of its parts, those with a text are put in as they are. */
+/** Inserts the parts that have a text as they are. */
 function stateText(state: StepState, texts: Texts | undefined): string {
   if (!texts || texts.size === 0) return JSON.stringify(state);
   const parts = Object.entries(state).flatMap(([name, value]) => {

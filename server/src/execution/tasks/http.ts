@@ -35,7 +35,7 @@ export type HttpCall = {
 type HttpContext = EffectContext & {
   /** Evaluated anew for each attempt: it may hold secrets and is never kept. */
   authentication: Authentication;
-  /** Of each request. The task's own timeout also ends the call, by the signal. */
+  /** Time limit of each request. The task's own timeout also ends the call, by the signal. */
   timeoutMs: number;
 };
 

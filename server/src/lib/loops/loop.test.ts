@@ -228,7 +228,7 @@ test("a look without an answer is replaced after 30 s, then 60, and stays late u
   expect(watch.lateSeconds()).toEqual({ usage: 148 });
   expect(said).toHaveLength(3);
   expect(rounds.map(({ signal }) => signal.aborted)).toEqual([true, true, true, false]);
-  // Late answers: their times to look again are nobody's.
+  // The late looks' times to look again do not count.
   for (const answer of answers.slice(0, 3)) answer(true);
   await pass(1_000);
   expect(looks).toHaveLength(4);

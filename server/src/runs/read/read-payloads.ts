@@ -66,7 +66,7 @@ async function readTexts(
 const monthOf = ({ database }: Pick<Runs, "database">, key: PayloadKey): string =>
   TABLES[key.of].isPartitioned ? `_${partitionOf(database, key.id as RunId)}` : "";
 
-/** Of one column of one table. `most`: characters of its beginning. */
+/** Reads one column of one table. `most`: characters of its beginning. */
 async function readGroup(
   runs: Pick<Runs, "database">,
   organizationId: OrganizationId,

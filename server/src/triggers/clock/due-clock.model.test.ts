@@ -132,7 +132,7 @@ class Tables {
 
 const keyOf = (id: string, due: number): string => `${id} ${new Date(due).toISOString()}`;
 
-/** Of a binary array. */
+/** Reads a binary array. */
 function elementsOf(array: Buffer): Buffer[] {
   const elements: Buffer[] = [];
   for (let at = 20; at < array.length;) {
