@@ -124,7 +124,7 @@ test("a long sentence is folded beside its run's input, and one that was read to
   await page.getByRole("button", { name: "Read it again" }).click();
   await review.getByText("The sentence was read too long ago.").waitFor({ state: "detached" });
   // It was read again, so it is checked again.
-  await review.getByRole("checkbox", { name: /^I have looked/, checked: false }).check();
+  await review.getByRole("checkbox", { name: /^I have checked/, checked: false }).check();
   await review.getByRole("button", { name: "Run with these 5 values" }).click();
   const input = page.getByRole("region", { name: "Input" });
   await input.getByText(/^said: “rush, on 2026-12-24, with a bow on it.*…”/).waitFor();
