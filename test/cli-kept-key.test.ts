@@ -103,7 +103,9 @@ test("a given key or password goes nowhere that only the current folder says", a
   // A server's entry such as a folder from elsewhere may have: of a live process, under a host name that does not exist.
   const entry = { pid: process.pid, url: "http://agents.invalid:4400" };
   writeFileSync(path.join(folder, "data", "instance.json"), JSON.stringify(entry));
-  expect((await cli(["keys", "list"], { env, cwd: folder })).stderr).toContain(`names the server ${entry.url}, so no credential`);
+  expect((await cli(["keys", "list"], { env, cwd: folder })).stderr).toContain(
+    `names the server ${entry.url}, so no credential`,
+  );
   expect(heard).toEqual([]);
   // A user who names the server is believed.
   say(`PUBLIC_URL=${url}`);
