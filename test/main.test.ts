@@ -328,11 +328,9 @@ describe("stopping", () => {
         if (twice) await sleep(550).then(() => server.kill("SIGTERM"));
         // Null: it had not begun to listen for signals.
         expect([0, null, ...(twice ? [1] : [])]).toContain(await server.exited);
-        expect(server.err()).toBe("");
-        await eventually(
-          () => fs.readdirSync("/proc").every((name) => !titleOf(Number(name)).includes(DATA_DIR)),
-          5_000,
-        );
+        // A machine that is quick has started it: then it says that it stops, and nothing else.
+        expect(server.err().replaceAll(/^\{"level":30,.*\n/gm, "")).toBe("");
+        await eventually(() => fs.readdirSync("/proc").every((name) => !titleOf(Number(name)).includes(DATA_DIR)));
         expectNoPostgres(DATA_DIR, undefined);
       }
       const next = run({ DATA_DIR });

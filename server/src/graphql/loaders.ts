@@ -353,7 +353,7 @@ export class Loaders {
     }));
   }
 
-  /** Null: the mapping used neither headers nor query. Whoever asks has charged for it. */
+  /** Null: the mapping used neither headers nor query. The caller has charged for it. */
   get firingRequest(): Loader<FiringId, JsonText | null> {
     return (this.#firingRequest ??= orNull("Firing", async (ids) => {
       const texts = await readFiringRequests(this.#database, this.#organizationId, ids);

@@ -98,7 +98,7 @@ async function goneInTheMiddle(): Promise<void> {
   await new Promise((resolve) => answering.close(resolve));
 }
 
-/** As many as may linger and the first of them; undefined where the machine took longer than one may linger. */
+/** Fills the places for lingering connections, and one more; undefined if the machine took longer than one may linger. */
 async function fillUp() {
   const since = performance.now();
   const first = await client(1_000);

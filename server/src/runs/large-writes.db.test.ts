@@ -164,7 +164,7 @@ test("of several runs that are written together each has all of its rows, howeve
   // Just large, and of many rows, whose own bytes make them more than one statement together.
   const [text, MANY] = ["y", 330];
   for (const { journal } of runs) make(journal, MANY, "name".repeat(15), text);
-  // One that somebody else has by now: the others are written all the same.
+  // Another advance has taken one of them: the others are written all the same.
   await taken(writer, runs[0]!.journal.head);
   const [lost, ...others] = runs.map(({ journal }) => journal.commit(1));
   release();
