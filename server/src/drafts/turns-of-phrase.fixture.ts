@@ -56,6 +56,7 @@ export const OTHER_AGENTS: FixtureAgent[] = [
     contact: { type: "string", title: "E-mail of who is told" },
     threshold: { type: "number", title: "Threshold" },
   }),
+  agent("settle", "Settle", { paid_by: { type: "string", format: "date" } }),
   agent("hire", "Hire", {
     birthday: { type: "string", format: "date" },
     due_date: { type: "string", format: "date" },
@@ -404,4 +405,6 @@ export const TURNS_OF_PHRASE: Sentence[] = [
   ["check", "threshold 0.75 for http://127.0.0.1:80/?q=1.", { page: "http://127.0.0.1:80/?q=1", threshold: 0.75 }],
   ["check", "https://a.example and https://b.example", {}],
   ["hire", "birthday 3 December, due date 3 November", { birthday: "2025-12-03", due_date: "2027-11-03" }],
+  ["greeting", "do not greet Ada and Tom", {}],
+  ["settle", "paid by 3 November", { paid_by: "2027-11-03" }],
 ];
