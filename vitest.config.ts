@@ -17,6 +17,8 @@ const PATIENT = [
 
 /** What the tests start, each in one file (see there); and what Node compiled of it is kept. */
 const BUNDLE = "test/bundle.ts";
+/** Where a worker's shared server and PostgreSQL are (see there). Workers keep what they loaded, so that both serve all their files. */
+const SHARING = { isolate: false, globalSetup: [BUNDLE, "test/run-folder.ts"] };
 const STARTING = { NODE_COMPILE_CACHE: COMPILED };
 
 /** What differs most where the PostgreSQL is the operator's: other sessions, no kill of ours, TCP between us. Three minutes. */
@@ -37,7 +39,8 @@ const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof WORKING) => (
     sequence: { groupOrder },
     include: files,
     exclude: ["**/node_modules/**", ...HOUSE, ...LONG_FILES, "test/hostile/**"],
-    globalSetup: [BUNDLE, "test/operators-postgres.ts"],
+    ...SHARING,
+    globalSetup: [...SHARING.globalSetup, "test/operators-postgres.ts"],
     env: { ...STARTING, TEST_DATABASE: "url" },
     ...PATIENCE,
     maxWorkers,
@@ -50,7 +53,7 @@ const long = {
   test: {
     name: "long",
     include: LONG_FILES,
-    globalSetup: [BUNDLE],
+    ...SHARING,
     env: STARTING,
     ...PATIENCE,
     fileParallelism: false,
@@ -101,7 +104,7 @@ export default defineConfig({
           sequence: { groupOrder: WORKING.groupOrder },
           include: ["server/src/**/*.db.test.ts", "test/**/*.test.ts"],
           exclude: ["**/node_modules/**", ...HOUSE, ...LONG_FILES, ...PATIENT],
-          globalSetup: [BUNDLE],
+          ...SHARING,
           env: STARTING,
           ...PATIENCE,
           // Each file starts servers and databases of its own; more at once than this measures the machine.
@@ -114,7 +117,7 @@ export default defineConfig({
           name: "patient",
           sequence: { groupOrder: WAITING.groupOrder },
           include: PATIENT,
-          globalSetup: [BUNDLE],
+          ...SHARING,
           env: STARTING,
           ...PATIENCE,
           maxWorkers: WAITING.maxWorkers,

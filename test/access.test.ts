@@ -14,7 +14,8 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import type { Role } from "../server/src/storage/schema.ts";
-import { startTestServer, type ShownError, type TestServer } from "./client.ts";
+import { type ShownError } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const ROLES = ["owner", "admin", "editor", "runner", "viewer"] as const satisfies Role[];
 const schema = createSchema();
@@ -74,9 +75,9 @@ function operationOf(
   };
 }
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -1,15 +1,15 @@
 /** Signing in, projects, keys and agents over the wire, the specification's operations with variables and with literals. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start, type AgentName } from "./agents.ts";
-import { startTestServer, type TestServer } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const ID = /^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-let server: TestServer;
+let server: SharedServer;
 let agents: Record<AgentName, string>;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   const names: AgentName[] = ["three", "echo", "slow", "patient", "approve", "failing"];
   const ids = await Promise.all(names.map(async (name) => [name, await publish(server, name)]));
   agents = Object.fromEntries(ids);

@@ -1,7 +1,8 @@
 /** Runs and approvals over the wire, the specification's operations with variables and with literals. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start, type AgentName } from "./agents.ts";
-import { eventually, post, startTestServer, type Answer, type TestServer } from "./client.ts";
+import { eventually, post, type Answer } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -15,10 +16,10 @@ do:
   - ask: {call: 'approval:1.0.0@default', with: {question: Go on?}}
 `;
 
-let server: TestServer;
+let server: SharedServer;
 let agents: Record<AgentName, string>;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   const names: AgentName[] = ["three", "echo", "slow", "patient", "approve", "failing"];
   const ids = await Promise.all(names.map(async (name) => [name, await publish(server, name)]));
   agents = Object.fromEntries(ids);

@@ -1,10 +1,11 @@
 /** Publishing, versions, going back to an old one, and what differs between them, over the wire. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

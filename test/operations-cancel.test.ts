@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { agentOf, ENDED, ran, readRun, until } from "./runs.ts";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

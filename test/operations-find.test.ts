@@ -1,8 +1,9 @@
 /** Finding agents: by a filter, by a part of their name, by their handles; over the wire. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let other: string;
 const titles: Record<string, string> = {
   "order-intake": "Order Intake",
@@ -12,7 +13,7 @@ const titles: Record<string, string> = {
 };
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   const made = await server.data('mutation { createProject(input: {handle: "second", name: "Second"}) { id } }');
   other = made.createProject.id;
   for (const [handle, title] of Object.entries(titles)) await publish("test", handle, title);

@@ -36,8 +36,8 @@ export type Command =
   | { command: "loseTimers" }
   /** What the disk has free from now on; null: what it really has. */
   | { command: "freeBytes"; bytes: number | null }
-  /** A new organization with an owner, a project and a key. */
-  | { command: "organization"; name: string }
+  /** A new organization with an owner, a project and a key. The owner's e-mail is of the domain, else of example.org. */
+  | { command: "organization"; name: string; domain?: string }
   /** Another member of an organization (its public id). */
   | { command: "member"; organizationId: string; email: string; role: Role }
   /** Another API key of an organization (its public id), with these scopes alone: the API makes none such yet. */
@@ -116,8 +116,8 @@ function movableClock(offsetMs: number): MovableClock {
 
 const PASSWORD = "correct horse battery";
 
-async function makeOrganization({ auth }: App["handles"], name: string): Promise<World> {
-  const email = `${name}@example.org`;
+async function makeOrganization({ auth }: App["handles"], name: string, domain = "example.org"): Promise<World> {
+  const email = `${name}@${domain}`;
   const { organization, owner } = await createOrganization(auth, {
     name,
     plan: "enterprise",
@@ -241,7 +241,7 @@ async function main(): Promise<void> {
     else if (command.command === "setNow") clock.move(command.now - clock.now());
     else if (command.command === "loseTimers") clock.lose();
     else if (command.command === "freeBytes") freeBytes = command.bytes;
-    else if (command.command === "organization") return makeOrganization(app.handles, command.name);
+    else if (command.command === "organization") return makeOrganization(app.handles, command.name, command.domain);
     else if (command.command === "member") return addMember(app.handles, command);
     else if (command.command === "key") return addKey(app.handles, command);
     else if (command.command === "plan") return changePlan(app.handles, command);

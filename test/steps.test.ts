@@ -1,12 +1,13 @@
 /** What a run did, step by step, over the wire: each step as an object of its own, level by level and by status. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { agentOf, decide, ENDED, ran, until } from "./runs.ts";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -17,14 +17,14 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { startTestServer, type TestServer } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const schema = createSchema();
 const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith("__"));
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

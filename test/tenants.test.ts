@@ -13,7 +13,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import { encodeId, newId, type Kind } from "../server/src/lib/ids.ts";
 import { DEFINITIONS, publish, start } from "./agents.ts";
-import { eventually, startTestServer, type ShownError, type TestServer } from "./client.ts";
+import { eventually, type ShownError } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { call, webhookOf } from "./webhooks.ts";
 import type { World } from "./server.ts";
 
@@ -177,14 +178,14 @@ const nested: Place[] = Object.values(schema.getTypeMap()).flatMap((type) =>
 );
 const places = [...roots, ...nested];
 
-let server: TestServer;
+let server: SharedServer;
 let other: World;
 let own: string;
 let foreign: Record<Kind, string>;
 let others: string[];
 let ownSession: SignedIn;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   other = await server.organization("other");
   own = await publish(server, "echo");
   const asOther = other.apiKey;

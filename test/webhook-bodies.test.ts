@@ -1,13 +1,14 @@
 /** Webhook calls besides plain JSON: types with parameters, forms, headers, queries, and calls that a filter passes over. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { call, firingsOf, webhookOf, type Called, type Webhook } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let echo: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   echo = await publish(server, "echo");
 });
 afterAll(() => server[Symbol.asyncDispose]());

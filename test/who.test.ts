@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ALL_SCOPES } from "../server/src/auth/scopes.ts";
 import { publish, start } from "./agents.ts";
-import { startTestServer, type TestServer } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { connectTo } from "./faults/audit.ts";
 import { decide, ENDED, until } from "./runs.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let accessToken: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   const { email, password } = server.world;
   const login =
     "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";

@@ -144,7 +144,7 @@ test("Apollo's persisted queries over a WebSocket, which sends each hash with it
 });
 
 test("urql with graphcache, which finds an id wherever it needs one", async () => {
-  const warned = vi.spyOn(console, "warn");
+  using warned = vi.spyOn(console, "warn");
   const { fetch, asked } = countingFetch();
   const socket = createWs({ url: url.replace("http", "ws"), connectionParams: headers, webSocketImpl: WebSocket });
   const client = createUrql({
