@@ -4,10 +4,11 @@
  */
 import http from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { sayHowLong, startNeighbour } from "./hostile/canary.ts";
 import { ATTACKS, NO_JSON, type Attack, type Outcome } from "./hostile/graphql-attacks.ts";
 import { jsonHeaders, send, type Received } from "./hostile/send.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { acknowledged } from "./web-socket.ts";
 
 const MEDIA_TYPES = ["application/json", "application/graphql-response+json", "text/event-stream"] as const;
@@ -17,11 +18,11 @@ const ANSWER_CHARACTERS = 30_000;
 const STREAM_MS = 20_000;
 const TRIES = 5;
 
-let server: TestServer;
+let server: SharedServer;
 let neighbour: Awaited<ReturnType<typeof startNeighbour>>;
 const agent = new http.Agent({ keepAlive: true });
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   neighbour = await startNeighbour(server);
 });
 afterAll(async () => {

@@ -4,17 +4,18 @@
  */
 import net from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
 import { sayHowLong, startNeighbour } from "./hostile/canary.ts";
 import { get, head, HTTP_ATTACKS, QUERY, type HttpAttack } from "./hostile/http-attacks.ts";
 import { publish } from "./agents.ts";
 import { connect } from "./raw.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { webhookOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let neighbour: Awaited<ReturnType<typeof startNeighbour>>;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   neighbour = await startNeighbour(server);
 });
 afterAll(async () => {

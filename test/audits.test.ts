@@ -4,16 +4,16 @@
  */
 import { serverAudits, type Audit } from "graphql-http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 /** Operations by GET: a page of any origin can make a browser send them, and logs keep their URLs. */
 const NOT_DONE = ["5A70", "D6D5", "6A70"];
 /** It asks for `__type`, which is for callers. */
 const OF_THE_SCHEMA = "28B9";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -1,14 +1,15 @@
 /** The language over the wire: what a call sends, by its method and its Content-Type, and what it refuses to send. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startEndpoint, type Endpoint } from "./endpoint.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
 import { runOf } from "./runs.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let endpoint: Endpoint;
 beforeAll(async () => {
   endpoint = await startEndpoint();
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await sharedServer();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

@@ -1,8 +1,9 @@
 /** `runs`, `approvals`, `agents`, `projects`, `org list`, `members` and `invitations`, as processes against one server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { beside, cli, cliJson, settingsOf } from "./cli-process.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
 import { ENDED, until } from "./runs.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const NAME = `an-agent-with-${"a-long-".repeat(6)}`.padEnd(63, "x");
 const head = (name: string): string => `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: 1.0.0 }\n`;
@@ -21,7 +22,7 @@ do: [ { echo: { set: { got: "\${ . }" } } } ]`,
 ];
 const START = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id status } }";
 
-let server: TestServer;
+let server: SharedServer;
 let agents: Record<string, string>;
 const autograph = (...args: string[]) => cli(args, { env: beside(server) });
 const json = (...args: string[]) => cliJson<any>(args, { env: beside(server) });
@@ -49,7 +50,7 @@ const isTable = (stdout: string, ...ids: string[]): void => {
 };
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   agents = {};
   for (const definition of DEFINITIONS) await publish(definition);
 });

@@ -55,14 +55,20 @@ export async function cliJson<Value>(args: string[], options?: CliOptions): Prom
   return JSON.parse(stdout) as Value;
 }
 
+/** A server of its own or a shared one. */
+type Running = Pick<TestServer, "dataFolder" | "databaseUrl" | "url">;
+
 /** The settings of who runs a server: where its data is. With a DATABASE_URL no data folder says where it listens. */
-export const settingsOf = ({ dataFolder, databaseUrl, url }: TestServer): Record<string, string> => ({
+export const settingsOf = ({ dataFolder, databaseUrl, url }: Running): Record<string, string> => ({
   DATA_DIR: dataFolder,
   ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl, PORT: new URL(url).port }),
 });
 
 /** The environment of somebody beside a server: its settings and a key. */
-export const beside = (server: TestServer, apiKey: string = server.world?.apiKey ?? ""): Record<string, string> => ({
+export const beside = (
+  server: Running & Pick<TestServer, "world">,
+  apiKey: string = server.world?.apiKey ?? "",
+): Record<string, string> => ({
   ...settingsOf(server),
   AUTOGRAPH_API_KEY: apiKey,
 });

@@ -6,7 +6,8 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { beside, cli, cliJson } from "./cli-process.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const GOOD = `document:
   dsl: '1.0.3'
@@ -20,11 +21,11 @@ do:
 /** Two mistakes. */
 const BAD = GOOD.replace("from-file", "bad").replace("set:", "sett:").replace("title:", "tilte:");
 
-let server: TestServer;
+let server: SharedServer;
 let folder: string;
 const file = (name: string): string => path.join(folder, name);
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   folder = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-publish-"));
   fs.writeFileSync(file("good.yaml"), GOOD);
   fs.writeFileSync(file("bad.yaml"), BAD);

@@ -1,16 +1,17 @@
 /** `autograph sessions` and `autograph password`, as processes against one server. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cli, cliJson, settingsOf, type Ended } from "./cli-process.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const PASSWORD = "correct horse battery";
 const LOGIN = `mutation ($email: String!, $password: String!) {
   login(email: $email, password: $password) { accessToken } }`;
 
-let server: TestServer;
+let server: SharedServer;
 let email: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   email = (await server.member("ada@cli.example.org", "viewer")).email;
 });
 afterAll(() => server[Symbol.asyncDispose]());

@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "./agents.ts";
 import { beside, cli, cliJson } from "./cli-process.ts";
-import { startTestServer, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { call } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 const autograph = (...args: string[]) => cli(args, { env: beside(server) });
 const json = (...args: string[]) => cliJson<any>(args, { env: beside(server) });
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   await publish(server, "three");
 });
 afterAll(() => server[Symbol.asyncDispose]());

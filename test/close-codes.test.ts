@@ -5,8 +5,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
 import { connect } from "./raw.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { acknowledged, closeFrameIn, talk, upgrade, type Closed, type Talk } from "./web-socket.ts";
 
 const ME = "{ me { name } }";
@@ -14,10 +15,10 @@ const ME = "{ me { name } }";
 const WATCH = "subscription { approvalsChanged { id } }";
 const subscribe = (id: unknown, payload: unknown = { query: ME }): object => ({ id, type: "subscribe", payload });
 
-let server: TestServer;
+let server: SharedServer;
 let bystander: Talk;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   bystander = await acknowledged(server, server.world.apiKey);
   bystander.send(subscribe("watch", { query: WATCH }));
 });

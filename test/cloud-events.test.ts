@@ -1,13 +1,14 @@
 /** `POST /events`: CloudEvents 1.0 over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
 import { eventTriggerOf, firingsOfEvent } from "./published-events.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let echo: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   echo = await publish(server, "echo");
 });
 afterAll(() => server[Symbol.asyncDispose]());

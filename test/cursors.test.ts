@@ -1,8 +1,8 @@
 /** Cursors of every list over the wire: opaque, of one list only, and with them each item comes exactly once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
-import { startTestServer, type TestServer } from "./client.ts";
 import { agentOf, until } from "./runs.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 type Edge = { cursor: string; node: Record<string, unknown> };
 type Connection = {
@@ -10,7 +10,7 @@ type Connection = {
   pageInfo: { startCursor: string | null; endCursor: string | null; hasNextPage: boolean };
 };
 
-let server: TestServer;
+let server: SharedServer;
 /** What each list is asked by: `?` stands for its arguments. */
 const lists: Record<string, string> = {};
 const KEYS: Record<string, string> = { versions: "version", steps: "number", otherSteps: "number" };
@@ -19,7 +19,7 @@ const VERSIONED = (version: string): string =>
   `document: {dsl: '1.0.3', namespace: test, name: many, version: '${version}'}\ndo: [{one: {set: {n: '${version}'}}}]`;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   const three = await publish(server, "three");
   const approve = await publish(server, "approve");
   for (const handle of ["b", "c"]) {

@@ -1,13 +1,14 @@
 /** Triggers that a definition brings: publishing makes, changes and deletes them. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decodeId } from "../server/src/lib/ids.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { call, webhookOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -2,15 +2,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { createKey } from "./narrowed-keys.ts";
 import { publishEvent } from "./published-events.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { stalledReader } from "./stalled-reader.ts";
 import { webhookOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -47,7 +48,7 @@ test("each hears of its own", async () => {
   const mine = await publish(server, "echo");
   const near = await publish(server, "three");
   const other = await server.organization("streams");
-  const its: Pick<TestServer, "data"> = { data: (query, variables) => server.data(query, variables, other.apiKey) };
+  const its: Pick<SharedServer, "data"> = { data: (query, variables) => server.data(query, variables, other.apiKey) };
   const theirs = await publish({ world: other, ...its }, "echo");
   const { secret } = await createKey(server, { agentIds: [mine] });
   const hooks = [

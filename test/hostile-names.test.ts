@@ -1,15 +1,16 @@
 /** What every object has from its prototype, as a name wherever one can be said: nothing answers 500, and nothing tells of it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { type Answer, type Data } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
 const NAMES = Object.getOwnPropertyNames(Object.prototype);
 
-let server: TestServer;
+let server: SharedServer;
 let sink: Sink;
 beforeAll(async () => {
   sink = await startSink();
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await sharedServer();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

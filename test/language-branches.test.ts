@@ -1,13 +1,14 @@
 /** What runs at the same time within a run: `fork`, and the items of `call: each` (docs/definitions.md). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { runOf, stepsOf } from "./runs.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let sink: Sink;
 beforeAll(async () => {
-  [server, sink] = await Promise.all([startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } }), startSink()]);
+  [server, sink] = await Promise.all([sharedServer(), startSink()]);
 });
 afterAll(async () => {
   await Promise.all([server[Symbol.asyncDispose](), sink[Symbol.asyncDispose]()]);

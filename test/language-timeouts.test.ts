@@ -1,7 +1,8 @@
-/** The language over the wire: `timeout`, of tasks and of the run. */
+/** The language over the wire: `timeout`, of tasks and of the run; and how long a check may hold the thread. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { start } from "./agents.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { stretchMs } from "./raw.ts";
 import { agentOf, ENDED, ran, readRun, runOf, stepsOf, until } from "./runs.ts";
 
 let server: TestServer;
@@ -115,4 +116,18 @@ test("a run lasts 30 days at most", async () => {
   expect(stepsOf(run)).toEqual(["one completed", "two cancelled"]);
   expect(run.steps[0].duration).toBe(2 ** 31 - 1);
   expect((await ran(server, await agentOf(server, "do: [{a: {set: {a: 1}}}]"))).status).toBe("completed");
+});
+
+test("thirteen tasks within tasks that each check a list of 90,000 items twice hold the thread for no 200 ms", async () => {
+  const document = "document: {properties: {x: {uniqueItems: true}}}";
+  const schemas = `input: {schema: {${document}}}, output: {schema: {${document}}}, export: {as: '\${ null }'}`;
+  let task = "{set: '${ . }'}";
+  for (let depth = 0; depth < 13; depth++) task = `{do: [{inner: ${task}}], ${schemas}}`;
+  const agentId = await agentOf(server, `do: [{outer: ${task}}]`);
+  const input = { agentId, input: { x: Array.from({ length: 90_000 }, (_, index) => index) }, wait: 30 };
+  const run = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
+  const longest = await stretchMs(server, async () =>
+    expect((await server.data(run, { input })).runAgent.status).toBe("completed"),
+  );
+  expect(longest).toBeLessThan(200);
 });

@@ -8,10 +8,11 @@ import { WebSocket } from "ws";
 import { decodeId, encodeId, newId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
-import { startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { type Answer, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { chunk, connect, head } from "./raw.ts";
 import { agentOf, ran } from "./runs.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 type Limit = keyof typeof LIMITS;
 type Refused = { code: string; message: string };
@@ -19,10 +20,10 @@ type Refused = { code: string; message: string };
 type Ask = (size: number) => Promise<Refused | undefined>;
 type Edges = Partial<Record<Limit, { ask: Ask; code: string; says?: string }>>;
 
-let server: TestServer;
+let server: SharedServer;
 let echo: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   echo = await publish(server, "echo");
 });
 afterAll(() => server[Symbol.asyncDispose]());

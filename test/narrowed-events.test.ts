@@ -1,15 +1,15 @@
 /** Events and narrowed keys: what they fire, show and take, and which triggers they make on them. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { startTestServer, type TestServer } from "./client.ts";
 import { createKey } from "./narrowed-keys.ts";
 import { eventTriggerOf, firingsOfEvent, publishEvent } from "./published-events.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { firingsOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let echo: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   echo = await publish(server, "echo");
 });
 afterAll(() => server[Symbol.asyncDispose]());

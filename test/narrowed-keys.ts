@@ -65,7 +65,8 @@ export const markersOf = (variant: Variant): string[] => [
     .map((project) => projects[project]),
 ];
 
-const save = async (server: TestServer, name: Name): Promise<string> => {
+type Server = Pick<TestServer, "data" | "graphql" | "world">;
+const save = async (server: Server, name: Name): Promise<string> => {
   const { project, body } = AGENTS[name];
   const { publishAgent } = await server.data(
     "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id } }",
@@ -78,7 +79,7 @@ const save = async (server: TestServer, name: Name): Promise<string> => {
   return publishAgent.id;
 };
 
-export const createKey = async (server: TestServer, input: object): Promise<Data> =>
+export const createKey = async (server: Server, input: object): Promise<Data> =>
   (
     await server.data(
       "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { id secret projects { id } agents { id } } }",
@@ -87,7 +88,7 @@ export const createKey = async (server: TestServer, input: object): Promise<Data
   ).createApiKey;
 
 /** Fills the objects above. */
-export async function makeAgents(server: TestServer): Promise<void> {
+export async function makeAgents(server: Server): Promise<void> {
   projects.test = server.world.projectId;
   for (const handle of ["other", "third"] as const) {
     const make = `mutation { createProject(input: {handle: "${handle}", name: "Project ${handle}"}) { id } }`;

@@ -4,14 +4,15 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
 import { NAUGHTY } from "./hostile/naughty.ts";
 import { agentOf } from "./runs.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { call, firingsOf, webhookOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -3,15 +3,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { eventTriggerOf } from "./published-events.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { firingsOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let agents: Record<"echo" | "three" | "failing" | "approve" | "patient", string>;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   const [echo, three, failing, approve, patient] = [
     await publish(server, "echo"),
     await publish(server, "three"),

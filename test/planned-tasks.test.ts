@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../server/src/definition/tasks/kinds.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
 import { agentOf, decide, ENDED, ran, until } from "./runs.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let sink: Sink;
 let agentId: string;
 let definition: Data;
@@ -61,7 +62,7 @@ const TASKS = "tasks { path parentPath name kind }";
 const STEPS = "number parentNumber name kind taskPath callPath error { instance stepNumber }";
 
 beforeAll(async () => {
-  [server, sink] = await Promise.all([startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.0/8" } }), startSink()]);
+  [server, sink] = await Promise.all([sharedServer(), startSink()]);
   await agentOf(server, "do: [{one: {set: {n: 1}}}]", "child");
   definition = {
     document: { dsl: "1.0.3", namespace: "test", name: "everything", version: "1.0.0" },

@@ -96,7 +96,7 @@ const RESTS: Record<string, object> = {
 type Asked = { data: unknown; errors: ShownError[] | undefined };
 
 export async function ask(
-  server: TestServer,
+  server: Pick<TestServer, "graphql" | "events">,
   { operation, field, path }: Place,
   id: string,
   token: string,

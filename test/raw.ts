@@ -20,7 +20,7 @@ export type Raw = {
   isOpen(): boolean;
 } & Disposable;
 
-export async function connect(server: TestServer): Promise<Raw> {
+export async function connect(server: Pick<TestServer, "url">): Promise<Raw> {
   const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
   let got = "";
   let isOpen = true;

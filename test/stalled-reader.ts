@@ -4,7 +4,7 @@ import net from "node:net";
 import { eventually, type TestServer } from "./client.ts";
 
 /** Reads the beginning of the answer, and then nothing until `rest`, which has all that came. */
-export async function stalledReader({ url }: TestServer, query: string, apiKey: string) {
+export async function stalledReader({ url }: Pick<TestServer, "url">, query: string, apiKey: string) {
   const body = JSON.stringify({ query });
   const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
   socket.write(

@@ -15,16 +15,17 @@ import { createClient as createWs } from "graphql-ws";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { publish, start } from "../agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
+import { eventually, type Data } from "../client.ts";
 import { decide, until } from "../runs.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let agentId: string;
 let url: string;
 let headers: { authorization: string };
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   agentId = await publish(server, "approve");
   url = `${server.url}/graphql`;
   headers = { authorization: `Bearer ${server.world.apiKey}` };

@@ -68,7 +68,9 @@ export function startCanary(
 }
 
 /** One for a table of attacks. `troubles`: what it did not get. */
-export async function startNeighbour(server: TestServer): Promise<Canary & { troubles: string[] }> {
+export async function startNeighbour(
+  server: Pick<TestServer, "data" | "world" | "organization">,
+): Promise<Canary & { troubles: string[] }> {
   const { projectId, apiKey } = await server.organization("other");
   const agentId = await publish(server, "three", { projectId, apiKey });
   const troubles: string[] = [];
