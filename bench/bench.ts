@@ -5,11 +5,13 @@
  *     --only three,call,start,memory,open,ready,recovery,mastra,scale,subscribers,resume,overload,websockets,cron,events,webhooks,million,ui,growth   some of it
  *     --case 'cancel|retry'   of growth only what this matches
  *     --quick     one short round: to see that it works, not for figures
+ *     --against REF   the same load on this and another commit: three,call,start,webhook,event,memory
  *     --profile   where the server's CPU goes during `three`, 16 at once; with `--only call` during that
  *
  * A full run writes results/<date>.json and the table in README.md; all of growth writes its own table there.
  */
 import { parseArgs } from "node:util";
+import { AGAINST_PARTS, measureAgainst, type AgainstPart } from "./against.ts";
 import { tableOf } from "./figures.ts";
 import { measureCron } from "./cron.ts";
 import { measureEvents } from "./events.ts";
@@ -58,27 +60,33 @@ const ONCE = {
 type Part = keyof typeof SPEED | keyof typeof ONCE | "growth";
 const USUAL = [...Object.keys(SPEED), ...Object.keys(ONCE)] as Part[];
 /** `growth` takes longer than all others together, and is asked for by its name. */
-const PARTS = [...USUAL, "growth"];
+const PARTS: Part[] = [...USUAL, "growth"];
 
 const say = (text: string): void => void process.stderr.write(`bench: ${text}\n`);
 
 type Options = { only: Part[]; case?: string; quick: boolean; profile: boolean };
 
-function readOptions(): Options {
-  const { values } = parseArgs({
+function choose<Name extends string>(
+  only: string | undefined,
+  known: readonly Name[],
+  usual: readonly Name[] = known,
+): Name[] {
+  const names = (only?.split(",") ?? usual) as Name[];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`--only takes ${known.join(", ")}; not ${unknown}`);
+  return names;
+}
+
+const readArguments = () =>
+  parseArgs({
     options: {
       only: { type: "string" },
       case: { type: "string" },
-      quick: { type: "boolean" },
-      profile: { type: "boolean" },
+      quick: { type: "boolean", default: false },
+      profile: { type: "boolean", default: false },
+      against: { type: "string" },
     },
-  });
-  const only = (values.only?.split(",") ?? USUAL) as Part[];
-  const unknown = only.find((part) => !PARTS.includes(part));
-  if (unknown !== undefined) throw new Error(`--only takes ${PARTS.join(", ")}; not ${unknown}`);
-  const { case: wanted, quick = false, profile = false } = values;
-  return { only, quick, profile, ...(wanted !== undefined && { case: wanted }) };
-}
+  }).values;
 
 /** What needs server and floor side by side. */
 async function measureSpeed(parts: Part[], effort: Effort, generator: Generator, sinkUrl: string): Promise<Measured[]> {
@@ -120,8 +128,17 @@ async function showProfile({ only, quick }: Options, about: string): Promise<voi
   if (!quick && agent === "three") writeReadme("profile", text);
 }
 
+async function showAgainst(reference: string, parts: AgainstPart[], isQuick: boolean): Promise<void> {
+  const before = aboutLine(machine());
+  await using sink = await startSinkProcess();
+  await using generator = startGenerator();
+  console.log(`${before}\n\n${await measureAgainst(reference, parts, isQuick, generator, sink.url)}`);
+}
+
 async function main(): Promise<void> {
-  const options = readOptions();
+  const { only, case: wanted, against, ...rest } = readArguments();
+  if (against !== undefined) return showAgainst(against, choose(only, AGAINST_PARTS), rest.quick);
+  const options: Options = { ...rest, only: choose(only, PARTS, USUAL), ...(wanted !== undefined && { case: wanted }) };
   const about = machine();
   if (options.profile) return showProfile(options, aboutLine(about));
   const measured = await measureAll(options);

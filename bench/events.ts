@@ -57,10 +57,14 @@ export const batchRequest = (server: Server, world: World): Request =>
     Array.from({ length: BATCH }, (_, index) => eventOf(`${NUMBER} ${index}`)),
   );
 
+/** One event that matches no trigger. */
+export const eventRequest = (server: Server, world: World): Request =>
+  post(server, world, "cloudevents+json", eventOf(NUMBER));
+
 const PUBLISH = "mutation ($input: PublishEventInput!) { publishEvent(input: $input) { id } }";
 
 function waysOf(server: Server, world: World): Ways {
-  const one = post(server, world, "cloudevents+json", eventOf(NUMBER));
+  const one = eventRequest(server, world);
   const input = { source: "bench", event: "order.paid", id: NUMBER, data: DATA };
   const mutation: Request = {
     url: `${server.url}/graphql`,

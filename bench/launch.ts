@@ -82,6 +82,15 @@ export async function start(program: Program): Promise<Started> {
   return promise.finally(() => clearTimeout(timer));
 }
 
+/** Runs a program to its end; its output goes to our stderr. */
+export async function runToEnd(file: string, args: string[], cwd: string): Promise<void> {
+  const child = spawn(file, args, { cwd, stdio: ["ignore", process.stderr, process.stderr] });
+  children.add(child);
+  const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+  children.delete(child);
+  if (code !== 0) throw new Error(`${file} ${args.join(" ")} in ${cwd} ended with ${code ?? signal}`);
+}
+
 export async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");
@@ -96,10 +105,14 @@ export type ServerOptions = {
   node?: string;
   flags?: string[];
   env?: Record<string, string>;
+  /** Starts the program of this checkout by its own `npm start`, with the flags and environment that it sets. */
+  checkout?: string;
 };
 
 export type Server = {
   url: string;
+  /** The checkout that its program is from. */
+  root: string;
   child: ChildProcess;
   readyMs: number;
   spawnedAt: number;
@@ -117,18 +130,28 @@ export const serverSettings = (dataFolder: string, port: number): Record<string,
   OUTBOUND_ALLOW: "127.0.0.1/32",
 });
 
+const builtServer = (flags: string[]): Pick<Program, "file" | "flags"> => ({
+  file: path.join(ROOT, "server/dist/main.js"),
+  flags: [...SERVER_FLAGS, ...flags],
+});
+const npmStart = (checkout: string): Pick<Program, "file" | "args"> => ({
+  file: path.join(checkout, "tools/run.js"),
+  args: ["start"],
+});
+
 /** The built server on a free port, as `npm start` starts it. */
-export async function startServer({ folder, port = 0, node, flags = [], env }: ServerOptions): Promise<Server> {
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { folder, port = 0, node, flags = [], env, checkout } = options;
   const dataFolder = path.join(folder, "data");
   const { child, ready, readyMs, spawnedAt } = await start({
-    file: path.join(ROOT, "server/dist/main.js"),
-    flags: [...SERVER_FLAGS, ...flags],
+    ...(checkout === undefined ? builtServer(flags) : npmStart(checkout)),
     env: { ...serverSettings(dataFolder, port), ...env },
     ready: /^ready at (http:\S+)$/,
     ...(node && { node }),
   });
   return {
     url: ready,
+    root: checkout ?? ROOT,
     child,
     readyMs,
     spawnedAt,

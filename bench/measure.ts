@@ -32,7 +32,7 @@ export async function measure(generator: Generator, target: Target, amount: Amou
 
 export type Rounds<Name extends string> = { median: Record<Name, Sample>; rounds: Record<Name, Sample[]> };
 
-/** Floor, ours, floor, ours, …: each round measures every target once. */
+/** Floor, ours, ours, floor, …: each round measures every target once, in the opposite order of the one before. */
 export async function interleaved<Name extends string>(
   generator: Generator,
   targets: Record<Name, Target>,
@@ -41,7 +41,8 @@ export async function interleaved<Name extends string>(
   const names = Object.keys(targets) as Name[];
   const rounds = Object.fromEntries(names.map((name) => [name, [] as Sample[]])) as Record<Name, Sample[]>;
   for (let round = 0; round < amount.rounds; round++) {
-    for (const name of names) rounds[name].push(await measure(generator, targets[name], amount));
+    for (const name of round % 2 === 0 ? names : names.toReversed())
+      rounds[name].push(await measure(generator, targets[name], amount));
   }
   const median = Object.fromEntries(names.map((name) => [name, medianOf(rounds[name])])) as Record<Name, Sample>;
   return { median, rounds };

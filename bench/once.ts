@@ -4,32 +4,50 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
-import { median } from "./measure.ts";
-import { memoryOf, peakOf } from "./processes.ts";
+import { measure, median, type Sample } from "./measure.ts";
+import { memoryOf, peakOf, type Memory } from "./processes.ts";
 import type { Measured } from "./speed.ts";
 import { graphql, makeWorld, runToResult, startOnly, type World } from "./world.ts";
 
 const MEMORY_RUNS = 20_000;
 const MEMORY_SETTLE_MS = 1_000;
 
+const FIRST_RUNS = 1_000;
+
+type Fresh = { atStart: Memory; first: Sample; after: Memory };
+
 /**
+ * What a new server holds after so many runs of *three*, and what the first thousand of them cost.
+ *
  * On a copy of Node of its own: the bench's processes would else carry a part of what the server maps from that file.
  * PostgreSQL's files are shared with other servers of this installation, so none should run meanwhile.
  */
-export async function measureMemory(generator: Generator, sinkUrl: string, runs = MEMORY_RUNS): Promise<Measured> {
+export async function measureFresh(
+  generator: Generator,
+  sinkUrl: string,
+  runs: number,
+  checkout?: string,
+): Promise<Fresh> {
   using folder = temporaryFolder();
   const node = path.join(folder.path, "node");
   fs.copyFileSync(process.execPath, node);
-  await using server = await startServer({ folder: folder.path, node });
+  await using server = await startServer({ folder: folder.path, node, ...(checkout && { checkout }) });
   const atStart = memoryOf(server.roots());
-  const world = await makeWorld(server, sinkUrl);
-  await generator.run({ ...runToResult(server, world, "three"), connections: 16, requests: runs });
+  const request = runToResult(server, await makeWorld(server, sinkUrl), "three");
+  const amount = { connections: 16, requests: FIRST_RUNS };
+  const first = await measure(generator, { request, roots: server.roots }, amount);
+  await generator.run({ ...request, ...amount, requests: runs - FIRST_RUNS });
   await sleep(MEMORY_SETTLE_MS);
-  const after = memoryOf(server.roots());
+  return { atStart, first, after: memoryOf(server.roots()) };
+}
+
+export async function measureMemory(generator: Generator, sinkUrl: string, runs = MEMORY_RUNS): Promise<Measured> {
+  const { atStart, first, after } = await measureFresh(generator, sinkUrl, runs);
   const figure = `memory after ${runs.toLocaleString("en")} runs`;
   const total = after.node + after.postgres;
   return {
     figures: [
+      { figure: `first ${FIRST_RUNS.toLocaleString("en")} runs: CPU a run`, unit: "ms", ours: first.totalMs },
       { figure: "memory when ready", unit: "MB", ours: atStart.node + atStart.postgres },
       { figure, unit: "MB", ours: total, aim: { most: 240 } },
       { figure: `${figure}: Node`, unit: "MB", ours: after.node },

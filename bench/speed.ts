@@ -4,7 +4,7 @@ import type { Figure } from "./figures.ts";
 import type { Floor, Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { interleaved, type Amount, type Rounds, type Target } from "./measure.ts";
-import { onFloor, openRuns, runToResult, startOnly, typename, type World } from "./world.ts";
+import { onFloor, runToResult, SETTLED_POLL_MS, startOnly, typename, untilEnded, type World } from "./world.ts";
 
 export type Effort = {
   rounds: number;
@@ -111,17 +111,12 @@ export async function measureCall(setting: Setting): Promise<Measured> {
   return { figures: figuresOf("call", measured), details: { call: measured } };
 }
 
-const SETTLED_POLL_MS = 20;
-
 /** Starts without `wait`: answered when accepted, run behind it. CPU is counted until all have ended. */
 export async function measureStarts(setting: Setting): Promise<Measured> {
   const { generator, server, world, floor, effort } = setting;
-  const settled = async (): Promise<void> => {
-    while ((await openRuns(server, world, world.agents.three)) > 0) await sleep(SETTLED_POLL_MS);
-  };
   const targets: Pair = {
     floor: { request: onFloor(floor, "start"), roots: floor.roots, settled: () => sleep(SETTLED_POLL_MS) },
-    ours: { request: startOnly(server, world, "three"), roots: server.roots, settled },
+    ours: { request: startOnly(server, world, "three"), roots: server.roots, settled: untilEnded(server, world) },
   };
   await warmUp(setting, targets);
   const amount = { connections: TOGETHER, ms: effort.togetherMs, rounds: effort.rounds };

@@ -1,22 +1,28 @@
 /** Webhooks: how many calls a second are answered with 202, how long one takes, and whether a 404 tells by its time what was wrong. */
 import type { Figure } from "./figures.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startFloor, startServer, temporaryFolder } from "./launch.ts";
+import { startFloor, startServer, temporaryFolder, type Server } from "./launch.ts";
 import type { Generator } from "./load.ts";
 import { interleaved, type Target } from "./measure.ts";
 import { runOpenLoad } from "./open-load.ts";
 import { machine, today, writeResult } from "./report.ts";
 import type { Measured } from "./speed.ts";
 import { measureUnknown } from "./unknown-webhooks.ts";
-import { graphql, makeWorld, onFloor, openRuns, type Request } from "./world.ts";
+import { graphql, makeWorld, onFloor, SETTLED_POLL_MS, untilEnded, type Request, type World } from "./world.ts";
 
 const FULL = { rounds: 3, ms: 5_000, warmUpMs: 6_000, modestMs: 12_000, unknown: 4_000 };
 const QUICK = { rounds: 1, ms: 2_000, warmUpMs: 1_000, modestMs: 3_000, unknown: 500 };
 const TOGETHER = [16, 64];
 /** Calls a second, for less time than a connection may be silent. */
 const MODEST = 100;
-const SETTLED_POLL_MS = 20;
 const CREATE = "mutation ($input: CreateTriggerInput!) { createTrigger(input: $input) { id url } }";
+
+/** A call of a new webhook that starts *three*. */
+export async function webhookRequest(server: Server, world: World): Promise<Request> {
+  const input = { agentId: world.agents.three, name: "bench", trigger: { type: "webhook" } };
+  const { createTrigger: hook } = await graphql<{ createTrigger: { url: string } }>(server, world, CREATE, { input });
+  return { url: hook.url, headers: {}, body: '{"n":1}', status: 202, expect: '"runId":"run_' };
+}
 
 export async function measureWebhooks(generator: Generator, sinkUrl: string, isQuick = false): Promise<Measured> {
   const effort = isQuick ? QUICK : FULL;
@@ -24,12 +30,8 @@ export async function measureWebhooks(generator: Generator, sinkUrl: string, isQ
   await using floor = await startFloor(folder.path, sinkUrl);
   await using server = await startServer({ folder: folder.path });
   const world = await makeWorld(server, sinkUrl);
-  const input = { agentId: world.agents.three, name: "bench", trigger: { type: "webhook" } };
-  const { createTrigger: hook } = await graphql<{ createTrigger: { url: string } }>(server, world, CREATE, { input });
-  const request: Request = { url: hook.url, headers: {}, body: '{"n":1}', status: 202, expect: '"runId":"run_' };
-  const settled = async (): Promise<void> => {
-    while ((await openRuns(server, world, world.agents.three)) > 0) await sleep(SETTLED_POLL_MS);
-  };
+  const request = await webhookRequest(server, world);
+  const settled = untilEnded(server, world);
   const targets: Record<"floor" | "ours", Target> = {
     floor: { request: onFloor(floor, "start"), roots: floor.roots, settled: () => sleep(SETTLED_POLL_MS) },
     ours: { request, roots: server.roots, settled },

@@ -1,8 +1,9 @@
 /** What is measured: a server with the sandbox's agents, and the requests that are sent to it and to the floor. */
 import { execFile } from "node:child_process";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { ROOT, serverSettings, type Floor, type Server } from "./launch.ts";
+import { serverSettings, type Floor, type Server } from "./launch.ts";
 import type { Load } from "./load.ts";
 
 /** What `autograph sandbox --json` prints, as far as it is used here. */
@@ -16,7 +17,7 @@ export type World = {
 const run = promisify(execFile);
 
 export async function makeWorld(server: Server, sinkUrl: string): Promise<World> {
-  const cli = path.join(ROOT, "server/dist/cli/main.js");
+  const cli = path.join(server.root, "server/dist/cli/main.js");
   const env = { PATH: process.env["PATH"], ...serverSettings(server.dataFolder, Number(new URL(server.url).port)) };
   const { stdout } = await run(process.execPath, [cli, "sandbox", "--json", "--sink", sinkUrl], { env });
   return JSON.parse(stdout) as World;
@@ -87,8 +88,15 @@ export async function openRuns(server: Server, world: World, agentId: string): P
   const { runs } = await graphql<{ runs: { nodes: object[] } }>(
     server,
     world,
-    "query ($agentId: ID!) { runs(filter: { agentId: [$agentId], status: [pending, running] }, first: 200) { nodes { id } } }",
-    { agentId },
+    // Written out, because older commits take one id where a list is taken today; a literal fits both.
+    `{ runs(filter: { agentId: "${agentId}", status: [pending, running] }, first: 200) { nodes { id } } }`,
   );
   return runs.nodes.length;
 }
+
+export const SETTLED_POLL_MS = 20;
+
+/** Resolves when no run of *three* is open any more. */
+export const untilEnded = (server: Server, world: World) => async (): Promise<void> => {
+  while ((await openRuns(server, world, world.agents.three)) > 0) await sleep(SETTLED_POLL_MS);
+};
