@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import { COMPILED } from "./test/compile-cache.ts";
@@ -48,17 +49,24 @@ const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof WORKING) => (
 });
 /** They take minutes and run alone, since they measure times. `npm run test:long` runs them. */
 const LONG_FILES = ["test/long/*.test.ts"];
-const long = {
-  ssr,
-  test: {
-    name: "long",
-    include: LONG_FILES,
-    ...SHARING,
-    env: STARTING,
-    ...PATIENCE,
-    fileParallelism: false,
-    maxWorkers: 1,
-  },
+
+/** `npm run test:long`: these alone, and then the whole of each file of which `npm test` runs a part (test/scale.ts). */
+const longProjects = () => {
+  const hasParts = (file: string): boolean => readFileSync(file, "utf8").includes("scaled({");
+  const whole = globSync("test/**/*.test.ts", { exclude: ["test/tidy/**"] }).filter(hasParts);
+  const project = (name: string, include: string[], groupOrder: number, maxWorkers: number, env = {}) => ({
+    ssr,
+    test: {
+      name,
+      include,
+      sequence: { groupOrder },
+      ...SHARING,
+      env: { ...STARTING, ...env },
+      ...PATIENCE,
+      maxWorkers,
+    },
+  });
+  return [project("long", LONG_FILES, 4, 1), project("whole", whole, 5, 2, { TEST_SCALE: "whole" })];
 };
 
 const URL_FILES: Record<string, string[]> = { telling: TELLING, all: ["test/**/*.test.ts"] };
@@ -83,9 +91,10 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
+    ...(process.env["TEST_LONG"] === "write" && { reporters: ["default", "./bench/test-long.ts"] }),
     projects: [
       ...(urlFiles ? [onUrl(urlFiles, urlGroup)] : []),
-      ...(process.env["TEST_LONG"] ? [long] : []),
+      ...(process.env["TEST_LONG"] ? longProjects() : []),
       {
         ssr,
         test: {

@@ -5,8 +5,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { type Data } from "./client.ts";
-import { NAUGHTY } from "./hostile/naughty.ts";
+import { naughtyAt } from "./hostile/naughty.ts";
 import { agentOf } from "./runs.ts";
+import { scaled } from "./scale.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { call, firingsOf, webhookOf } from "./webhooks.ts";
 
@@ -15,6 +16,8 @@ beforeAll(async () => {
   server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
+
+const TEXTS = naughtyAt(0, scaled({ whole: 1, part: 4 }));
 
 /** BAD_REQUEST: what is no JSON for us, an object with a key `__proto__`. */
 const POLITE = ["BAD_REQUEST", "BAD_USER_INPUT"];
@@ -35,7 +38,7 @@ async function readAll(type: string, ids: readonly string[], selection: string):
 test("as a key and a value of a webhook's body: unchanged in the firing and the run, or refused", async () => {
   const hook = await webhookOf(server, await agentOf(server, "do: [{one: {set: '${ . }'}}]"), { name: "naughty" });
   const started: { id: string; body: object }[] = [];
-  for (const text of NAUGHTY) {
+  for (const text of TEXTS) {
     const body = { [text]: text };
     const called = await call(hook.url, body);
     expect([202, 400, 422], text).toContain(called.status);
@@ -48,8 +51,8 @@ test("as a key and a value of a webhook's body: unchanged in the firing and the 
     "{ input firing { payload } }",
   );
   expect(read).toEqual(started.map(({ body }) => ({ input: body, firing: { payload: body } })));
-  expect(started.length).toBeGreaterThan(500);
-  expect(await firingsOf(server, hook, ["refused"])).toHaveLength(NAUGHTY.length - started.length);
+  expect(started.length).toBeGreaterThan(TEXTS.length - 10);
+  expect(await firingsOf(server, hook, ["refused"])).toHaveLength(TEXTS.length - started.length);
 });
 
 type Attributes = { source: string; type: string; id: string };
@@ -87,7 +90,7 @@ test.each(["structured", "binary"] as const)("in a CloudEvent, %s: unchanged, or
     return status === 202;
   };
   // A lone surrogate has no percent-encoding.
-  const texts = NAUGHTY.filter((text) => mode === "structured" || text.isWellFormed());
+  const texts = TEXTS.filter((text) => mode === "structured" || text.isWellFormed());
   for (const [index, text] of texts.entries()) {
     if (await publishOne({ source: `${mode} ${text}`, type: text, id: text }, { [text]: text }, text)) continue;
     // Its data alone.
@@ -99,12 +102,12 @@ test.each(["structured", "binary"] as const)("in a CloudEvent, %s: unchanged, or
     "{ source event sourceId data }",
   );
   expect(read).toEqual(accepted.map(({ event }) => event));
-  expect(accepted.length).toBeGreaterThan(500);
+  expect(accepted.length).toBeGreaterThan(texts.length - 10);
 });
 
 test("as an e-mail and a password at a page's sign-in: refused politely", async () => {
   const statuses = new Set<number>();
-  for (const text of NAUGHTY) {
+  for (const text of TEXTS) {
     const response = await fetch(`${server.url}/auth/session`, {
       method: "POST",
       headers: { "content-type": "application/json", origin: new URL(server.url).origin },

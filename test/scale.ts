@@ -1,6 +1,6 @@
 /**
- * How often a test does what it does: `npm test` takes a part, so that all tests together take half an hour, and
- * `npm run soak -- --tests` the whole (bench/README.md has its last result).
+ * How much a test does: `npm test` takes a telling part, the least that is red when the promise is broken, and `npm run test:long`
+ * the whole of each file that asks (vitest.config.ts finds them; bench/README.md has the last result).
  */
-export const scaled = ({ whole, part }: { whole: number; part: number }): number =>
+export const scaled = <Value>({ whole, part }: { whole: Value; part: Value }): Value =>
   process.env["TEST_SCALE"] === "whole" ? whole : part;

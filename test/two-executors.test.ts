@@ -2,22 +2,24 @@
  * The product above another engine (engine/leases.testsuite.ts), by which both processes of a database advance runs: what
  * test/crash.test.ts asks of the embedded one holds here too.
  */
-import { beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { askedAs } from "./faults/asked-as.ts";
 import { violations } from "./faults/audit.ts";
 import { startAt, startPair, type Pair } from "./faults/pair.ts";
 import { expectNothingLost, publishCall, startThroughKills } from "./kills.ts";
 import { agentOf, decide, ENDED, until } from "./runs.ts";
+import { scaled } from "./scale.ts";
 
-const KILLS = 3;
-const STARTS = 300;
+const KILLS = scaled({ whole: 6, part: 2 });
+const STARTS = 100 * KILLS;
 
 let pair: Pair;
-beforeEach(async () => {
+beforeAll(async () => {
   pair = await startPair({ TEST_ENGINE: "leases" });
-  return () => pair[Symbol.asyncDispose]();
 });
+afterAll(() => pair[Symbol.asyncDispose]());
 
+// The first: it counts all the runs and calls that there are.
 test(`${KILLS} times kill -9 of one of two that execute during ${STARTS} starts of call`, async () => {
   const { a, b, sink, client } = pair;
   const agentId = await publishCall(a, `${sink.url}/delay/5`);

@@ -24,19 +24,6 @@ function serverFlags(node) {
   return SERVER_FLAGS.filter((flag) => spawnSync(node, [flag, "--version"], { stdio: "ignore" }).status === 0);
 }
 
-/** Those that ask test/scale.ts how often: `npm test` takes a part of each. */
-export const SCALED_TESTS = [
-  "test/crash.test.ts",
-  "test/faults/invariants.test.ts",
-  "test/faults/kill-database.test.ts",
-  "test/faults/kill-events.test.ts",
-  "test/faults/kill-server.test.ts",
-  "test/faults/kill-webhooks.test.ts",
-  "test/faults/stop.test.ts",
-  "test/faults/two-servers.test.ts",
-  "test/runs-memory.test.ts",
-];
-
 const at = (/** @type {string} */ path) => join(ROOT, path);
 const failed = () => process.exit(failureCode());
 
@@ -96,11 +83,23 @@ const COMMANDS = {
     process.env.TEST_URL = "all";
     await become(node, [at("node_modules/vitest/vitest.mjs"), "run", "--project", "url", ...args]);
   },
-  /** Runs the tests that take minutes and need the machine to themselves. Arguments go to vitest. */
+  /**
+   * Runs the whole of what `npm test` runs a part of, and what needs the machine to itself. `--write` keeps the times in bench/
+   * (bench/test-long.ts); other arguments go to vitest.
+   */
   async "test:long"(node, args) {
     await ensureBuilt(["server", "web"], node);
-    process.env.TEST_LONG = "yes";
-    await become(node, [at("node_modules/vitest/vitest.mjs"), "run", "--project", "long", ...args]);
+    const rest = args.filter((arg) => arg !== "--write");
+    process.env.TEST_LONG = rest.length < args.length ? "write" : "yes";
+    await become(node, [
+      at("node_modules/vitest/vitest.mjs"),
+      "run",
+      "--project",
+      "long",
+      "--project",
+      "whole",
+      ...rest,
+    ]);
   },
   async bench(node, args) {
     await ensureBuilt(["server", "web"], node);
@@ -108,11 +107,6 @@ const COMMANDS = {
   },
   async soak(node, args) {
     await ensureBuilt(["server", "web"], node);
-    if (args.includes("--tests")) {
-      process.env.TEST_SCALE = "whole";
-      const rest = args.filter((arg) => arg !== "--tests");
-      await become(node, [at("node_modules/vitest/vitest.mjs"), "run", ...(rest.length > 0 ? rest : SCALED_TESTS)]);
-    }
     const kind = ["hostile", "clocks"].find((name) => args.includes(`--${name}`));
     await become(node, [at(kind ? `bench/soak-${kind}.ts` : "bench/soak.ts"), ...args]);
   },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish, start } from "../agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
 import { agentOf, CANCEL, DECIDE, ENDED, readRun, stepsOf, until } from "../runs.ts";
+import { scaled } from "../scale.ts";
 import { startSink, type Sink } from "../sink.ts";
 import { connectTo, installAudit, violations } from "./audit.ts";
 import { seeded } from "./random.ts";
@@ -135,13 +136,15 @@ async function race(agentId: string, tries: number): Promise<Record<string, numb
 }
 
 test("racing the end of the run: one of the two wins, never both", async () => {
-  const RACES = 300;
+  const RACES = scaled({ whole: 600, part: 100 });
   const agentId = await agentOf(server, "do: [{nap: {wait: {milliseconds: 10}}}, {done: {set: {n: 1}}}]");
   const won = await race(agentId, RACES);
   expect(won["completed"]).toBeGreaterThan(RACES / 20);
   expect(won["cancelled"]).toBeGreaterThan(RACES / 20);
   await expectSound();
 });
+
+const DECISIONS = scaled({ whole: 120, part: 40 });
 
 test("racing a decision, and two decisions at once: one of them counts", async () => {
   const random = seeded("decisions");
@@ -150,7 +153,7 @@ test("racing a decision, and two decisions at once: one of them counts", async (
     "do: [{ask: {call: approval:1.0.0@default, with: {question: Really?, onReject: continue}}}, {done: {set: {yes: '${ .approved }'}}}]",
   );
   const outcomes = new Set<string>();
-  for (let count = 0; count < 60; count++) {
+  for (let count = 0; count < DECISIONS; count++) {
     const id = await start(server, agentId);
     const approvalId = (await until(server, id, "paused")).approvals.nodes[0].id;
     const decision = (word: string) => server.graphql(DECIDE, { input: { approvalId, decision: word } });
@@ -174,8 +177,9 @@ test("racing a decision, and two decisions at once: one of them counts", async (
   await expectSound();
 });
 
-test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leaves out goes on", async () => {
-  const RUNS = 1_000;
+const MANY = scaled({ whole: 1_000, part: 600 });
+
+test(`cancelRuns of ${MANY} runs in every state within 20 s; what the filter leaves out goes on`, async () => {
   const other = await start(server, await publish(server, "patient"));
   const agentId = await agentOf(
     server,
@@ -191,13 +195,13 @@ test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leave
 `,
   );
   sink.reset();
-  const inputs = Array.from({ length: RUNS }, (_, n) => ({ n }));
-  for (let from = 0; from < RUNS; from += 50) {
+  const inputs = Array.from({ length: MANY }, (_, n) => ({ n }));
+  for (let from = 0; from < MANY; from += 50) {
     await Promise.all(inputs.slice(from, from + 50).map((input) => start(server, agentId, input)));
   }
   // A server is called by 256 connections at most; the other calls queue.
   await eventually(() => sink.summary().waiting === 256);
-  await eventually(async () => (await server.data("{ badges { openApprovals } }")).badges.openApprovals > RUNS / 4);
+  await eventually(async () => (await server.data("{ badges { openApprovals } }")).badges.openApprovals > MANY / 4);
   const since = performance.now();
   const input = { runs: { filter: { agentId } } };
   const { cancelRuns } = await server.data(
@@ -207,7 +211,7 @@ test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leave
     },
   );
   const tookMs = performance.now() - since;
-  expect(cancelRuns.cancelledCount).toBe(RUNS);
+  expect(cancelRuns.cancelledCount).toBe(MANY);
   expect(tookMs).toBeLessThan(20_000);
   await eventually(() => sink.summary().waiting === 0, 10 * 1_000);
   const client = await connectTo(server);
@@ -215,8 +219,8 @@ test("cancelRuns of 1,000 runs in every state within 20 s; what the filter leave
     "select r.status, count(*)::int as runs, count(a.status)::int as withdrawn from runs r left join approvals a on a.run_id = r.id and a.status = 'withdrawn' where r.agent_id = (select agent_id from runs order by id desc limit 1) group by 1",
   );
   await client.end();
-  expect(rows).toEqual([{ status: "cancelled", runs: RUNS, withdrawn: expect.any(Number) }]);
-  expect(rows[0].withdrawn).toBeGreaterThan(RUNS / 4);
+  expect(rows).toEqual([{ status: "cancelled", runs: MANY, withdrawn: expect.any(Number) }]);
+  expect(rows[0].withdrawn).toBeGreaterThan(MANY / 4);
   expect((await readRun(server, other)).status).toBe("running");
   expect(
     (

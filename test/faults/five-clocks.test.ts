@@ -1,9 +1,12 @@
-/** Five processes with one clock of cron triggers, two hours around a change of Berlin's clocks. A day: `npm run soak -- --clocks`. */
+/** Several processes with one clock of cron triggers, two hours around a change of Berlin's clocks. A day: `npm run soak -- --clocks`. */
 import { expect, test } from "vitest";
 import { runFiveClocks } from "./five-clocks.ts";
+import { scaled } from "../scale.ts";
 import { seeded } from "./random.ts";
 
-const KILLS = 12;
+/** Every second one is of all processes. */
+const KILLS = scaled({ whole: 12, part: 2 });
+const PROCESSES = scaled({ whole: 5, part: 3 });
 /** Berlin's clocks are turned back at 01:00 UTC. */
 const START = Date.UTC(2026, 9, 25, 0);
 const END = Date.UTC(2026, 9, 25, 2);
@@ -12,6 +15,7 @@ test(`100 triggers fire at each instant once, while ${KILLS} times processes are
   const { instants, firings, runs, wrong, notStarted } = await runFiveClocks({
     start: START,
     end: END,
+    processes: PROCESSES,
     kills: KILLS,
     random: seeded("five clocks"),
   });

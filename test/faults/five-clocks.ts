@@ -13,7 +13,6 @@ import { zoneNamed } from "../../server/src/lib/zone.ts";
 import { connectTo } from "./audit.ts";
 import type { Random } from "./random.ts";
 
-const PROCESSES = 5;
 const TRIGGERS = 100;
 /** Of the clock. */
 const STEP_MS = 30_000;
@@ -41,7 +40,14 @@ const SLOW_FIRINGS = `
   create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.04); return null; end $$;
   create trigger slow before insert on firings for each statement execute function slow()`;
 
-export type Stretch = { start: number; end: number; kills: number; random: Random; say?: (line: string) => void };
+export type Stretch = {
+  start: number;
+  end: number;
+  processes: number;
+  kills: number;
+  random: Random;
+  say?: (line: string) => void;
+};
 
 export type Fired = {
   /** All instants of all triggers. */
@@ -56,13 +62,13 @@ export type Fired = {
 
 type Five = { servers: [TestServer, ...TestServer[]]; client: pg.Client } & AsyncDisposable;
 
-async function startFive(): Promise<Five> {
+async function startAll(processes: number): Promise<Five> {
   await using stack = new AsyncDisposableStack();
   const postgres = stack.use(await startTestPostgres());
   const env = { DATABASE_URL: postgres.url, SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
   const first = stack.use(await startTestServer({ env: { ...env } }));
   const others = await Promise.all(
-    Array.from({ length: PROCESSES - 1 }, () => startTestServer({ env: { ...env }, fresh: true })),
+    Array.from({ length: processes - 1 }, () => startTestServer({ env: { ...env }, fresh: true })),
   );
   for (const server of others) stack.use(server);
   const client = await connectTo(first, postgres.url);
@@ -98,8 +104,8 @@ async function createAll({ servers: [first] }: Five, stretch: Stretch): Promise<
 }
 
 export async function runFiveClocks(stretch: Stretch): Promise<Fired> {
-  const { start, end, kills, random, say } = stretch;
-  await using five = await startFive();
+  const { start, end, processes, kills, random, say } = stretch;
+  await using five = await startAll(processes);
   const { servers, client } = five;
   let now = start;
   const setClocks = (): Promise<unknown> => Promise.all(servers.map((server) => server.clock.set(now)));

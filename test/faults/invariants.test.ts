@@ -14,11 +14,11 @@ import { randomDefinition } from "./random-definition.ts";
 import { seeded } from "./random.ts";
 import { insist, insisted } from "./workload.ts";
 
-const RUNS = scaled({ whole: 10_000, part: 4_000 });
+const RUNS = scaled({ whole: 10_000, part: 1_000 });
 const SMALL_CLIENTS = 24;
 const WILD_CLIENTS = 10;
-const DEFINITIONS = 60;
-const KILLS = 8;
+const DEFINITIONS = scaled({ whole: 60, part: 40 });
+const KILLS = scaled({ whole: 8, part: 4 });
 
 const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status output } }";
 const OPEN = "{ approvals(filter: {status: open}, first: 50) { nodes { id } } }";

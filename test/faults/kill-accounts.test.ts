@@ -6,11 +6,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { cli, settingsOf, startCli } from "../cli-process.ts";
 import { eventually, startTestServer, type Answer, type Data, type TestServer } from "../client.ts";
+import { scaled } from "../scale.ts";
 import { seeded } from "./random.ts";
 
 const LINKS = 6;
-/** One after each number of changes that are done, of those that are begun together. */
-const KILLS = LINKS + 2;
+/** A kill after each number of changes that are done, of those that are begun together. */
+const KILLED_AFTER = scaled({ whole: Array.from({ length: LINKS + 2 }, (_, kill) => kill), part: [0, 3, 6] });
 const PASSWORD = "correct horse battery";
 const ANOTHER = "another password";
 
@@ -63,13 +64,13 @@ function clientOf(server: TestServer) {
   };
 }
 
-test(`${KILLS} times kill -9: a change is done with all that follows from it, or not at all, and everybody can sign in`, async () => {
+test(`${KILLED_AFTER.length} times kill -9: a change is done with all that follows from it, or not at all, and everybody can sign in`, async () => {
   const random = seeded("kill -9 while people change");
   await using server = await startTestServer();
   const { signIn, canSignIn, refresh, isGood, invite, accept, isOpen, members, told } = clientOf(server);
   const seen = { lost: 0, done: 0 };
 
-  for (let kill = 0; kill < KILLS; kill++) {
+  for (const kill of KILLED_AFTER) {
     const email = (name: string): string => `${name}${kill}@kills.example.org`;
     for (const name of ["refreshing", "removed", "changing"]) await server.member(email(name), "viewer");
     const chain = [await signIn(email("refreshing"))];

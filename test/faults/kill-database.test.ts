@@ -11,7 +11,7 @@ import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
-const KILLS = scaled({ whole: 20, part: 8 });
+const KILLS = scaled({ whole: 20, part: 3 });
 const CLIENTS = 20;
 
 const isReady = async (server: TestServer): Promise<boolean> => (await fetch(`${server.url}/readyz`)).status === 200;

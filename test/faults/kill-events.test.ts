@@ -13,9 +13,9 @@ import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
 import { expectTold, untilTold } from "./told.ts";
 
-const EVENTS = scaled({ whole: 2_000, part: 800 });
+const EVENTS = scaled({ whole: 2_000, part: 300 });
 const CLIENTS = 16;
-const KILLS = 4;
+const KILLS = scaled({ whole: 4, part: 2 });
 
 let server: TestServer;
 let echo: string;
@@ -104,7 +104,7 @@ test(`${KILLS} kills during ${EVENTS} events, half of them sent twice: none is l
   expect(rows.filter(({ firings, runs }) => firings !== 1 || runs !== 1)).toEqual([]);
 });
 
-const RUNS = 400;
+const RUNS = scaled({ whole: 400, part: 160 });
 
 test(`${KILLS} kills while ${RUNS} runs end, fail, ask and are cancelled: each is told once, and starts one run a trigger`, async () => {
   const names = ["three", "failing", "patient", "approve"] as const;

@@ -17,7 +17,7 @@ const nobodyOnTheBrink = (client: Awaited<ReturnType<typeof connectTo>>): Promis
     return rows.length === 0;
   });
 
-const KILLS = scaled({ whole: 20, part: 8 });
+const KILLS = scaled({ whole: 20, part: 3 });
 const CLIENTS = 20;
 
 test(`${KILLS} times kill -9 of the server: every acknowledged run ends as it should, no finished step is called again`, async () => {

@@ -8,9 +8,9 @@ import { call, webhookOf, type Webhook } from "../webhooks.ts";
 import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
 
-const CALLS = scaled({ whole: 2_000, part: 800 });
+const CALLS = scaled({ whole: 2_000, part: 300 });
 const CLIENTS = 16;
-const KILLS = 5;
+const KILLS = scaled({ whole: 5, part: 2 });
 
 let server: TestServer;
 let hook: Webhook;

@@ -11,7 +11,7 @@ import { clusterOf } from "./kills.ts";
 import { titleOf } from "./processes.ts";
 import { seeded } from "./random.ts";
 
-const STOPS = scaled({ whole: 50, part: 4 });
+const STOPS = scaled({ whole: 50, part: 2 });
 /** Runs that nobody answers make a stop take its ten seconds. */
 const HANGING_EVERY = 10;
 /** A deadline for what hangs. */

@@ -5,6 +5,7 @@ import { decodeId } from "../../server/src/lib/ids.ts";
 import { publish } from "../agents.ts";
 import { eventually } from "../client.ts";
 import { agentOf, ENDED, stepsOf, until } from "../runs.ts";
+import { scaled } from "../scale.ts";
 import { violations } from "./audit.ts";
 import { callTask, rolesOf, START, startAt, startPair, untilExecuting, type Pair } from "./pair.ts";
 import { insisted } from "./workload.ts";
@@ -15,78 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => pair[Symbol.asyncDispose]());
 
-test("kill -9: the other executes within 5 s; the first stands by when it is back", async () => {
-  const { sink } = pair;
-  const { executor, standby } = await rolesOf(pair);
-  const agentId = await agentOf(executor, `do: [${callTask(sink, "/hang/1")}, {after: {set: {n: 1}}}]`);
-  const id = await startAt(executor, agentId);
-  await eventually(() => sink.count(id, "post")?.requests === 1);
-  const since = performance.now();
-  await executor.server.kill();
-  await eventually(() => sink.count(id, "post")!.requests === 2);
-  expect(performance.now() - since).toBeLessThan(5_000);
-  expect(sink.count(id, "post")!.keys).toHaveLength(1);
-  await executor.server.restart();
-  const run = await until(executor, id, ...ENDED);
-  expect([run.status, ...stepsOf(run)]).toEqual(["completed", "post completed", "after completed"]);
-  expect((await rolesOf(pair)).executor.name).toBe(standby.name);
-  // It serves.
-  const three = await publish(executor, "three");
-  await insisted(executor, START, { input: { agentId: three, input: { n: 1 } } });
-});
-
-test("SIGSTOP for 30 s: the other takes over, and the first writes and calls nothing after SIGCONT", async () => {
-  const { sink, client } = pair;
-  const { executor, standby } = await rolesOf(pair);
-  const ROUNDS = 40;
-  const body = `
-do:
-  - loop:
-      for: {in: '\${ [range(${ROUNDS})] }'}
-      do:
-        - pause: {wait: {milliseconds: 700}}
-        - post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/150', query: {run: '\${ $workflow.id }', step: '\${ "\\($index)" }'}}}`;
-  const agentId = await agentOf(executor, body);
-  const ids: string[] = [];
-  for (let count = 0; count < 20; count++) ids.push(await startAt(executor, agentId));
-  await eventually(() => sink.count(ids.at(-1)!, "2"));
-  const { pid } = executor.server;
-  const stopped = sleep(30_000);
-  process.kill(pid, "SIGSTOP");
-  // Four looks a second apart, and the one that takes the lock.
-  expect(await untilExecuting(client, standby.name)).toBeLessThan(8_000);
-  await eventually(() => sink.count(ids.at(-1)!, "12"));
-  const lastWrite = async (): Promise<number> =>
-    (await client.query("select coalesce(max(seq), 0)::int as seq from audit where program = $1", [executor.name]))
-      .rows[0].seq;
-  const before = await lastWrite();
-  await stopped;
-  process.kill(pid, "SIGCONT");
-  await sleep(3_000);
-  expect(await lastWrite()).toBe(before);
-  expect((await rolesOf(pair)).executor.name).toBe(standby.name);
-  for (const id of ids) expect((await until(standby, id, ...ENDED)).status).toBe("completed");
-  expect(await lastWrite()).toBe(before);
-  // What was under way when it stopped was repeated by the other, and nothing else was called twice.
-  for (const id of ids) {
-    const counts = Array.from({ length: ROUNDS }, (_, index) => sink.count(id, String(index))!);
-    expect(counts.filter(({ requests }) => requests > 2)).toEqual([]);
-    expect(counts.filter(({ requests }) => requests === 2).length).toBeLessThanOrEqual(1);
-    expect(counts.filter(({ keys }) => keys.length !== 1)).toEqual([]);
-  }
-  // It serves on, and stands by.
-  const id = await startAt(executor, await publish(standby, "three"), { input: { n: 1 } });
-  expect((await until(standby, id, ...ENDED)).output).toEqual({ n: 4 });
-  expect(await violations(client)).toEqual([]);
-});
-
 test("a wire that is cut without a word: the other takes over, and what the first still writes changes nothing", async () => {
-  // A pair of its own: whoever executes must be behind the proxy.
-  await using own = await startPair();
-  const { sink, client, proxy } = own;
-  const { executor } = await rolesOf(own);
+  // The first of all tests: who executes must be behind the proxy.
+  const { sink, client, proxy } = pair;
+  const { executor } = await rolesOf(pair);
   expect(executor.name).toBe("a");
-  const ROUNDS = 60;
+  const ROUNDS = scaled({ whole: 60, part: 50 });
   const body = `do: [{loop: {for: {in: '\${ [range(${ROUNDS})] }'}, do: [{post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/100', query: {run: '\${ $workflow.id }', step: '\${ "\\($index)" }'}}}}]}}]`;
   const agentId = await agentOf(executor, body);
   const ids: string[] = [];
@@ -115,5 +50,72 @@ test("a wire that is cut without a word: the other takes over, and what the firs
     [decodeId("run", id)],
   );
   expect(writers).toEqual([{ program: "b" }]);
+  expect(await violations(client)).toEqual([]);
+});
+
+test("kill -9: the other executes within 5 s; the first stands by when it is back", async () => {
+  const { sink } = pair;
+  const { executor, standby } = await rolesOf(pair);
+  const agentId = await agentOf(executor, `do: [${callTask(sink, "/hang/1")}, {after: {set: {n: 1}}}]`);
+  const id = await startAt(executor, agentId);
+  await eventually(() => sink.count(id, "post")?.requests === 1);
+  const since = performance.now();
+  await executor.server.kill();
+  await eventually(() => sink.count(id, "post")!.requests === 2);
+  expect(performance.now() - since).toBeLessThan(5_000);
+  expect(sink.count(id, "post")!.keys).toHaveLength(1);
+  await executor.server.restart();
+  const run = await until(executor, id, ...ENDED);
+  expect([run.status, ...stepsOf(run)]).toEqual(["completed", "post completed", "after completed"]);
+  expect((await rolesOf(pair)).executor.name).toBe(standby.name);
+  // It serves.
+  const three = await publish(executor, "three");
+  await insisted(executor, START, { input: { agentId: three, input: { n: 1 } } });
+});
+
+const STOPPED_MS = scaled({ whole: 30_000, part: 0 });
+
+test("SIGSTOP until the other has taken over and gone on: the first writes and calls nothing after SIGCONT", async () => {
+  const { sink, client } = pair;
+  const { executor, standby } = await rolesOf(pair);
+  const ROUNDS = scaled({ whole: 40, part: 12 });
+  const body = `
+do:
+  - loop:
+      for: {in: '\${ [range(${ROUNDS})] }'}
+      do:
+        - pause: {wait: {milliseconds: 700}}
+        - post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/150', query: {run: '\${ $workflow.id }', step: '\${ "\\($index)" }'}}}`;
+  const agentId = await agentOf(executor, body);
+  const ids: string[] = [];
+  for (let count = 0; count < 20; count++) ids.push(await startAt(executor, agentId));
+  await eventually(() => sink.count(ids.at(-1)!, "2"));
+  const { pid } = executor.server;
+  const stopped = sleep(STOPPED_MS);
+  process.kill(pid, "SIGSTOP");
+  // Four looks a second apart, and the one that takes the lock.
+  expect(await untilExecuting(client, standby.name)).toBeLessThan(8_000);
+  await eventually(() => sink.count(ids.at(-1)!, "5"));
+  const lastWrite = async (): Promise<number> =>
+    (await client.query("select coalesce(max(seq), 0)::int as seq from audit where program = $1", [executor.name]))
+      .rows[0].seq;
+  const before = await lastWrite();
+  await stopped;
+  process.kill(pid, "SIGCONT");
+  await sleep(3_000);
+  expect(await lastWrite()).toBe(before);
+  expect((await rolesOf(pair)).executor.name).toBe(standby.name);
+  for (const id of ids) expect((await until(standby, id, ...ENDED)).status).toBe("completed");
+  expect(await lastWrite()).toBe(before);
+  // What was under way when it stopped was repeated by the other, and nothing else was called twice.
+  for (const id of ids) {
+    const counts = Array.from({ length: ROUNDS }, (_, index) => sink.count(id, String(index))!);
+    expect(counts.filter(({ requests }) => requests > 2)).toEqual([]);
+    expect(counts.filter(({ requests }) => requests === 2).length).toBeLessThanOrEqual(1);
+    expect(counts.filter(({ keys }) => keys.length !== 1)).toEqual([]);
+  }
+  // It serves on, and stands by.
+  const id = await startAt(executor, await publish(standby, "three"), { input: { n: 1 } });
+  expect((await until(standby, id, ...ENDED)).output).toEqual({ n: 4 });
   expect(await violations(client)).toEqual([]);
 });

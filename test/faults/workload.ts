@@ -49,6 +49,8 @@ export type WorkloadOptions = {
   /** By the shape's name. */
   agents: ReadonlyMap<string, string>;
   clients: number;
+  /** Its keys begin with it, where one workload follows another. */
+  name?: string;
   /** More about a run that does not end. */
   explain: (runId: string) => Promise<string>;
 };
@@ -61,14 +63,14 @@ export type Workload = {
 };
 
 export function startWorkload(options: WorkloadOptions): Workload {
-  const { servers, random, shapes, agents, token, explain } = options;
+  const { servers, random, shapes, agents, token, explain, name = "" } = options;
   const asked: Asked[] = [];
   let keys = 0;
   const finishing = new AbortController();
   const any = (): Asking => random.pick(servers);
 
   const start = async (shape: Shape): Promise<Asked> => {
-    const key = `${shape.name}-${++keys}`;
+    const key = `${name}${shape.name}-${++keys}`;
     const input = { agentId: agents.get(shape.name)!, input: shape.input ?? {}, idempotencyKey: key };
     const { runAgent } = await insisted(any(), START, { input }, token);
     return { shape, key, runId: runAgent.id };

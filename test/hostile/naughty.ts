@@ -30,3 +30,7 @@ const OWN: readonly string[] = [
 ];
 
 export const NAUGHTY: readonly string[] = [...new Set([...strings, ...OWN])];
+
+/** Our own and each `every`th of the others, other ones at each place: what mishandles a text does so at more than one place. */
+export const naughtyAt = (place: number, every: number): readonly string[] =>
+  NAUGHTY.filter((text, index) => index % every === place % every || OWN.includes(text));

@@ -233,8 +233,8 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   querySelections: refused(SIZE, "selections are counted to the last"),
   queryComplexity: here("queryComplexity"),
   queryValues: here("queryValues"),
-  runsInMemory: shown(NEIGHBOURS, "20 organizations with 2,000 hanging runs each", "the run waits for its turn"),
-  runsInMemoryOwn: shown(NEIGHBOURS, "20 organizations with 2,000 hanging runs each", "the run waits for its turn"),
+  runsInMemory: shown(NEIGHBOURS, "organizations with 2,000 hanging runs each", "the run waits for its turn"),
+  runsInMemoryOwn: shown(NEIGHBOURS, "organizations with 2,000 hanging runs each", "the run waits for its turn"),
   runMemoryOwnBytes: shown(
     "server/src/lib/sharing/run-memory.test.ts",
     "however much the others hold, an organization's first small runs find room",
@@ -324,7 +324,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   ),
   drainSeconds: shown(
     "test/crash.test.ts",
-    "what SIGTERM finds under way for longer than it gets is resumed at the next start",
+    "what takes longer than it gets is resumed at the next start",
     "it is interrupted",
   ),
   stopSeconds: shown("test/main.test.ts", "a stop that hangs is ended", "the process and its PostgreSQL are ended"),

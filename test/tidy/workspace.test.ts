@@ -1,7 +1,4 @@
-import { globSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SCALED_TESTS } from "../../tools/commands.js";
 import { textOf } from "./source.ts";
 
 type Manifest = { version: string; workspaces?: string[]; engines?: { node: string } } & Record<
@@ -71,10 +68,4 @@ test("all workspaces have one version", () => {
 test("Node 20 is enough to start: engines say so and nothing makes npm refuse", () => {
   for (const path of manifests) expect(manifest(path).engines?.node ?? ">=20", path).toBe(">=20");
   expect(textOf(".npmrc")).not.toMatch(/engine-strict/);
-});
-
-test("`npm run soak -- --tests` runs every test of which `npm test` runs a part", () => {
-  const root = join(import.meta.dirname, "../..");
-  const scaled = globSync("test/**/*.test.ts", { cwd: root }).filter((file) => textOf(file).includes("scaled({"));
-  expect(SCALED_TESTS.toSorted()).toEqual(scaled.filter((file) => !file.includes("tidy")).toSorted());
 });
