@@ -15,6 +15,7 @@ import { eventually, post } from "./client.ts";
 import { startDoor } from "./flood.ts";
 import { titleOf } from "./faults/processes.ts";
 import { freePort } from "./postgres.ts";
+import { copyFresh } from "./server-process.ts";
 import { startSink } from "./sink.ts";
 
 const MAIN = bundled("main");
@@ -36,9 +37,16 @@ afterEach(async () => {
   }
 });
 
-function dataFolder(): string {
+function emptyFolder(): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-main-"));
   folders.push(folder);
+  return folder;
+}
+
+/** As a first start leaves it, which takes a second of processor time. */
+async function dataFolder(): Promise<string> {
+  const folder = emptyFolder();
+  await copyFresh(folder);
   return folder;
 }
 
@@ -93,7 +101,7 @@ do:
 
 describe("starting", () => {
   test("tells version, URLs, data folder and the setup link, and `ready at` last; the link makes the owner, once", async () => {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = emptyFolder();
     const first = run({ DATA_DIR });
     const url = await first.ready();
     const lines = first.out().trimEnd().split("\n");
@@ -135,7 +143,7 @@ describe("starting", () => {
   });
 
   test("with --json it tells the same as one line", async () => {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = await dataFolder();
     const server = run({ DATA_DIR }, ["--json"]);
     await eventually(() => server.out().endsWith("\n"));
     const told = JSON.parse(server.out());
@@ -150,7 +158,11 @@ describe("starting", () => {
   });
 
   test("ADMIN_EMAIL and ADMIN_PASSWORD make the owner, and no link", async () => {
-    const server = run({ DATA_DIR: dataFolder(), ADMIN_EMAIL: "ada@example.org", ADMIN_PASSWORD: "correct horse" });
+    const server = run({
+      DATA_DIR: await dataFolder(),
+      ADMIN_EMAIL: "ada@example.org",
+      ADMIN_PASSWORD: "correct horse",
+    });
     const url = await server.ready();
     expect(server.out()).not.toContain("#setup=");
     const login = 'mutation { login(email: "ada@example.org", password: "correct horse") { accessToken } }';
@@ -172,7 +184,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     ["a metrics port that is none", { METRICS_PORT: "nine" }, /^METRICS_PORT must be a port number from 0 to 65535\n$/],
     ["an older Node", { NODE_OPTIONS: `--import=${OLDER_NODE}` }, /^Autograph needs Node.js 24 .* 20\.9\.0: .*\n$/],
   ] as [string, Record<string, string>, RegExp][])("%s", async ([, env, expected]) => {
-    const server = run({ ...env, ...(env["DATA_DIR"] ? {} : { DATA_DIR: dataFolder() }) });
+    const server = run({ ...env, ...(env["DATA_DIR"] ? {} : { DATA_DIR: emptyFolder() }) });
     expect(await server.exited).toBe(1);
     expect(server.err()).toMatch(expected);
     expect(server.out()).toBe("");
@@ -182,7 +194,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     const other = net.createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as net.AddressInfo;
-    const server = run({ DATA_DIR: dataFolder(), PORT: String(port) });
+    const server = run({ DATA_DIR: emptyFolder(), PORT: String(port) });
     expect(await server.exited).toBe(1);
     expect(server.err()).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is in use: .*\\n$`));
     other.close();
@@ -192,7 +204,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     const other = net.createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as net.AddressInfo;
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = emptyFolder();
     const server = run({ DATA_DIR, METRICS_PORT: String(port) });
     expect(await server.exited).toBe(1);
     expect(server.err()).toBe(
@@ -205,7 +217,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
   });
 
   test("a second server on the data folder, on its port or another", async () => {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = await dataFolder();
     const first = run({ DATA_DIR });
     const url = await first.ready();
     for (const PORT of ["0", new URL(url).port]) {
@@ -216,7 +228,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
   });
 
   test("of many starts at once one serves, and the others say where", async () => {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = emptyFolder();
     const PORT = String(await freePort());
     const servers = Array.from({ length: 6 }, () => run({ DATA_DIR, PORT }));
     const serving = await Promise.any(servers.map(async (server) => (await server.ready(), server)));
@@ -231,7 +243,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
 describe("stopping", () => {
   /** With a run whose first call is under way. */
   async function withRun(first: string, second: string, isCalled: () => unknown) {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = await dataFolder();
     const env = {
       DATA_DIR,
       OUTBOUND_ALLOW: "127.0.0.1/32",
@@ -289,7 +301,7 @@ describe("stopping", () => {
     `--import=data:text/javascript,${encodeURIComponent(`process.on("SIGUSR2", () => { ${what} });`)}`;
 
   test("a promise that nobody handles, an exception, a stop that hangs is ended: each with one line, and PostgreSQL with it", async () => {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = await dataFolder();
     const unhandled = [70, /^an unhandled error ends the server; its PostgreSQL is stopped/] as const;
     const hangs = `AsyncDisposableStack.prototype.disposeAsync = () => new Promise(() => {});
       const later = setTimeout;
@@ -320,7 +332,7 @@ describe("stopping", () => {
 
   test("a signal while it starts, also for the first time: it goes no further and leaves no PostgreSQL, also when it comes twice", async () => {
     for (const delayMs of [200, 1_000]) {
-      const DATA_DIR = dataFolder();
+      const DATA_DIR = emptyFolder();
       for (const twice of [false, true]) {
         const server = run({ DATA_DIR });
         await sleep(delayMs);
@@ -362,7 +374,7 @@ describe("stopping", () => {
   });
 
   test("the same signal arriving thrice within some ms is one", async () => {
-    const server = run({ DATA_DIR: dataFolder() });
+    const server = run({ DATA_DIR: await dataFolder() });
     await server.ready();
     const began = performance.now();
     // Those that a busy machine sends later are others.
@@ -376,7 +388,7 @@ describe("stopping", () => {
   test("with --parent it stops when that process is gone", async () => {
     const gone = spawn(process.execPath, ["-e", ""]);
     await once(gone, "exit");
-    const server = run({ DATA_DIR: dataFolder() }, [`--parent=${gone.pid}`]);
+    const server = run({ DATA_DIR: await dataFolder() }, [`--parent=${gone.pid}`]);
     expect(await server.exited).toBe(0);
   });
 });

@@ -133,24 +133,32 @@ const OPERATORS_URL = process.env["TEST_DATABASE"] === "url" ? process.env["TEST
 /** Gives it the database that it begins with; answers the world that is in it. */
 export async function prepare(server: ServerProcess, fresh = false): Promise<World | undefined> {
   if (server.databaseUrl !== undefined) return undefined;
-  if (OPERATORS_URL === undefined) return fresh ? undefined : copyTemplate(server.folder);
+  if (OPERATORS_URL === undefined) return fresh ? void (await copyFresh(server.folder)) : copyWithWorld(server.folder);
   await server.useDatabaseOf(OPERATORS_URL);
   return undefined;
 }
 
 const CACHE = path.join(import.meta.dirname, "../node_modules/.cache/autograph-test");
-/** Since it was last copied: each is 45 MB. */
+/** Since it was last copied: each is 90 MB. */
 const TEMPLATE_KEPT_MS = 600_000;
 
 /**
  * initdb, migrations and a password's hash cost two seconds: they are done once for each state of the sources, and the
  * data folder is copied. Made beside and renamed, so that tests at the same time see a whole one.
  */
-async function copyTemplate(folder: string): Promise<World> {
+async function copyTemplate(name: "fresh" | "with-world", folder: string): Promise<string> {
   const template = path.join(CACHE, sourceHash());
   if (!fs.existsSync(template)) await makeTemplate(template);
   fs.utimesSync(template, new Date(), new Date());
-  await run("cp", ["-a", `${template}/data/.`, folder]);
+  await run("cp", ["-a", `${template}/${name}/.`, folder]);
+  return template;
+}
+
+/** As after a first start: migrated, and nobody has set it up. */
+export const copyFresh = (folder: string): Promise<unknown> => copyTemplate("fresh", folder);
+
+async function copyWithWorld(folder: string): Promise<World> {
+  const template = await copyTemplate("with-world", folder);
   return JSON.parse(fs.readFileSync(path.join(template, "world.json"), "utf8")) as World;
 }
 
@@ -159,11 +167,16 @@ async function makeTemplate(template: string): Promise<void> {
   fs.rmSync(COMPILED, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   fs.mkdirSync(CACHE, { recursive: true });
   const server = new ServerProcess(temporaryFolder(), {});
+  const beside = fs.mkdtempSync(path.join(CACHE, "new-"));
+  const keep = async (name: string): Promise<void> => {
+    await server.signal("SIGTERM");
+    await run("cp", ["-a", server.folder, path.join(beside, name)]);
+  };
+  await server.start();
+  await keep("fresh");
   await server.start();
   const world = (await server.command({ command: "organization", name: "first" })) as World;
-  await server.signal("SIGTERM");
-  const beside = fs.mkdtempSync(path.join(CACHE, "new-"));
-  await run("cp", ["-a", server.folder, path.join(beside, "data")]);
+  await keep("with-world");
   fs.writeFileSync(path.join(beside, "world.json"), JSON.stringify(world));
   await server.dispose();
   try {
@@ -185,7 +198,9 @@ function removeOldTemplates(template: string): void {
 }
 
 function sourceHash(): string {
-  const hash = createHash("sha256").update(String(process.getuid?.()));
+  const hash = createHash("sha256")
+    .update(String(process.getuid?.()))
+    .update(fs.readFileSync(import.meta.filename));
   const root = path.join(import.meta.dirname, "../server/src");
   for (const room of ["storage", "auth"]) {
     for (const entry of fs.readdirSync(path.join(root, room), { recursive: true, withFileTypes: true })) {
