@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { isInstalled } from "../tools/install.js";
+import { isInstalled } from "../tools/packages.js";
 import type { Figure } from "./figures.ts";
 import { end, SERVER_FLAGS, start, startServer, temporaryFolder } from "./launch.ts";
 import type { Generator } from "./load.ts";
@@ -86,7 +86,7 @@ const version = (): string =>
 /** Answers why it could not be installed. */
 async function ensureInstalled(): Promise<string | undefined> {
   const lock = readLock(path.join(FOLDER, "package-lock.json"))!;
-  if (isInstalled(lock, readLock(path.join(FOLDER, "node_modules/.package-lock.json")))) return undefined;
+  if (isInstalled(lock, readLock(path.join(FOLDER, "node_modules/.package-lock.json")), [])) return undefined;
   say(`installing Mastra ${version()} for the comparison (npm ci in bench/peers/mastra), a quarter of a minute`);
   const npm = process.env["npm_execpath"];
   const [file, ...first] = npm?.endsWith("npm-cli.js") ? [process.execPath, npm] : ["npm"];

@@ -1,7 +1,7 @@
 // Builds what is not built yet or was built from other sources.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ROOT, Stop, run, say } from "./launch.js";
+import { ROOT, Stop, run } from "./launch.js";
 import { withLock } from "./lock.js";
 
 /** @typedef {{sources: string[], out: string, result: string, tool: string, args: (out: string) => string[]}} Part */
@@ -52,22 +52,30 @@ export function fingerprint(sources, root = ROOT) {
 
 const isTest = (/** @type {string} */ name) => /\.(test|testsuite|fixture)\.ts$/.test(name);
 
-/** @param {Part} part */
-function isBuilt({ sources, out, result }) {
+/** @typedef {keyof typeof PARTS} Name */
+
+/**
+ * @param {Name[]} names
+ * @param {boolean} [hasTools] without the build's tools (`npm ci --omit=dev`) what is there is what runs
+ */
+export const isBuilt = (names, hasTools = existsSync(join(ROOT, "node_modules", "typescript"))) =>
+  names.every((name) => isPartBuilt(PARTS[name], hasTools));
+
+/** @param {Part} part @param {boolean} hasTools */
+function isPartBuilt({ sources, out, result }, hasTools) {
   const folder = join(ROOT, out);
   if (!existsSync(join(folder, result))) return false;
-  // Without the build's tools (`npm ci --omit=dev`) what is there is what runs.
-  if (!existsSync(join(ROOT, "node_modules", "typescript"))) return true;
+  if (!hasTools) return true;
   return existsSync(join(folder, STAMP)) && readFileSync(join(folder, STAMP), "utf8") === fingerprint(sources);
 }
 
-/** @param {(keyof typeof PARTS)[]} names @param {string} node */
-export async function ensureBuilt(names, node) {
-  const missing = () => names.filter((name) => !isBuilt(PARTS[name]));
+/** @param {Name[]} names @param {string} node @param {(what: string) => void} tell */
+export async function ensureBuilt(names, node, tell) {
+  const missing = () => names.filter((name) => !isBuilt([name]));
   if (missing().length === 0) return;
   await withLock(async (holds) => {
     const todo = missing();
-    if (todo.length > 0) say(`building ${todo.join(" and ")}`);
+    if (todo.length > 0) tell(`building ${todo.join(" and ")}`);
     // All to their end before the lock goes back, also when one fails.
     const built = await Promise.allSettled(todo.map((name) => build(name, node, holds)));
     for (const one of built) if (one.status === "rejected") throw one.reason;
@@ -76,7 +84,7 @@ export async function ensureBuilt(names, node) {
 
 /**
  * Builds beside and renames, so that a failed or killed build leaves the last one whole.
- * @param {keyof typeof PARTS} name @param {string} node @param {import("./lock.js").Holds} onStart
+ * @param {Name} name @param {string} node @param {import("./lock.js").Holds} onStart
  */
 async function build(name, node, onStart) {
   const { sources, out, tool, args } = PARTS[name];

