@@ -1,5 +1,5 @@
 /** A PostgreSQL of its own for a test, as an operator would run one: TCP on loopback, a password, an empty database. */
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -15,6 +15,7 @@ import { openDatabase } from "../server/src/storage/database.ts";
 import { migrate } from "../server/src/storage/migrate.ts";
 import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
 import { setUpIdentity, systemUser } from "../server/src/storage/system-user.ts";
+import { sharedFolder, sharedProcess } from "./run-folder.ts";
 
 export type TestPostgres = {
   /** For DATABASE_URL. */
@@ -33,6 +34,61 @@ const run = promisify(execFile);
 /** `settings` as in postgresql.conf, by name. */
 export async function startTestPostgres(settings: Record<string, string> = {}): Promise<TestPostgres> {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
+  const { url, pid, cluster } = await startIn(root, settings, runPostgres);
+  const stop = async (): Promise<void> => {
+    await stopPostmaster(pid);
+    fs.rmSync(root, { recursive: true, force: true });
+  };
+  return { url, pid, dataFolder: cluster, ...databasesOn(url), stop, [Symbol.asyncDispose]: stop };
+}
+
+/** What may be done with one that other files use after this one. */
+export type SharedPostgres = Pick<TestPostgres, "createDatabase" | "createMigrated"> & AsyncDisposable;
+
+let shared: Promise<Pick<TestPostgres, "createDatabase" | "createMigrated">> | undefined;
+
+/**
+ * The same PostgreSQL for all files of a vitest worker that neither stop it, nor have settings or roles of their own: no file
+ * pays for initdb and the migrations. It ends with the worker.
+ */
+export async function sharedPostgres(): Promise<SharedPostgres> {
+  shared ??= startShared();
+  const { createDatabase, createMigrated } = await shared;
+  const made: string[] = [];
+  const noted = async (url: Promise<string>): Promise<string> => {
+    made.push(await url);
+    return url;
+  };
+  return {
+    createDatabase: () => noted(createDatabase()),
+    createMigrated: () => noted(createMigrated()),
+    async [Symbol.asyncDispose]() {
+      for (const url of made.splice(0)) await drop(url);
+    },
+  };
+}
+
+async function startShared() {
+  const root = sharedFolder();
+  const { url, child } = await startIn(root, {}, runWithParent);
+  sharedProcess(root, child.pid!);
+  return databasesOn(url);
+}
+
+type Run = (postgres: string, args: string[], options: SpawnOptions) => ChildProcess;
+
+const runPostgres: Run = (postgres, args, options) => spawn(postgres, args, options);
+
+/** Until this process is gone, however it went: then at once, since nothing of it is kept. */
+const runWithParent: Run = (postgres, args, options) => {
+  const untilGone = '"$@" < /dev/null & read -r nothing; kill -QUIT $!; wait';
+  const [, output] = options.stdio as (number | "ignore")[];
+  return spawn("sh", ["-c", untilGone, "sh", postgres, ...args], { ...options, stdio: ["pipe", output, output] });
+};
+
+type InFolder = { url: string; pid: number; cluster: string; child: ChildProcess };
+
+async function startIn(root: string, settings: Record<string, string>, runIt: Run): Promise<InFolder> {
   const cluster = path.join(root, "cluster");
   const passwordFile = path.join(root, "password");
   const password = randomBytes(12).toString("hex");
@@ -69,27 +125,27 @@ export async function startTestPostgres(settings: Record<string, string> = {}): 
     ...settings,
   };
   const args = Object.entries(options).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const child = spawn(postgres, ["-D", cluster, ...args], { ...as, cwd: root, env, stdio: ["ignore", output, output] });
+  const stdio = ["ignore", output, output] as SpawnOptions["stdio"];
+  const child = runIt(postgres, ["-D", cluster, ...args], { ...as, cwd: root, env, stdio });
   fs.closeSync(output);
-  while (readPidFile(cluster)?.status !== "ready") {
+  for (;;) {
+    const file = readPidFile(cluster);
+    const url = `postgres://tester:${password}@127.0.0.1:${port}/postgres`;
+    if (file?.status === "ready") return { url, pid: file.pid, cluster, child };
     if (child.exitCode !== null)
       throw new Error(`the test's PostgreSQL did not start: ${fs.readFileSync(path.join(root, "log"), "utf8")}`);
     await sleep(5);
   }
+}
 
-  const stop = async (): Promise<void> => {
-    await stopPostmaster(child.pid!);
-    fs.rmSync(root, { recursive: true, force: true });
-  };
-  const url = `postgres://tester:${password}@127.0.0.1:${port}/postgres`;
+function databasesOn(url: string): Pick<TestPostgres, "createDatabase" | "createMigrated"> {
   const createDatabase = async (): Promise<string> => (await temporaryDatabase(url)).url;
   let template: Promise<string> | undefined;
   const createMigrated = async (): Promise<string> => {
     template ??= createDatabase().then(migrated);
     return (await temporaryDatabase(url, new URL(await template).pathname.slice(1))).url;
   };
-  const made = { url, pid: child.pid!, dataFolder: cluster, createDatabase, createMigrated, stop };
-  return { ...made, [Symbol.asyncDispose]: stop };
+  return { createDatabase, createMigrated };
 }
 
 async function migrated(url: string): Promise<string> {
@@ -105,15 +161,19 @@ async function migrated(url: string): Promise<string> {
 /** A new database on the server of `url`, empty or a copy of the template, which goes when it is disposed of. */
 export async function temporaryDatabase(url: string, template?: string): Promise<{ url: string } & AsyncDisposable> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  const run = async (text: string): Promise<void> => {
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.query(text);
-    await client.end();
-  };
-  await run(`create database ${name}${template === undefined ? "" : ` template ${template}`}`);
-  const drop = (): Promise<void> => run(`drop database if exists ${name} with (force)`);
-  return { url: url.replace(/postgres$/, name), [Symbol.asyncDispose]: drop };
+  await runOn(url, `create database ${name}${template === undefined ? "" : ` template ${template}`}`);
+  const made = url.replace(/postgres$/, name);
+  return { url: made, [Symbol.asyncDispose]: () => drop(made) };
+}
+
+const drop = (url: string): Promise<void> =>
+  runOn(new URL("/postgres", url).href, `drop database if exists ${new URL(url).pathname.slice(1)} with (force)`);
+
+async function runOn(url: string, text: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(text);
+  await client.end();
 }
 
 /** Below what the system gives to whoever wants any port, so many for each of vitest's workers. */

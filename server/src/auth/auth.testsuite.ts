@@ -1,11 +1,8 @@
 /** A test's own database, and sign-in on it with a clock that the test moves. */
-import { randomBytes } from "node:crypto";
-import pg from "pg";
 import { testClock, type TestClock } from "../../../test/clock.ts";
-import { startTestPostgres } from "../../../test/postgres.ts";
+import { sharedPostgres } from "../../../test/postgres.ts";
 import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
-import { migrate } from "../storage/migrate.ts";
 import { createAuth, type Auth, type AuthOptions } from "./auth.ts";
 import { callerNow, mayTheSame } from "./admission.ts";
 import type { Acting, Caller } from "./caller.ts";
@@ -18,22 +15,15 @@ export const quiet = createLog("silent");
 
 export type Databases = { open(): Promise<Database> } & AsyncDisposable;
 
-/** One PostgreSQL, with an empty migrated database for each `open`. */
+/** On the worker's PostgreSQL, with an empty migrated database for each `open`. */
 export async function startDatabases(): Promise<Databases> {
-  const postgres = await startTestPostgres();
+  const postgres = await sharedPostgres();
   return {
     open: async () => {
-      const name = `test_${randomBytes(6).toString("hex")}`;
-      const client = new pg.Client({ connectionString: postgres.url });
-      await client.connect();
-      await client.query(`create database ${name}`);
-      await client.end();
-      const connectionString = postgres.url.replace(/\/postgres$/, `/${name}`);
-      const database = openDatabase({ connection: { connectionString }, isEmbedded: false, log: quiet });
-      await migrate(database);
-      return database;
+      const connectionString = await postgres.createMigrated();
+      return openDatabase({ connection: { connectionString }, isEmbedded: false, log: quiet });
     },
-    [Symbol.asyncDispose]: () => postgres.stop(),
+    [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
   };
 }
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
-import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { sharedPostgres, type SharedPostgres } from "../../../test/postgres.ts";
 import { realClock } from "../lib/clock.ts";
 import { newId, type InstanceId, type RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
@@ -19,14 +19,14 @@ const log = createLog("silent");
 
 describeEngine("embedded", (options) => new EmbeddedEngine(options));
 
-let postgres: TestPostgres;
+let postgres: SharedPostgres;
 let url: string;
 let database: Database;
 const connect = (): Database => openDatabase({ connection: { connectionString: url }, isEmbedded: false, log });
 beforeAll(async () => {
-  postgres = await startTestPostgres();
+  postgres = await sharedPostgres();
 });
-afterAll(() => postgres.stop());
+afterAll(() => postgres[Symbol.asyncDispose]());
 beforeEach(async () => {
   url = await postgres.createMigrated();
   database = connect();

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
-import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { sharedPostgres, type SharedPostgres } from "../../../test/postgres.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/ids.ts";
@@ -120,13 +120,13 @@ export type EngineWorld = {
 };
 
 export function describeEngine(name: string, open: (options: EngineOptions) => Engine): void {
-  let postgres: TestPostgres;
+  let postgres: SharedPostgres;
   let world: EngineWorld;
   const stack: AsyncDisposable[] = [];
   beforeAll(async () => {
-    postgres = await startTestPostgres();
+    postgres = await sharedPostgres();
   });
-  afterAll(() => postgres.stop());
+  afterAll(() => postgres[Symbol.asyncDispose]());
   beforeEach(async () => {
     world = await makeWorld(await postgres.createMigrated(), open, stack);
   });

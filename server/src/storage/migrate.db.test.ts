@@ -4,20 +4,20 @@ import path from "node:path";
 import { sql, type Kysely } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { sharedPostgres, type SharedPostgres } from "../../../test/postgres.ts";
 import { decodeId, encodeId, newId, timeOfId, type Id } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { migrate, MIGRATIONS, migrationsOf } from "./migrate.ts";
 
-let server: TestPostgres;
+let server: SharedPostgres;
 let url: string;
 let database: Database;
 
 beforeAll(async () => {
-  server = await startTestPostgres();
+  server = await sharedPostgres();
 });
-afterAll(() => server.stop());
+afterAll(() => server[Symbol.asyncDispose]());
 
 beforeEach(async () => {
   url = await server.createDatabase();

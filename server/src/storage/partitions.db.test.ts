@@ -1,19 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { startTestPostgres, type TestPostgres } from "../../../test/postgres.ts";
+import { sharedPostgres, type SharedPostgres } from "../../../test/postgres.ts";
 import type { RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
 import { openDatabase, type Database } from "./database.ts";
 import { ensurePartitions, partitionOf } from "./partitions.ts";
 
 const NOVEMBER = Date.parse("2026-11-21T12:00:00Z");
-let server: TestPostgres;
+let server: SharedPostgres;
 let url: string;
 let database: Database;
 
 beforeAll(async () => {
-  server = await startTestPostgres();
+  server = await sharedPostgres();
 });
-afterAll(() => server.stop());
+afterAll(() => server[Symbol.asyncDispose]());
 
 beforeEach(async () => {
   url = await server.createMigrated();

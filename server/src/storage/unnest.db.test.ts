@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startTestPostgres } from "../../../test/postgres.ts";
+import { sharedPostgres } from "../../../test/postgres.ts";
 import { createLog } from "../lib/log/log.ts";
 import { openDatabase } from "./database.ts";
 import { bool, int4, json, ms, nullable, RowSet, text, uuid } from "./unnest.ts";
@@ -22,9 +22,9 @@ const ROWS = new RowSet<Sample>("r", {
 });
 
 test("rows come back from PostgreSQL as they were", async () => {
-  await using postgres = await startTestPostgres();
+  await using postgres = await sharedPostgres();
   await using database = openDatabase({
-    connection: { connectionString: postgres.url },
+    connection: { connectionString: await postgres.createDatabase() },
     isEmbedded: false,
     log: createLog("silent"),
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestPostgres, type TestPostgres } from "../../../../test/postgres.ts";
+import { sharedPostgres, type SharedPostgres } from "../../../../test/postgres.ts";
 import type { AgentId, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
 import { wholeOf } from "../../lib/reach.ts";
 import { createLog } from "../../lib/log/log.ts";
@@ -16,10 +16,10 @@ const agent = (number: number): AgentId => uuid(3, number) as AgentId;
 const project = (number: number): ProjectId => uuid(2, number) as ProjectId;
 const [mine, theirs] = [uuid(1, 0) as OrganizationId, uuid(1, 1) as OrganizationId];
 
-let server: TestPostgres;
+let server: SharedPostgres;
 let database: Database;
 beforeAll(async () => {
-  server = await startTestPostgres();
+  server = await sharedPostgres();
   const connection = { connectionString: await server.createDatabase() };
   database = openDatabase({ connection, isEmbedded: false, log: createLog("silent") });
   await migrate(database);
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
-  await server?.stop();
+  await server?.[Symbol.asyncDispose]();
 });
 
 /** Two organizations with two projects of two agents each, and runs that ask three times. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestPostgres, type TestPostgres } from "../../../../test/postgres.ts";
+import { sharedPostgres, type SharedPostgres } from "../../../../test/postgres.ts";
 import { realClock, type Clock } from "../../lib/clock.ts";
 import type { AgentId, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
 import { wholeOf } from "../../lib/reach.ts";
@@ -20,12 +20,12 @@ const RUNS = 400;
 
 type Made = { id: string; organization: OrganizationId; project: ProjectId; agent: AgentId; status: RunStatus };
 
-let server: TestPostgres;
+let server: SharedPostgres;
 let database: Database;
 let made: Made[];
 
 beforeAll(async () => {
-  server = await startTestPostgres();
+  server = await sharedPostgres();
   const connection = { connectionString: await server.createDatabase() };
   database = openDatabase({ connection, isEmbedded: false, log: createLog("silent") });
   await migrate(database);
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
-  await server?.stop();
+  await server?.[Symbol.asyncDispose]();
 });
 
 const uuid = (kind: number, number: number): string =>
