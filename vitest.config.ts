@@ -9,13 +9,6 @@ const ssr = { resolve: { conditions: ["node", "module-sync"] } };
 /** Rules of the house and of the workspace: no server, so they run with the unit tests. */
 const HOUSE = ["test/tidy/*.test.ts", "test/install-size.test.ts"];
 
-/** Files that mostly wait: for a takeover, a pause after a crash, a server that starts again. So more of them run at once. */
-const PATIENT = [
-  "test/faults/{bad-database,crashing-run,five-clocks,kill-database,kill-executor,lost-notices,revocation,stop,takeover,two-servers,watchdog}.test.ts",
-  "test/slow-clients.test.ts",
-  "test/two-executors.test.ts",
-];
-
 /** What the tests start, each in one file (see there); and what Node compiled of it is kept. */
 const BUNDLE = "test/bundle.ts";
 /** Where a worker's shared server and PostgreSQL are (see there). Workers keep what they loaded, so that both serve all their files. */
@@ -28,12 +21,16 @@ const TELLING = ["test/faults/cancel.test.ts", "test/faults/invariants.test.ts",
 /** A deadline for what hangs, also on a machine ten times as slow: what promises a time measures it itself. */
 const PATIENCE = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 60_000 } } };
 
-/** Projects of one group run together and must have the same number of workers. */
-const WORKING = { groupOrder: 1, maxWorkers: 2 };
-const WAITING = { groupOrder: 3, maxWorkers: 4 };
+/**
+ * Projects of one group run together and must have the same number of workers. A file of the product keeps half a core busy, since it
+ * waits for commits, pauses and processes that start: four fill two cores.
+ */
+const TOGETHER = { groupOrder: 1, maxWorkers: 4 };
+/** All of the product's once more, after everything else. */
+const ONCE_MORE = { groupOrder: 2, maxWorkers: 4 };
 
 /** The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:url` all (tools/commands.js). */
-const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof WORKING) => ({
+const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof TOGETHER) => ({
   ssr,
   test: {
     name: "url",
@@ -72,19 +69,32 @@ const longProjects = () => {
 const URL_FILES: Record<string, string[]> = { telling: TELLING, all: ["test/**/*.test.ts"] };
 const asked = process.env["TEST_URL"] ?? "";
 const urlFiles = URL_FILES[asked];
-// The three telling files go beside the product's own; all of them are as many as those.
-const urlGroup = asked === "telling" ? WORKING : { ...WORKING, groupOrder: 2 };
+const urlGroup = asked === "telling" ? TOGETHER : ONCE_MORE;
 
-/** Longer than a minute, and no large files: begun last, as vitest would, they would run alone at the end. */
-const LONG =
-  /\/(faults\/(five-clocks|crashing-run|kill-executor|invariants|kill-server|waits)|hostile\/(runs|requests)|two-executors|runs-memory|overload)\.test\.ts$/;
+/**
+ * What takes longest where vitest knows nothing of former runs, the longest first: begun last, one of them would run alone at the end.
+ * Some of them mostly wait and some keep a core busy, so that they share the cores well.
+ */
+const LONGEST =
+  `faults/bad-database overload faults/crashing-run ui/screens faults/five-clocks runs-memory faults/takeover faults/two-servers
+  ui/rough faults/power-loss faults/watchdog crash hostile/runs ui/lists faults/kill-executor ui/agent engine/embedded.db ui/live
+  slow-clients ui/frame ui/settings faults/kill-database naughty faults/waits main ui/second-thoughts faults/lost-notices neighbours
+  storage/embedded.db demo two-executors docs faults/stop ui/entrance cli-nouns output ui/keyboard ui/new-agent ui/first-minute
+  large-answers metrics cli-database faults/invariants faults/cancel hostile/requests runs-life attacks-graphql many-subscriptions`.split(
+    /\s+/,
+  );
 
 class LongFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]): ReturnType<BaseSequencer["sort"]> {
     // oxlint-disable-next-line unicorn/no-array-sort -- vitest's own, which answers another list
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: (typeof sorted)[number]): number => Number(LONG.test(moduleId));
-    return sorted.toSorted((a, b) => isLong(b) - isLong(a));
+    const rank = ({ moduleId }: (typeof sorted)[number]): number => {
+      const index = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return index === -1 ? LONGEST.length : index;
+    };
+    // A worker goes on with files of its own project alone: the few on a `DATABASE_URL` come first, and leave no worker idle at the end.
+    const isUrl = ({ project }: (typeof sorted)[number]): number => Number(project.name === "url");
+    return sorted.toSorted((a, b) => isUrl(b) - isUrl(a) || rank(a) - rank(b));
   }
 }
 
@@ -114,26 +124,13 @@ export default defineConfig({
         ssr,
         test: {
           name: "product",
-          sequence: { groupOrder: WORKING.groupOrder },
+          sequence: { groupOrder: TOGETHER.groupOrder },
           include: ["server/src/**/*.db.test.ts", "test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...HOUSE, ...LONG_FILES, ...PATIENT],
+          exclude: ["**/node_modules/**", ...HOUSE, ...LONG_FILES],
           ...SHARING,
           env: STARTING,
           ...PATIENCE,
-          // Each file starts servers and databases of its own; more at once than this measures the machine.
-          maxWorkers: WORKING.maxWorkers,
-        },
-      },
-      {
-        ssr,
-        test: {
-          name: "patient",
-          sequence: { groupOrder: WAITING.groupOrder },
-          include: PATIENT,
-          ...SHARING,
-          env: STARTING,
-          ...PATIENCE,
-          maxWorkers: WAITING.maxWorkers,
+          maxWorkers: TOGETHER.maxWorkers,
         },
       },
     ],

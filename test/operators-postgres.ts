@@ -1,7 +1,7 @@
 /** What `npm run test:url` runs before the tests: one PostgreSQL for all of them, told by the environment (test/client.ts). */
 import { startTestPostgres } from "./postgres.ts";
 
-/** Two files at a time, a few servers each, with up to 24 connections. */
+/** Four files at a time, a few servers each, with up to 24 connections. */
 const CONNECTIONS = "400";
 
 export default async function setup(): Promise<() => Promise<void>> {
