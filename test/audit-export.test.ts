@@ -1,4 +1,4 @@
-/** The audit's export: whole, tamper-evident, and without anything secret. */
+/** The audit's export: whole, tamper-evident, and without anything secret; and what the operator does. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
@@ -16,7 +16,9 @@ import {
   REVOKE_KEY,
   SET_SECRET,
   LIST,
+  PASSWORD,
   done,
+  eventsOf,
   here,
   list,
   open,
@@ -27,17 +29,47 @@ import {
   tokenOf,
 } from "./audit.ts";
 import { cli, cliJson, settingsOf } from "./cli-process.ts";
-import { eventually } from "./client.ts";
+import { eventually, startTestServer, type TestServer } from "./client.ts";
 
+let server: TestServer;
 let folder: string;
 beforeAll(async () => {
-  await open();
+  server = await startTestServer({ env: { TRUSTED_PROXIES: "127.0.0.1/32" } });
+  await open(server);
   for (let index = 0; index < 12; index++) await done(MAKE_PROJECT, { input: { handle: `p${index}`, name: "Made" } });
   folder = mkdtempSync(path.join(os.tmpdir(), "autograph-audit-"));
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
-  await here.server[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+test("what the operator does is the system's, from the command line", async () => {
+  const env = settingsOf(here.server);
+  const events = await eventsOf(async () => {
+    await cliJson(["org", "set-plan", here.world.organizationId, "enterprise", "--per-minute", "100000"], { env });
+    await send(SET_SECRET, { input: { projectId: here.world.projectId, name: "kept", value: "pl4nted" } });
+    await cliJson(["secrets", "rotate-key"], { env });
+    await cliJson(["user", "reset-password", here.world.email, "--password", PASSWORD], { env });
+  });
+  const system = { kind: "system", id: null, name: "Autograph" };
+  const by = { actor: system, address: null, userAgent: null };
+  const note = "command line";
+  expect(events).toMatchObject([
+    { ...by, action: "plan_set", detail: { note, plan: "enterprise", requestsPerMinute: 100_000, from: "enterprise" } },
+    { action: "secret_set", actor: { kind: "key" } },
+    { ...by, action: "secrets_key_rotated", subject: null, detail: { note, secrets: 1 } },
+    { ...by, action: "password_reset", subject: { kind: "user" }, detail: { note } },
+  ]);
+  await cliJson(["tokens", "rotate-key"], { env });
+  const filter = { action: ["signing_key_rotated"] };
+  expect(await list({ filter })).toEqual([]);
+  // Of the whole installation: the first organization, which is the operator's own, is told.
+  expect(await list({ filter }, here.server.world.apiKey)).toMatchObject([{ ...by, detail: { note, atOnce: false } }]);
+  const key = (await list({ filter: { action: ["api_key_created"] } })).at(-1);
+  expect(key).toMatchObject({ ...by, subject: { name: "test" }, detail: { note } });
+  const first = (await list({ filter: { action: ["organization_created"] } })).at(-1);
+  expect(first).toMatchObject({ ...by, number: 1, subject: { name: "audited" }, detail: { note, plan: "enterprise" } });
 });
 
 describe("the export", () => {
@@ -189,9 +221,9 @@ test("after a kill there is never a change without its event, nor an event witho
     const lines = Promise.all(["a", "b", "c", "d"].map(line));
     await enough.promise;
     // In the middle of the next ones.
-    await here.server.kill();
+    await server.kill();
     await lines;
-    await here.server.restart();
+    await server.restart();
     const query = `query ($first: Int, $after: String) {
       projects(first: $first, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }`;
     const made = (await pagesOf(query)).map(({ id }) => id as string);

@@ -1,15 +1,17 @@
 /** For the tests of the audit: an organization of its own, and clients that are known by address and name. */
-import { startTestServer, type Data, type TestServer, type Variables } from "./client.ts";
+import type { Data, Variables } from "./client.ts";
 import type { World } from "./server.ts";
+import type { SharedServer } from "./shared-server.ts";
 
 export const ADDRESS = "203.0.113.7";
 export const USER_AGENT = "audit-test/1.0";
 export const PASSWORD = "correct horse battery";
 
-export const here = {} as { server: TestServer; world: World };
+export const here = {} as { server: SharedServer; world: World };
 
-export async function open(): Promise<void> {
-  here.server = await startTestServer({ env: { TRUSTED_PROXIES: "127.0.0.1/32" } });
+/** On a server that takes an address from who stands before it. */
+export async function open(server: SharedServer): Promise<void> {
+  here.server = server;
   here.world = await here.server.organization("audited");
 }
 

@@ -2,7 +2,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { beside, cli, cliJson } from "./cli-process.ts";
 import { publish } from "./agents.ts";
-import { startTestServer, type TestServer } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 describe("help", () => {
   test("autograph --help says what there is, --version the version", async () => {
@@ -35,9 +35,9 @@ describe("help", () => {
 });
 
 describe("keys", () => {
-  let server: TestServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startTestServer();
+    server = await sharedServer();
   });
   afterAll(() => server[Symbol.asyncDispose]());
 

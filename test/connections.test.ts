@@ -3,15 +3,15 @@ import { once } from "node:events";
 import net from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
+import { PROXY, sharedServer, type SharedServer } from "./shared-server.ts";
 
 const MOST = LIMITS.strangerConnectionsPerAddress;
-const PROXY = "127.0.0.9";
 const AT_ONCE = 100;
 
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startTestServer({ env: { TRUSTED_PROXIES: PROXY } });
+  server = await sharedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

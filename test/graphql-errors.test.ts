@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
 import { DEFINITIONS, publish } from "./agents.ts";
-import { ON_OPERATORS, startTestServer, type ShownError, type TestServer } from "./client.ts";
+import { type ShownError } from "./client.ts";
+import { sharedServer, type SharedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: SharedServer;
 let three: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await sharedServer();
   three = await publish(server, "three");
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -386,24 +387,6 @@ describe("why something was refused", () => {
     const byId = await server.graphql('{ node(id: "run_01kb3v0000e00000000000000x") { id } }', {}, token);
     expect(byId).toMatchObject({ data: { node: null }, errors: [{ extensions: { scope: "runs:read" } }] });
   });
-});
-
-test("without space on the disk new runs are UNAVAILABLE (503 with Retry-After), and everything else goes on", async (context) => {
-  // The operator's database has a disk of its own.
-  context.skip(!server.isEmbedded, ON_OPERATORS);
-  await server.setFreeBytes(1_000_000);
-  await expect
-    .poll(async () => (await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`)).code)
-    .toBe("UNAVAILABLE");
-  const refused = await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`);
-  expect(refused).toMatchObject({ status: 503, data: { runAgent: null } });
-  expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
-  expect((await ask("{ me { id } }")).status).toBe(200);
-  expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
-  await server.setFreeBytes(null);
-  await expect
-    .poll(async () => (await ask(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`)).status)
-    .toBe(200);
 });
 
 test("a request keeps the id it came with when that can stand in a log, and gets one otherwise", async () => {

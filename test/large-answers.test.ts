@@ -191,7 +191,7 @@ describe("readers that take nothing", () => {
     if (what.endsWith("change")) {
       for (const id of ids.slice(0, 20)) await server.data(`mutation { rerunRun(input: {runId: "${id}"}) { id } }`);
     }
-    await sleep(1_000);
+    await sleep(2_000);
     expect(residentMb() - before).toBeLessThan(200);
     const { data } = await server.graphql("{ runs(first: 6) { nodes { id input } } me { id } }", {}, other.apiKey);
     expect(data.me.id).toMatch(/^user_/);

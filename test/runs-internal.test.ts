@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { publish, start } from "./agents.ts";
+import { eventually, ON_OPERATORS, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { startDoor } from "./flood.ts";
 import { agentOf, ran, readRun, runOf, stepsOf, until } from "./runs.ts";
@@ -156,4 +156,20 @@ test("a server that can't serve for now is nobody's error: a run that it holds u
   expect(linesOf(id)).toHaveLength(1);
   await server.setFreeBytes(null);
   expect((await until(server, id, "completed", "failed")).output).toEqual({ done: true });
+});
+
+test("without space on the disk new runs are UNAVAILABLE (503 with Retry-After), and everything else goes on", async (context) => {
+  // The operator's database has a disk of its own.
+  context.skip(!server.isEmbedded, ON_OPERATORS);
+  const three = await publish(server, "three");
+  const begin = () => server.graphql(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}}) { id } }`);
+  await server.setFreeBytes(1_000_000);
+  await expect.poll(async () => (await begin()).errors?.[0]!.extensions.code).toBe("UNAVAILABLE");
+  const refused = await begin();
+  expect(refused).toMatchObject({ status: 503, data: { runAgent: null } });
+  expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+  expect((await server.graphql("{ me { id } }")).status).toBe(200);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
+  await server.setFreeBytes(null);
+  await expect.poll(async () => (await begin()).status).toBe(200);
 });

@@ -102,7 +102,7 @@ async function startCanary(): Promise<{ stop(): Promise<void> }> {
     while (!stopping.signal.aborted) {
       await timed("query", "{ agents { id } }");
       await timed("run", `mutation { runAgent(input: {agentId: "${agentId}", input: {a: 1}, wait: 30}) { status } }`);
-      await sleep(200);
+      await sleep(50);
     }
   })();
   return {

@@ -29,8 +29,10 @@ type OfTheProcess =
 /** `log` has what was written since it was asked for. To dispose of it closes its clients, and fails when an error was logged. */
 export type SharedServer = Omit<TestServer, OfTheProcess> & AsyncDisposable;
 
+/** An address of loopback whose connections have no share of their own. */
+export const PROXY = "127.0.0.9";
 /** What changes nothing for who does not use it: calls reach loopback, and a client may be one behind a proxy. */
-const SETTINGS = { OUTBOUND_ALLOW: "127.0.0.0/8", TRUSTED_PROXIES: "127.0.0.1" };
+const SETTINGS = { OUTBOUND_ALLOW: "127.0.0.0/8", TRUSTED_PROXIES: `127.0.0.1, ${PROXY}` };
 
 let running: Promise<ServerProcess> | undefined;
 let given = 0;
@@ -49,7 +51,8 @@ export async function sharedServer(): Promise<SharedServer> {
   running ??= start();
   const server = await running;
   const domain = `s${++given}.example.org`;
-  const own = (email: string): string => email.replace(/@(.*)example\.org$/, `@$1${domain}`);
+  const own = (email: string): string =>
+    email.endsWith(domain) ? email : email.replace(/@(.*)example\.org$/, `@$1${domain}`);
   const organization = (name: string): Promise<World> => server.command({ command: "organization", name, domain });
   const all = clientsOf(server, await organization("first"));
   const since = server.log().length;
