@@ -21,6 +21,16 @@ function postgresProcesses(postmaster: number): number[] {
   return [postmaster, ...pids.filter(([, parent]) => parent === postmaster).map(([pid]) => pid!)];
 }
 
+/** Those that read nothing from a disk. */
+function pageFaultsOf(pid: number): number {
+  const text = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+  return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[7]);
+}
+
+/** Its own, in MB. */
+const memoryOf = (pid: number): number =>
+  Number(/^RssAnon:\s+(\d+) kB/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
+
 describe("start and stop", () => {
   test("first start, then a restart that finds what was written", async () => {
     const first = launcher.start();
@@ -52,6 +62,40 @@ describe("start and stop", () => {
     });
     expect(fs.statSync(ready.socketFolder).mode & 0o777).toBe(0o700);
     expect(fs.statSync(path.join(launcher.dataFolder, "postgres")).mode & 0o777).toBe(0o700);
+  });
+
+  test("a backend keeps a statement's memory for the next one, and gives a huge one's back", async () => {
+    const ready = await readyOf(launcher.start());
+    const environment = fs.readFileSync(`/proc/${ready.postgres}/environ`, "utf8").split("\0");
+    expect(environment).toEqual(
+      expect.arrayContaining([
+        "MALLOC_TRIM_THRESHOLD_=16777216",
+        "MALLOC_MMAP_THRESHOLD_=33554432",
+        "MALLOC_TOP_PAD_=1048576",
+      ]),
+    );
+    const client = new pg.Client(socketConnection(ready.socketFolder, readPassword(ready.dataFolder)!));
+    await client.connect();
+    try {
+      const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+      const backend = rows[0]!.pid;
+      /** About 100 bytes for each text. */
+      const hold = async (texts: number, times: number): Promise<void> => {
+        const text = "select array_agg(md5(number::text)) is null from generate_series(1, $1::int) number";
+        for (let time = 0; time < times; time++) await client.query({ name: "hold", text, values: [texts] });
+      };
+      await hold(10_000, 10);
+      const faultsBefore = pageFaultsOf(backend);
+      await hold(10_000, 20);
+      // It was 0, and 1,880 without the settings.
+      expect(pageFaultsOf(backend) - faultsBefore).toBeLessThan(200);
+      const before = memoryOf(backend);
+      await hold(400_000, 1);
+      // It was 5, and 45 with a threshold of 64 MB.
+      expect(memoryOf(backend) - before).toBeLessThan(16);
+    } finally {
+      await client.end();
+    }
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)("%s leaves no process, no socket and a clean cluster", async (signal) => {

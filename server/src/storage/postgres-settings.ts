@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL's settings, passed on its command line: a newer program's changes apply from its next start. */
+/** The embedded PostgreSQL's settings, passed on its command line and in its environment: a newer program's changes apply from its next start. */
 
 import { rulesPath } from "./postgres-password.ts";
 
@@ -53,6 +53,19 @@ const SETTINGS: Record<string, string> = {
   lc_messages: "C",
   log_timezone: "UTC",
   timezone: "UTC",
+};
+
+const MB = 1024 * 1024;
+
+/**
+ * glibc's settings for its heap (docs/decisions/0033). By default a backend gives its heap back after a statement that took more than
+ * 128 kB and faults it in again for the next: a hundred page faults for 1 MB. With these it keeps 16 MB at most. PostgreSQL's own blocks have 8 MB at most, so none of them is
+ * mapped by itself.
+ */
+export const MEMORY_ENVIRONMENT: Record<string, string> = {
+  MALLOC_TRIM_THRESHOLD_: String(16 * MB),
+  MALLOC_MMAP_THRESHOLD_: String(32 * MB),
+  MALLOC_TOP_PAD_: String(MB),
 };
 
 type Folders = { cluster: string; folder: string };

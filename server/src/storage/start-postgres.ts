@@ -7,7 +7,7 @@ import { OperatorError } from "../lib/errors.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { Binaries } from "./binaries.ts";
 import type { DataFolder } from "./data-folder.ts";
-import { postgresArguments } from "./postgres-settings.ts";
+import { MEMORY_ENVIRONMENT, postgresArguments } from "./postgres-settings.ts";
 import { isPostmasterOf, isTaken, pidFilePath, readPidFile, stopPostmaster } from "./postmaster.ts";
 import { hasSocket, makeSocketFolder, removeSocketFolder, renewSocketFolder } from "./socket-folder.ts";
 
@@ -87,7 +87,7 @@ async function launch(
     cwd: data.cluster,
     detached: true,
     stdio: ["ignore", output, output],
-    env: { LC_ALL: "C", TZ: "UTC" },
+    env: { LC_ALL: "C", TZ: "UTC", ...MEMORY_ENVIRONMENT },
     ...(data.user && { uid: data.user.uid, gid: data.user.gid }),
   });
   fs.closeSync(output);
