@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { AxeBuilder } from "@axe-core/playwright";
+import type axe from "axe-core";
 import { chromium, type Browser, type Page } from "playwright-core";
 
 const ARGUMENTS = [
@@ -19,6 +19,11 @@ const ARGUMENTS = [
   // A page that asks for anything beyond this machine fails here as it would without a network.
   "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
 ];
+
+let running: Promise<Browser> | undefined;
+
+/** One browser for all files of a vitest worker: it ends with the worker. Each person has a context of their own in it. */
+export const sharedBrowser = (): Promise<Browser> => (running ??= openBrowser());
 
 export async function openBrowser(): Promise<Browser> {
   if (process.platform !== "linux" || process.arch !== "x64")
@@ -77,13 +82,27 @@ function environment(home: string): Record<string, string> {
 /** Which are asked; contrast takes half the time of them all. */
 export type Rules = "all" | "colours" | "all except colours";
 
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const CONTRAST = "color-contrast";
+const ASKED: Record<Rules, axe.RunOptions> = {
+  all: { runOnly: WCAG },
+  colours: { runOnly: { type: "rule", values: [CONTRAST] } },
+  "all except colours": { runOnly: WCAG, rules: { [CONTRAST]: { enabled: false } } },
+};
+
+/** Half a megabyte: a page reads it once. */
+let axeSource: string | undefined;
+
 /** Rules of WCAG 2.2 A and AA that the page breaks, as `rule: selector`; none is what is wanted. */
 export async function accessibilityProblems(page: Page, rules: Rules = "all"): Promise<string[]> {
-  // No page of ours has a frame of another origin: axe then needs no page of its own.
-  const axe = new AxeBuilder({ page }).setLegacyMode(true);
-  if (rules === "colours") axe.withRules(["color-contrast"]);
-  else axe.withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]);
-  if (rules === "all except colours") axe.disableRules(["color-contrast"]);
-  const { violations } = await axe.analyze();
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
+  axeSource ??= readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
+  const violations = await page.evaluate(
+    async (options) => {
+      const all = await (window as unknown as { axe: typeof axe }).axe.run(document, options);
+      return all.violations.map(({ id, nodes }) => ({ id, targets: nodes.map(({ target }) => target.join(" ")) }));
+    },
+    { ...ASKED[rules], resultTypes: ["violations"] } satisfies axe.RunOptions,
+  );
+  return violations.flatMap(({ id, targets }) => targets.map((target) => `${id}: ${target}`));
 }

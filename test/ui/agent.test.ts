@@ -1,30 +1,27 @@
 /** An agent's triggers, its definition, and the events that start it. */
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
-import { expectGoodLooks, openBrowser, OWNER, Person, setUp } from "./ui.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
+import { expectGoodLooks, Person, publishExamples, sharedBrowser } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 let person: Person;
+let agents: Record<string, string>;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer({ fresh: true })]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   person = await Person.open(browser);
-  await setUp(person.page, server);
+  agents = await publishExamples(server);
+  await person.enter(server, "/agents");
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
-  await browser.close();
   await server[Symbol.asyncDispose]();
 });
 
-const open = async (agent: string, tab: string): Promise<void> => {
-  const { page } = person;
-  await page.goto(`${server.url}/agents`);
-  await page.getByRole("link", { name: agent, exact: true }).click();
-  await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: tab }).click();
-};
+const open = (agent: string, tab: "triggers" | "definition"): Promise<void> =>
+  person.go(`/agents/${agents[agent]}?tab=${tab}`);
 
 /** What a trigger's menu has. */
 const choose = async (trigger: Locator, word: string): Promise<void> => {
@@ -34,7 +31,7 @@ const choose = async (trigger: Locator, word: string): Promise<void> => {
 
 test("a schedule is read in words and made after what is wrong was said; then paused, changed and deleted", async () => {
   const { page } = person;
-  await open("Flaky service", "Triggers");
+  await open("Flaky service", "triggers");
   await page.getByRole("button", { name: "Add a trigger" }).click();
   await page.getByRole("menuitem", { name: "On a schedule" }).click();
   const form = page.getByRole("form", { name: "On a schedule" });
@@ -79,7 +76,7 @@ test("a schedule is read in words and made after what is wrong was said; then pa
 
 test("a schedule's input is made with the agent's own form, with days counted from when it is due", async () => {
   const { page } = person;
-  await open("Order intake", "Triggers");
+  await open("Order intake", "triggers");
   await page.getByRole("button", { name: "Add a trigger" }).click();
   await page.getByRole("menuitem", { name: "On a schedule" }).click();
   const form = page.getByRole("form", { name: "On a schedule" });
@@ -122,7 +119,7 @@ test("a schedule's input is made with the agent's own form, with days counted fr
 
 test("a test call of a webhook is made with the form", async () => {
   const { page } = person;
-  await open("Order intake", "Triggers");
+  await open("Order intake", "triggers");
   const trigger = page.getByRole("region", { name: "shop", exact: true });
   await trigger.getByRole("button", { name: "Send a test call" }).click();
   const call = trigger.getByRole("form", { name: "Send a test call" });
@@ -135,7 +132,7 @@ test("a test call of a webhook is made with the form", async () => {
 
 test("a webhook is called by its URL, and a refused call says why", async () => {
   const { page } = person;
-  await open("Order intake", "Triggers");
+  await open("Order intake", "triggers");
   const trigger = page.getByRole("region", { name: "shop", exact: true });
   const shown = trigger.getByText(/\/webhook\/agent_/);
   expect(await shown.textContent()).toMatch(/\/•+$/);
@@ -156,19 +153,15 @@ test("a webhook is called by its URL, and a refused call says why", async () => 
 
 test("a webhook whose calls must be signed has a URL to copy, and no command", async () => {
   const { page } = person;
-  const { email, password } = OWNER;
-  const login =
-    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
-  const token = (await server.data(login, { email, password }, null)).login.accessToken;
   const AGENT = `{ agentsConnection(filter: {text: "Order intake"}, first: 1) { nodes { id project { id } } } }`;
-  const [agent] = (await server.data(AGENT, {}, token)).agentsConnection.nodes;
+  const [agent] = (await server.data(AGENT)).agentsConnection.nodes;
   const SET = "mutation ($input: SetSecretInput!) { setSecret(input: $input) { id } }";
-  await server.data(SET, { input: { projectId: agent.project.id, name: "signing", value: "value" } }, token);
+  await server.data(SET, { input: { projectId: agent.project.id, name: "signing", value: "value" } });
   const CREATE = "mutation ($input: CreateTriggerInput!) { createTrigger(input: $input) { id } }";
   const policy = { signature: { preset: "github", secret: "signing" } };
   const input = { agentId: agent.id, name: "signed", trigger: { type: "webhook" }, policy };
-  await server.data(CREATE, { input }, token);
-  await open("Order intake", "Triggers");
+  await server.data(CREATE, { input });
+  await open("Order intake", "triggers");
   const copies = (name: string): Locator =>
     page.getByRole("region", { name, exact: true }).getByRole("button", { name: /^Copy/ });
   await copies("signed").first().waitFor();
@@ -178,7 +171,7 @@ test("a webhook whose calls must be signed has a URL to copy, and no command", a
 
 test("a webhook gets another URL after it was said what becomes of the old one", async () => {
   const { page } = person;
-  await open("Order intake", "Triggers");
+  await open("Order intake", "triggers");
   const trigger = page.getByRole("region", { name: "shop", exact: true });
   await trigger.getByRole("button", { name: "Show the token" }).click();
   const shown = trigger.getByText(/\/webhook\/agent_/);
@@ -212,10 +205,7 @@ test("a webhook gets another URL after it was said what becomes of the old one",
 
 test("a firing is replayed once however often it is pressed, and older firings are reached", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
-  await page.getByRole("link", { name: "Flaky service", exact: true }).click();
-  await page.getByRole("heading", { name: "Flaky service", exact: true }).waitFor();
-  await page.goto(`${page.url()}?tab=triggers&add=cron`);
+  await person.go(`/agents/${agents["Flaky service"]}?tab=triggers&add=cron`);
   const form = page.getByRole("form", { name: "On a schedule" });
   await form.getByLabel("Name").fill("replayed");
   await form.getByRole("button", { name: "Add the trigger" }).click();
@@ -254,7 +244,7 @@ test("a firing is replayed once however often it is pressed, and older firings a
 
 test("an event's filter is made in a form, and JSON says what the form cannot", async () => {
   const { page } = person;
-  await open("Order intake", "Triggers");
+  await open("Order intake", "triggers");
   await page.getByRole("button", { name: "Add a trigger" }).click();
   await page.getByRole("menuitem", { name: "On an event" }).click();
   const form = page.getByRole("form", { name: "On an event" });
@@ -297,7 +287,7 @@ test("an event's filter is made in a form, and JSON says what the form cannot", 
 test("an event is published, and says which trigger it started and why it missed", async () => {
   const { page } = person;
   const publish = async (data: object): Promise<void> => {
-    await page.goto(`${server.url}/events`);
+    await person.go("/events");
     await page.getByRole("button", { name: "Publish a test event" }).click();
     await page.getByRole("textbox", { name: "Source", exact: true }).fill("shop");
     await page.getByRole("textbox", { name: "Event", exact: true }).fill("order.created");
@@ -322,7 +312,7 @@ test("an event is published, and says which trigger it started and why it missed
 
 test("a definition is changed with its problems beside it, published, compared, and taken back", async () => {
   const { page } = person;
-  await open("Batch greeting", "Definition");
+  await open("Batch greeting", "definition");
   const text = page.getByRole("textbox", { name: "Definition" });
   await text.waitFor();
   // With the keys of a person: text that is put over a selection brings styles of the browser's own.

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { accessTokenOf, expectGoodLooks, LOOKS, openBrowser, OWNER, Person, setUp, signIn } from "./ui.ts";
+import { accessTokenOf, expectGoodLooks, LOOKS, OWNER, Person, setUp, sharedBrowser, signIn, stopTime } from "./ui.ts";
 
 const GREETER = `
 document: {dsl: "1.0.3", namespace: test, name: greeter, version: "1.0.0", title: Greeter}
@@ -16,18 +16,27 @@ do:
   - greet: {set: {greeting: "hello"}}
 `;
 
+const ASKING = `
+document: {dsl: "1.0.3", namespace: test, name: asking, version: "1.0.0", title: Asking}
+do:
+  - ask: {call: "approval:1.0.0@default", with: {question: "Go on?"}}
+`;
+
 let browser: Browser;
 let server: TestServer;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
 });
-afterAll(async () => {
-  await browser.close();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
-test("setup by keyboard alone, after what is wrong was said at its fields", async () => {
+test("setup: a wrong link is said; by keyboard alone, after what is wrong was said at its fields; the server that is gone", async () => {
   await using fresh = await startTestServer({ fresh: true });
+  await using stranger = await Person.open(browser);
+  stranger.mayFail();
+  await stranger.page.goto(`${fresh.url}/#setup=wrong`);
+  await setUpAgain(stranger.page);
+  await stranger.page.getByText("The setup link is not valid or has expired").waitFor();
+
   await using person = await Person.open(browser);
   const { page } = person;
   person.mayFail();
@@ -54,6 +63,9 @@ test("setup by keyboard alone, after what is wrong was said at its fields", asyn
   await other.goto(fresh.setupLink!);
   await setUpAgain(other);
   await other.getByText(/already set up/).waitFor();
+  await fresh.stop();
+  await other.getByRole("button", { name: "Set up" }).click();
+  await other.getByText("The server does not answer").waitFor();
 });
 
 const setUpAgain = async (page: Page): Promise<void> => {
@@ -63,19 +75,6 @@ const setUpAgain = async (page: Page): Promise<void> => {
   await page.getByRole("textbox", { name: "Password" }).fill("correct horse battery");
   await page.getByRole("button", { name: "Set up" }).click();
 };
-
-test("a wrong link and a server that is gone are said in words", async () => {
-  await using fresh = await startTestServer({ fresh: true });
-  await using person = await Person.open(browser);
-  person.mayFail();
-  const { page } = person;
-  await page.goto(`${fresh.url}/#setup=wrong`);
-  await setUpAgain(page);
-  await page.getByText("The setup link is not valid or has expired").waitFor();
-  await fresh.stop();
-  await page.getByRole("button", { name: "Set up" }).click();
-  await page.getByText("The server does not answer").waitFor();
-});
 
 test("who is not signed in is asked to, then sees the page that was asked for; signing out leads back", async () => {
   const member = await server.member("grace@example.org", "runner");
@@ -119,8 +118,7 @@ test("tabs that exchange their tokens at once stay signed in", async () => {
   const member = await server.member("lin@example.org", "runner");
   await using person = await Person.open(browser);
   person.mayFail();
-  await person.page.goto(`${server.url}/agents`);
-  await signIn(person.page, member);
+  await person.enter(server, "/agents", member);
   await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   const tabs = [person.page, await person.tab(), await person.tab()];
   await Promise.all(tabs.map((tab) => tab.goto(`${server.url}/agents`)));
@@ -154,8 +152,7 @@ test("when the session has ended one signs in again over the page, and what was 
   await using person = await Person.open(browser);
   person.mayFail();
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
-  await signIn(page, member);
+  await person.enter(server, "/agents", member);
   await page.getByRole("link", { name: "Greeter", exact: true }).click();
   await page.getByLabel(/^Who/).fill("the crew of the Mark I");
   const address = page.url();
@@ -174,6 +171,30 @@ test("when the session has ended one signs in again over the page, and what was 
   expect(await page.getByLabel(/^Who/).inputValue()).toBe("the crew of the Mark I");
   await page.getByRole("button", { name: "Run greeter" }).click();
   await page.getByRole("region", { name: "Output" }).getByText("hello").waitFor();
+});
+
+test("who signs out of a session that has ended waits for no decision", async () => {
+  const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
+  const agentId = (await server.data(publish, { definition: ASKING })).publishAgent.id;
+  const run = "mutation ($agentId: ID!) { runAgent(input: {agentId: $agentId, wait: 30}) { id status } }";
+  const { id: runId } = (await server.data(run, { agentId })).runAgent;
+  const member = await server.member("ending@example.org", "editor");
+  await using person = await Person.open(browser);
+  person.mayFail();
+  const { page } = person;
+  await page.clock.install();
+  await person.enter(server, `/runs/${runId}`, member);
+  const approve = page.getByRole("button", { name: "Approve" });
+  await approve.waitFor();
+  await stopTime(page);
+  await approve.click();
+  await server.data("mutation { revokeOtherSessions { revokedCount } }", {}, await accessTokenOf(server, member));
+  await server.clock.advance(15_000);
+  await page.clock.resume();
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  expect((await server.data(`{ run(id: "${runId}") { status } }`)).run.status).toBe("paused");
 });
 
 test("an invitation leads a new member in, once", async () => {

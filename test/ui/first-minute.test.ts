@@ -8,16 +8,16 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { beside } from "../cli-process.ts";
 import { eventually, startTestServer } from "../client.ts";
-import { expectGoodLooks, LOOKS, openBrowser, Person, sendDecisions, setUp, signIn } from "./ui.ts";
+import { sharedServer } from "../shared-server.ts";
+import { expectGoodLooks, LOOKS, sharedBrowser, Person, sendDecisions, setUp } from "./ui.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..", "..");
 
 let browser: Browser;
 const folder = mkdtempSync(join(tmpdir(), "autograph-first-"));
-beforeAll(async () => void (browser = await openBrowser()));
+beforeAll(async () => void (browser = await sharedBrowser()));
 afterAll(async () => {
-  await browser.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -118,13 +118,12 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
 });
 
 test("the commands that stand where nothing is yet work as they are copied", async () => {
-  await using server = await startTestServer();
+  await using server = await sharedServer();
   const world = await server.organization("empty");
   await using person = await Person.open(browser);
   const { page } = person;
   person.mayFail();
-  await page.goto(`${server.url}/agents`);
-  await signIn(page, world);
+  await person.enter(server, "/agents", world);
   await page.getByRole("heading", { name: "No agents yet" }).waitFor();
   await expectGoodLooks(page, "no agents yet");
   await page.getByRole("link", { name: "an API key" }).waitFor();

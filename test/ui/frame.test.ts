@@ -1,18 +1,18 @@
 /** What holds on every screen: few requests, the focus, a deploy, and the organization that one is in. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../client.ts";
 import { ran } from "../runs.ts";
-import { openBrowser, Person, signIn } from "./ui.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
+import { sharedBrowser, Person } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 let person: Person;
 let agentId: string;
 let runId: string;
 let eventId: string;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
   agentId = (await server.data(publish, { definition: DEFINITION })).publishAgent.id;
   runId = (await ran(server, agentId)).id;
@@ -22,13 +22,11 @@ beforeAll(async () => {
   eventId = publishEvent.id;
   person = await Person.open(browser, { viewport: { width: 1280, height: 800 } });
   person.mayFail();
-  await person.page.goto(`${server.url}/runs`);
-  await signIn(person.page, server.world);
+  await person.enter(server, "/runs");
   await person.page.getByRole("row", { name: /Greeter/ }).waitFor();
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
-  await browser.close();
   await server[Symbol.asyncDispose]();
 });
 

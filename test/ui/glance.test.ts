@@ -1,8 +1,8 @@
 /** What a user sees at a glance, also on a phone, and what is still there on coming back. */
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, LOOKS, openBrowser, Person, signIn } from "./ui.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
+import { expectGoodLooks, LOOKS, sharedBrowser, Person } from "./ui.ts";
 
 const DEFINITION = `
 document: {dsl: "1.0.3", namespace: test, name: look-up, version: "1.0.0", title: Customer look-up}
@@ -19,17 +19,14 @@ do:
 `;
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 let agentId: string;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
   agentId = (await server.data(publish, { definition: DEFINITION })).publishAgent.id;
 });
-afterAll(async () => {
-  await browser.close();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 /** Answers its id once it waits or has ended. */
 async function start(customer: string, depth: number): Promise<string> {
@@ -39,17 +36,12 @@ async function start(customer: string, depth: number): Promise<string> {
   return runAgent.id;
 }
 
-async function enter(page: Page, path: string): Promise<void> {
-  await page.goto(server.url + path);
-  await signIn(page, server.world);
-}
-
 test("a row of runs says the error, the step and the first words of the input; also on a phone, and as it changes", async () => {
   const failed = await start("Ada", -1);
   const waiting = await start("Grace", 2);
   await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await enter(page, "/runs");
+  await person.enter(server, "/runs");
   const row = (customer: string) => page.getByRole("row").filter({ hasText: customer });
   for (const look of [...LOOKS, { ...LOOKS[1]!, name: "dark phone", viewport: { width: 360, height: 800 } }]) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
@@ -73,7 +65,7 @@ test("Search or run finds a run by the beginning of its id, as it is copied or a
   const id = await start("Lena", -1);
   await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await enter(page, "/agents");
+  await person.enter(server, "/agents");
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   const shown = `${id.slice(0, 8)}…${id.slice(-4)}`;
   for (const text of [id.slice(0, 8), id.slice(0, 24).toUpperCase(), shown, id]) {
@@ -100,7 +92,7 @@ test("an agent is limited, paused, resumed, archived and brought back from its p
     (await server.data("query ($id: ID!) { agent(id: $id) { status concurrency } }", { id })).agent;
   await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await enter(page, `/agents/${id}`);
+  await person.enter(server, `/agents/${id}`);
   const choose = async (word: string): Promise<void> => {
     await page.getByRole("button", { name: "More for Kept busy" }).click();
     await page.getByRole("menuitem", { name: word, exact: true }).click();
@@ -138,7 +130,7 @@ test("what was typed into a run's form is there after other tabs, Back, and the 
   const from = await start("Tom", 7);
   await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await enter(page, `/agents/${agentId}`);
+  await person.enter(server, `/agents/${agentId}`);
   const customer = page.getByLabel(/^Customer/);
   const depth = page.getByLabel(/^How deep/);
   const tabs = page.getByRole("navigation", { name: "Agent" });
@@ -170,7 +162,7 @@ test("steps stand under those around them, times are exact, no letter is cut, an
   const waiting = await start("Grace", 2);
   await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await enter(page, `/runs/${failed}`);
+  await person.enter(server, `/runs/${failed}`);
   const step = (name: string) => page.getByRole("treeitem").filter({ hasText: name });
   const leftOf = async (name: string): Promise<number> =>
     (await step(name).getByText(name, { exact: true }).boundingBox())!.x;

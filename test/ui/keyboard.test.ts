@@ -2,7 +2,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type Data, type TestServer } from "../client.ts";
-import { expectGoodLooks, openBrowser, OWNER, Person, sendDecisions, setUp } from "./ui.ts";
+import { expectGoodLooks, sharedBrowser, OWNER, Person, sendDecisions, setUp } from "./ui.ts";
 
 const NIGHTLY = `
 document: {dsl: "1.0.3", namespace: demo, name: night-job, version: "1.0.0", title: Night job}
@@ -14,13 +14,12 @@ let browser: Browser;
 let server: TestServer;
 let person: Person;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer({ fresh: true })]);
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ fresh: true })]);
   person = await Person.open(browser);
   await setUp(person.page, server);
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
-  await browser.close();
   await server[Symbol.asyncDispose]();
 });
 

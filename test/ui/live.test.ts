@@ -1,16 +1,23 @@
 /** What is shown stays true: two tabs, runs that start elsewhere, a server that starts again, many steps. */
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, openBrowser, Person, sendDecisions, signIn } from "./ui.ts";
+import { expectGoodLooks, sharedBrowser, Person, sendDecisions } from "./ui.ts";
 
 let browser: Browser;
 let server: TestServer;
+/** Goes from test to test in one page, where a test needs none of its own. */
+let person: Person;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
+  person = await Person.open(browser);
+  // The server is killed meanwhile.
+  person.mayFail();
+  await person.enter(server, "/agents");
+  await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 });
 afterAll(async () => {
-  await browser.close();
+  await person[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
 });
 
@@ -32,17 +39,12 @@ async function publish(definition: string): Promise<string> {
 const start = async (agentId: string): Promise<string> =>
   (await server.data("mutation ($id: ID!) { runAgent(input: {agentId: $id}) { id } }", { id: agentId })).runAgent.id;
 
-async function enter(page: Page, path: string): Promise<void> {
-  await page.goto(server.url + path);
-  await signIn(page, server.world);
-}
-
 test("a run that starts elsewhere shows on both tabs, and a decision in one ends it in the other", async () => {
   const agentId = await publish(WAITING);
   await using person = await Person.open(browser);
   person.mayFail();
   const { page } = person;
-  await enter(page, "/runs");
+  await person.enter(server, "/runs");
   await page.getByRole("heading", { name: "No runs here" }).waitFor();
   const inbox = await person.tab();
   let connect = (): void => undefined;
@@ -75,10 +77,8 @@ test("a run that starts elsewhere shows on both tabs, and a decision in one ends
 test("a run is cancelled, and run again with another input from the one before", async () => {
   const agentId = await publish(WAITING.replace("asking", "asking-again"));
   const runId = await start(agentId);
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${runId}`);
+  await person.go(`/runs/${runId}`);
   await page.getByRole("button", { name: "Cancel run…" }).click();
   await page.getByRole("button", { name: "Cancel run", exact: true }).click();
   await expect.poll(() => page.title()).toContain("cancelled");
@@ -109,7 +109,7 @@ test("what a run has put out is there, however late the answer is to what was as
   await using person = await Person.open(browser);
   person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${await start(agentId)}`);
+  await person.enter(server, `/runs/${await start(agentId)}`);
   const output = page.getByRole("region", { name: "Output" });
 
   // The first answer is of a time when the run was paused, and comes when it has completed.
@@ -170,7 +170,7 @@ test("a failed run is run again with its input edited, and the list says what th
   page.on("request", (request) => {
     if (request.url().endsWith("/graphql") && request.method() === "POST") asked.push(request.postData() ?? "");
   });
-  await enter(page, "/agents");
+  await person.enter(server, "/agents");
   await page.getByRole("link", { name: "Doubling", exact: true }).waitFor();
   asked.length = 0;
   await page.goto(`${server.url}/runs/${runId}`);
@@ -215,10 +215,8 @@ do:
 
 test("all attempts of a step are counted, the newest are shown first, and the earlier ones on request", async () => {
   const runId = await start(await publish(RETRYING));
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${runId}`);
+  await person.go(`/runs/${runId}`);
   await page
     .getByRole("region", { name: "Error" })
     .getByText(/refuse \(step 2, attempt 23\)/)
@@ -252,7 +250,7 @@ test("a run with 25 questions shows the first 20 and says that there are more; a
   await using person = await Person.open(browser);
   person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${runId}`);
+  await person.enter(server, `/runs/${runId}`);
   await page.getByText("and 5 more:").waitFor();
   expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(20);
   await page.getByRole("link", { name: "all that wait for a decision" }).waitFor();
@@ -281,7 +279,7 @@ test("while the server is away the page says so, and goes on by itself when it i
   await using person = await Person.open(browser);
   person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${runId}`);
+  await person.enter(server, `/runs/${runId}`);
   await page.getByRole("heading", { name: "Go on?" }).waitFor();
   await server.kill();
   await page.getByText(/^Reconnecting/).waitFor();
@@ -295,10 +293,8 @@ test("while the server is away the page says so, and goes on by itself when it i
 test("a step is opened by keyboard, its parts are read, and its address is the step's", async () => {
   const agentId = await publish(WAITING.replace("asking", "asking-at-last"));
   const runId = await start(agentId);
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${runId}`);
+  await person.go(`/runs/${runId}`);
   const steps = page.getByRole("tree", { name: "Steps" });
   await steps.focus();
   await page.keyboard.press("j");
@@ -325,8 +321,7 @@ do:
   await using person = await Person.open(browser);
   person.mayFail();
   const { page } = person;
-  await page.goto(`${server.url}/agents?text=called`);
-  await signIn(page, viewer);
+  await person.enter(server, "/agents?text=called", viewer);
   await page.getByRole("link", { name: "Called", exact: true }).waitFor();
   expect(await page.getByRole("link", { name: /^(Describe a run|Run Called)$/ }).count()).toBe(0);
   await page.keyboard.press("Control+k");
@@ -365,9 +360,8 @@ test("a question that somebody else was faster with says in its place who decide
   await using slow = await Person.open(browser);
   await using fast = await Person.open(browser);
   for (const person of [slow, fast]) person.mayFail();
-  await enter(slow.page, "/approvals");
-  await fast.page.goto(`${server.url}/approvals`);
-  await signIn(fast.page, faster);
+  await slow.enter(server, "/approvals");
+  await fast.enter(server, "/approvals", faster);
   for (const { page } of [slow, fast]) {
     await page.getByRole("button", { name: /Whose turn\?/ }).click();
     await page.getByRole("region", { name: "Approval: Whose turn?" }).waitFor();
@@ -416,7 +410,7 @@ test("a loop is folded with its counts, a failed item is found, and an output is
   await using person = await Person.open(browser, { viewport: { width: 1280, height: 600 } });
   person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${runId}`);
+  await person.enter(server, `/runs/${runId}`);
   await page.getByRole("button", { name: "Approve" }).waitFor();
   await page.reload();
   const steps = page.getByRole("tree", { name: "Steps" });
@@ -457,7 +451,7 @@ test("the newest step is followed until somebody scrolls up", async () => {
   await using person = await Person.open(browser, { viewport: { width: 1280, height: 600 } });
   person.mayFail();
   const { page } = person;
-  await enter(page, `/runs/${runId}`);
+  await person.enter(server, `/runs/${runId}`);
   await page.getByRole("treeitem", { name: /step0/ }).waitFor();
   await page.getByRole("button", { name: "Follow" }).click();
   await page.getByRole("treeitem", { name: /ask/ }).waitFor();

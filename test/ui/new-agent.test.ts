@@ -3,19 +3,17 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "../agents.ts";
 import { cliJson, settingsOf } from "../cli-process.ts";
-import { startTestServer, type TestServer } from "../client.ts";
+import { startTestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
-import { expectGoodLooks, LOOKS, openBrowser, Person, signIn } from "./ui.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
+import { expectGoodLooks, LOOKS, sharedBrowser, Person } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
 });
-afterAll(async () => {
-  await browser.close();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 /** In the line that says `before`, in place of its last word. */
 async function replaceLastWord(page: Page, line: number, word: string): Promise<void> {
@@ -34,8 +32,7 @@ test("a new organization gets its first project and agent in the browser, and ru
   await using person = await Person.open(browser);
   const { page } = person;
   person.mayFail();
-  await page.goto(`${server.url}/agents`);
-  await signIn(page, { email, password: made.password });
+  await person.enter(server, "/agents", { email, password: made.password });
   await page.getByRole("link", { name: "Write the first one here" }).click();
   await page.getByRole("heading", { name: "First, a project" }).waitFor();
   await expectGoodLooks(page, "first project");
@@ -79,8 +76,7 @@ test("a first text may be a draft, in another project; and it takes no other age
   await using person = await Person.open(browser);
   const { page } = person;
   person.mayFail();
-  await page.goto(`${server.url}/agents/new?project=${shop.createProject.id}`);
-  await signIn(page, world);
+  await person.enter(server, `/agents/new?project=${shop.createProject.id}`, world);
   const text = page.getByRole("textbox", { name: "Definition" });
   await text.getByText("namespace: shop").waitFor();
   await page.getByRole("button", { name: "In a new project" }).click();
@@ -115,8 +111,7 @@ test("who may not create agents is told who may, is offered nothing, and reads d
   await using person = await Person.open(browser);
   const { page } = person;
   person.mayFail();
-  await page.goto(`${server.url}/agents`);
-  await signIn(page, viewer);
+  await person.enter(server, "/agents", viewer);
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);
   await page.goto(`${server.url}/agents/new`);
@@ -140,8 +135,7 @@ test("whose server ends before it has answered: nothing is lost, or made twice",
   await using person = await Person.open(browser);
   const { page } = person;
   person.mayFail();
-  await page.goto(`${own.url}/agents/new`);
-  await signIn(page, { email, password });
+  await person.enter(own, "/agents/new", { email, password });
   /** The server has done it, and is killed before it says so. */
   const press = async (button: string, mutation: string): Promise<void> => {
     await page.route("**/graphql", async (route) => {

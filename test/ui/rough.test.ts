@@ -1,20 +1,18 @@
 /** Rough weather: texts of others that have broken programs, values of a megabyte, a slow network, and none at all. */
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "../agents.ts";
-import { startTestServer, type TestServer, type Variables } from "../client.ts";
+import { type Variables } from "../client.ts";
 import { NAUGHTY } from "../hostile/naughty.ts";
-import { openBrowser, Person, signIn } from "./ui.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
+import { sharedBrowser, Person, signIn } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
 });
-afterAll(async () => {
-  await browser.close();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 /** Of processor time, all of a page's scripts, styles and layout together: a quarter of it is usual. */
 const MOST_S = 1;
@@ -60,11 +58,6 @@ const start = async (agentId: string, input: object): Promise<string> =>
 const change = (name: string, type: string, input: Variables): Promise<unknown> =>
   server.data(`mutation ($input: ${type}!) { ${name}(input: $input) { id } }`, { input });
 
-async function enter(page: Page, path: string): Promise<void> {
-  await page.goto(server.url + path);
-  await signIn(page, server.world);
-}
-
 test("what others have written is shown as text: no script runs, no other host is asked, nothing freezes or sticks out", async () => {
   const echo = await publish(server, "echo");
   const asks = await publishText(asking);
@@ -80,7 +73,7 @@ test("what others have written is shown as text: no script runs, no other host i
     data: { HTML, LINK, NAUGHTY },
   });
 
-  await using person = await Person.open(browser, { viewport: { width: 360, height: 780 } });
+  await using person = await Person.open(browser, { viewport: NARROW });
   person.mayFail();
   const { page } = person;
   const elsewhere: string[] = [];
@@ -88,7 +81,7 @@ test("what others have written is shown as text: no script runs, no other host i
     if (!request.url().startsWith(server.url)) elsewhere.push(request.url());
   });
   page.on("dialog", (dialog) => elsewhere.push(dialog.message()));
-  await enter(page, "/agents");
+  await person.enter(server, "/agents");
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   const cdp = await person.context.newCDPSession(page);
   await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -123,6 +116,9 @@ test("what others have written is shown as text: no script runs, no other host i
   expect(problems).toEqual([]);
   expect(elsewhere).toEqual([]);
 });
+
+const NARROW = { width: 360, height: 780 };
+const WIDTHS = [NARROW, { width: 1280, height: 800 }];
 
 /** As long as they may be, without a place to break a line. */
 const LONGEST = {
@@ -176,38 +172,38 @@ test("the longest names stick out nowhere, and take the place of nothing else", 
     "mutation ($input: PublishEventInput!) { publishEvent(input: $input) { id } }",
     { input: { source: "s".repeat(255), event: "e".repeat(255), id: "i".repeat(255), data: {} } },
   );
-  for (const viewport of [
-    { width: 360, height: 780 },
-    { width: 1280, height: 800 },
-  ]) {
-    await using person = await Person.open(browser, { viewport });
-    person.mayFail();
-    const { page } = person;
-    await enter(page, "/agents");
-    await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
-    const problems: string[] = [];
-    for (const [path, text] of [
-      ["/agents", "WWW"],
-      [`/agents/${agentId}`, "eee"],
-      [`/agents/${agentId}?tab=definition`, "Versions"],
-      ["/describe", "WWW"],
-      ["/runs", "WWW"],
-      [`/runs/${runId}`, "QQQ"],
-      [`/runs/${failedId}`, "TTT"],
-      ["/approvals", "QQQ"],
-      ["/events", "eee"],
-      [`/events/${publishEvent.id}`, "eee"],
-    ] as const) {
-      await page.goto(server.url + path);
-      await page.locator("#page").getByText(text).first().waitFor();
-      const here = (await page.evaluate(problemsHere)).map((problem) => `${viewport.width} ${path}: ${problem}`);
-      problems.push(...here);
+  await using person = await Person.open(browser, { viewport: NARROW });
+  person.mayFail();
+  const { page } = person;
+  await person.enter(server, "/agents");
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const problems: string[] = [];
+  for (const [path, text] of [
+    ["/agents", "WWW"],
+    [`/agents/${agentId}`, "eee"],
+    [`/agents/${agentId}?tab=definition`, "Versions"],
+    ["/describe", "WWW"],
+    ["/runs", "WWW"],
+    [`/runs/${runId}`, "QQQ"],
+    [`/runs/${failedId}`, "TTT"],
+    ["/approvals", "QQQ"],
+    ["/events", "eee"],
+    [`/events/${publishEvent.id}`, "eee"],
+  ] as const) {
+    await person.go(path);
+    await page.locator("#page").getByText(text).first().waitFor();
+    for (const viewport of WIDTHS) {
+      await page.setViewportSize(viewport);
+      const here = await page.evaluate(problemsHere);
+      problems.push(...here.map((problem) => `${viewport.width} ${path}: ${problem}`));
     }
-    expect(problems).toEqual([]);
+  }
+  expect(problems).toEqual([]);
 
-    const boxOf = async (of: Locator): Promise<{ y: number; width: number; height: number }> =>
-      (await of.boundingBox())!;
-    await page.goto(`${server.url}/approvals`);
+  const boxOf = async (of: Locator): Promise<{ y: number; width: number; height: number }> => (await of.boundingBox())!;
+  for (const viewport of WIDTHS) {
+    await page.setViewportSize(viewport);
+    await person.go("/approvals");
     const question = page.getByRole("button", { name: /^QQQ/ }).first();
     expect((await boxOf(question)).height).toBeLessThan(viewport.width < 800 ? 200 : 120);
     expect((await boxOf(question)).width).toBeGreaterThan(250);
@@ -217,9 +213,11 @@ test("the longest names stick out nowhere, and take the place of nothing else", 
     const found = page.getByRole("option", { name: /WWW/ }).first();
     await found.waitFor();
     expect(await found.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
-    await page.goto(`${server.url}/events`);
+    await page.keyboard.press("Escape");
+    await found.waitFor({ state: "detached" });
+    await person.go("/events");
     expect((await boxOf(page.getByRole("link", { name: /^eee/ }))).width).toBeGreaterThan(100);
-    await page.goto(`${server.url}/agents/${agentId}`);
+    await person.go(`/agents/${agentId}`);
     await page.getByRole("button", { name: "Show all 10,000 characters" }).click();
     await expect.poll(async () => (await page.getByText(/^SSS/).textContent())!.length).toBe(10_000);
   }
@@ -272,7 +270,7 @@ test("on a slow network nothing jumps, and what is pressed twice is done once", 
   await using person = await Person.open(browser, { viewport: { width: 1280, height: 800 } });
   person.mayFail();
   const { page } = person;
-  await enter(page, "/agents");
+  await person.enter(server, "/agents");
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   const cdp = await person.context.newCDPSession(page);
   await cdp.send("Network.enable");
@@ -327,7 +325,7 @@ test("without a network the page says since when, and is right again when it is 
   await using person = await Person.open(browser);
   person.mayFail();
   const { page } = person;
-  await enter(page, "/runs");
+  await person.enter(server, "/runs");
   await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   const another = await publishText(GREETER.replaceAll("reeter", "uest"));
   // What the first page does without comes soon after it.

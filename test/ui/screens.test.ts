@@ -1,20 +1,20 @@
 /** Every screen in both themes, wide and narrow: no rule of WCAG is broken, and nothing sticks out. Its pictures are those of docs/ui.md. */
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { encodeId } from "../../server/src/lib/ids.ts";
-import { startTestServer, type TestServer } from "../client.ts";
+import { startTestServer, type Data, type TestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
 import {
+  accessTokenOf,
   expectGoodLooks,
   expectNothingSticksOut,
   LOOKS,
-  openBrowser,
   OWNER,
   Person,
   settle,
   setUp,
-  signIn,
+  sharedBrowser,
   type Looks,
 } from "./ui.ts";
 
@@ -115,7 +115,7 @@ let server: TestServer;
 let person: Person;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer({ fresh: true })]);
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ fresh: true })]);
   person = await Person.open(browser);
   const { page } = person;
   if (SHOTS) {
@@ -129,43 +129,30 @@ beforeAll(async () => {
     await page.getByLabel("What was it for").waitFor();
     await shoot(page, "first visit", "light");
   }
-  const pathOf = (): string => new URL(page.url()).pathname;
-  const agent = async (name: string): Promise<void> => {
-    await page.goto(`${server.url}/agents`);
-    await page.getByRole("link", { name, exact: true }).click();
-    await page.getByRole("heading", { name, exact: true }).waitFor();
+  // What the page itself asks for is no usage.
+  const token = await server.uiToken(await accessTokenOf(server, OWNER));
+  const { agents } = await server.data("{ agents { id name } }", {}, token);
+  const idOf = (name: string): string => agents.find((agent: Data) => agent.name === name).id;
+  /** Returns the run's path once it has ended, or waits for an answer. */
+  const start = async (name: string, input: object = {}): Promise<string> => {
+    const run = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id status } }";
+    const { runAgent } = await server.data(run, { input: { agentId: idOf(name), input, wait: 30 } }, token);
+    expect(["completed", "failed", "paused"], name).toContain(runAgent.status);
+    return `/runs/${runAgent.id}`;
   };
-  /** The address of a run that is started by its form. */
-  const start = async (name: string, fields: Record<string, string> = {}): Promise<string> => {
-    await agent(name);
-    for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value);
-    await page.getByRole("button", { name: /^Run / }).click();
-    await page.getByRole("region", { name: "Steps" }).waitFor();
-    return pathOf();
-  };
-  await agent("Flaky service");
-  made.agent = pathOf();
+  made.agent = `/agents/${idOf("Flaky service")}`;
   made.run = await start("Flaky service");
-  await page.getByRole("region", { name: "Output" }).waitFor();
-  made.failed = await start("Flaky service", { "How often it fails": "5" });
+  made.failed = await start("Flaky service", { failures: 5 });
   made.branches = await start("Fan out");
-  made.waiting = await start("Expense approval", { "What was it for": "Train", "Amount in euros": "180" });
-  await agent("Order intake");
-  made.order = pathOf();
-  await agent("Batch greeting");
-  made.greeting = pathOf();
-  await page.goto(`${server.url}/events`);
-  await page.getByRole("button", { name: "Publish a test event" }).click();
-  await page.getByRole("textbox", { name: "Source" }).fill("shop");
-  await page.getByRole("textbox", { name: "Event" }).fill("order.created");
-  await page.getByLabel("Data").fill('{"orderId": "o-17", "country": "FR"}');
-  await page.getByRole("button", { name: "Publish the event" }).click();
-  await page.getByRole("heading", { name: "order.created" }).waitFor();
-  made.event = pathOf();
+  made.waiting = await start("Expense approval", { purpose: "Train", amount: 180 });
+  made.order = `/agents/${idOf("Order intake")}`;
+  made.greeting = `/agents/${idOf("Batch greeting")}`;
+  const publish = "mutation ($input: PublishEventInput!) { publishEvent(input: $input) { id } }";
+  const event = { source: "shop", event: "order.created", id: "o-17", data: { orderId: "o-17", country: "FR" } };
+  made.event = `/events/${(await server.data(publish, { input: event }, token)).publishEvent.id}`;
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
-  await browser.close();
   await server[Symbol.asyncDispose]();
 });
 
@@ -205,8 +192,9 @@ async function shootOthers(page: Page, colorScheme: "light" | "dark"): Promise<v
   await shoot(stranger.page, "sign in", colorScheme);
 }
 
-async function open(page: Page, [, path, shows, act]: Screen): Promise<void> {
-  await page.goto(server.url + path());
+async function open(who: Person, [, path, shows, act]: Screen): Promise<void> {
+  const { page } = who;
+  await who.go(path());
   await page.locator("#page").getByText(shows).first().waitFor();
   await act?.(page);
 }
@@ -217,7 +205,7 @@ test.each(SHOTS ? (["light", "dark"] as const) : [])("pictures, %s", async (colo
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.setViewportSize(LOOKS[0]!.viewport);
   for (const screen of SCREENS.filter(([name]) => colorScheme === "light" || IN_THE_DARK.has(name))) {
-    await open(page, screen);
+    await open(person, screen);
     await shoot(page, screen[0], colorScheme);
   }
   await shootOthers(page, colorScheme);
@@ -226,18 +214,17 @@ test.each(SHOTS ? (["light", "dark"] as const) : [])("pictures, %s", async (colo
 test.each(SHOTS ? [{ width: 360, height: 740 }] : [])("pictures of a phone, and of a wide screen", async (viewport) => {
   await using phone = await Person.open(browser, { viewport, hasTouch: true, isMobile: true });
   phone.mayFail();
-  await phone.page.goto(`${server.url}/agents`);
-  await signIn(phone.page, OWNER);
+  await phone.enter(server, "/agents", OWNER);
   await phone.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   for (const screen of SCREENS.filter(([name]) => ON_A_PHONE.has(name))) {
-    await open(phone.page, screen);
+    await open(phone, screen);
     await shoot(phone.page, screen[0], "on-a-phone");
   }
   const { page } = person;
   await page.emulateMedia({ colorScheme: WIDE.colorScheme });
   await page.setViewportSize(WIDE.viewport);
   for (const screen of SCREENS.filter(([name]) => ON_A_WIDE_SCREEN.has(name))) {
-    await open(page, screen);
+    await open(person, screen);
     await shoot(page, screen[0], "on-a-wide-screen");
   }
 });
@@ -247,7 +234,7 @@ test.each(SHOTS ? [] : SCREENS)("%s", async (...screen) => {
   const { page } = person;
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize(WIDE.viewport);
-  await open(page, screen);
+  await open(person, screen);
   await expectNothingSticksOut(page, `${screen[0]}, wide`);
   for (const look of LOOKS) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
@@ -256,28 +243,22 @@ test.each(SHOTS ? [] : SCREENS)("%s", async (...screen) => {
   }
 });
 
-test("an LLM that is configured", async () => {
-  const env = { LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-model" };
-  await using configured = await startTestServer({ env });
-  await using seeing = await Person.open(browser, LOOKS[0]);
-  seeing.mayFail();
-  const { page } = seeing;
-  await page.goto(`${configured.url}/settings/llm`);
-  await signIn(page, configured.world);
-  await page.getByText("a-model").first().waitFor();
-  if (SHOTS) {
-    await shoot(page, "LLM that is configured", "light");
-    return;
-  }
-  for (const look of LOOKS) {
-    await page.emulateMedia({ colorScheme: look.colorScheme });
-    await page.setViewportSize(look.viewport);
-    await expectGoodLooks(page, `LLM that is configured, ${look.name}`, look.rules);
-  }
-});
+test.each(SHOTS ? [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-model" }] : [])(
+  "a picture of an LLM that is configured",
+  async (env) => {
+    await using configured = await startTestServer({ env });
+    await using seeing = await Person.open(browser, LOOKS[0]);
+    await seeing.enter(configured, "/settings/llm");
+    await seeing.page.getByText("a-model").first().waitFor();
+    await shoot(seeing.page, "LLM that is configured", "light");
+  },
+);
 
-/** What a screen shows while its rows are on their way, when they do not come, to whom it is not for, and with very many. */
-test("states: loading, an error, no permission, 10,000 runs", async () => {
+/**
+ * What a screen shows while its rows are on their way, when they do not come, and to whom it is not for. Others look at an LLM that
+ * is configured (settings.test.ts) and at 10,000 runs (lists.test.ts).
+ */
+test("states: loading, an error, no permission", async () => {
   const client = await connectTo(server);
   await using _ = { [Symbol.asyncDispose]: () => client.end() };
   const { rows } = await client.query("select id from organizations");
@@ -291,8 +272,7 @@ test("states: loading, an error, no permission, 10,000 runs", async () => {
   const { page } = seeing;
   const look = (name: string): Promise<void> =>
     SHOTS ? shoot(page, name, "light") : expectGoodLooks(page, name, LOOKS[0]!.rules);
-  await page.goto(`${server.url}/settings/keys`);
-  await signIn(page, viewer);
+  await seeing.enter(server, "/settings/keys", viewer);
   await page.getByRole("heading", { name: "You may not see API keys" }).waitFor();
   await look("no permission");
 
@@ -320,6 +300,7 @@ test("states: loading, an error, no permission, 10,000 runs", async () => {
   await look("error");
   await page.unroute(ofRuns);
 
+  if (!SHOTS) return;
   await client.query(
     `insert into runs select (jsonb_populate_record(one, jsonb_build_object('id',
        overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)))).*
@@ -330,5 +311,5 @@ test("states: loading, an error, no permission, 10,000 runs", async () => {
     .getByRole("row", { name: /Flaky service/ })
     .nth(20)
     .waitFor();
-  await look("many runs");
+  await shoot(page, "many runs", "light");
 });

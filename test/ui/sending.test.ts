@@ -1,23 +1,21 @@
 /** What a page sends and asks for: an answer that is lost or late, a rejection without the form, and what would be lost by leaving. */
 import type { Browser, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, openBrowser, Person, sendDecisions, signIn } from "./ui.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
+import { expectGoodLooks, sharedBrowser, Person, sendDecisions } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 let person: Person;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   person = await Person.open(browser);
   person.mayFail();
-  await person.page.goto(`${server.url}/agents`);
-  await signIn(person.page, server.world);
+  await person.enter(server, "/agents");
   await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
-  await browser.close();
   await server[Symbol.asyncDispose]();
 });
 
@@ -250,8 +248,7 @@ test("a run's stream that is refused is asked for again with growing pauses if t
     });
   });
   await page.clock.install();
-  await page.goto(`${server.url}/runs/${id}`);
-  await signIn(page, server.world);
+  await another.enter(server, `/runs/${id}`);
   await expect.poll(() => asked).toBe(1);
   await page.clock.pauseAt(await page.evaluate(() => Date.now() + 60_000));
   /**

@@ -2,19 +2,18 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, openBrowser, Person, setUp } from "./ui.ts";
+import { expectGoodLooks, sharedBrowser, Person, setUp } from "./ui.ts";
 
 let browser: Browser;
 let server: TestServer;
 let person: Person;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([openBrowser(), startTestServer({ fresh: true })]);
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ fresh: true })]);
   person = await Person.open(browser);
   await setUp(person.page, server);
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
-  await browser.close();
   await server[Symbol.asyncDispose]();
 });
 

@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
 import { startLlmService, status, type LlmService } from "../llm-service.ts";
-import { expectGoodLooks, openBrowser, Person, signIn } from "./ui.ts";
+import { expectGoodLooks, LOOKS, sharedBrowser, Person, type Credentials } from "./ui.ts";
 
 const run = promisify(execFile);
 
@@ -22,24 +22,29 @@ do:
 let browser: Browser;
 let server: TestServer;
 let llm: LlmService;
+/** Goes from test to test in one page. */
+let owner: Person;
 beforeAll(async () => {
   llm = await startLlmService();
   const env = { LLM_BASE_URL: llm.url, LLM_MODEL: "test-model", LLM_API_KEY: "sk-planted" };
-  [browser, server] = await Promise.all([openBrowser(), startTestServer({ env })]);
+  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ env })]);
   await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
     definition: AGENT,
   });
+  owner = await Person.open(browser);
+  await owner.enter(server, "/settings");
+  await owner.page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
 });
 afterAll(async () => {
-  await browser.close();
+  await owner[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
   await llm[Symbol.asyncDispose]();
 });
 
-async function enter(person: Person, path: string, who: { email: string; password: string } = server.world) {
+async function enter(person: Person, path: string, who: Credentials = server.world): Promise<Page> {
   person.mayFail();
-  await person.page.goto(server.url + path);
-  await signIn(person.page, who);
+  if (person === owner) await person.go(path);
+  else await person.enter(server, path, who);
   await person.page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
   return person.page;
 }
@@ -60,8 +65,7 @@ const tooSmall = (page: Page): Promise<string[]> =>
 const dialogButton = (page: Page, name: string) => page.getByRole("dialog").getByRole("button", { name });
 
 test("a key for one agent: made, its command starts a run, it is in the list, revoked", async () => {
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings");
+  const page = await enter(owner, "/settings");
   await expect.poll(() => new URL(page.url()).pathname).toBe("/settings/keys");
   await page.getByRole("button", { name: "Create key" }).click();
   const form = page.getByRole("form", { name: "Create key" });
@@ -102,8 +106,7 @@ test("a key for one agent: made, its command starts a run, it is in the list, re
 });
 
 test("a key of chosen scopes that never expires", async () => {
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/keys?make=true");
+  const page = await enter(owner, "/settings/keys?make=true");
   await page.getByLabel("Name", { exact: true }).fill("reader");
   await page.getByRole("radio", { name: /Choose scopes/ }).check();
   await page.getByRole("checkbox", { name: /runs:read/ }).check();
@@ -135,8 +138,7 @@ test("a key that ends on a day is good for all of that day where its maker is", 
 });
 
 test("a key for a project names none of its agents beside it", async () => {
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/keys?make=true");
+  const page = await enter(owner, "/settings/keys?make=true");
   await page.getByLabel("Name", { exact: true }).fill("of a project");
   await page.getByRole("radio", { name: /Choose scopes/ }).check();
   await page.getByRole("checkbox", { name: /runs:read/ }).check();
@@ -161,8 +163,7 @@ test("a key for a project names none of its agents beside it", async () => {
 });
 
 test("what somebody else changes is there when one comes back to the page, or asks for it", async () => {
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/keys");
+  const page = await enter(owner, "/settings/keys");
   await page.getByRole("row", { name: /^test/ }).waitFor();
   await server.data("mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { id } }", {
     input: { name: "elsewhere", scopes: ["runs:read"] },
@@ -179,8 +180,7 @@ test("what somebody else changes is there when one comes back to the page, or as
 
 test("members: another role, an invitation and its end, the last owner stays, one is removed", async () => {
   await server.member("carol@example.org", "editor");
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/members");
+  const page = await enter(owner, "/settings/members");
   const row = page.getByRole("row", { name: /carol@example.org/ });
   await row.getByRole("button", { name: /^Role of/ }).click();
   await page.getByRole("menuitemradio", { name: /^admin/ }).click();
@@ -234,8 +234,7 @@ test("an admin is offered no owner, and may not change one; who leaves is out", 
 });
 
 test("plan and usage: what was used, as bars and as a table", async () => {
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/usage");
+  const page = await enter(owner, "/settings/usage");
   await page.getByText("enterprise").waitFor();
   await page.getByRole("navigation", { name: "What is counted" }).getByRole("link", { name: "Runs" }).click();
   const table = page.getByRole("table", { name: "Runs by day" });
@@ -245,8 +244,7 @@ test("plan and usage: what was used, as bars and as a table", async () => {
 });
 
 test("secrets: set, replaced, deleted by typing the name; no value comes back", async () => {
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/secrets");
+  const page = await enter(owner, "/settings/secrets");
   await page.getByRole("heading", { name: "No secrets yet" }).waitFor();
   const reload = page.getByRole("button", { name: "Reload" });
   expect(await reload.count(), "what to do next is something else").toBe(0);
@@ -330,12 +328,16 @@ test("a member without permission is told so, and sees what is for all", async (
 });
 
 test("the LLM connection: what is configured, a test that answers and one that fails, and a sentence that rules read", async () => {
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/llm");
+  const page = await enter(owner, "/settings/llm");
   await page.getByText("test-model", { exact: true }).waitFor();
   await page.getByText(new URL(llm.url).host, { exact: true }).waitFor();
   await page.getByText("set, never shown", { exact: true }).waitFor();
   expect(await page.content()).not.toContain("sk-planted");
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await expectGoodLooks(page, `LLM that is configured, ${look.name}`, look.rules);
+  }
   const test = page.getByRole("button", { name: "Test the connection" });
   llm.replies = [{ ok: true }];
   await test.click();
@@ -365,7 +367,7 @@ test("on a narrow screen the account's menu leads to the settings", async () => 
     ["llm", "dl"],
     ["sessions", "table"],
   ]) {
-    await page.goto(`${server.url}/settings/${part}`);
+    await person.go(`/settings/${part}`);
     await page.locator(`main ${shows}`).first().waitFor({ state: "attached" });
     expect(await tooSmall(page), part).toEqual([]);
   }
@@ -405,8 +407,7 @@ test("the theme is chosen in the account's menu and kept", async () => {
 test("from a later page of a long list there is a way back to the first", async () => {
   for (let count = 0; count < 55; count++)
     await server.data(`mutation { createApiKey(input: {name: "many ${count}", scopes: ["runs:read"]}) { id } }`);
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/keys");
+  const page = await enter(owner, "/settings/keys");
   const pages = page.getByRole("navigation", { name: "Pages" });
   const newest = page.getByRole("row", { name: /^many 54 / });
   await newest.waitFor();

@@ -1,8 +1,11 @@
 /** The UI in a real browser, as the server sends it: its pages are asked for by role and label. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { accessibilityProblems, openBrowser, type Rules } from "../browser.ts";
+import { accessibilityProblems, sharedBrowser, type Rules } from "../browser.ts";
 import type { TestServer } from "../client.ts";
+import type { World } from "../server.ts";
 
 export const OWNER = {
   organization: "Analytical Engines",
@@ -24,6 +27,10 @@ export const LOOKS: (Looks & { name: string; rules: Rules })[] = [
 /** What the browser says of a request that failed. A style that is refused with JSON is one. */
 const REQUEST_FAILED =
   /Failed to load resource|WebSocket connection|Failed to fetch dynamically|Refused to apply style/;
+
+export type Credentials = { email: string; password: string };
+/** Where one comes in: the server, and whom its organization belongs to. */
+type Entrance = { url: string; world: World };
 
 /** One person's browser. What it complains about, the Content-Security-Policy included, fails the test at its end. */
 export class Person implements AsyncDisposable {
@@ -48,6 +55,29 @@ export class Person implements AsyncDisposable {
     return person;
   }
 
+  /** Opens a page of the server as somebody who has signed in before: the form's own tests are in entrance.test.ts. */
+  async enter({ url, world }: Entrance, path: string, who: Credentials = world): Promise<Page> {
+    const { email, password } = who;
+    const session = await this.context.request.post(`${url}/auth/session`, {
+      data: { email, password },
+      headers: { origin: url },
+    });
+    if (!session.ok()) throw new Error(`signing in was answered with ${session.status()} ${await session.text()}`);
+    // The page's own note that it has a cookie (web/src/api/session.ts).
+    const note = await this.page.addInitScript(() => localStorage.setItem("autograph-session /", "in"));
+    await this.page.goto(url + path);
+    await note.dispose();
+    return this.page;
+  }
+
+  /** Leads to another page as a link does, by a page that has nothing of it: a third of what it costs to load it. */
+  async go(path: string): Promise<void> {
+    const lead = (to: string): Promise<void> => this.page.evaluate((url) => history.pushState(null, "", url), to);
+    await lead("/nowhere");
+    await this.page.getByText("There is nothing at this address").waitFor();
+    await lead(path);
+  }
+
   /** Another tab of the same browser. */
   async tab(): Promise<Page> {
     const page = await this.context.newPage();
@@ -62,10 +92,12 @@ export class Person implements AsyncDisposable {
 
   #listen(page: Page): void {
     page.on("console", (message) => {
-      const isRequest = REQUEST_FAILED.test(message.text());
-      if (message.type() === "error" && !(this.#mayFail && isRequest)) this.#complaints.push(message.text());
+      const text = message.text();
+      // What a page said of a part that is missing, before it read itself anew, may have lost its words.
+      const isRequest = text === "" || REQUEST_FAILED.test(text);
+      if (message.type() === "error" && !(this.#mayFail && isRequest)) this.#complaints.push(text);
     });
-    page.on("pageerror", ({ message, stack }) => this.#complaints.push(stack ?? message));
+    page.on("pageerror", ({ message, stack }) => this.#complaints.push(stack || message));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -85,7 +117,23 @@ export async function setUp(page: Page, { setupLink }: TestServer): Promise<void
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 }
 
-export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
+const EXAMPLES = join(import.meta.dirname, "../../examples/agents");
+
+/** The project that a fresh server begins with, in an organization of a server that is shared; the agents' ids by their names. */
+export async function publishExamples({ data }: Pick<TestServer, "data">): Promise<Record<string, string>> {
+  const create = `mutation { createProject(input: {handle: "demo", name: "Demo"}) { id } }`;
+  const { id: projectId } = (await data(create)).createProject;
+  const publish = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id name } }";
+  const ids: Record<string, string> = {};
+  for (const file of readdirSync(EXAMPLES)) {
+    const input = { projectId, definition: readFileSync(join(EXAMPLES, file), "utf8") };
+    const { publishAgent } = await data(publish, { input });
+    ids[publishAgent.name] = publishAgent.id;
+  }
+  return ids;
+}
+
+export async function signIn(page: Page, { email, password }: Credentials): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
   await page.getByRole("textbox", { name: "Password" }).fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -99,10 +147,22 @@ export const sendDecisions = (page: Page): Promise<void> =>
     Reflect.deleteProperty(document, "visibilityState");
   });
 
+/** From now on the page's time advances only when told to. */
+export async function stopTime(page: Page): Promise<void> {
+  for (let left = 5; ; left--) {
+    try {
+      return await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1_000);
+    } catch (error) {
+      // More than a second has gone by between the two calls: by then it has paused.
+      if (left === 0) throw error;
+    }
+  }
+}
+
 /** Of another session than the one in the browser. */
 export async function accessTokenOf(
-  server: TestServer,
-  { email, password }: { email: string; password: string },
+  server: Pick<TestServer, "data">,
+  { email, password }: Credentials,
 ): Promise<string> {
   const login =
     "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
@@ -137,4 +197,4 @@ export async function expectGoodLooks(page: Page, name: string, rules: Rules = "
   await expectNothingSticksOut(page, name);
 }
 
-export { openBrowser };
+export { sharedBrowser };
