@@ -14,6 +14,7 @@ import { checkFlow } from "./flow/flow.ts";
 import { parseWithPlaces, type ParsedWithPlaces } from "./parse-definition.ts";
 import { longText, PLACES } from "../../../test/hostile/from-profile.ts";
 import { seeded } from "../../../test/faults/random.ts";
+import { scaled } from "../../../test/scale.ts";
 import { compileWorkflow } from "./plan.ts";
 import { readDocument } from "./read-document.ts";
 
@@ -30,6 +31,16 @@ function cpuMs(work: () => unknown): number {
 function cpuSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(start);
   return (user + system) / 1000;
+}
+
+/** The parse whose step is the shortest of three, or the first below both limits: what the machine adds to one is not the definition's. */
+function quickest(text: string): ReturnType<typeof measured> {
+  let least = measured(text);
+  for (let tried = 1; tried < 3 && (least.longest >= STEP_MS || least.whole >= WHOLE_MS); tried++) {
+    const { longest, whole } = measured(text);
+    least = { ...least, longest: Math.min(longest, least.longest), whole: Math.min(whole, least.whole) };
+  }
+  return least;
 }
 
 function measured(text: string): { parsed: ParsedWithPlaces; longest: number; whole: number } {
@@ -230,11 +241,9 @@ const CASES: [string, () => string][] = [
 
 test.each(CASES)("%s: no step holds the main thread, and all is bounded", async (_, make) => {
   const text = make();
-  const tries = Array.from({ length: 3 }, () => measured(text));
-  const [{ parsed }] = tries as [(typeof tries)[0]];
-  // What the machine adds to one of three is not the definition's.
-  expect(Math.min(...tries.map(({ longest }) => longest))).toBeLessThan(STEP_MS);
-  expect(Math.min(...tries.map(({ whole }) => whole))).toBeLessThan(WHOLE_MS);
+  const { parsed, longest, whole } = quickest(text);
+  expect(longest).toBeLessThan(STEP_MS);
+  expect(whole).toBeLessThan(WHOLE_MS);
   expect(parsed.problems.length).toBeLessThanOrEqual(LIMITS.definitionProblems);
   expect(readDocument(text).problems.length).toBeLessThanOrEqual(LIMITS.definitionProblems);
   // What may be published is compiled whole at its first run.
@@ -281,17 +290,19 @@ function lines(seed: number): string {
   return Array.from({ length: 19_000 }, () => `line ${next() % 3}\n`).join("");
 }
 
-test("a long run of a few characters at each place of the profile that takes a text, every key and scheme", () => {
+/** The share of the places that a run tries, chosen by its seed. A fault of one scheme or kind of text shows at many places. */
+const PLACES_TRIED = scaled({ whole: 1, part: 1 / 8 });
+
+test("a long run of a few characters at places of the profile that take a text, every key and scheme", () => {
   const random = seeded("definitions from the profile");
   expect(PLACES.length).toBeGreaterThan(500);
   expect(PLACES.map(({ path }) => path)).toContain("/use/authentications/x/oauth2/authority");
   const slow: string[] = [];
   for (const { path, definitionWith } of PLACES) {
+    if (random.next() >= PLACES_TRIED) continue;
     const run = longText(random, 30_000);
     const text = definitionWith(run);
-    // A busy machine doubles what a step takes; what is quadratic takes as long each time.
-    let longest = Infinity;
-    for (let tried = 0; tried < 3 && longest > STEP_MS; tried++) longest = Math.min(longest, measured(text).longest);
+    const { longest } = quickest(text);
     if (longest > STEP_MS)
       slow.push(`${path}: ${JSON.stringify(run.slice(0, 20))}…${JSON.stringify(run.slice(-3))} ${longest} ms`);
   }

@@ -8,8 +8,9 @@ import type { Variables } from "./streams.ts";
 import { compileExpression } from "./template.ts";
 
 export const ORGANIZATION = newId<"organization">();
-const VALUES_OF_EACH = 60;
-const OF_ANY_KIND = 600;
+/** How many cases of each operator and builtin yield a value, and how many of any kind may fail. */
+export type HowMany = { valuesOfEach: number; ofAnyKind: number };
+export const ALL: HowMany = { valuesOfEach: 60, ofAnyKind: 600 };
 /** Few of the values generated for `tonumber` or `join` fit. */
 const MOST_DRAWN = 50_000;
 
@@ -35,7 +36,7 @@ export function nativeResult(text: string, data: Json, variables: Variables): Re
   }
 }
 
-export function generatedCases(seed: number): Case[] {
+export function generatedCases(seed: number, { valuesOfEach, ofAnyKind } = ALL): Case[] {
   const generator = new Generator(seed);
   const draw = (text: string): Case | undefined => {
     if (hasTwoSlices(text)) return undefined;
@@ -47,15 +48,15 @@ export function generatedCases(seed: number): Case[] {
   const cases: Case[] = [];
   for (const operation of OPERATIONS) {
     let values = 0;
-    for (let drawn = 0; values < VALUES_OF_EACH && drawn < MOST_DRAWN; drawn++) {
+    for (let drawn = 0; values < valuesOfEach && drawn < MOST_DRAWN; drawn++) {
       const one = draw(generator.of(operation));
       if (one?.ours[0] !== "value") continue;
       cases.push(one);
       values++;
     }
-    if (values < VALUES_OF_EACH) throw new Error(`${values} values of ${operation}, seed ${seed}`);
+    if (values < valuesOfEach) throw new Error(`${values} values of ${operation}, seed ${seed}`);
   }
-  for (let any = 0; any < OF_ANY_KIND;) {
+  for (let any = 0; any < ofAnyKind;) {
     const one = draw(generator.expression());
     if (!one) continue;
     cases.push(one);

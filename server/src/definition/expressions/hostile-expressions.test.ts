@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { setImmediate } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
+import { scaled } from "../../../../test/scale.ts";
 import { newId, type OrganizationId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { createLog } from "../../lib/log/log.ts";
@@ -31,16 +32,22 @@ async function errorOf(expressions: Expressions, text: string): Promise<unknown>
 }
 
 const HOSTILE = [
+  // One for each reason, and one without end that calls itself.
   "last(repeat(.))",
   '"x" * 1e8 | length',
-  "[range(1e9)]",
-  "def f: [f]; f",
-  "def f: f | f; f",
-  "def f(x): f(f(x)); f(1)",
-  '"x" * 1e9',
-  'reduce range(40) as $i ("x"; . + .)',
-  "reduce range(20000) as $i (null; [.]) | tojson",
   "[range(300000)]",
+  "def f: f | f; f",
+  ...scaled({
+    whole: [
+      "[range(1e9)]",
+      "def f: [f]; f",
+      "def f(x): f(f(x)); f(1)",
+      '"x" * 1e9',
+      'reduce range(40) as $i ("x"; . + .)',
+      "reduce range(20000) as $i (null; [.]) | tojson",
+    ],
+    part: [],
+  }),
 ];
 const REASONS =
   /^(?:takes longer than 2000 ms|needs more than 64 MiB of memory|the result is larger than 1048576 bytes)/;
@@ -57,6 +64,7 @@ test("they end, and this thread stays free", async () => {
   for (const reason of reasons) expect(reason).toMatch(REASONS);
   expect(reasons[0]).toBe("takes longer than 2000 ms");
   expect(reasons[1]).toMatch(/^needs more than 64 MiB/);
+  expect(reasons[2]).toMatch(/^the result is larger/);
   expect(await evaluate(expressions, "[1, 2] | @csv")).toBe("1,2");
 });
 

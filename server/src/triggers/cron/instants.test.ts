@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { randomFrom } from "../../../../test/faults/random.ts";
+import { scaled } from "../../../../test/scale.ts";
 import { comingsBetween, nextComing } from "./instants.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
 import { ianaNames, ianaNamesMeantBy } from "../../lib/iana-zones.ts";
@@ -379,6 +380,8 @@ function expected({ matches, isTimeOfDay }: Drawn, clocks: { at: number; local: 
 
 /** How many comings of one schedule are compared one by one. */
 const ENOUGH = 150;
+/** How many schedules are drawn for each change of clocks. */
+const ROUNDS = scaled({ whole: 110, part: 25 });
 
 const CLOCK_CHANGES = [
   ["America/New_York", 2026],
@@ -415,7 +418,7 @@ test.each(CLOCK_CHANGES)("follows the rule by its words, minute by minute, in %s
     const [from, minutes] = [change - DAY, 2.5 * 1_440];
     const clocks = walk(zoneName, from, minutes);
     const until = from + (minutes - 1) * MINUTE;
-    for (let round = 0; round < 110; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const drawn = draw(random);
       const read = readSchedule(drawn.text);
       if ("problem" in read) {
