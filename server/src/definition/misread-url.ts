@@ -8,8 +8,18 @@ import { parseUrl } from "../lib/parse-url.ts";
 /** Which part is misread, and why: "the path has a backslash". */
 export type Misreading = { part: "path" | "host" | "URL"; what: string };
 
+/** Scheme, host, path and query of characters that every parser keeps; a dot or a `%2e` after a slash may be a dot segment. */
+const PLAIN = /^https?:\/\/[\w.:@[\]-]+(?:\/[\w~!$&()*+,;=:@%./-]*)?(?:\?[\w~!$&()*+,;=:@%./?-]+)?$/;
+const MAY_HAVE_DOT_SEGMENTS = /\/(?:\.|%2e)/i;
+
 /** Undefined: it is read as written, or is no URL for HTTP. */
 export function misreadingOf(text: string): Misreading | undefined {
+  // Nearly every URL; parsing and comparing it takes 3 µs.
+  if (PLAIN.test(text) && !MAY_HAVE_DOT_SEGMENTS.test(text)) return undefined;
+  return comparedWithParsed(text);
+}
+
+function comparedWithParsed(text: string): Misreading | undefined {
   const url = parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol)) return undefined;
   const kept = keptOf(text);

@@ -69,7 +69,7 @@ export async function performEffect(frame: Frame, effect: Effect): Promise<Json>
     throw error;
   });
   if (output === undefined) return execution.untilUnloaded();
-  delete step.state.sent;
+  step.state.sent = undefined;
   return output;
 }
 
@@ -97,8 +97,8 @@ async function perform({ execution, step, scope }: Frame, effect: Effect): Promi
 
 /** So that the next try makes its own request. */
 export function forgetEffect(step: JournalStep): void {
-  delete step.state.sent;
-  delete step.state.answer;
+  step.state.sent = undefined;
+  if (step.state.answer !== undefined) delete step.state.answer;
   step.unsaved = undefined;
 }
 

@@ -14,21 +14,33 @@ import { LONGEST_MS } from "./back-off.ts";
 import type { Execution } from "./execution.ts";
 import type { JournalStep } from "./journal/loaded-run.ts";
 import type { Scope } from "./scope.ts";
-import { moment, runtimeOf } from "./variables.ts";
+import { moment, runtimeOf, type MakeVariables } from "./variables.ts";
 
-/** `$context`, `$task`, `$workflow`, `$runtime` and what the scope adds, made when an expression needs one. */
-export function taskVariables(execution: Execution, task: PlanTask, step: JournalStep, scope: Scope): () => Variables {
-  return () => ({
-    ...scope.variables,
-    context: execution.journal.head.state.context ?? null,
-    task: {
-      name: task.name,
-      reference: task.reference,
-      startedAt: moment(step.startedAt),
-      attempt: Math.max(step.attempt, scope.attempt),
-    },
-    ...runtimeOf(execution),
-  });
+/** `$context`, `$workflow`, `$runtime` and what the scope adds. */
+export const runVariables =
+  (execution: Execution, scope: Pick<Scope, "variables">): MakeVariables =>
+  (used) => {
+    const all: Variables = { ...scope.variables, context: execution.journal.head.state.context ?? null };
+    if (used.has("workflow") && !Object.hasOwn(all, "workflow")) all["workflow"] = execution.workflow;
+    if (used.has("runtime")) all["runtime"] = runtimeOf(execution.now());
+    return all;
+  };
+
+/** The same with `$task`. */
+export function taskVariables(execution: Execution, task: PlanTask, step: JournalStep, scope: Scope): MakeVariables {
+  const ofRun = runVariables(execution, scope);
+  return (used) => {
+    const all = ofRun(used);
+    if (used.has("task")) {
+      all["task"] = {
+        name: task.name,
+        reference: task.reference,
+        startedAt: moment(step.startedAt),
+        attempt: Math.max(step.attempt, scope.attempt),
+      };
+    }
+    return all;
+  };
 }
 
 /** Evaluates; a template without expressions costs nothing. `step`: whose result it is, if that can be large. */
@@ -36,7 +48,7 @@ export const evaluate = (
   execution: Execution,
   template: Template,
   data: Json,
-  variables: () => Variables,
+  variables: MakeVariables,
   step?: JournalStep,
 ): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables, step));
 
@@ -92,7 +104,7 @@ export function outputOf(
   execution: Execution,
   task: PlanTask,
   raw: Json,
-  variables: () => Variables,
+  variables: MakeVariables,
   step: JournalStep,
 ): Output | Promise<Output> {
   const isRaw = !task.outputAs && !task.outputCheck && !task.exportAs;
@@ -103,13 +115,13 @@ async function shapeOutput(
   execution: Execution,
   task: PlanTask,
   raw: Json,
-  variables: () => Variables,
+  variables: MakeVariables,
   step: JournalStep,
 ): Promise<Output> {
   const output = task.outputAs ? await evaluate(execution, task.outputAs, raw, variables, step) : raw;
   await checkSchema(execution, task.outputCheck, output, "output");
   if (!task.exportAs) return { output };
-  const context = await evaluate(execution, task.exportAs, output, () => ({ ...variables(), output }), step);
+  const context = await evaluate(execution, task.exportAs, output, (used) => ({ ...variables(used), output }), step);
   await checkSchema(execution, task.exportCheck, context, "export");
   measure(context);
   return { output, context };

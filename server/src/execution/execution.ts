@@ -18,6 +18,7 @@ import { LostRun, type Journal } from "./journal/journal.ts";
 import { heldBytesOf, neededBytes, tooLarge } from "./memory.ts";
 import { asRunError, type JournalStep } from "./journal/loaded-run.ts";
 import type { Left, Scope } from "./scope.ts";
+import { workflowOf, type MakeVariables } from "./variables.ts";
 
 /** Thrown through all tasks when the run is unloaded. */
 export class Suspended extends Error {
@@ -43,6 +44,8 @@ const LEAST_REST_BYTES = 100_000;
 /** A branch without memory looks again after this long, while other branches of its run continue. */
 const MEMORY_PAUSE_MS = 500;
 
+const NO_VARIABLES: Variables = {};
+
 /** A text longer than possible, or a value nested too deeply: the data's fault. */
 function dataFailed(error: unknown): never {
   throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
@@ -59,6 +62,7 @@ export class Execution {
   /** If the run needs nothing from outside, its end is written together with its start. */
   readonly #startAndEndTogether: boolean;
   readonly #since: number;
+  #workflow: Json | undefined;
   /** An answer is only in the database: the run is unloaded as soon as possible. */
   #isLeaving = false;
   /** The whole run's. */
@@ -94,6 +98,11 @@ export class Execution {
 
   now(): number {
     return this.shared.clock.now();
+  }
+
+  /** `$workflow`. */
+  get workflow(): Json {
+    return (this.#workflow ??= workflowOf(this.plan, this.journal.head));
   }
 
   commit(): Promise<void> {
@@ -164,7 +173,7 @@ export class Execution {
   }
 
   /** `step`: whose result it is, if that can be large. Makes it when there is memory, and counts it. */
-  evaluate(template: Template, data: Json, variables: () => Variables, step?: JournalStep): Json | Promise<Json> {
+  evaluate(template: Template, data: Json, variables: MakeVariables, step?: JournalStep): Json | Promise<Json> {
     if (!step) return this.#evaluate(template, data, variables);
     if (!this.#hasRoom(step)) return this.#evaluateLater(template, data, variables, step);
     let made = 0;
@@ -182,7 +191,7 @@ export class Execution {
   async #evaluateLater(
     template: Template,
     data: Json,
-    variables: () => Variables,
+    variables: MakeVariables,
     step: JournalStep,
     dropped = 0,
   ): Promise<Json> {
@@ -194,10 +203,10 @@ export class Execution {
   #evaluate(
     template: Template,
     data: Json,
-    variables: () => Variables,
+    variables: MakeVariables,
     made?: (heldBytes: number) => void,
   ): Json | Promise<Json> {
-    const used = template.variables.size === 0 ? {} : variables();
+    const used = template.variables.size === 0 ? NO_VARIABLES : variables(template.variables);
     try {
       const value = this.shared.expressions.evaluate(template, data, used, this.journal.head.organizationId, made);
       return value instanceof Promise ? value.catch(dataFailed) : value;

@@ -7,13 +7,13 @@
  *   when all branches of a run wait, it is unloaded.
  * - `runBlock` (interpreter.ts) runs a list of tasks inside the task, in a scope made with `inside`.
  */
-import type { Variables } from "../definition/expressions/expressions.ts";
 import type { BodyOf, PlanTask } from "../definition/plan.ts";
 import type { KindName } from "../definition/tasks/kinds.ts";
 import type { Json } from "../lib/json/json.ts";
 import type { Execution } from "./execution.ts";
 import type { JournalStep } from "./journal/loaded-run.ts";
 import type { Result, Scope } from "./scope.ts";
+import type { MakeVariables } from "./variables.ts";
 
 /** What runs each kind of task. */
 export type TaskTable = { readonly [Name in KindName]: RunTask<BodyOf<Name>> };
@@ -29,7 +29,7 @@ export type Frame = Walk & {
   step: JournalStep;
   scope: Scope;
   /** What the task's expressions see, made when one needs it. */
-  variables: () => Variables;
+  variables: MakeVariables;
 };
 
 /** The task is done, and the run continues where its `then` says. */

@@ -2,20 +2,28 @@
  * Walks a plan. Every task writes a step row. A later advance takes the result of each committed row and evaluates nothing
  * before the last commit again. Rows of tasks without effects are committed with the next effect, wait or end.
  */
-import type { Variables } from "../definition/expressions/expressions.ts";
 import type { Block, Body, PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
 import type { Json } from "../lib/json/json.ts";
 import { running } from "../lib/sharing/running.ts";
 import { LONGEST_MS } from "./back-off.ts";
-import { asDuration, asWorkflowError, checkSchema, evaluate, measure, outputOf, taskVariables } from "./evaluate.ts";
+import {
+  asDuration,
+  asWorkflowError,
+  checkSchema,
+  evaluate,
+  measure,
+  outputOf,
+  runVariables,
+  taskVariables,
+} from "./evaluate.ts";
 import type { Execution } from "./execution.ts";
 import type { Frame, RunTask, TaskTable, Walk } from "./frame.ts";
 import { asThrown, type JournalStep } from "./journal/loaded-run.ts";
 import { enter, withDeadline, type Result, type Scope } from "./scope.ts";
 import { failStep, reachStep } from "./steps.ts";
-import { defineLazily, runtimeOf, truthy, workflowOf } from "./variables.ts";
+import { truthy, type MakeVariables } from "./variables.ts";
 
 /** Advances the run until it ends or waits. */
 export function execute(execution: Execution, tasks: TaskTable): Promise<Outcome> {
@@ -40,12 +48,11 @@ async function runWorkflow(walk: Walk): Promise<Json> {
   const { execution } = walk;
   const { plan, journal } = execution;
   const { head } = journal;
-  const variables = defineLazily("workflow", () => workflowOf(plan, head));
   const root: Scope = {
     key: "",
     round: "",
     attempt: 1,
-    variables,
+    variables: {},
     visits: new Map(),
     deadline: undefined,
     signal: execution.signal,
@@ -53,7 +60,7 @@ async function runWorkflow(walk: Walk): Promise<Json> {
       head.progress = Math.max(head.progress, Math.min(99, Math.floor(share * 100)));
     },
   };
-  const all = (): Variables => ({ ...variables, context: head.state.context ?? null, ...runtimeOf(execution) });
+  const all = runVariables(execution, root);
   if (plan.inputFrom && head.state.input === undefined) {
     head.state.input = await placeErrors("/input", async () => evaluate(execution, plan.inputFrom!, head.input, all));
   }
@@ -145,13 +152,13 @@ async function runOpen(walk: Walk, task: PlanTask, input: Json, step: JournalSte
   if (
     task.condition &&
     step.state.taskInput === undefined &&
-    !truthy(await evaluate(execution, task.condition, input, () => ({ ...before(), input })))
+    !truthy(await evaluate(execution, task.condition, input, (used) => ({ ...before(used), input })))
   ) {
     execution.journal.close(step, "skipped", execution.now());
     return { output: input, then: "continue" };
   }
   const taskInput = await inputOf(execution, task, input, step, before);
-  const all = (): Variables => ({ ...before(), input: taskInput });
+  const all: MakeVariables = (used) => ({ ...before(used), input: taskInput });
   if (task.timeout && step.state.deadline === undefined) {
     step.state.deadline = step.startedAt + asDuration(await evaluate(execution, task.timeout, taskInput, all));
     execution.journal.touch(step);
@@ -162,10 +169,12 @@ async function runOpen(walk: Walk, task: PlanTask, input: Json, step: JournalSte
   // Nothing may be awaited from here to `close`: a commit contains both the row and the context of a task, or neither.
   execution.journal.keep(step, output, measure(output));
   if (context !== undefined) step.state.context = execution.journal.head.state.context = context;
-  if (then === task.then) delete step.state.then;
-  else step.state.then = then;
-  delete step.state.items;
-  delete step.state.taskInput;
+  const { state } = step;
+  if (then !== task.then) state.then = then;
+  else if (state.then !== undefined) delete state.then;
+  // Most have none, and deleting nothing is a call into the runtime.
+  if (state.items !== undefined) delete state.items;
+  if (state.taskInput !== undefined) delete state.taskInput;
   execution.journal.close(step, "completed", execution.now());
   return { output, then };
 }
@@ -176,7 +185,7 @@ function inputOf(
   task: PlanTask,
   input: Json,
   step: JournalStep,
-  variables: () => Variables,
+  variables: MakeVariables,
 ): Json | Promise<Json> {
   if (step.state.taskInput !== undefined) return step.state.taskInput;
   const { inputFrom, inputCheck, condition } = task;
@@ -188,7 +197,7 @@ async function firstInputOf(
   task: PlanTask,
   input: Json,
   step: JournalStep,
-  variables: () => Variables,
+  variables: MakeVariables,
 ): Promise<Json> {
   await checkSchema(execution, task.inputCheck, input, "input");
   const taskInput = task.inputFrom ? await evaluate(execution, task.inputFrom, input, variables, step) : input;

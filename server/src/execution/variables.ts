@@ -4,8 +4,10 @@ import type { Plan } from "../definition/plan.ts";
 import { encodeId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { VERSION } from "../lib/version.ts";
-import type { Execution } from "./execution.ts";
 import type { Head } from "./journal/loaded-run.ts";
+
+/** Makes the variables that an expression sees. Those that are costly, only if it uses them. */
+export type MakeVariables = (used: ReadonlySet<string>) => Variables;
 
 /** The DSL's date-time descriptor of a time in ms. */
 export const moment = (time: number): JsonObject => ({
@@ -20,25 +22,13 @@ export const workflowOf = (plan: Plan, head: Head): JsonObject => ({
   startedAt: moment(head.startedAt ?? head.createdAt),
 });
 
-/** `$runtime`, with `now` fixed when it is first read; the result it went into is committed with the step. */
-export function runtimeOf(execution: Execution): Variables {
-  let now: JsonObject | undefined;
-  const runtime = {
-    name: "autograph",
-    version: VERSION,
-    metadata: {},
-    get now(): JsonObject {
-      return (now ??= moment(execution.now()));
-    },
-  };
-  return { runtime };
-}
-
-/** Defines a variable whose value is made when it is first read. */
-export function defineLazily(name: string, make: () => Json): Variables {
-  let made: Json | undefined;
-  return Object.defineProperty({}, name, { enumerable: true, get: () => (made ??= make()) });
-}
+/** `$runtime`, with `now` when an expression that uses it is evaluated; the result it went into is committed with the step. */
+export const runtimeOf = (now: number): JsonObject => ({
+  name: "autograph",
+  version: VERSION,
+  metadata: {},
+  now: moment(now),
+});
 
 /** True as in jq: anything except `false` and `null`. */
 export const truthy = (value: Json): boolean => value !== false && value !== null;

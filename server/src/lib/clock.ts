@@ -19,25 +19,45 @@ const ROUNDING_MS = 5;
 
 export const realClock: Clock = {
   now: () => Date.now(),
-  at(at, fire) {
-    let timer: NodeJS.Timeout;
-    const arm = (): void => {
-      const left = at - Date.now();
-      timer =
-        left > LONGEST_TIMER_MS
-          ? setTimeout(arm, LONGEST_TIMER_MS)
-          : setTimeout(left > 0 ? check : fire, Math.max(0, left));
-      timer.unref();
-    };
-    const check = (): void => {
-      const early = at - Date.now();
-      if (early > 0 && early <= ROUNDING_MS) arm();
-      else fire();
-    };
-    arm();
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
-  },
+  at: (at, fire) => new RealTimer(at, fire),
 };
+
+/** One object a timer: a run that is waited for has one, and each call two. */
+class RealTimer implements Disposable {
+  readonly #at: number;
+  readonly #fire: () => void;
+  #timer: NodeJS.Timeout;
+
+  constructor(at: number, fire: () => void) {
+    this.#at = at;
+    this.#fire = fire;
+    this.#timer = this.#armed();
+  }
+
+  #armed(): NodeJS.Timeout {
+    const left = this.#at - Date.now();
+    if (left > LONGEST_TIMER_MS) return setTimeout(RealTimer.#again, LONGEST_TIMER_MS, this).unref();
+    return setTimeout(left > 0 ? RealTimer.#check : RealTimer.#end, Math.max(0, left), this).unref();
+  }
+
+  static #again(this: void, timer: RealTimer): void {
+    timer.#timer = timer.#armed();
+  }
+
+  static #check(this: void, timer: RealTimer): void {
+    const early = timer.#at - Date.now();
+    if (early > 0 && early <= ROUNDING_MS) RealTimer.#again(timer);
+    else timer.#fire();
+  }
+
+  static #end(this: void, timer: RealTimer): void {
+    timer.#fire();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
 
 /** Calls `work` every `ms` of the clock. Work that awaits something is a `Loop`, which is watched. */
 export function every(clock: Clock, ms: number, work: () => undefined): Disposable {

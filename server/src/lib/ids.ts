@@ -51,7 +51,17 @@ export type AuditEventId = Id<"auditEvent">;
 export type InstanceId = Id<"instance">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-const VALUES = new Map(Array.from(ALPHABET, (character, value) => [character, value]));
+const HEX = "0123456789abcdef";
+const HYPHEN = 45;
+
+/** The value of each character, by its code; undefined for others. */
+const valuesIn = (alphabet: string): (number | undefined)[] => {
+  const values: (number | undefined)[] = new Array(128).fill(undefined);
+  for (let value = 0; value < alphabet.length; value++) values[alphabet.charCodeAt(value)] = value;
+  return values;
+};
+const VALUES = valuesIn(ALPHABET);
+const HEX_VALUES = valuesIn(HEX);
 
 /** A new UUIDv7: ordered by creation within a process, its first 48 bits the time in ms. */
 export const newId = <K extends Kind>(): Id<K> => generator.generate().toString() as Id<K>;
@@ -92,8 +102,9 @@ export function encodeId<K extends Kind>(of: K, id: Id<K>): string {
   let held = 0;
   let bits = 2;
   for (let index = 0; index < id.length; index++) {
-    if (id[index] === "-") continue;
-    held = (held << 4) | Number.parseInt(id[index]!, 16);
+    const code = id.charCodeAt(index);
+    if (code === HYPHEN) continue;
+    held = (held << 4) | HEX_VALUES[code]!;
     bits += 4;
     if (bits < 5) continue;
     bits -= 5;
@@ -111,13 +122,13 @@ export function decodeId<K extends Kind>(of: K, text: string): Id<K> | undefined
   let held = 0;
   let bits = -2;
   for (let index = start; index < text.length; index++) {
-    const value = VALUES.get(text[index]!);
+    const value = VALUES[text.charCodeAt(index)];
     if (value === undefined) return undefined;
     held = (held << 5) | value;
     bits += 5;
     while (bits >= 4) {
       bits -= 4;
-      hex += (held >> bits).toString(16);
+      hex += HEX[held >> bits];
       held &= (1 << bits) - 1;
     }
   }

@@ -8,6 +8,7 @@ import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/j
 import type { SecretValues } from "../../secrets/secret.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
+import type { MakeVariables } from "../variables.ts";
 import type { Frame } from "../frame.ts";
 import { objectIn } from "../../lib/secret-fields.ts";
 import { unusable } from "./authorize.ts";
@@ -56,7 +57,7 @@ async function evaluated(
   secrets: SecretValues,
 ): Promise<JsonObject> {
   if (template.secrets.length === 0) return (await evaluate(execution, template, input, variables)) as JsonObject;
-  const withSecrets = () => ({ ...variables(), secrets: Object.fromEntries(secrets) });
+  const withSecrets: MakeVariables = (used) => ({ ...variables(used), secrets: Object.fromEntries(secrets) });
   try {
     return (await evaluate(execution, template, input, withSecrets)) as JsonObject;
   } catch (error) {

@@ -45,7 +45,7 @@ export function* textsOf(steps: ReadonlySet<JournalStep>): Steps<Texts> {
 function stateText(state: StepState, texts: Texts | undefined): string {
   if (!texts || texts.size === 0) return JSON.stringify(state);
   const parts = Object.entries(state).flatMap(([name, value]) => {
-    const part = texts.get(value) ?? JSON.stringify(value);
+    const part = (value !== undefined && texts.get(value)) ?? JSON.stringify(value);
     return part === undefined ? [] : [`"${name}":${part}`];
   });
   return `{${parts.join(",")}}`;
@@ -113,7 +113,9 @@ export function startRow(head: Head, payload: Payload): Omit<StartRow, "owner" |
     status: head.status,
     started_by_kind: head.startedBy.kind,
     started_by_id: head.startedBy.id,
-    ...payload,
+    // One by one: what follows a spread in a literal is defined by the runtime.
+    output: payload.output,
+    error: payload.error,
     // Nothing of it is committed yet, whatever the journal considers changed.
     state: Object.keys(head.state).length > 0 ? JSON.stringify(head.state) : null,
     created_at: head.createdAt,

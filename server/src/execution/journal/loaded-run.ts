@@ -65,8 +65,8 @@ export type StepState = {
   then?: string;
   /** A timeout's end, ms. */
   deadline?: number;
-  /** The effect with this step's input may have begun. */
-  sent?: boolean;
+  /** The effect with this step's input may have begun. Set to undefined afterwards: an object that lost a field is slow to use and to write. */
+  sent?: boolean | undefined;
   /** What the effect returned, as JSON text: there was no memory to continue with it. */
   answer?: string;
   /** A wait's or a retry delay's end, ms. */

@@ -27,7 +27,7 @@ export async function runFor(frame: Frame, body: BodyOf<"for">): Promise<Result>
     // If the item's first step exists, `while` held then and is not evaluated again.
     const isEntered = execution.journal.step(`${prefix}${block.tasks[0]?.name}#1`)?.round === scope.round;
     if (body.while && !isEntered) {
-      if (!truthy(await evaluate(execution, body.while, output, () => ({ ...variables(), ...own })))) break;
+      if (!truthy(await evaluate(execution, body.while, output, (used) => ({ ...variables(used), ...own })))) break;
     }
     const result = await runBlock(
       frame,

@@ -1,5 +1,4 @@
 /** `try`/`catch`/`retry`. Tries of the block are attempts of the step. A single effect runs in the step of the `try`. */
-import type { Variables } from "../../definition/expressions/expressions.ts";
 import type { BodyOf, PlanTask } from "../../definition/plan.ts";
 import type { Catch, Retry } from "../../definition/tasks/try.ts";
 import { lastSegment, WorkflowError, type ErrorFields } from "../../definition/workflow-error.ts";
@@ -15,7 +14,7 @@ import { runBlock, runBody } from "../interpreter.ts";
 import { asRunError, type JournalStep } from "../journal/loaded-run.ts";
 import { inside, leave, withDeadline, type Result, type Scope } from "../scope.ts";
 import { keyInside, roundInside } from "../journal/step-keys.ts";
-import { truthy } from "../variables.ts";
+import { truthy, type MakeVariables } from "../variables.ts";
 
 type TryBody = BodyOf<"try">;
 
@@ -73,7 +72,8 @@ async function tryOnce(frame: Frame, body: TryBody): Promise<Result> {
 /** Runs the single effect in the step of the `try`. */
 async function tryEffect(frame: Frame, task: PlanTask, scope: Scope): Promise<Result> {
   const { execution, input, step } = frame;
-  const variables = (): Variables => ({ ...taskVariables(execution, task, step, scope)(), input });
+  const ofTask = taskVariables(execution, task, step, scope);
+  const variables: MakeVariables = (used) => ({ ...ofTask(used), input });
   try {
     const { output: raw } = await runBody({ ...frame, task, scope, variables });
     const { output, context } = await outputOf(execution, task, raw, variables, step);
@@ -94,7 +94,7 @@ async function handle(
   // What the try's own limit has stopped is still open, including approvals.
   execution.journal.closeBelow(step.key, "cancelled", execution.now());
   const fields = error.fields as unknown as Json;
-  const variables = (): Variables => ({ ...frame.variables(), [rule.as]: fields });
+  const variables: MakeVariables = (used) => ({ ...frame.variables(used), [rule.as]: fields });
   if (!(await matches(execution, rule, error.fields, variables))) throw error;
   const delay = rule.retry && (await retryDelay(execution, rule.retry, step, error.fields, variables));
   if (delay === undefined) {
@@ -124,7 +124,7 @@ async function matches(
   execution: Execution,
   rule: Catch,
   error: ErrorFields,
-  variables: () => Variables,
+  variables: MakeVariables,
 ): Promise<boolean> {
   const data = error as unknown as Json;
   if (rule.with) {
@@ -145,7 +145,7 @@ async function allows(
   execution: Execution,
   rule: Pick<Catch, "when" | "exceptWhen">,
   data: Json,
-  variables: () => Variables,
+  variables: MakeVariables,
 ): Promise<boolean> {
   if (rule.when && !truthy(await evaluate(execution, rule.when, data, variables))) return false;
   return !(rule.exceptWhen && truthy(await evaluate(execution, rule.exceptWhen, data, variables)));
@@ -160,7 +160,7 @@ async function retryDelay(
   retry: Retry,
   step: JournalStep,
   fields: ErrorFields,
-  variables: () => Variables,
+  variables: MakeVariables,
 ): Promise<number | undefined> {
   const { state } = step;
   const error = fields as unknown as Json;

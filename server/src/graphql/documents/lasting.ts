@@ -25,13 +25,23 @@ export class Lasting {
   /** Until it is disposed. Throws UNAVAILABLE when the organization has too many. */
   begin(organizationId: OrganizationId | undefined): Disposable {
     if (!this.#budget.tryTake(organizationId, 1)) throw tooMany(this.#budget.bytes);
-    let isOver = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (!isOver) this.#budget.give(organizationId, 1);
-        isOver = true;
-      },
-    };
+    return new Place(this.#budget, organizationId);
+  }
+}
+
+class Place implements Disposable {
+  readonly #budget: ByteBudget;
+  readonly #organizationId: OrganizationId | undefined;
+  #isOver = false;
+
+  constructor(budget: ByteBudget, organizationId: OrganizationId | undefined) {
+    this.#budget = budget;
+    this.#organizationId = organizationId;
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isOver) this.#budget.give(this.#organizationId, 1);
+    this.#isOver = true;
   }
 }
 

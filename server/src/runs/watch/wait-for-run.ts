@@ -16,40 +16,52 @@ type Settled = { run: Run; steps: Step[] | undefined };
 type Which = Pick<Run, "organizationId" | "id">;
 
 /** For whoever reaches the run. Listens from now on; call `result` once the run is accepted: it returns then, after the time, or with `ending`. */
-export function untilSettled(
-  runs: Runs,
-  which: Which,
-  waitSeconds: number,
-  ending?: Ending,
-): Disposable & { result(): Promise<Settled> } {
-  const seen = new Seen();
-  const settled = Promise.withResolvers<void>();
-  const look = async (): Promise<void> => {
-    const run = await readRun(runs, wholeOf(which.organizationId), which.id);
-    if (run && isSettled(run)) settled.resolve();
-  };
-  const subscription = runs.hub.subscribe(which.id, (notice) => {
+export const untilSettled = (runs: Runs, which: Which, waitSeconds: number, ending?: Ending): WaitForRun =>
+  new WaitForRun(runs, which, waitSeconds, ending);
+
+class WaitForRun implements Disposable {
+  readonly #runs: Runs;
+  readonly #which: Which;
+  readonly #seen = new Seen();
+  readonly #settled = Promise.withResolvers<void>();
+  readonly #subscription: Disposable;
+  readonly #waiting: Disposable;
+  readonly #timer: Disposable;
+
+  constructor(runs: Runs, which: Which, waitSeconds: number, ending: Ending | undefined) {
+    this.#runs = runs;
+    this.#which = which;
+    const settle = this.#settled.resolve as () => void;
+    this.#subscription = runs.hub.subscribe(which.id, (notice) => this.#hear(notice));
+    ending?.onEnd(settle);
+    this.#waiting = runs.waits.add(settle);
+    this.#timer = runs.clock.at(runs.clock.now() + waitSeconds * 1000, settle);
+  }
+
+  #hear(notice: Parameters<Parameters<Runs["hub"]["subscribe"]>[1]>[0]): void {
     if (notice === "changed") {
-      seen.forget();
-      look().catch(() => {});
-    } else if (seen.add(notice)) settled.resolve();
-  });
-  ending?.onEnd(() => settled.resolve());
-  const waiting = runs.waits.add(() => settled.resolve());
-  const timer = runs.clock.at(runs.clock.now() + waitSeconds * 1000, () => settled.resolve());
-  return {
-    async result() {
-      // It may have settled before this one listened.
-      if (seen.isLost) await look();
-      await settled.promise;
-      return seen.whole() ?? (await read(runs, which));
-    },
-    [Symbol.dispose]() {
-      subscription[Symbol.dispose]();
-      waiting[Symbol.dispose]();
-      timer[Symbol.dispose]();
-    },
-  };
+      this.#seen.forget();
+      this.#look().catch(() => {});
+    } else if (this.#seen.add(notice)) this.#settled.resolve();
+  }
+
+  async #look(): Promise<void> {
+    const run = await readRun(this.#runs, wholeOf(this.#which.organizationId), this.#which.id);
+    if (run && isSettled(run)) this.#settled.resolve();
+  }
+
+  async result(): Promise<Settled> {
+    // It may have settled before this one listened.
+    if (this.#seen.isLost) await this.#look();
+    await this.#settled.promise;
+    return this.#seen.whole() ?? (await read(this.#runs, this.#which));
+  }
+
+  [Symbol.dispose](): void {
+    this.#subscription[Symbol.dispose]();
+    this.#waiting[Symbol.dispose]();
+    this.#timer[Symbol.dispose]();
+  }
 }
 
 /** The run after all commits since its first. Lost if there was an earlier commit, or one was missed. */

@@ -1,3 +1,17 @@
+class Wait implements Disposable {
+  readonly #ends: Set<() => void>;
+  readonly #end: () => void;
+
+  constructor(ends: Set<() => void>, end: () => void) {
+    this.#ends = ends;
+    this.#end = end;
+  }
+
+  [Symbol.dispose](): void {
+    this.#ends.delete(this.#end);
+  }
+}
+
 /** The waits of this process. When it stops advancing runs, each ends with its run as it then is. */
 export class Waits {
   readonly #ends = new Set<() => void>();
@@ -6,7 +20,7 @@ export class Waits {
   add(end: () => void): Disposable {
     if (this.#isOver) end();
     else this.#ends.add(end);
-    return { [Symbol.dispose]: () => void this.#ends.delete(end) };
+    return new Wait(this.#ends, end);
   }
 
   end(): void {
