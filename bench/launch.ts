@@ -6,10 +6,12 @@ import os from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { COMPILED } from "../test/compile-cache.ts";
 
 export const ROOT = path.join(import.meta.dirname, "..");
 /** The server's own (tools/commands.js). */
 export const SERVER_FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=60"];
+const AS_STARTED = { NODE_COMPILE_CACHE: COMPILED };
 const START_TIMEOUT_MS = 60_000;
 
 const folders = new Set<string>();
@@ -145,7 +147,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const dataFolder = path.join(folder, "data");
   const { child, ready, readyMs, spawnedAt } = await start({
     ...(checkout === undefined ? builtServer(flags) : npmStart(checkout)),
-    env: { ...serverSettings(dataFolder, port), ...env },
+    env: { ...(checkout === undefined && AS_STARTED), ...serverSettings(dataFolder, port), ...env },
     ready: /^ready at (http:\S+)$/,
     ...(node && { node }),
   });

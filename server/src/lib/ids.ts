@@ -56,7 +56,7 @@ const HYPHEN = 45;
 
 /** The value of each character, by its code; undefined for others. */
 const valuesIn = (alphabet: string): (number | undefined)[] => {
-  const values: (number | undefined)[] = new Array(128).fill(undefined);
+  const values: (number | undefined)[] = Array.from({ length: 128 }, () => undefined);
   for (let value = 0; value < alphabet.length; value++) values[alphabet.charCodeAt(value)] = value;
   return values;
 };
