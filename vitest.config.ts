@@ -102,6 +102,8 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
+    // What the workers shared ends first, also on a slow machine.
+    teardownTimeout: 120_000,
     ...(process.env["TEST_LONG"] === "write" && { reporters: ["default", "./bench/test-long.ts"] }),
     projects: [
       ...(urlFiles ? [onUrl(urlFiles, urlGroup)] : []),

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bundled } from "./bundle.ts";
 import { cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, post, startTestServer } from "./client.ts";
-import { startTestPostgres } from "./postgres.ts";
+import { sharedPostgres } from "./postgres.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -160,15 +160,15 @@ describe("beside the running server", () => {
 
 describe("with DATABASE_URL", () => {
   test("an empty database is set up, another program's schema is left alone", async () => {
-    await using postgres = await startTestPostgres();
-    const env = { DATABASE_URL: postgres.url, DATA_DIR: folder };
+    await using postgres = await sharedPostgres();
+    const env = { DATABASE_URL: await postgres.createDatabase(), DATA_DIR: folder };
     // Where the key can't be kept it is printed all the same: nobody could read it again.
     mkdirSync(path.join(folder, "api.key"));
     const { code, stdout, stderr } = await cli(["setup"], { env });
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^ag_live_\w+\n$/)]);
     expect(stderr).toContain(`can't be kept in ${path.join(folder, "api.key")}`);
 
-    const client = new pg.Client(postgres.url);
+    const client = new pg.Client(env.DATABASE_URL);
     await client.connect();
     const { rows } = await client.query("select name from kysely_migration order by name");
     await client.query("insert into kysely_migration values ('9999-later', '2999-01-01')");

@@ -232,17 +232,11 @@ describe("what it answers", () => {
   });
 
   test("--watch goes on when the server was killed and is back", async () => {
-    await using other = await startTestServer();
-    const input = {
-      projectId: other.world.projectId,
-      definition: DEFINITIONS.find((text) => text.includes("name: held")),
-    };
-    await other.data(PUBLISH, { input });
-    const watching = startCli(["run", "held", "--watch", "--url", other.url], { env: beside(other) });
+    const watching = startCli(["run", "held", "--watch", "--url", server.url], { env: beside(server) });
     await eventually(() => watching.stdout.includes("running"));
-    await other.kill();
-    await other.restart();
-    await other.clock.advance(HOUR_MS);
+    await server.kill();
+    await server.restart();
+    await server.clock.advance(HOUR_MS);
     const { code, stdout, stderr } = await watching.ended;
     expect(code).toBe(0);
     expect(stderr).toContain("trying to go on");

@@ -8,6 +8,7 @@ import { isAlive, readPidFile } from "../server/src/storage/postmaster.ts";
 import { bundled } from "./bundle.ts";
 import { cli, settingsOf, startCli } from "./cli-process.ts";
 import { eventually, startTestServer } from "./client.ts";
+import { sharedServer } from "./shared-server.ts";
 
 /** Nobody else's demo leaves anything there. */
 let temporary: string;
@@ -55,7 +56,7 @@ test("plays the main job on a server of its own, and leaves nothing behind", asy
 });
 
 test("plays it on the running server, in an organization of its own", async () => {
-  await using server = await startTestServer();
+  await using server = await sharedServer();
   const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: settingsOf(server) });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain(`Autograph at ${server.url}\n`);
@@ -72,7 +73,7 @@ test("leaves a server alone that waits for its first owner", async () => {
 });
 
 test("with --json each thing that happened is a line", async () => {
-  await using server = await startTestServer();
+  await using server = await sharedServer();
   const { stdout } = await cli(["demo", "--pause", "0", "--json"], { env: settingsOf(server) });
   const names = stdout
     .trim()

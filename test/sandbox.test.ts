@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cli, settingsOf, type Ended } from "./cli-process.ts";
 import { eventually, ON_OPERATORS, startTestServer, type TestServer } from "./client.ts";
-import { freePort, startTestPostgres } from "./postgres.ts";
+import { freePort, sharedPostgres } from "./postgres.ts";
 import { startSink, type Sink } from "./sink.ts";
 import { call } from "./webhooks.ts";
 
@@ -273,9 +273,9 @@ describe("what it says and refuses", () => {
   test("with DATABASE_URL, with no server there, it says that none answers", async () => {
     const folder = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
     chmodSync(folder, 0o711);
-    await using postgres = await startTestPostgres();
+    await using postgres = await sharedPostgres();
     const { code, stdout, stderr } = await cli(["sandbox"], {
-      env: { DATABASE_URL: postgres.url, DATA_DIR: folder, PORT: "1" },
+      env: { DATABASE_URL: await postgres.createMigrated(), DATA_DIR: folder, PORT: "1" },
     });
     expect(code).toBe(0);
     expect(Object.keys(JSON.parse(stdout))).toContain("agents");

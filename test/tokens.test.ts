@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { beside, cli, cliJson } from "./cli-process.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
-import { startTestPostgres } from "./postgres.ts";
+import { sharedPostgres } from "./postgres.ts";
 
 const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, "..");
@@ -107,8 +107,8 @@ test("the command says what happens", async () => {
 
 test("two processes on one database: a token of a key that the other one has not heard of is good there at once", async () => {
   await using stack = new AsyncDisposableStack();
-  const postgres = stack.use(await startTestPostgres());
-  const env = { DATABASE_URL: postgres.url, SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
+  const postgres = stack.use(await sharedPostgres());
+  const env = { DATABASE_URL: await postgres.createMigrated(), SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
   const a = stack.use(await startTestServer({ env: { ...env } }));
   const b = stack.use(await startTestServer({ env: { ...env }, fresh: true }));
   const [first] = await kidsOf(b);
