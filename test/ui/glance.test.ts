@@ -21,12 +21,20 @@ do:
 let browser: Browser;
 let server: SharedServer;
 let agentId: string;
+/** Goes from test to test in one page. */
+let person: Person;
 beforeAll(async () => {
   [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
   agentId = (await server.data(publish, { definition: DEFINITION })).publishAgent.id;
+  person = await Person.open(browser, LOOKS[0]);
+  await person.enter(server, "/agents");
+  await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
 
 /** Answers its id once it waits or has ended. */
 async function start(customer: string, depth: number): Promise<string> {
@@ -39,9 +47,8 @@ async function start(customer: string, depth: number): Promise<string> {
 test("a row of runs says the error, the step and the first words of the input; also on a phone, and as it changes", async () => {
   const failed = await start("Ada", -1);
   const waiting = await start("Grace", 2);
-  await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await person.enter(server, "/runs");
+  await person.go("/runs");
   const row = (customer: string) => page.getByRole("row").filter({ hasText: customer });
   for (const look of [...LOOKS, { ...LOOKS[1]!, name: "dark phone", viewport: { width: 360, height: 800 } }]) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
@@ -51,6 +58,8 @@ test("a row of runs says the error, the step and the first words of the input; a
     await expect.poll(() => row("Grace").textContent()).toMatch(/Customer Grace.*How deep 2/);
     await expectGoodLooks(page, `runs, ${look.name}`, look.rules);
   }
+  await page.emulateMedia({ colorScheme: LOOKS[0]!.colorScheme });
+  await page.setViewportSize(LOOKS[0]!.viewport);
   // In the list of one agent, too.
   await page.goto(`${server.url}/agents/${agentId}?tab=runs`);
   await row("Ada").getByText("Gone: No customer").waitFor();
@@ -63,13 +72,12 @@ test("a row of runs says the error, the step and the first words of the input; a
 
 test("Search or run finds a run by the beginning of its id, as it is copied or as it is shown", async () => {
   const id = await start("Lena", -1);
-  await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await person.enter(server, "/agents");
+  await person.go("/agents");
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   const shown = `${id.slice(0, 8)}…${id.slice(-4)}`;
   for (const text of [id.slice(0, 8), id.slice(0, 24).toUpperCase(), shown, id]) {
-    await page.goto(`${server.url}/agents`);
+    await person.go("/agents");
     await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
     await page.keyboard.press("Control+k");
     const search = page.getByRole("combobox", { name: "Search or run" });
@@ -90,9 +98,8 @@ test("an agent is limited, paused, resumed, archived and brought back from its p
   const { id } = (await server.data(publish, { definition })).publishAgent;
   const agent = async () =>
     (await server.data("query ($id: ID!) { agent(id: $id) { status concurrency } }", { id })).agent;
-  await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await person.enter(server, `/agents/${id}`);
+  await person.go(`/agents/${id}`);
   const choose = async (word: string): Promise<void> => {
     await page.getByRole("button", { name: "More for Kept busy" }).click();
     await page.getByRole("menuitem", { name: word, exact: true }).click();
@@ -128,9 +135,8 @@ test("an agent is limited, paused, resumed, archived and brought back from its p
 
 test("what was typed into a run's form is there after other tabs, Back, and the run; and is cleared when asked to", async () => {
   const from = await start("Tom", 7);
-  await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await person.enter(server, `/agents/${agentId}`);
+  await person.go(`/agents/${agentId}`);
   const customer = page.getByLabel(/^Customer/);
   const depth = page.getByLabel(/^How deep/);
   const tabs = page.getByRole("navigation", { name: "Agent" });

@@ -187,7 +187,7 @@ test("the older ones of eighty versions are read when they are asked for, each o
   const { page } = person;
   let id = "";
   for (let minor = 0; minor < 80; minor++) id = await publish("test", "Versioned", DONE, `1.${minor}.0`);
-  await page.goto(`${server.url}/agents/${id}?tab=definition`);
+  await person.go(`/agents/${id}?tab=definition`);
   const versions = page.getByRole("region", { name: "Versions" });
   const shown = versions.getByRole("listitem");
   const older = versions.getByRole("button", { name: "Older versions", exact: true });
@@ -210,7 +210,7 @@ test("the older ones of eighty versions are read when they are asked for, each o
 test("where an agent has no runs its list leads to its form, and when it is paused to what resumes it", async () => {
   const { page } = person;
   const id = await publish("test", "Unused");
-  await page.goto(`${server.url}/agents/${id}?tab=runs`);
+  await person.go(`/agents/${id}?tab=runs`);
   await page.getByRole("heading", { name: "No runs here", exact: true }).waitFor();
   await expectGoodLooks(page, "no runs of an agent");
   await page.getByRole("link", { name: "Run Unused", exact: true }).click();
@@ -232,7 +232,7 @@ do: ${DONE}
 `;
   const save = "mutation ($definition: String!) { saveAgentDraft(input: {definition: $definition}) { id } }";
   const { id } = (await server.data(save, { definition })).saveAgentDraft;
-  await page.goto(`${server.url}/agents/${id}`);
+  await person.go(`/agents/${id}`);
   await page.getByRole("heading", { name: "The agent is a draft", exact: true }).waitFor();
   expect(await page.locator("main pre").count(), "nothing to resume").toBe(0);
   await page.getByRole("link", { name: "Publish its definition", exact: true }).click();
@@ -241,7 +241,7 @@ do: ${DONE}
 
 test("without approvals the decided ones lead to the open ones, and those to the agents", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/approvals?show=decided`);
+  await person.go("/approvals?show=decided");
   await page.getByRole("heading", { name: "No decisions yet", exact: true }).waitFor();
   await page.getByRole("link", { name: "Open approvals", exact: true }).click();
   await page.getByRole("heading", { name: "No approvals waiting", exact: true }).waitFor();
@@ -329,7 +329,7 @@ test("choices of which more are there than were read say so, and typing finds an
   await page.getByRole("menu").getByText("and more, older ones", { exact: true }).waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
 
-  await page.goto(`${server.url}/settings/secrets?make=true`);
+  await person.go("/settings/secrets?make=true");
   const project = page.getByRole("form", { name: "Set a secret" }).getByLabel("Project");
   await project.waitFor();
   await expect.poll(() => project.getByRole("option").last().textContent()).toBe("and more, older ones");
@@ -341,7 +341,7 @@ test("choices of which more are there than were read say so, and typing finds an
   await expect.poll(() => project.inputValue()).toBe(older);
   await expect.poll(() => project.getByRole("option", { selected: true }).textContent()).toBe("Another project");
 
-  await page.goto(`${server.url}/settings/keys?make=true`);
+  await person.go("/settings/keys?make=true");
   await page.getByLabel("Name", { exact: true }).fill("copies");
   await page.getByRole("combobox", { name: "Agents" }).click();
   await expectOnlyTold("and more: type to find others");

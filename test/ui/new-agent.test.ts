@@ -6,7 +6,7 @@ import { cliJson, settingsOf } from "../cli-process.ts";
 import { startTestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
-import { expectGoodLooks, LOOKS, sharedBrowser, Person } from "./ui.ts";
+import { expectEachLook, expectGoodLooks, LOOKS, sharedBrowser, Person } from "./ui.ts";
 
 let browser: Browser;
 let server: SharedServer;
@@ -45,11 +45,7 @@ test("a new organization gets its first project and agent in the browser, and ru
 
   const text = page.getByRole("textbox", { name: "Definition" });
   await text.getByText("namespace: billing").waitFor();
-  for (const look of LOOKS) {
-    await page.emulateMedia({ colorScheme: look.colorScheme });
-    await page.setViewportSize(look.viewport);
-    await expectGoodLooks(page, `new agent, ${look.name}`, look.rules);
-  }
+  await expectEachLook(page, "new agent");
   await page.setViewportSize(LOOKS[0]!.viewport);
   await replaceLastWord(page, 4, "Hello");
   await page.getByRole("region", { name: "Problems" }).getByText("Line 4").waitFor();

@@ -7,6 +7,7 @@ import { startTestServer, type Data, type TestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
 import {
   accessTokenOf,
+  expectEachLook,
   expectGoodLooks,
   expectNothingSticksOut,
   LOOKS,
@@ -236,11 +237,7 @@ test.each(SHOTS ? [] : SCREENS)("%s", async (...screen) => {
   await page.setViewportSize(WIDE.viewport);
   await open(person, screen);
   await expectNothingSticksOut(page, `${screen[0]}, wide`);
-  for (const look of LOOKS) {
-    await page.emulateMedia({ colorScheme: look.colorScheme });
-    await page.setViewportSize(look.viewport);
-    await expectGoodLooks(page, `${screen[0]}, ${look.name}`, look.rules);
-  }
+  await expectEachLook(page, screen[0]);
 });
 
 test.each(SHOTS ? [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-model" }] : [])(

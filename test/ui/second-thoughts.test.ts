@@ -2,7 +2,7 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
-import { expectGoodLooks, LOOKS, Person, sendDecisions, sharedBrowser, stopTime } from "./ui.ts";
+import { expectEachLook, expectGoodLooks, LOOKS, Person, sendDecisions, sharedBrowser, stopTime } from "./ui.ts";
 
 let browser: Browser;
 let server: SharedServer;
@@ -436,11 +436,7 @@ test("two who save a draft at once: theirs is shown, mine is kept, or it is disc
   await page.getByRole("button", { name: "Save as draft" }).click();
   const conflict = page.getByRole("alert", { name: "Conflict" });
   await conflict.getByText(/saved another draft/).waitFor();
-  for (const look of LOOKS) {
-    await page.emulateMedia({ colorScheme: look.colorScheme });
-    await page.setViewportSize(look.viewport);
-    await expectGoodLooks(page, `a conflict, ${look.name}`, look.rules);
-  }
+  await expectEachLook(page, "a conflict");
   await page.setViewportSize(LOOKS[0]!.viewport);
   await conflict.getByRole("button", { name: "Show theirs" }).click();
   await page.getByRole("textbox", { name: "The version" }).getByText("hello of theirs").waitFor();

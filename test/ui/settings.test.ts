@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../client.ts";
 import { startLlmService, status, type LlmService } from "../llm-service.ts";
-import { expectGoodLooks, LOOKS, sharedBrowser, Person, type Credentials } from "./ui.ts";
+import { expectEachLook, expectGoodLooks, sharedBrowser, Person, type Credentials } from "./ui.ts";
 
 const run = promisify(execFile);
 
@@ -333,11 +333,7 @@ test("the LLM connection: what is configured, a test that answers and one that f
   await page.getByText(new URL(llm.url).host, { exact: true }).waitFor();
   await page.getByText("set, never shown", { exact: true }).waitFor();
   expect(await page.content()).not.toContain("sk-planted");
-  for (const look of LOOKS) {
-    await page.emulateMedia({ colorScheme: look.colorScheme });
-    await page.setViewportSize(look.viewport);
-    await expectGoodLooks(page, `LLM that is configured, ${look.name}`, look.rules);
-  }
+  await expectEachLook(page, "LLM that is configured");
   const test = page.getByRole("button", { name: "Test the connection" });
   llm.replies = [{ ok: true }];
   await test.click();

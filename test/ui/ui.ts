@@ -184,6 +184,15 @@ export async function expectNothingSticksOut(page: Page, name: string): Promise<
   expect(out, `${name}: nothing sticks out`).toBeLessThanOrEqual(0);
 }
 
+/** Good looks in both themes, wide and narrow, one after the other as a window is made narrower. */
+export async function expectEachLook(page: Page, name: string): Promise<void> {
+  for (const look of LOOKS) {
+    await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.setViewportSize(look.viewport);
+    await expectGoodLooks(page, `${name}, ${look.name}`, look.rules);
+  }
+}
+
 /** No rule of WCAG is broken, text has a width (fonts are there), and nothing sticks out at the side. */
 export async function expectGoodLooks(page: Page, name: string, rules: Rules = "all"): Promise<void> {
   // What fades in is pale on its way, and may not have begun to: what is wrong must stay so.
