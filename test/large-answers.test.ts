@@ -8,6 +8,7 @@ import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import type { World } from "./server.ts";
 import { agentOf } from "./runs.ts";
+import { scaled } from "./scale.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 
 const RUNS = 40;
@@ -167,14 +168,15 @@ describe("readers that take nothing", () => {
   test.for([
     [20, "answers", "{ runs(first: 6) { nodes { input output } } }", "application/json"],
     [
-      20,
+      // Each would be 25 MB.
+      scaled({ whole: 20, part: 10 }),
       "answers with all payloads of 200 runs",
       "{ runs(first: 200) { nodes { input output } } }",
       "application/json",
     ],
     [20, "streams of a run", "subscription { runUpdated(runId: $RUN) { input output } }", "text/event-stream"],
     [
-      30,
+      scaled({ whole: 30, part: 12 }),
       "streams of 25 MB of steps",
       "subscription { runEvents(runId: $LONG) { run { input output } step { input output } } }",
       "text/event-stream",
@@ -191,7 +193,7 @@ describe("readers that take nothing", () => {
     if (what.endsWith("change")) {
       for (const id of ids.slice(0, 20)) await server.data(`mutation { rerunRun(input: {runId: "${id}"}) { id } }`);
     }
-    await sleep(2_000);
+    await sleep(1_000);
     expect(residentMb() - before).toBeLessThan(200);
     const { data } = await server.graphql("{ runs(first: 6) { nodes { id input } } me { id } }", {}, other.apiKey);
     expect(data.me.id).toMatch(/^user_/);

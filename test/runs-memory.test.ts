@@ -102,7 +102,7 @@ async function startCanary(): Promise<{ stop(): Promise<void> }> {
     while (!stopping.signal.aborted) {
       await timed("query", "{ agents { id } }");
       await timed("run", `mutation { runAgent(input: {agentId: "${agentId}", input: {a: 1}, wait: 30}) { status } }`);
-      await sleep(50);
+      await sleep(200);
     }
   })();
   return {
@@ -229,7 +229,7 @@ do:
   expect(peakMegabytes(server)).toBeLessThan(MOST_MB);
 });
 
-const EVALUATED = scaled({ whole: 100, part: 50 });
+const EVALUATED = scaled({ whole: 100, part: 25 });
 
 test(`2 runs of ${EVALUATED} items each that jq evaluates on 1.2 MB both complete within it`, async () => {
   const canary = await startCanary();
@@ -253,7 +253,7 @@ do:
   await canary.stop();
 });
 
-const PARENTS = scaled({ whole: 20, part: 5 });
+const PARENTS = scaled({ whole: 20, part: 3 });
 
 test(`${PARENTS} runs of 30 children with inputs and outputs of 200 kB all complete within it`, async () => {
   const canary = await startCanary();

@@ -4,6 +4,7 @@ import { lookup } from "node:dns/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
 import { startTestServer, type TestServer } from "./client.ts";
+import { scaled } from "./scale.ts";
 
 const LOGIN =
   "mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }";
@@ -16,10 +17,20 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 type Outcome = { code: string | undefined; retryAfter: unknown; status: number; ms: number };
 
+/** Where more than 511 connections wait to be taken, the kernel resets some, which have asked nothing yet. */
+async function insistent(url: string, init: RequestInit, tries = 5): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (tries === 1) throw error;
+    return insistent(url, init, tries - 1);
+  }
+}
+
 /** As from `address`. */
 async function post(address: string, query: string, variables: object, token?: string): Promise<Outcome> {
   const start = performance.now();
-  const response = await fetch(`${server.url}/graphql`, {
+  const response = await insistent(`${server.url}/graphql`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
@@ -56,34 +67,38 @@ test("sixty wrong passwords from a dozen addresses pause the account for strange
   expect(await login(home, email, password)).toMatchObject({ code: undefined });
 });
 
-test("a flood of sign-ins from 2,000 addresses holds nobody's connection, and leaves others their files, look-ups and sign-ins", async () => {
+const ADDRESSES = scaled({ whole: 2_000, part: 800 });
+
+test(`a flood of sign-ins from ${ADDRESSES} addresses holds nobody's connection, and leaves others their files, look-ups and sign-ins`, async () => {
   const { email, password, apiKey } = await server.organization("flooded");
   const home = "192.0.2.7";
   expect(await login(home, email, password)).toMatchObject({ code: undefined });
   const before = await rss();
-  const flood = Array.from({ length: 2_000 }, (_, index) => login(address(index), `nobody${index}@example.org`));
+  const flood = Array.from({ length: ADDRESSES }, (_, index) => login(address(index), `nobody${index}@example.org`));
   const canaries: Promise<Outcome>[] = [];
   for (let round = 0; round < 5; round++) {
     canaries.push(post(home, "{ me { id } }", {}, apiKey));
-    canaries.push(fetch(server.url).then(({ status }) => ({ status, code: undefined, retryAfter: 0, ms: 0 })));
+    canaries.push(insistent(server.url, {}).then(({ status }) => ({ status, code: undefined, retryAfter: 0, ms: 0 })));
   }
   const owner = login(home, email, password);
   await lookup("localhost");
   const outcomes = await Promise.all(flood);
   const counts = Object.groupBy(outcomes, ({ code }) => code ?? "in");
   expect(Object.keys(counts).toSorted()).toEqual(["RATE_LIMITED", "UNAUTHENTICATED"]);
-  expect(counts["RATE_LIMITED"]!.length).toBeGreaterThan(1_000);
+  expect(counts["RATE_LIMITED"]!.length).toBeGreaterThan(ADDRESSES / 2);
   for (const { retryAfter } of counts["RATE_LIMITED"]!) expect(retryAfter).toBeGreaterThanOrEqual(1);
   for (const one of await Promise.all(canaries)) expect(one).toMatchObject({ status: 200, code: undefined });
   expect(await owner).toMatchObject({ code: undefined });
-  // Two hashes of 19 MiB and some bodies; 2,000 at once would be 38 GB.
+  // Two hashes of 19 MiB and some bodies; 800 at once would be 15 GB.
   expect((await rss()) - before).toBeLessThan(200 * 1024 * 1024);
 });
+
+const ROUNDS = scaled({ whole: 5, part: 3 });
 
 test("a flood of made-up API keys takes one connection to the database, and a key not seen before is found meanwhile", async () => {
   const other = await server.organization("found-meanwhile");
   const codes = new Set<string | undefined>();
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const guesses = Array.from({ length: 400 }, (_, index) =>
       post(address(index), "{ me { id } }", {}, makeApiKey()).then(({ code }) => codes.add(code)),
     );

@@ -102,14 +102,17 @@ const COMMANDS = {
     },
   },
   /**
-   * Runs the whole of what `npm test` runs a part of, and what needs the machine to itself. `--write` keeps the times in bench/
-   * (bench/test-long.ts); other arguments go to vitest.
+   * Runs the whole of what `npm test` runs a part of, and what needs the machine to itself. `--write` keeps the times of all of it in
+   * bench/ (bench/test-long.ts); other arguments go to vitest.
    */
   "test:long": {
     builds: both,
     async run(node, args) {
       const rest = args.filter((arg) => arg !== "--write");
-      process.env.TEST_LONG = rest.length < args.length ? "write" : "yes";
+      const isWritten = rest.length < args.length;
+      if (isWritten && rest.length > 0)
+        throw new Stop("--write keeps the times of all long tests: leave out the other arguments");
+      process.env.TEST_LONG = isWritten ? "write" : "yes";
       await vitest(node, ["--project", "long", "--project", "whole", ...rest]);
     },
   },

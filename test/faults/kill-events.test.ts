@@ -11,7 +11,7 @@ import { eventTriggerOf, publishEvent } from "../published-events.ts";
 import { scaled } from "../scale.ts";
 import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
-import { expectTold, untilTold } from "./told.ts";
+import { expectNoOtherRuns, expectTold, untilTold } from "./told.ts";
 
 const EVENTS = scaled({ whole: 2_000, part: 300 });
 const CLIENTS = 16;
@@ -102,6 +102,7 @@ test(`${KILLS} kills during ${EVENTS} events, half of them sent twice: none is l
   );
   expect(rows).toHaveLength(EVENTS);
   expect(rows.filter(({ firings, runs }) => firings !== 1 || runs !== 1)).toEqual([]);
+  await asking(expectNoOtherRuns);
 });
 
 const RUNS = scaled({ whole: 400, part: 160 });

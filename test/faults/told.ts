@@ -47,5 +47,14 @@ export async function expectTold(
     return found.length !== 1 || found[0]!.runs !== one.runs;
   });
   expect(wrong).toEqual([]);
+  await expectNoOtherRuns(database);
   return wanted.length;
+}
+
+/** No trigger has started a run that its firing does not know of: a firing that was made twice keeps one of its two runs. */
+export async function expectNoOtherRuns(database: pg.Client): Promise<void> {
+  const { rows } = await database.query(
+    "select r.id from runs r where r.started_by_kind = 'trigger' and not exists (select from firings f where f.run_id = r.id)",
+  );
+  expect(rows).toEqual([]);
 }
