@@ -81,7 +81,13 @@ export async function start(program: Program): Promise<Started> {
   child.once("error", (error) => failed(error.message));
   child.once("exit", (code, signal) => failed(`it ended with ${code ?? signal}`));
   const timer = setTimeout(failed, START_TIMEOUT_MS, `not ready in ${START_TIMEOUT_MS} ms`);
-  return promise.finally(() => clearTimeout(timer));
+  return promise
+    .catch(async (error: unknown) => {
+      // Before the caller removes its folder.
+      await end(child);
+      throw error;
+    })
+    .finally(() => clearTimeout(timer));
 }
 
 /** Runs a program to its end; its output goes to our stderr. */

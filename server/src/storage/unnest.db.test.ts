@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sharedPostgres } from "../../../test/postgres.ts";
 import { createLog } from "../lib/log/log.ts";
 import { openDatabase } from "./database.ts";
-import { bool, int4, json, ms, nullable, RowSet, text, uuid } from "./unnest.ts";
+import { bool, int4, json, ms, nullable, rare, RowSet, text, uuid } from "./unnest.ts";
 
 type Sample = {
   a: string | null;
@@ -50,4 +50,28 @@ test("rows come back from PostgreSQL as they were", async () => {
   expect(arrays.map(({ a, b, c, d, text, to_timestamp: f }) => ({ a, b, c, d, e: text, f: f && f.getTime() }))).toEqual(
     rows,
   );
+});
+
+test("rare columns have no parameter while they are null in every row, and come back as they were", async () => {
+  await using postgres = await sharedPostgres();
+  await using database = openDatabase({
+    connection: { connectionString: await postgres.createDatabase() },
+    isEmbedded: false,
+    log: createLog("silent"),
+  });
+  type Rare = { a: string | null; b: number; c: string | null; d: number | null };
+  const set = new RowSet<Rare>("r", { a: rare(uuid()), b: int4(), c: rare(json()), d: rare(ms()) });
+  const write = async (rows: Rare[]): Promise<unknown[]> => {
+    const isPlain = set.isPlain(rows);
+    const values = set.values(rows, isPlain);
+    expect(values).toHaveLength(set.parameters(isPlain));
+    const text = `select r.a, r.b, r.c, r.d from ${set.from(1, isPlain)}`;
+    return database.hot(isPlain ? "plain" : "whole", text, values);
+  };
+  const plain: Rare[] = [1, 2].map((b) => ({ a: null, b, c: null, d: null }));
+  expect(set.isPlain(plain)).toBe(true);
+  expect(await write(plain)).toEqual(plain);
+  const mixed: Rare[] = [...plain, { a: null, b: 3, c: "0", d: null }, { a: null, b: 4, c: null, d: 0 }];
+  expect(set.isPlain(mixed)).toBe(false);
+  expect(await write(mixed)).toEqual(mixed);
 });

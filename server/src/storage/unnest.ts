@@ -15,7 +15,7 @@ const SQL_TYPE: Record<ColumnType, string> = {
 };
 
 /** A column's type in the statement; `Value` is what a row holds for it. */
-export type Column<Value> = { readonly type: ColumnType; readonly value?: Value };
+export type Column<Value> = { readonly type: ColumnType; readonly isRare?: boolean; readonly value?: Value };
 
 const column = <Value>(type: ColumnType): Column<Value> => ({ type });
 export const uuid = <Id extends string>(): Column<Id> => column("uuid");
@@ -30,6 +30,9 @@ export const ms = (): Column<number> => column("ms");
 export const hex = (): Column<string> => column("hex");
 export const nullable = <Value>({ type }: Column<Value>): Column<Value | null> => column(type);
 
+/** Null in nearly every row, so most statements leave its array out (`RowSet.isPlain`). */
+export const rare = <Value>({ type }: Column<Value>): Column<Value | null> => ({ type, isRare: true });
+
 type Columns = Record<string, Column<unknown>>;
 
 /** The row that these columns make. */
@@ -42,22 +45,42 @@ export class RowSet<Row extends Record<string, unknown>> {
   /** In parameter order. */
   readonly names: readonly (keyof Row & string)[];
   readonly #columns: [keyof Row & string, ColumnType][];
+  readonly #rare: ReadonlySet<string>;
 
   /** `alias` names the rows in the statement; `columns` are the fields of a row, in the order of the parameters. */
   constructor(alias: string, columns: { [Name in keyof Row & string]: Column<Row[Name]> }) {
     this.alias = alias;
     this.names = Object.keys(columns);
     this.#columns = this.names.map((name) => [name, columns[name].type]);
+    this.#rare = new Set(this.names.filter((name) => columns[name].isRare));
   }
 
-  get parameters(): number {
-    return this.#columns.length;
+  /** How many parameters `from` has. */
+  parameters(isPlain = false): number {
+    return this.#columns.length - (isPlain ? this.#rare.size : 0);
   }
 
-  /** `unnest($first::uuid[], …) as alias(id, …)` */
-  from(first: number): string {
-    const arrays = this.#columns.map(([, type], index) => `$${first + index}::${SQL_TYPE[type]}[]`);
-    return `unnest(${arrays.join(", ")}) as ${this.alias}(${this.list})`;
+  /**
+   * Whether every rare column is null in all these rows. PostgreSQL puts each array of an `unnest` into a store of its own, of 16 kB
+   * whatever is in it, so an array left out saves more than its bytes.
+   */
+  isPlain(rows: readonly Row[]): boolean {
+    if (this.#rare.size === 0) return false;
+    for (const name of this.#rare) if (rows.some((row) => row[name] !== null && row[name] !== undefined)) return false;
+    return true;
+  }
+
+  /** `unnest($first::uuid[], …) as alias(id, …)`; for plain rows a subquery, in which the rare columns are null. */
+  from(first: number, isPlain = false): string {
+    const columns = this.#columns.filter(([name]) => !(isPlain && this.#rare.has(name)));
+    const arrays = columns.map(([, type], index) => `$${first + index}::${SQL_TYPE[type]}[]`);
+    const names = columns.map(([name]) => name);
+    const rows = `unnest(${arrays.join(", ")}) as ${this.alias}(${names.join(", ")})`;
+    if (!isPlain) return rows;
+    const nulls = this.#columns.flatMap(([name, type]) =>
+      this.#rare.has(name) ? [`null::${SQL_TYPE[type]} as ${name}`] : [],
+    );
+    return `(select ${[...names, ...nulls].join(", ")} from ${rows}) as ${this.alias}`;
   }
 
   /** `(values ($first::uuid, …), …) as alias(id, …)`: for a few rows, a third less work for PostgreSQL than arrays. */
@@ -91,10 +114,10 @@ export class RowSet<Row extends Record<string, unknown>> {
     return raw;
   }
 
-  /** One binary array per column: a Buffer goes to PostgreSQL as it is. */
-  values(rows: readonly Row[]): Buffer[] {
+  /** One binary array per column that `from` has: a Buffer goes to PostgreSQL as it is. */
+  values(rows: readonly Row[], isPlain = false): Buffer[] {
     const arrays = new BinaryArrays();
-    for (const [name, type] of this.#columns) arrays.add(rows, name, type);
+    for (const [name, type] of this.#columns) if (!(isPlain && this.#rare.has(name))) arrays.add(rows, name, type);
     return arrays.take();
   }
 }

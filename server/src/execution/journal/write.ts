@@ -273,22 +273,25 @@ const ROW_BYTES = 100;
 const MOST_LISTED = 3;
 
 /**
- * How many rows each part has, and whether the statement's text spells them out. `isRest`: further rows of a run that the
+ * How many rows each part has and whether they are plain (`RowSet.isPlain`), and whether the statement's text spells them out. `isRest`: further rows of a run that the
  * transaction has written; its id is the first parameter.
  */
-type Shape = { counts: readonly number[]; listed: boolean; month: string; isRest?: boolean };
+type Shape = { counts: readonly number[]; plain: readonly boolean[]; listed: boolean; month: string; isRest?: boolean };
 
 /** The statement of this shape; made once, then prepared once per connection under its name. */
 function statement(shape: Shape): { name: string; text: string } {
-  const { counts, listed, month, isRest } = shape;
-  const parts = PARTS.map(({ name }, index) => (counts[index] === 0 ? "" : `${name}${listed ? counts[index] : ""}`));
+  const { counts, plain, listed, month, isRest } = shape;
+  const parts = PARTS.map(({ name }, index) => {
+    if (counts[index] === 0) return "";
+    return listed ? `${name}${counts[index]}` : plain[index] ? name.toUpperCase() : name;
+  });
   const name = `write_${month}_${isRest ? "rest_" : ""}${parts.join("")}`;
   let text = statements.get(name);
   if (!text) statements.set(name, (text = compose(shape)));
   return { name, text };
 }
 
-function compose({ counts, listed, month, isRest = false }: Shape): string {
+function compose({ counts, plain, listed, month, isRest = false }: Shape): string {
   let first = isRest ? 2 : 1;
   const written: string[] = [];
   const [hasKeys, hasTurns = false, hasFirings, hasStarts, hasUpdates] = counts.map((count) => count > 0);
@@ -306,9 +309,9 @@ function compose({ counts, listed, month, isRest = false }: Shape): string {
     if (index === FIRST_OF_LIVE) written.push(`live as materialized (${live.filter(Boolean).join(" union all ")})`);
     const rows = counts[index]!;
     if (rows === 0) return;
-    const from = listed ? part.rows.listed(first, rows) : part.rows.from(first);
+    const from = listed ? part.rows.listed(first, rows) : part.rows.from(first, plain[index]);
     written.push(part.sql(from, month, refused.filter(Boolean).join(" union all "), hasTurns));
-    first += part.rows.parameters * (listed ? rows : 1);
+    first += listed ? part.rows.parameters() * rows : part.rows.parameters(plain[index]);
   });
   return `with ${written.join(",\n")}\nselect id, wake_seq from live ${hasTurns ? LOCKED : ""}`;
 }
@@ -343,15 +346,22 @@ type PartRows = Record<string, unknown>[][];
 function writeRows(hot: Hot, month: string, rows: PartRows, isAlone: boolean): Promise<Row[]> {
   const counts = rows.map((list) => list.length);
   const listed = isAlone && counts.every((count) => count <= MOST_LISTED);
-  const { name, text } = statement({ counts, listed, month });
-  return hot(name, text, valuesOf(rows, listed));
+  const plain = plainOf(rows, listed);
+  const { name, text } = statement({ counts, plain, listed, month });
+  return hot(name, text, valuesOf(rows, listed, plain));
 }
 
-const valuesOf = (rows: PartRows, listed: boolean): unknown[] =>
+/** Rows that the text spells out are never plain: there is no array to leave out. */
+const plainOf = (rows: PartRows, listed: boolean): boolean[] =>
+  PARTS.map(
+    (part, index) => !listed && rows[index]!.length > 0 && (part.rows as unknown as Rows).isPlain(rows[index]!),
+  );
+
+const valuesOf = (rows: PartRows, listed: boolean, plain: readonly boolean[]): unknown[] =>
   PARTS.flatMap((part, index): unknown[] => {
     const of = part.rows as unknown as Rows;
     if (rows[index]!.length === 0) return [];
-    return listed ? of.listedValues(rows[index]!) : of.values(rows[index]!);
+    return listed ? of.listedValues(rows[index]!) : of.values(rows[index]!, plain[index]);
   });
 
 /**
@@ -364,8 +374,10 @@ async function writeSlices(hot: Hot, month: string, rows: PartRows): Promise<Row
   for (const slice of rest) {
     const runId = slice.flat()[0]!["run_id"];
     if (!written.some((row) => row["id"] === runId && row["wake_seq"] !== null)) continue;
-    const { name, text } = statement({ counts: slice.map(({ length }) => length), listed: false, month, isRest: true });
-    await hot(name, text, [runId, ...valuesOf(slice, false)]);
+    const plain = plainOf(slice, false);
+    const counts = slice.map(({ length }) => length);
+    const { name, text } = statement({ counts, plain, listed: false, month, isRest: true });
+    await hot(name, text, [runId, ...valuesOf(slice, false, plain)]);
   }
   return written;
 }
