@@ -82,7 +82,7 @@ export async function sharedServer(): Promise<SharedServer> {
       return client;
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(clients.map((client) => client.dispose()));
+      await Promise.all(clients.map(async (client) => client.dispose()));
       // What it has written until now is here once it has answered.
       await server.command({ command: "now" });
       const errors = log()
