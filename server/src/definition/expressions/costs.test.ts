@@ -1,13 +1,12 @@
 /** The charge must match the cost: otherwise a budget of steps bounds nothing. */
 import { expect, test, vi } from "vitest";
-import { scaled } from "../../../../test/scale.ts";
 import { draws, nsPerStep, type Case, type Cost } from "./costs.testsuite.ts";
 import { STEPS } from "./signals.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const SEED = 20_261_122;
-const DRAWS = scaled({ whole: 6, part: 2 });
+const DRAWS = 6;
 
 const BUSY_TRIES = 50;
 
