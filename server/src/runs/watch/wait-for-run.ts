@@ -31,7 +31,7 @@ class WaitForRun implements Disposable {
   constructor(runs: Runs, which: Which, waitSeconds: number, ending: Ending | undefined) {
     this.#runs = runs;
     this.#which = which;
-    const settle = this.#settled.resolve;
+    const settle = (): void => this.#settled.resolve();
     this.#subscription = runs.hub.subscribe(which.id, (notice) => this.#hear(notice));
     ending?.onEnd(settle);
     this.#waiting = runs.waits.add(settle);
