@@ -1,6 +1,8 @@
 /** `--profile`: the server under `three` (or `call`), 16 at once, by V8's sampling profiler, summed by room, package and function. */
 import fs from "node:fs";
+import { SourceMap } from "node:module";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { markdown, short } from "./figures.ts";
 import { startGenerator } from "./load.ts";
 import { end, startServer, startSinkProcess, temporaryFolder } from "./launch.ts";
@@ -16,11 +18,12 @@ const SMALL = 0.01;
 
 /** The format of `--cpu-prof`; times in µs of the monotonic clock. */
 type CpuProfile = {
-  nodes: { id: number; callFrame: { functionName: string; url: string }; children?: number[] }[];
+  nodes: { id: number; callFrame: CallFrame; children?: number[] }[];
   samples: number[];
   timeDeltas: number[];
   startTime: number;
 };
+type CallFrame = { functionName: string; url: string; lineNumber: number; columnNumber: number };
 type Place = { name: string; group: string; file: string };
 
 export type Agent = "three" | "call";
@@ -78,15 +81,17 @@ function busyTimes(
 function placesOf(nodes: CpuProfile["nodes"]): Map<number, Place> {
   const known = new Map<string, Place>();
   const places = new Map<number, Place>();
+  const maps = new Map<string, SourceMap | undefined>();
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const visit = (id: number, caller: string | undefined): void => {
     const { callFrame, children = [] } = byId.get(id)!;
     const name = callFrame.functionName || "(anonymous)";
-    const asked = codeOf(callFrame.url) ?? caller;
-    const group = GROUPS[name] ?? asked ?? groupOfNode(callFrame.url);
-    const key = `${group} ${callFrame.url} ${name}`;
+    const source = sourceOf(callFrame, maps);
+    const asked = codeOf(source) ?? caller;
+    const group = GROUPS[name] ?? asked ?? groupOfNode(source);
+    const key = `${group} ${source} ${name}`;
     let place = known.get(key);
-    if (!place) known.set(key, (place = { name, group, file: shortFile(callFrame.url) }));
+    if (!place) known.set(key, (place = { name, group, file: shortFile(source) }));
     places.set(id, place);
     for (const child of children) visit(child, asked);
   };
@@ -96,9 +101,20 @@ function placesOf(nodes: CpuProfile["nodes"]): Map<number, Place> {
 
 const GROUPS: Record<string, string> = { "(garbage collector)": "garbage collection" };
 
+/** The file that a function was written in: what is built are a few files made of all. */
+function sourceOf({ url, lineNumber, columnNumber }: CallFrame, maps: Map<string, SourceMap | undefined>): string {
+  if (!url.startsWith("file:")) return url;
+  if (!maps.has(url)) maps.set(url, mapOf(`${fileURLToPath(url)}.map`));
+  const entry = maps.get(url)?.findEntry(lineNumber, columnNumber);
+  return entry !== undefined && "originalSource" in entry ? new URL(entry.originalSource, url).href : url;
+}
+
+const mapOf = (file: string): SourceMap | undefined =>
+  fs.existsSync(file) ? new SourceMap(JSON.parse(fs.readFileSync(file, "utf8"))) : undefined;
+
 /** The room or the package that a file belongs to. */
 function codeOf(url: string): string | undefined {
-  const own = /\/server\/dist\/(?:(\w+)\/)?/.exec(url);
+  const own = /\/server\/src\/(?:(\w+)\/)?/.exec(url);
   if (own) return `our ${own[1] ?? "root"}/`;
   return /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
 }
@@ -107,7 +123,7 @@ const groupOfNode = (url: string): string => `Node's ${/^node:(?:internal\/)?_?(
 
 const shortFile = (url: string): string =>
   url
-    .replace(/^.*\/server\/dist\//, "")
+    .replace(/^.*\/server\/src\//, "")
     .replace(/^.*\/node_modules\//, "")
     .replace(/^file:\/\//, "");
 

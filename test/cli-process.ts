@@ -24,7 +24,7 @@ export type CliProcess = {
 /** `file` is another program than the command line: an example, say. */
 export function startCli(
   args: string[],
-  { env = {}, cwd = import.meta.dirname, stdin = "", file = bundled("cli") }: CliOptions = {},
+  { env = {}, cwd = import.meta.dirname, stdin = "", file = bundled("cli/main") }: CliOptions = {},
 ): CliProcess {
   const child = spawn(process.execPath, [file, ...args], {
     cwd,

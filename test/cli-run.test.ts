@@ -211,7 +211,7 @@ describe("what it answers", () => {
   });
 
   test("a reader that has seen enough is no mistake", async () => {
-    const main = bundled("cli");
+    const main = bundled("cli/main");
     const script = '{ "$0" "$1" run waits --watch; echo "code $?" >&2; } | head -1';
     const env = { ...beside(server), PORT: "0", PATH: process.env["PATH"] };
     const { stdout, stderr } = await promisify(execFile)("sh", ["-c", script, process.execPath, main], { env });

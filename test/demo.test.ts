@@ -92,7 +92,7 @@ test("ended by a signal it takes its server along", async () => {
 });
 
 test("killed with -9, its server and PostgreSQL end by themselves", async () => {
-  const main = bundled("cli");
+  const main = bundled("cli/main");
   const child = spawn(process.execPath, [main, "demo", "--own", "--pause", "30"], {
     env: { ...process.env, TMPDIR: temporary },
     stdio: ["ignore", "pipe", "inherit"],

@@ -89,7 +89,10 @@ export class Reader implements AsyncDisposable {
     this.#server = server;
     const bin = path.join(this.#folder, "bin");
     mkdirSync(bin);
-    writeFileSync(path.join(bin, "npx"), `#!/bin/sh\nshift\nexec "${process.execPath}" "${bundled("cli")}" "$@"\n`);
+    writeFileSync(
+      path.join(bin, "npx"),
+      `#!/bin/sh\nshift\nexec "${process.execPath}" "${bundled("cli/main")}" "$@"\n`,
+    );
     chmodSync(path.join(bin, "npx"), 0o755);
     for (const [name, text] of Object.entries(FILES)) writeFileSync(path.join(this.#folder, name), text);
     symlinkSync(server.dataFolder, path.join(this.#folder, "data"));

@@ -14,7 +14,7 @@ import { makeEnterable } from "./run-folder.ts";
 import { copyFresh } from "./server-process.ts";
 
 const MAIN = bundled("main");
-const CLI = bundled("cli");
+const CLI = bundled("cli/main");
 const ENDED_WITHIN_MS = 20_000;
 
 let folder: string;

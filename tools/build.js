@@ -4,16 +4,18 @@ import { dirname, join } from "node:path";
 import { ROOT, Stop, run } from "./launch.js";
 import { withLock } from "./lock.js";
 
-/** @typedef {{sources: string[], out: string, result: string, tool: string, args: (out: string) => string[]}} Part */
+/** @typedef {{sources: string[], out: string, result: string, tool: string, command: (out: string) => string[]}} Part */
+
+const VITE = "node_modules/vite/bin/vite.js";
 
 /** @type {Record<"server" | "web", Part>} */
 const PARTS = {
   server: {
-    sources: ["server/src", "server/tsconfig.json", "server/webassembly.d.ts", "tsconfig.base.json"],
+    sources: ["server/src", "tools/bundle.js", "server/package.json", "package-lock.json"],
     out: "server/dist",
     result: "main.js",
-    tool: "tsc",
-    args: (out) => ["-p", "server/tsconfig.json", "--outDir", out],
+    tool: "rolldown",
+    command: (out) => ["tools/bundle.js", out],
   },
   web: {
     sources: [
@@ -27,7 +29,7 @@ const PARTS = {
     out: "web/dist",
     result: "index.html",
     tool: "vite",
-    args: (out) => ["build", "web", "--logLevel", "warn", "--emptyOutDir", "--outDir", out],
+    command: (out) => [VITE, "build", "web", "--logLevel", "warn", "--emptyOutDir", "--outDir", out],
   },
 };
 const STAMP = ".built-from";
@@ -58,7 +60,7 @@ const isTest = (/** @type {string} */ name) => /\.(test|testsuite|fixture)\.ts$/
  * @param {Name[]} names
  * @param {boolean} [hasTools] without the build's tools (`npm ci --omit=dev`) what is there is what runs
  */
-export const isBuilt = (names, hasTools = existsSync(join(ROOT, "node_modules", "typescript"))) =>
+export const isBuilt = (names, hasTools = existsSync(join(ROOT, "node_modules", "rolldown"))) =>
   names.every((name) => isPartBuilt(PARTS[name], hasTools));
 
 /** @param {Part} part @param {boolean} hasTools */
@@ -87,15 +89,14 @@ export async function ensureBuilt(names, node, tell) {
  * @param {Name} name @param {string} node @param {import("./lock.js").Holds} onStart
  */
 async function build(name, node, onStart) {
-  const { sources, out, tool, args } = PARTS[name];
-  const file = join(ROOT, "node_modules", ".bin", tool);
-  if (!existsSync(file))
+  const { sources, out, tool, command } = PARTS[name];
+  if (!existsSync(join(ROOT, "node_modules", tool)))
     throw new Stop(`${name} is not built and ${tool} is not installed: run \`npm ci\` without --omit`);
   const stamp = fingerprint(sources);
   const fresh = join(ROOT, dirname(out), ".dist-new");
   const old = join(ROOT, dirname(out), ".dist-old");
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
-  const code = await run(node, [file, ...args(fresh)], { cwd: ROOT, stdio: ["ignore", 2, 2], onStart });
+  const code = await run(node, command(fresh), { cwd: ROOT, stdio: ["ignore", 2, 2], onStart });
   if (code !== 0) throw new Stop(`building ${name} failed (exit code ${code}); what ${tool} says stands above`);
   mkdirSync(fresh, { recursive: true });
   writeFileSync(join(fresh, STAMP), stamp);

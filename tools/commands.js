@@ -14,8 +14,8 @@ import { refuseTakenPort } from "./port.js";
  */
 const SERVER_FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=60"];
 /**
- * Where Node keeps what it compiled; it does without where it may not write. A start takes a seventh less processor time with it, and the
- * first thousand runs a tenth.
+ * Where Node keeps what it compiled; it does without where it may not write. A start takes an eighth less processor time with it
+ * (docs/decisions/0034-built-as-few-files.md).
  */
 const COMPILED = "node_modules/.cache/autograph-compiled";
 /** Threads for files, hashes and look-ups of names, which have half of them (server/src/outbound/connect.ts). */
