@@ -248,9 +248,9 @@ describe("time", () => {
       if (request.url === "/late") return void setTimeout(() => response.end("late"), 700);
       response.write("x");
     });
-    const silent = impatient.request(get(`${server.url}/silent`, { timeoutMs: 60_000 }));
+    const silent = failureOf(impatient.request(get(`${server.url}/silent`, { timeoutMs: 60_000 })));
     expect(textOf((await impatient.request(get(`${server.url}/late`, { timeoutMs: 60_000 }))).body)).toBe("late");
-    const error = await failureOf(silent);
+    const error = await silent;
     expect([error.kind, error.message]).toEqual([
       "timeout",
       `${server.url} began to answer and then sent nothing for ${LIMITS.callIdleSeconds} s`,
