@@ -29,8 +29,8 @@ export const ON_OPERATORS = "skipped on DATABASE_URL: the PostgreSQL is the oper
 export type TestServerOptions = {
   /** Settings beside the usual ones. With a `DATABASE_URL` the world is made anew: the database must be empty. */
   env?: Record<string, string>;
-  /** Begin with an empty database: no owner yet. */
-  fresh?: boolean;
+  /** Begin with no owner yet. "from nothing": with keys and a name of its own, which copies of one folder have in common. */
+  fresh?: boolean | "from nothing";
 };
 
 export type TestServer = {

@@ -338,7 +338,7 @@ test("a token that was good: of a session that ended, that moved, of a member wh
   const remove = "mutation ($id: ID!) { removeMember(input: {memberId: $id}) { id } }";
   await server.data(remove, { id: memberId }, (await signIn(server, world)).accessToken);
 
-  await using deployment = await startTestServer({ fresh: true });
+  await using deployment = await startTestServer({ fresh: "from nothing" });
   const theirs = await keyOf(deployment);
   expect(theirs.issuer).not.toBe(claims.iss);
   const foreign = (change: object, more: object): Promise<string> =>

@@ -131,9 +131,15 @@ export class ServerProcess {
 const OPERATORS_URL = process.env["TEST_DATABASE"] === "url" ? process.env["TEST_DATABASE_URL"] : undefined;
 
 /** Gives it the database that it begins with; answers the world that is in it. */
-export async function prepare(server: ServerProcess, fresh = false): Promise<World | undefined> {
+export async function prepare(
+  server: ServerProcess,
+  fresh: boolean | "from nothing" = false,
+): Promise<World | undefined> {
   if (server.databaseUrl !== undefined) return undefined;
-  if (OPERATORS_URL === undefined) return fresh ? void (await copyFresh(server.folder)) : copyWithWorld(server.folder);
+  if (OPERATORS_URL === undefined) {
+    if (fresh === "from nothing") return undefined;
+    return fresh ? void (await copyFresh(server.folder)) : copyWithWorld(server.folder);
+  }
   await server.useDatabaseOf(OPERATORS_URL);
   return undefined;
 }
