@@ -115,8 +115,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           include: ["server/src/**/*.test.ts", "web/src/**/*.test.ts", "tools/**/*.test.ts", ...HOUSE],
           exclude: ["**/*.db.test.ts", "**/dist/**"],
-          // Workers keep what they loaded: a third of the processor time otherwise goes into loading it again. Two, as there is no
-          // waiting: vitest would take one on two cores.
+          // Workers keep what they loaded, which each file would load again. Two, as there is no waiting: vitest would take one on two cores.
           isolate: false,
           maxWorkers: 2,
           // Seconds alone; what promises a time asks for processor time itself.
