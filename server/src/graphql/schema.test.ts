@@ -25,6 +25,10 @@ const rootTypes = [schema.getQueryType()!, schema.getMutationType()!, schema.get
 const fieldsOf = (type: GraphQLNamedType) =>
   isObjectType(type) || isInterfaceType(type) || isInputObjectType(type) ? Object.values(type.getFields()) : [];
 
+test("an input type has the fields of the contract, and inherits none", () => {
+  for (const type of types.filter(isInputObjectType)) expect(Object.getPrototypeOf(type.getFields())).toBeNull();
+});
+
 test("schema.graphql is what the code says; `npm run schema` writes it", () => {
   expect(readFileSync(join(import.meta.dirname, "../../../schema.graphql"), "utf8")).toBe(schemaText());
 });

@@ -1,12 +1,11 @@
 /** The admission of requests that are no GraphQL: who is it, have they asked too often, and may they do it (auth/admission.ts). */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { findRefusal } from "../auth/admission.ts";
 import { requireCaller, type Caller } from "../auth/caller.ts";
 import type { Needs } from "../auth/field-scopes.ts";
 import { overRate, type Rates } from "../rates/rates.ts";
 import type { Admission } from "./admission.ts";
 import type { Exchange } from "./answer.ts";
-import { setRateHeaders } from "./rate-headers.ts";
 
 export type AdmitOptions = {
   admission: Admission;
@@ -17,12 +16,13 @@ export type AdmitOptions = {
 /** Throws UNAUTHENTICATED, RATE_LIMITED or FORBIDDEN. */
 export async function admit(
   { admission, rates, clientAddress }: AdmitOptions,
-  { request, response }: Exchange,
+  exchange: Exchange,
   needs: Needs,
 ): Promise<Caller> {
+  const { request } = exchange;
   const { authorization } = request.headers;
   const caller = requireCaller(await admission.identify(request.socket, authorization, () => clientAddress(request)));
-  await countRequest(rates, response, caller);
+  await countRequest(rates, exchange, caller);
   const refusal = findRefusal(caller, needs);
   if (refusal) throw refusal;
   return caller;
@@ -31,11 +31,11 @@ export async function admit(
 /** Throws RATE_LIMITED. */
 export async function countRequest(
   rates: Rates,
-  response: ServerResponse,
+  exchange: Exchange,
   who: Parameters<Rates["count"]>[0],
 ): Promise<void> {
   const standing = await rates.count(who);
   if (!standing) return;
-  setRateHeaders(response, standing);
+  exchange.standing = standing;
   if (standing.isRefused) throw overRate(standing);
 }

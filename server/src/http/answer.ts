@@ -3,6 +3,8 @@ import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerRe
 import { overloaded, type Code } from "../lib/errors.ts";
 import type { CountedResponse } from "./count-answers.ts";
 import { linger } from "./linger.ts";
+import type { Standing } from "../rates/rates.ts";
+import { addRateHeaders } from "./rate-headers.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
 export type Exchange = {
@@ -11,6 +13,8 @@ export type Exchange = {
   requestId: string;
   path: string;
   secure: SecurityHeaders;
+  /** Where its caller stands with its limit, once that is known: its answer tells. */
+  standing?: Standing | undefined;
 };
 
 const errorText = (code: Code, message: string, details?: { retryAfter: number }): string =>
@@ -40,13 +44,15 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** What every answer has (`bytes`: undefined when nobody knows how many it will be), and what is its own. */
 export function writeHead(
-  { response, requestId, secure }: Exchange,
+  { response, requestId, secure, standing }: Exchange,
   status: number,
   type: string | undefined,
   bytes: number | undefined,
   headers: OutgoingHttpHeaders | undefined,
 ): void {
+  // All in one list: a single header that was set before makes node:http set, and check, each of them on its own.
   const all: OutgoingHttpHeader[] = ["x-request-id", requestId, ...secure.api];
+  if (standing) addRateHeaders(all, standing);
   const given = headers?.["content-type"] ?? type;
   if (given !== undefined) all.push("content-type", given);
   if (bytes !== undefined) all.push("content-length", bytes);

@@ -88,7 +88,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     const path = pathOf(request.url ?? "/", prefix);
-    const exchange = { request, response, requestId: nextId(request), path, secure };
+    const exchange: Exchange = { request, response, requestId: nextId(request), path, secure, standing: undefined };
     const problem = headProblem(request);
     const isPipelined = !problem && !mayBegin(socket);
     const begins = !problem && !isPipelined && connections.begin(socket);

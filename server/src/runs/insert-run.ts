@@ -44,11 +44,11 @@ export async function insertRun(runs: Runs, head: Head, insertion: Insertion): P
   const { version, inputText, key, firing, turn, draft, waits = false, kept, keptApprovals = [] } = insertion;
   const start = {
     input: inputText,
-    ...(key && { key: keyToWrite(key) }),
-    ...(firing && { firing }),
-    ...(turn && { turn }),
-    ...(draft && { draft }),
-    ...(firing?.is_queued && { queued: true }),
+    key: key && keyToWrite(key),
+    firing,
+    turn,
+    draft,
+    queued: firing?.is_queued ?? false,
   };
   const isDue = !head.limited && head.runAt === null;
   // A child's parent already has a place, and a retry may keep 10,000 rows of the old run.
@@ -89,34 +89,39 @@ async function hintNew(runs: Runs, { id, organizationId, agentId, limited, runAt
   else admitAt(runs, organizationId, agentId, runAt);
 }
 
-/** A run that has not begun; `revision` 0: it is not in the database. */
+type OwnOfHead = { organizationId: OrganizationId; startedBy: Starter } & Partial<
+  Pick<Head, "id" | "runAt" | "parent" | "retryOf" | "limited" | "state">
+>;
+
+/** A run that has not begun; `revision` 0: it is not in the database. Field by field: the runtime defines what follows from a spread. */
 export const newHead = (
   { clock }: Runs,
   { version: { agent, version }, input }: PreparedRun,
-  own: { organizationId: OrganizationId; startedBy: Starter } & Partial<Head>,
+  own: OwnOfHead,
   createdAt = clock.now(),
 ): Head => ({
   // Lists ask for times by the id: one ms later than the other, and a run was missing from its own.
-  id: newIdAt(createdAt),
+  id: own.id ?? newIdAt(createdAt),
+  organizationId: own.organizationId,
   projectId: agent.projectId,
   agentId: agent.id,
   version,
   status: "pending",
+  startedBy: own.startedBy,
   input,
   output: null,
   error: null,
   createdAt,
   startedAt: null,
   finishedAt: null,
-  runAt: null,
+  runAt: own.runAt ?? null,
   revision: 0,
   currentStep: null,
   progress: 0,
-  parent: null,
-  retryOf: null,
-  limited: agent.concurrencyLimit !== null,
-  state: {},
+  parent: own.parent ?? null,
+  retryOf: own.retryOf ?? null,
+  limited: own.limited ?? agent.concurrencyLimit !== null,
+  state: own.state ?? {},
   epoch: 0,
   wakeSeq: 0,
-  ...own,
 });

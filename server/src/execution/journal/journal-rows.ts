@@ -103,7 +103,15 @@ export const heldBytesOf = (row: StepRow, isAnswer: boolean): number =>
 
 const held = (json: string | null): number => (json === null ? 0 : heldBytes(json));
 
-export function startRow(head: Head, payload: Payload): Omit<StartRow, "owner" | "wake_at" | "input" | "held_bytes"> {
+/** What the head does not say. */
+export type StartOfRow = Pick<StartRow, "input" | "owner" | "wake_at"> & Partial<Pick<StartRow, "queued">>;
+
+export function startRow(
+  head: Head,
+  payload: Payload,
+  { input, owner, wake_at, queued = false }: StartOfRow,
+  heldBytes: number,
+): StartRow {
   return {
     id: head.id,
     organization_id: head.organizationId,
@@ -131,7 +139,11 @@ export function startRow(head: Head, payload: Payload): Omit<StartRow, "owner" |
     parent_awaits: head.parent?.awaits ?? null,
     retry_of: head.retryOf,
     limited: head.limited,
-    queued: false,
+    queued,
+    input,
+    owner,
+    wake_at,
+    held_bytes: heldBytes,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   heldBytesOf,
   keyRow,
   startRow,
+  type StartOfRow,
   stepRow,
   textsOf,
   weigh,
@@ -30,7 +31,6 @@ import type {
   DraftTextRow,
   FiringRow,
   KeyRow,
-  StartRow,
   StepRow,
   TurnRow,
 } from "./rows.ts";
@@ -59,12 +59,11 @@ export type JournalOptions = {
   /** About what all of it takes in memory; known for a run in the database. */
   heldBytes?: number;
   /** The row of a run that is not in the database yet: it goes with the first commit. */
-  start?: Pick<StartRow, "input" | "owner" | "wake_at"> & {
-    key?: Pick<KeyRow, "key" | "body_hash">;
-    firing?: FiringRow;
-    turn?: TurnRow;
-    draft?: Pick<DraftTextRow, "run_draft_id" | "text">;
-    queued?: boolean;
+  start?: StartOfRow & {
+    key?: Pick<KeyRow, "key" | "body_hash"> | undefined;
+    firing?: FiringRow | undefined;
+    turn?: TurnRow | undefined;
+    draft?: Pick<DraftTextRow, "run_draft_id" | "text"> | undefined;
   };
 };
 
@@ -384,8 +383,8 @@ export class Journal {
       bytes: bytes + this.#attemptBytes + (payload.output?.length ?? 0) + (payload.state?.length ?? 0),
     };
     if (this.#start) {
-      const { key, firing, turn, draft, ...start } = this.#start;
-      write.start = { ...startRow(head, payload), ...start, held_bytes: this.#writtenHeldBytes };
+      const { key, firing, turn, draft } = this.#start;
+      write.start = startRow(head, payload, this.#start, this.#writtenHeldBytes);
       if (key) write.key = keyRow(head, key);
       if (firing) write.firing = firing;
       if (turn) write.turn = turn;

@@ -17,7 +17,6 @@ import { corsHeaders, type Cors } from "../cors.ts";
 import { PIECE_BYTES, type Delivery } from "../triggers/delivery.ts";
 import { checkHead, mediaTypeOf, parseBody, type MediaType } from "./graphql-request.ts";
 import { Misfit } from "./misfit.ts";
-import { setRateHeaders } from "../rate-headers.ts";
 import { userAgentOf } from "../request.ts";
 import type { EventStreams } from "./sse.ts";
 
@@ -64,12 +63,15 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange, holdB
   sendAnswer(edge, exchange, answer, mediaType, headers);
 }
 
-function askingOf({ admission, clientAddress }: GraphqlEdge, { request, response }: Exchange): Asking {
+function askingOf({ admission, clientAddress }: GraphqlEdge, exchange: Exchange): Asking {
+  const { request } = exchange;
   let known: ReturnType<Asking["caller"]>;
   return {
     caller: () =>
       (known ??= admission.identify(request.socket, request.headers.authorization, () => clientAddress(request))),
-    counted: (standing) => setRateHeaders(response, standing),
+    counted: (standing) => {
+      exchange.standing = standing;
+    },
   };
 }
 

@@ -105,7 +105,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     const called: Called = { request, path: exchange.path, address: clientAddress(request), trigger, readText };
     const proof = await prove(triggers, called);
     if (proof?.isPing) return { status: 200, body: {} };
-    await countRequest(rates, exchange.response, { organizationId: trigger.organizationId });
+    await countRequest(rates, exchange, { organizationId: trigger.organizationId });
     const occasion = await readCall(triggers, called, proof);
     const challenge = challengeOf(trigger.policy, occasion.payload ?? null);
     const { policy } = trigger;
