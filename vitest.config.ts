@@ -15,8 +15,10 @@ const BUNDLE = "test/bundle.ts";
 const SHARING = { isolate: false, globalSetup: [BUNDLE, "test/run-folder.ts"] };
 const STARTING = { NODE_COMPILE_CACHE: COMPILED };
 
-/** What differs most where the PostgreSQL is the operator's: other sessions, no kill of ours, TCP between us. Three minutes. */
-const TELLING = ["test/faults/cancel.test.ts", "test/faults/invariants.test.ts", "test/graphql-errors.test.ts"];
+/** What differs most where the PostgreSQL is the operator's: other sessions, no kill of ours, TCP between us. */
+const TELLING = ["test/faults/cancel.test.ts", "test/graphql-errors.test.ts"];
+/** Random work with kills, which `npm test` does on our own PostgreSQL alone. */
+const RANDOM = ["test/faults/invariants.test.ts"];
 
 /** A deadline for what hangs, also on a machine ten times as slow: what promises a time measures it itself. */
 const PATIENCE = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 60_000 } } };
@@ -29,7 +31,10 @@ const TOGETHER = { groupOrder: 1, maxWorkers: 4 };
 /** All of the product's once more, after everything else. */
 const ONCE_MORE = { groupOrder: 2, maxWorkers: 4 };
 
-/** The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:url` all (tools/commands.js). */
+/**
+ * The product's tests with a `DATABASE_URL`: `npm test` runs the most telling, `npm run test:long` the random ones, and
+ * `npm run test:url` all (tools/commands.js).
+ */
 const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof TOGETHER) => ({
   ssr,
   test: {
@@ -67,7 +72,7 @@ const longProjects = () => {
   return [project("long", LONG_FILES, 4, 1), project("whole", whole, 5, 2, { TEST_SCALE: "whole" })];
 };
 
-const URL_FILES: Record<string, string[]> = { telling: TELLING, all: ["test/**/*.test.ts"] };
+const URL_FILES: Record<string, string[]> = { telling: TELLING, random: RANDOM, all: ["test/**/*.test.ts"] };
 const asked = process.env["TEST_URL"] ?? "";
 const urlFiles = URL_FILES[asked];
 const urlGroup = asked === "telling" ? TOGETHER : ONCE_MORE;

@@ -64,14 +64,6 @@ test("plays it on the running server, in an organization of its own", async () =
   expect((await server.data("{ agents { id } }")).agents).toEqual([]);
 });
 
-test("leaves a server alone that waits for its first owner", async () => {
-  await using server = await startTestServer({ fresh: true });
-  const { code, stdout, stderr } = await cli(["demo", "--pause", "0"], { env: settingsOf(server) });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toMatch(/^Starting a server in a temporary folder …\nAutograph at http/);
-  expect(stdout).not.toContain(server.url);
-});
-
 test("with --json each thing that happened is a line", async () => {
   await using server = await sharedServer();
   const { stdout } = await cli(["demo", "--pause", "0", "--json"], { env: settingsOf(server) });
@@ -82,9 +74,12 @@ test("with --json each thing that happened is a line", async () => {
   expect([...new Set(names)].toSorted()).toEqual(["agents", "approved", "cancelled", "event", "signedIn", "started"]);
 });
 
-test("ended by a signal it takes its server along", async () => {
-  const playing = startCli(["demo", "--own", "--pause", "30"], { env: { TMPDIR: temporary } });
+test("leaves a server alone that waits for its first owner; ended by a signal it takes its own server along", async () => {
+  await using server = await startTestServer({ fresh: true });
+  const playing = startCli(["demo", "--pause", "30"], { env: { ...settingsOf(server), TMPDIR: temporary } });
   await eventually(() => playing.stdout.includes("Sign in"));
+  expect(playing.stdout).toMatch(/^Starting a server in a temporary folder …\nAutograph at http/);
+  expect(playing.stdout).not.toContain(server.url);
   expect(folders()).toHaveLength(1);
   playing.kill("SIGTERM");
   await playing.ended;

@@ -194,7 +194,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     const other = net.createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as net.AddressInfo;
-    const server = run({ DATA_DIR: emptyFolder(), PORT: String(port) });
+    const server = run({ DATA_DIR: await dataFolder(), PORT: String(port) });
     expect(await server.exited).toBe(1);
     expect(server.err()).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is in use: .*\\n$`));
     other.close();
@@ -204,7 +204,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     const other = net.createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as net.AddressInfo;
-    const DATA_DIR = emptyFolder();
+    const DATA_DIR = await dataFolder();
     const server = run({ DATA_DIR, METRICS_PORT: String(port) });
     expect(await server.exited).toBe(1);
     expect(server.err()).toBe(
@@ -227,8 +227,9 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     }
   });
 
+  // On an empty folder: server/src/storage/embedded.db.test.ts.
   test("of many starts at once one serves, and the others say where", async () => {
-    const DATA_DIR = emptyFolder();
+    const DATA_DIR = await dataFolder();
     const PORT = String(await freePort());
     const servers = Array.from({ length: 6 }, () => run({ DATA_DIR, PORT }));
     const serving = await Promise.any(servers.map(async (server) => (await server.ready(), server)));

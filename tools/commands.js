@@ -102,7 +102,7 @@ const COMMANDS = {
     },
   },
   /**
-   * Runs the whole of what `npm test` runs a part of, and what needs the machine to itself. `--write` keeps the times of all of it in
+   * Runs the whole of what `npm test` runs a part of, random work on an operator's PostgreSQL, and what needs the machine to itself. `--write` keeps the times of all of it in
    * bench/ (bench/test-long.ts); other arguments go to vitest.
    */
   "test:long": {
@@ -113,7 +113,8 @@ const COMMANDS = {
       if (isWritten && rest.length > 0)
         throw new Stop("--write keeps the times of all long tests: leave out the other arguments");
       process.env.TEST_LONG = isWritten ? "write" : "yes";
-      await vitest(node, ["--project", "long", "--project", "whole", ...rest]);
+      process.env.TEST_URL = "random";
+      await vitest(node, ["--project", "url", "--project", "long", "--project", "whole", ...rest]);
     },
   },
   bench: { builds: both, run: (node, args) => become(node, [at("bench/bench.ts"), ...args]) },

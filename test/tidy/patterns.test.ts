@@ -97,7 +97,7 @@ function slowTextOf(pattern: RegExp): string | undefined {
   return undefined;
 }
 
-test.each([/\/+$/, /"(?:[^"\\]|\\[^])*(?:"|$)/g, /[?&]x=[^&]*abc/, /^(?:a|aa)+$/])("timing finds %s", (pattern) =>
+test.each([/"(?:[^"\\]|\\[^])*(?:"|$)/g, /[?&]x=[^&]*abc/, /^(?:a|aa)+$/])("timing finds %s", (pattern) =>
   expect(slowTextOf(pattern)).toBeDefined(),
 );
 

@@ -68,12 +68,12 @@ function tooLong(text: string): boolean {
   return false;
 }
 
-/** As many of the lines as the limits of bytes and tokens take. */
+/** As many of the lines as the limits of bytes and tokens take, or 2 % less: each text that is tried has to be read. */
 function most(start: string, line: (index: number) => string, end = ""): string {
   const whole = (count: number): string =>
     start + Array.from({ length: count }, (_, index) => line(index)).join("") + end;
   let [low, high] = [1, Math.min(30_000, Math.ceil(LIMITS.definitionBytes / line(0).length))];
-  while (low < high) {
+  while (high - low > low / 50) {
     const middle = (low + high + 1) >> 1;
     if (tooLong(whole(middle))) high = middle - 1;
     else low = middle;

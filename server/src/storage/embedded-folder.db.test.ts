@@ -4,17 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { prepareBinaries } from "./binaries.ts";
-import type { Ready } from "./embedded.testsuite.ts";
-import {
-  Launcher,
-  PROGRAM,
-  query,
-  readyOf,
-  SERVER_URL,
-  stop,
-  type Started,
-  type StartOptions,
-} from "./launcher.testsuite.ts";
+import { Launcher, PROGRAM, query, readyOf, SERVER_URL, stop, type StartOptions } from "./launcher.testsuite.ts";
 import { isRoot, systemUser, userCanRun } from "./system-user.ts";
 
 let launcher: Launcher;
@@ -57,7 +47,7 @@ describe("one helpful line and exit 1", () => {
   });
 
   test("data of an older PostgreSQL", async () => {
-    await stop((await readyAndStarted()).one);
+    await launcher.fill();
     fs.writeFileSync(path.join(launcher.dataFolder, "postgres", "PG_VERSION"), "15\n");
     expect(await refusal()).toMatch(/is PostgreSQL 15's and this Autograph brings 18/);
   });
@@ -66,15 +56,10 @@ describe("one helpful line and exit 1", () => {
     fs.mkdirSync(path.join(launcher.dataFolder, "postgres"), { recursive: true });
     expect(await refusal()).toMatch(/is damaged or not PostgreSQL's: restore a backup/);
     fs.rmSync(launcher.dataFolder, { recursive: true });
-    await stop((await readyAndStarted()).one);
+    await launcher.fill();
     fs.truncateSync(path.join(launcher.dataFolder, "postgres", "global", "pg_control"), 100);
     expect(await refusal()).toMatch(/is damaged \(.*\): restore a backup/);
   });
-
-  async function readyAndStarted(): Promise<{ one: Started; ready: Ready }> {
-    const one = launcher.start();
-    return { one, ready: await readyOf(one) };
-  }
 });
 
 const ordinary = systemUser("");
@@ -107,9 +92,7 @@ describe.runIf(isRoot())("as root", () => {
   });
 
   test("an existing cluster's owner stays its owner", async () => {
-    const first = launcher.start();
-    await readyOf(first);
-    await stop(first);
+    await launcher.fill();
     execFileSync("chown", ["-R", "31999:31999", path.join(launcher.dataFolder, "postgres")]);
     const ready = await readyOf(launcher.start());
     expect(uidOf(ready.postgres)).toBe(31_999);
@@ -160,9 +143,7 @@ describe.runIf(isRoot())("as root", () => {
   });
 
   test("a data folder that PostgreSQL's user can't enter any more is not silently left for an empty one", async () => {
-    const first = launcher.start();
-    await readyOf(first);
-    await stop(first);
+    await launcher.fill();
     fs.chmodSync(launcher.base, 0o700);
     const second = launcher.start();
     expect(await second.exited).toBe(1);

@@ -7,6 +7,7 @@ import { socketConnection } from "./embedded.ts";
 import { eventually, Launcher, query, readyOf, SERVER_URL, stop, until } from "./launcher.testsuite.ts";
 import { readPassword } from "./postgres-password.ts";
 import { isAlive, readPidFile } from "./postmaster.ts";
+import { scaled } from "../../../test/scale.ts";
 
 let launcher: Launcher;
 beforeEach(() => {
@@ -65,6 +66,7 @@ describe("start and stop", () => {
   });
 
   test("a backend keeps a statement's memory for the next one, and gives a huge one's back", async () => {
+    await launcher.fill();
     const ready = await readyOf(launcher.start());
     const environment = fs.readFileSync(`/proc/${ready.postgres}/environ`, "utf8").split("\0");
     expect(environment).toEqual(
@@ -99,6 +101,7 @@ describe("start and stop", () => {
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)("%s leaves no process, no socket and a clean cluster", async (signal) => {
+    await launcher.fill();
     const one = launcher.start();
     const ready = await readyOf(one);
     const processes = postgresProcesses(ready.postgres);
@@ -138,22 +141,25 @@ describe("start and stop", () => {
   });
 });
 
+const STARTS = scaled({ whole: 20, part: 8 });
+
 describe("one serving process", () => {
-  test("of 20 starts at once on a fresh folder one serves, 19 say where it runs and exit 1", async () => {
-    const all = Array.from({ length: 20 }, () => launcher.start());
+  test(`of ${STARTS} starts at once on a fresh folder one serves, the others say where it runs and exit 1`, async () => {
+    const all = Array.from({ length: STARTS }, () => launcher.start());
     const ready = await Promise.all(all.map((one) => one.ready));
     const serving = ready.filter((one) => one !== undefined);
     expect(serving).toHaveLength(1);
     const others = all.filter((one) => one.child.pid !== serving[0]!.pid);
-    expect(await Promise.all(others.map((one) => one.exited))).toEqual(Array.from({ length: 19 }, () => 1));
+    expect(await Promise.all(others.map((one) => one.exited))).toEqual(others.map(() => 1));
     for (const other of others) expect(other.said()).toBe(`already running at ${SERVER_URL} (${serving[0]!.pid})\n`);
   });
 
-  test("of 20 starts at once after kill -9 one adopts, 19 name it and not the dead one", async () => {
+  test(`of ${STARTS} starts at once after kill -9 one adopts, the others name it and not the dead one`, async () => {
+    await launcher.fill();
     const dead = launcher.start();
     const before = await readyOf(dead);
     await stop(dead, "SIGKILL");
-    const all = Array.from({ length: 20 }, () => launcher.start());
+    const all = Array.from({ length: STARTS }, () => launcher.start());
     const ready = await Promise.all(all.map((one) => one.ready));
     const serving = ready.filter((one) => one !== undefined);
     expect(serving).toMatchObject([{ postgres: before.postgres }]);
@@ -164,6 +170,7 @@ describe("one serving process", () => {
   });
 
   test("a stopped process (SIGSTOP) still has its folder", async () => {
+    await launcher.fill();
     const one = launcher.start();
     const ready = await readyOf(one);
     one.child.kill("SIGSTOP");
@@ -175,6 +182,8 @@ describe("one serving process", () => {
 });
 
 describe("after a kill", () => {
+  beforeEach(() => launcher.fill());
+
   test("kill -9 of the server: PostgreSQL stays and the next start adopts it", async () => {
     const killed = launcher.start();
     const before = await readyOf(killed);

@@ -1,11 +1,13 @@
 /** Starts processes that serve a data folder, kills them and cleans up after them, for the launcher's tests. */
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import pg from "pg";
+import { sharedFolder } from "../../../test/run-folder.ts";
 import { socketConnection } from "./embedded.ts";
 import type { Ready } from "./embedded.testsuite.ts";
 import { readPassword } from "./postgres-password.ts";
@@ -30,6 +32,27 @@ export type StartOptions = {
   env?: Record<string, string>;
 };
 
+/** What a first start leaves, which takes a second of processor time: made once in a worker. */
+let firstStarted: Promise<string> | undefined;
+
+async function startFirst(): Promise<string> {
+  const kept = path.join(sharedFolder(), "data");
+  const launcher = new Launcher();
+  try {
+    const one = launcher.start();
+    await readyOf(one);
+    await stop(one);
+    await copy(launcher.dataFolder, kept);
+  } finally {
+    await launcher.cleanUp();
+  }
+  return kept;
+}
+
+const run = promisify(execFile);
+/** Owners and modes too. */
+const copy = (from: string, to: string): Promise<unknown> => run("cp", ["-a", from, to]);
+
 /** A test's own folder, with the processes that it starts on a data folder in it. */
 export class Launcher {
   readonly base: string;
@@ -40,6 +63,12 @@ export class Launcher {
     this.base = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), "autograph-embedded-"));
     fs.chmodSync(this.base, 0o755);
     this.dataFolder = path.join(this.base, "data");
+  }
+
+  /** Its data folder becomes as a first start leaves it. */
+  async fill(): Promise<void> {
+    firstStarted ??= startFirst();
+    await copy(await firstStarted, this.dataFolder);
   }
 
   start({ program = PROGRAM, env, ...options }: StartOptions = {}): Started {

@@ -70,9 +70,11 @@ test("a flood of strangers has two threads and 128 places, what is beyond is ref
   };
   let tried = 0;
   let most = 0;
+  /** The first cost the work, which is what the owner's would wait for. */
   const nobody = async (): Promise<undefined> => {
     begun.push("stranger");
     most = Math.max(most, ++tried);
+    if (begun.length > 10) throw Object.assign(new Error("its turn came"), { code: "tried" });
   };
   const flood = Array.from({ length: 2_000 }, (_, index) =>
     passwords
