@@ -26,5 +26,7 @@ export async function published(
   const wanted = version ?? agent?.publishedVersion;
   if (!agent || !wanted || !isPlainText(wanted)) return undefined;
   const compiled = await agents.cache.compiled(within.organizationId, id, wanted);
-  return compiled && { agent, ...compiled };
+  if (!compiled) return undefined;
+  const { source, workflow, inputSchema, plan } = compiled;
+  return { agent, version: compiled.version, source, workflow, inputSchema, plan };
 }

@@ -11,7 +11,7 @@ export const IDEMPOTENCY_KEY = {
 /** Limited to what an HTTP header can carry as well. */
 const PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.idempotencyKeyCharacters}}$`);
 
-export function keyOf({ origin }: Context, argument: string | null | undefined): { idempotencyKey?: string } {
+export function keyOf({ origin }: Context, argument: string | null | undefined): string | undefined {
   const header = origin.idempotencyKey;
   if (argument != null && header !== undefined && argument !== header) {
     throw badInput("invalid_input", "the Idempotency-Key header and input.idempotencyKey differ", [
@@ -19,8 +19,7 @@ export function keyOf({ origin }: Context, argument: string | null | undefined):
     ]);
   }
   const key = argument ?? header;
-  if (key === undefined) return {};
-  if (PATTERN.test(key)) return { idempotencyKey: key };
+  if (key === undefined || PATTERN.test(key)) return key;
   const message = `must have 1 to ${LIMITS.idempotencyKeyCharacters} printable characters of ASCII`;
   throw badInput("invalid_input", `the idempotency key ${message}`, [
     { path: "input.idempotencyKey", code: "invalid", message },

@@ -42,8 +42,8 @@ export type Body = { text: string; release: (() => void) | undefined };
  * for it, Misfit when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
  */
 export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<Body> {
-  if (isTooLong(request)) throw tooLarge();
   const length = lengthOf(request);
+  if (length !== undefined && length > LIMITS.bodyBytes) throw tooLarge();
   const isLarge = length !== undefined && length > LIMITS.strangerBodyBytes;
   const caller = isLarge ? await whose() : undefined;
   if (isLarge && !caller) throw tooLargeForStranger();

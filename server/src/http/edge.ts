@@ -102,6 +102,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & Asy
   const metricsPage = createMetricsPage({ ...options, admission, clientAddress });
   const webSessions = createWebSessions({ ...options, admission, arrivals, clientAddress });
   const webhooks = createWebhooks({ ...options, admission, arrivals, clientAddress });
+  const parts = [webhooks, events, webSessions];
   /** A proxy's connection brings requests of many. Answers after how many seconds it is read again, for `Retry-After`. */
   const holdBack = ({ request: { socket } }: Exchange, whose: Whose): number =>
     connections.of(socket).isProxy ? 1 : heldBack.hold(whose, socket);
@@ -153,7 +154,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & Asy
       const isGraphql = exchange.path === "/graphql";
       if (tooMuchOf && !(isGraphql && mayBeUrgent(exchange.request)))
         return sendOverloaded(exchange, holdBack(exchange, tooMuchOf), corsHeaders(graphqlEdge.cors, exchange.request));
-      const others = [webhooks, events, webSessions].find((part) => part.isFor(exchange.path));
+      const others = isGraphql ? undefined : parts.find((part) => part.isFor(exchange.path));
       // `/events` takes CloudEvents, and is a page of the UI.
       if (!isGraphql && (!others || (others === events && wantsPage(exchange.request)))) return pages(exchange);
       if (isStopping()) {

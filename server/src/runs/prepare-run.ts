@@ -27,7 +27,7 @@ export function checkTakes(what: "runs" | "events", runs: Pick<Runs, "executions
 export async function prepareRun(
   runs: Runs,
   within: Within,
-  request: { agentId: AgentId; version?: string; input: Json } & InputRequest,
+  request: { agentId: AgentId; version?: string | undefined; input: Json } & InputRequest,
 ): Promise<PreparedRun> {
   checkTakes("runs", runs);
   const version = await published(runs.agents, within, request.agentId, request.version);
@@ -37,7 +37,8 @@ export async function prepareRun(
       "wrong_state",
       `the agent is ${version.agent.status}: it takes no new runs until setAgentStatus makes it active`,
     );
-  return { version, ...checkStartInput(version, request.input, request) };
+  const { input, inputText } = checkStartInput(version, request.input, request);
+  return { version, input, inputText };
 }
 
 /** The input with the form's defaults written in, and its JSON text. */
@@ -62,7 +63,7 @@ function tooLarge(path: string): Refusal {
 async function notPublished(
   runs: Runs,
   within: Within,
-  request: { agentId: AgentId; version?: string },
+  request: { agentId: AgentId; version?: string | undefined },
 ): Promise<Refusal> {
   const agent = await readAgent(runs.agents, within, request.agentId);
   if (!agent) return notFound("Agent");

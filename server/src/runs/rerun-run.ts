@@ -6,7 +6,7 @@ import type { Run } from "../execution/run.ts";
 import type { Runs } from "./runs.ts";
 import { startRun } from "./start-run.ts";
 
-type RerunRequest = { runId: RunId; idempotencyKey?: string };
+type RerunRequest = { runId: RunId; idempotencyKey?: string | undefined };
 
 /** Starts a new run with the same input on the agent's published version. Throws NOT_FOUND and what a start throws. */
 export async function rerunRun(runs: Runs, caller: Caller, request: RerunRequest): Promise<Run> {

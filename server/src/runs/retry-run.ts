@@ -30,7 +30,7 @@ type RetryRequest = {
   /** Another version than the old run's. */
   version?: string;
   /** As for `startRun`. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 };
 
 /** Throws NOT_FOUND; CONFLICT if the run is open, if it is completed and no step is named, or if the version no longer has a step, which it names; BAD_USER_INPUT. */

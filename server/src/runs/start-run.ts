@@ -16,18 +16,18 @@ type StartRequest = {
   agentId: AgentId;
   input: Json;
   /** Good for 24 h per organization and agent: the same key with the same body is the same run. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
   /** What the key stands for, if not this request itself. */
   body?: Json;
-  version?: string;
+  version?: string | undefined;
   /** The draft that a person reviewed. */
-  runDraftId?: RunDraftId;
+  runDraftId?: RunDraftId | undefined;
   /** When to begin; a time in the past means now. */
-  runAt?: Date;
+  runAt?: Date | undefined;
   /** Returns when the run ends or pauses, or after this long, with the steps. At most 30 s. */
-  waitSeconds?: number;
+  waitSeconds?: number | undefined;
   /** When it ends, nobody waits any longer. */
-  ending?: Ending;
+  ending?: Ending | undefined;
 };
 
 type Started = { run: Run; steps?: Step[] | undefined };

@@ -23,7 +23,10 @@ function addRerun(builder: Builder): void {
         "Starts a new run from the beginning, with the input of an earlier run and the agent's published version.",
       args: { input: t.arg({ type: input, description: "Input of `rerunRun`." }) },
       resolve: (_, { input: { runId, idempotencyKey } }, context) =>
-        rerunRun(context.runs, callerOf(context), { runId: idOf("run", runId), ...keyOf(context, idempotencyKey) }),
+        rerunRun(context.runs, callerOf(context), {
+          runId: idOf("run", runId),
+          idempotencyKey: keyOf(context, idempotencyKey),
+        }),
     }),
   );
 }
@@ -63,7 +66,7 @@ function addRetry(builder: Builder): void {
           ...(fromStep != null && { fromStep }),
           ...(fromTask != null && { fromTask }),
           ...(version != null && { version }),
-          ...keyOf(context, idempotencyKey),
+          idempotencyKey: keyOf(context, idempotencyKey),
         }),
     }),
   );

@@ -59,11 +59,12 @@ function addStart(builder: Builder): void {
         const started = await startRun(context.runs, callerOf(context), {
           agentId: idOf("agent", agentId),
           input: value ?? {},
-          ...keyOf(context, key),
-          ...(version != null && { version }),
-          ...(runDraftId != null && { runDraftId: draftIdOf(runDraftId) }),
-          ...(runAt != null && { runAt }),
-          ...(wait != null && { waitSeconds: waitOf(wait, context), ending: context.ending }),
+          idempotencyKey: keyOf(context, key),
+          version: version ?? undefined,
+          runDraftId: runDraftId == null ? undefined : draftIdOf(runDraftId),
+          runAt: runAt ?? undefined,
+          waitSeconds: wait == null ? undefined : waitOf(wait, context),
+          ending: wait == null ? undefined : context.ending,
         });
         return keepSteps(started.run, started.steps);
       },

@@ -222,13 +222,16 @@ function addStep(builder: Builder, enums: Enums): void {
 
 type FilterArguments = { [Name in keyof StepFilter]?: StepFilter[Name] | null | undefined };
 
-async function stepsOf(
+/** A promise only where they have to be read: whoever waited for the run has them. */
+function stepsOf(
   { loaders }: Context,
   run: Run,
   { parentNumber, status }: FilterArguments,
   { first, after = 0 }: { first: number; after?: number },
-): Promise<Page<Step>> {
-  const filter = { ...(parentNumber != null && { parentNumber }), ...(status && { status }) };
+): Page<Step> | Promise<Page<Step>> {
+  const filter: StepFilter = {};
+  if (parentNumber != null) filter.parentNumber = parentNumber;
+  if (status) filter.status = status;
   const steps = kept.get(run);
   if (!steps) return loaders.steps({ runId: run.id, page: { first, after }, filter });
   const items = steps.filter((step) => step.number > after && isAmong(step, filter));
@@ -276,9 +279,10 @@ function addStepsOfRun(builder: Builder, enums: Enums): void {
         after: t.arg.int({ required: false, description: "Return steps after this number." }),
         ...filterArguments(builder, enums),
       },
-      resolve: async (run, { first, after, ...filter }, context) => {
+      resolve: (run, { first, after, parentNumber, status }, context) => {
         const size = sizeOf(first ?? LIMITS.stepsListed, LIMITS.stepsListed);
-        return (await stepsOf(context, run, filter, { first: size, ...(after != null && { after }) })).items;
+        const page = stepsOf(context, run, { parentNumber, status }, { first: size, after: after ?? 0 });
+        return page instanceof Promise ? page.then(({ items }) => items) : page.items;
       },
     }),
   );
@@ -289,7 +293,7 @@ function addStepsOfRun(builder: Builder, enums: Enums): void {
       description: "The run's steps in pages, in the order in which they were reached.",
       args: { ...pageArguments(builder), ...filterArguments(builder, enums) },
       resolve: (run, { parentNumber, status, ...page }, context) =>
-        connect(stepList(run), page, ({ first, after = "0" }) =>
+        connect(stepList(run), page, async ({ first, after = "0" }) =>
           stepsOf(context, run, { parentNumber, status }, { first, after: Number(after) }),
         ),
     }),
