@@ -54,7 +54,7 @@ const LONG_FILES = ["test/long/*.test.ts"];
 
 /** `npm run test:long`: these alone, and then the whole of each file of which `npm test` runs a part (test/scale.ts). */
 const longProjects = () => {
-  const hasParts = (file: string): boolean => readFileSync(file, "utf8").includes("scaled({");
+  const hasParts = (file: string): boolean => /scaled\(\{|expectEachLook\(/.test(readFileSync(file, "utf8"));
   const files = globSync(["test/**/*.test.ts", "server/src/**/*.test.ts"], { exclude: ["test/tidy/**"] });
   const whole = files.filter(hasParts);
   const project = (name: string, include: string[], groupOrder: number, maxWorkers: number, env = {}) => ({

@@ -86,7 +86,7 @@ const setUpAgain = async (page: Page): Promise<void> => {
   await page.getByRole("button", { name: "Set up" }).click();
 };
 
-test("who is not signed in is asked to, then sees the page that was asked for; signing out leads back", async () => {
+test("who is not signed in is asked to by a page of good looks, then sees the page that was asked for; signing out leads back", async () => {
   const member = await server.member("grace@example.org", "runner");
   await using person = await Person.open(browser);
   const { page } = person;
@@ -100,6 +100,8 @@ test("who is not signed in is asked to, then sees the page that was asked for; s
     asked.filter((path) => path.startsWith("/auth")),
     "nothing that it cannot have",
   ).toEqual([]);
+  await expectEachLook(page, "sign in");
+  await page.setViewportSize({ width: 1280, height: 720 });
   person.mayFail();
   await signIn(page, { ...member, password: "wrong password" });
   await page.getByRole("alert").waitFor();
@@ -224,14 +226,6 @@ test("an invitation leads a new member in, once", async () => {
   const again = await person.tab();
   await again.goto(inviteMember.url);
   await again.getByRole("heading", { name: "This invitation cannot be used" }).waitFor();
-});
-
-test("signing in looks good in both themes, wide and narrow", async () => {
-  await using person = await Person.open(browser);
-  const { page } = person;
-  await page.goto(`${server.url}/agents`);
-  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
-  await expectEachLook(page, "sign in");
 });
 
 test("works below a path of PUBLIC_URL, also for a page deep within", async () => {

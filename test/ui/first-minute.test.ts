@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { beside } from "../cli-process.ts";
 import { eventually, startTestServer } from "../client.ts";
 import { sharedServer } from "../shared-server.ts";
-import { expectGoodLooks, LOOKS, sharedBrowser, Person, sendDecisions, setUp } from "./ui.ts";
+import { expectEachLook, expectGoodLooks, sharedBrowser, Person, sendDecisions, setUp } from "./ui.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -41,11 +41,7 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
   // The form is open and filled in.
   const start = page.getByRole("region", { name: "Start here: run Expense approval" });
   expect(await start.getByLabel("What was it for").inputValue()).toBe("Train to Lyon");
-  for (const look of LOOKS) {
-    await page.emulateMedia({ colorScheme: look.colorScheme });
-    await page.setViewportSize(look.viewport);
-    await expectGoodLooks(page, `first visit, ${look.colorScheme}, ${look.viewport.width} px`);
-  }
+  await expectEachLook(page, "first visit");
   await page.setViewportSize({ width: 1280, height: 800 });
   await start.getByRole("button", { name: "Run expense-approval" }).click();
 
@@ -146,14 +142,14 @@ test("the commands that stand where nothing is yet work as they are copied", asy
   expect(await paste(await copy(page, "Copy the command"))).toContain("no trigger matches it");
   await page.goto(`${server.url}/events?source=it's $(exit)`);
   await page.getByRole("row", { name: /order\.created.*it's \$\(exit\)|it's \$\(exit\).*order\.created/ }).waitFor();
-  await page.goto(`${server.url}/settings/secrets`);
+  await person.go("/settings/secrets");
   await page.getByRole("heading", { name: "No secrets yet" }).waitFor();
   await expectGoodLooks(page, "no secrets");
   await paste(await copy(page, "Copy the command"));
   await page.reload();
   await page.getByRole("row", { name: /shopToken/ }).waitFor();
 
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   await page.getByRole("link", { name: "Expense approval", exact: true }).click();
   await page.getByRole("button", { name: "More for Expense approval" }).click();
   await page.getByRole("menuitem", { name: "Pause…" }).click();

@@ -2,6 +2,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ran } from "../runs.ts";
+import { scaled } from "../scale.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { sharedBrowser, Person } from "./ui.ts";
 
@@ -44,27 +45,31 @@ document:
 do: [{done: {set: {ok: true}}}]
 `;
 
-/** Besides the frame's own, and the check of a text that is written. An agent's page asks for the agent and for its tab. */
-const SCREENS: [path: () => string, shows: string, requests: number][] = [
-  [() => "/agents", "Greeter", 1],
+/** A screen's requests, besides the frame's own, and the check of a text that is written. An agent's page asks for the agent and for its tab. */
+type Screen = [path: () => string, shows: string, requests: number];
+/** One of each kind: a list, a run and what is opened in it, a form, and pages of two parts. */
+const TELLING: Screen[] = [
   [() => "/runs", "1 run", 1],
+  [() => `/runs/${runId}?step=1`, "Output", 2],
+  [() => "/describe", "What should it do?", 1],
+  [() => "/settings/members", "Create invite link", 2],
+  [() => "/agents/new", "A definition says", 0],
+  [() => `/agents/${agentId}?tab=triggers`, "At 08:11, UTC", 2],
+];
+const OTHERS: Screen[] = [
+  [() => "/agents", "Greeter", 1],
   [() => "/approvals", "No approvals waiting", 1],
   [() => "/approvals?show=decided", "No decisions yet", 1],
   [() => "/events", "order.created", 1],
   [() => `/events/${eventId}`, "What it started", 1],
   [() => `/runs/${runId}`, "1 step", 1],
-  [() => `/runs/${runId}?step=1`, "Output", 2],
-  [() => "/describe", "What should it do?", 1],
   [() => "/settings/keys", "Last used", 1],
-  [() => "/settings/members", "Create invite link", 2],
   [() => "/settings/usage", "Last 30 days", 2],
   [() => "/settings/secrets", "No secrets yet", 1],
   [() => "/settings/llm", "No language model yet", 1],
   [() => "/settings/sessions", "this one", 1],
-  [() => "/agents/new", "A definition says", 0],
   [() => `/agents/${agentId}`, "Run greeter", 1],
   [() => `/agents/${agentId}?tab=runs`, "1 run", 2],
-  [() => `/agents/${agentId}?tab=triggers`, "At 08:11, UTC", 2],
   [() => `/agents/${agentId}?tab=definition`, "Published version", 2],
 ];
 
@@ -92,7 +97,7 @@ test("a screen asks once for what it shows, also while its subscriptions are ope
     await page.waitForLoadState("networkidle");
     return asked.filter((operation) => operation !== "CheckDefinition");
   };
-  for (const [path, shows, requests] of SCREENS) {
+  for (const [path, shows, requests] of scaled({ whole: [...TELLING, ...OTHERS], part: TELLING })) {
     const all = await load(path(), shows);
     expect(all.filter((operation) => operation === "Frame")).toHaveLength(1);
     found[path()] = all.filter((operation) => operation !== "Frame");
@@ -104,21 +109,20 @@ test("a screen asks once for what it shows, also while its subscriptions are ope
 });
 
 test("where nothing is there yet what to do next stands alone: nothing offers to read it again", async () => {
-  const page = await person.tab();
+  const { page } = person;
   for (const [part, says] of [
     ["secrets", "No secrets yet"],
     ["llm", "No language model yet"],
   ] as const) {
-    await page.goto(`${server.url}/settings/${part}`);
+    await person.go(`/settings/${part}`);
     await page.getByRole("heading", { name: says, exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Reload" }).count(), part).toBe(0);
   }
-  await page.close();
 });
 
 test("the focus stays on its row when the connection is lost and the list is read again", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/runs`);
+  await person.go("/runs");
   await page.getByText("1 run", { exact: true }).waitFor();
   await page.keyboard.press("j");
   const focused = (): Promise<string | null> =>

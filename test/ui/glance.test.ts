@@ -1,6 +1,7 @@
 /** What a user sees at a glance, also on a phone, and what is still there on coming back. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { scaled } from "../scale.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { expectGoodLooks, LOOKS, sharedBrowser, Person } from "./ui.ts";
 
@@ -50,7 +51,8 @@ test("a row of runs says the error, the step and the first words of the input; a
   const { page } = person;
   await person.go("/runs");
   const row = (customer: string) => page.getByRole("row").filter({ hasText: customer });
-  for (const look of [...LOOKS, { ...LOOKS[1]!, name: "dark phone", viewport: { width: 360, height: 800 } }]) {
+  const darkPhone = { ...LOOKS[1]!, name: "dark phone", viewport: { width: 360, height: 800 } };
+  for (const look of scaled({ whole: [...LOOKS, darkPhone], part: [LOOKS[0]!, darkPhone] })) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
     await page.setViewportSize(look.viewport);
     await row("Ada").getByText("Gone: No customer of that name in Lyon.").waitFor();
@@ -61,7 +63,7 @@ test("a row of runs says the error, the step and the first words of the input; a
   await page.emulateMedia({ colorScheme: LOOKS[0]!.colorScheme });
   await page.setViewportSize(LOOKS[0]!.viewport);
   // In the list of one agent, too.
-  await page.goto(`${server.url}/agents/${agentId}?tab=runs`);
+  await person.go(`/agents/${agentId}?tab=runs`);
   await row("Ada").getByText("Gone: No customer").waitFor();
   await row("Grace").getByText("at ask").waitFor();
   await server.data(`mutation { cancelRun(runId: "${waiting}") { id } }`);
@@ -155,7 +157,7 @@ test("what was typed into a run's form is there after other tabs, Back, and the 
   await expect.poll(typed).toEqual(["", "1"]);
 
   // What an earlier run was given stays as well, whether it was changed or not.
-  await page.goto(`${server.url}/agents/${agentId}?from=${from}`);
+  await person.go(`/agents/${agentId}?from=${from}`);
   await expect.poll(typed).toEqual(["Tom", "7"]);
   await tabs.getByRole("link", { name: "Triggers" }).click();
   await page.getByRole("heading", { name: "Nothing starts this agent by itself" }).waitFor();

@@ -62,7 +62,7 @@ test("the palette finds an agent by a few letters and leads to its form; a place
 
 test("g and a letter go to a place, and ? says the keys", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   for (const [key, place] of [
     ["r", "Runs"],
@@ -110,7 +110,7 @@ test("the account's menu opens by keyboard, also before its code is there, and g
 
 test("the palette opens from a field that takes text, and no key acts behind a dialog", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   const field = page.getByRole("searchbox", { name: "Name or handle" });
   await field.focus();
   await page.keyboard.press("Control+k");
@@ -137,7 +137,7 @@ test("three approvals are decided by keyboard alone: two keys each", async () =>
   const { page } = person;
   const purposes = ["Train", "Hotel", "Taxi"];
   for (const purpose of purposes) {
-    await page.goto(`${server.url}/agents`);
+    await person.go("/agents");
     await page.getByRole("link", { name: "Expense approval", exact: true }).click();
     // The list has a form, too, before the first run.
     await page.getByRole("heading", { name: "Expense approval", exact: true }).waitFor();
@@ -238,7 +238,7 @@ describe("three tasks by keyboard alone", () => {
       });
       expect(runAgent.status).toBe("paused");
     }
-    await page.goto(`${server.url}/agents`);
+    await person.go("/agents");
     await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 
     const keyboard = new Keyboard();
@@ -305,7 +305,7 @@ describe("three tasks by keyboard alone", () => {
     await asOwner("mutation ($input: CreateTriggerInput!) { createTrigger(input: $input) { id } }", {
       input: { agentId, name: "morning", trigger },
     });
-    await page.goto(`${server.url}/runs`);
+    await person.go("/runs");
     await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
 
     const keyboard = new Keyboard();

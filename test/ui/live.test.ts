@@ -41,10 +41,8 @@ const start = async (agentId: string): Promise<string> =>
 
 test("a run that starts elsewhere shows on both tabs, and a decision in one ends it in the other", async () => {
   const agentId = await publish(WAITING);
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
-  await person.enter(server, "/runs");
+  await person.go("/runs");
   await page.getByRole("heading", { name: "No runs here" }).waitFor();
   const inbox = await person.tab();
   let connect = (): void => undefined;
@@ -64,7 +62,7 @@ test("a run that starts elsewhere shows on both tabs, and a decision in one ends
   // What was asked before the page was connected shows as well.
   connect();
   await inbox.getByRole("button", { name: /Go on\?/ }).click();
-  await page.goto(`${server.url}/runs/${runId}`);
+  await person.go(`/runs/${runId}`);
   await page.getByRole("heading", { name: "Go on?" }).waitFor();
   await inbox.getByRole("button", { name: "Approve" }).click();
   await sendDecisions(inbox);
@@ -72,6 +70,7 @@ test("a run that starts elsewhere shows on both tabs, and a decision in one ends
   await inbox.getByRole("row", { name: /^approved Go on\?/ }).waitFor();
   await inbox.reload();
   await inbox.getByRole("heading", { name: "No approvals waiting" }).waitFor();
+  await inbox.close();
 });
 
 test("a run is cancelled, and run again with another input from the one before", async () => {
@@ -106,10 +105,8 @@ test("a run is cancelled, and run again with another input from the one before",
 
 test("what a run has put out is there, however late the answer is to what was asked before, or after it is lost", async () => {
   const agentId = await publish(WAITING.replace("asking", "asking-slowly"));
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
-  await person.enter(server, `/runs/${await start(agentId)}`);
+  await person.go(`/runs/${await start(agentId)}`);
   const output = page.getByRole("region", { name: "Output" });
 
   // The first answer is of a time when the run was paused, and comes when it has completed.
@@ -148,6 +145,7 @@ test("what a run has put out is there, however late the answer is to what was as
   isLost = false;
   await again.click();
   await output.getByText("done", { exact: true }).waitFor();
+  await page.unroute(ofOutcome);
 });
 
 const DOUBLING = `
@@ -163,14 +161,12 @@ test("a failed run is run again with its input edited, and the list says what th
   const agentId = await publish(DOUBLING);
   const runAgent = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
   const runId = (await server.data(runAgent, { input: { agentId, input: { amount: 500, memo: "a\nb" } } })).runAgent.id;
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
   const asked: string[] = [];
   page.on("request", (request) => {
     if (request.url().endsWith("/graphql") && request.method() === "POST") asked.push(request.postData() ?? "");
   });
-  await person.enter(server, "/agents");
+  await person.go("/agents");
   await page.getByRole("link", { name: "Doubling", exact: true }).waitFor();
   asked.length = 0;
   await page.goto(`${server.url}/runs/${runId}`);
@@ -276,10 +272,8 @@ test("a run with 25 questions shows the first 20 and says that there are more; a
 test("while the server is away the page says so, and goes on by itself when it is back", async () => {
   const agentId = await publish(WAITING.replace("asking", "asking-once-more"));
   const runId = await start(agentId);
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
-  await person.enter(server, `/runs/${runId}`);
+  await person.go(`/runs/${runId}`);
   await page.getByRole("heading", { name: "Go on?" }).waitFor();
   await server.kill();
   await page.getByText(/^Reconnecting/).waitFor();
@@ -340,15 +334,15 @@ do:
   await page.getByRole("region", { name: "Versions" }).waitFor();
   await page.getByText(/^You may read the definition, but not change it/).waitFor();
   expect(await page.getByRole("button", { name: /^Publish|^Save/ }).count()).toBe(0);
-  await page.goto(`${server.url}/runs`);
+  await person.go("/runs");
   await page.getByRole("row", { name: /Called/ }).waitFor();
   expect(await page.getByRole("checkbox").count(), "nobody who may not cancel runs chooses any").toBe(0);
 
   const runId = await start(await publish(WAITING.replace("asking", "asking-nobody")));
-  await page.goto(`${server.url}/runs/${runId}`);
+  await person.go(`/runs/${runId}`);
   await page.getByText(/you are a viewer here/).waitFor();
   expect(await page.getByRole("button", { name: /Cancel run|Approve|Reject/ }).count()).toBe(0);
-  await page.goto(`${server.url}/events`);
+  await person.go("/events");
   await page.getByRole("heading", { name: "No events yet" }).waitFor();
   expect(await page.getByRole("button", { name: /Publish/ }).count()).toBe(0);
 });
@@ -357,10 +351,10 @@ test("a question that somebody else was faster with says in its place who decide
   const agentId = await publish(WAITING.replace("asking", "asking-two").replace("Go on?", "Whose turn?"));
   await start(agentId);
   const faster = await server.member("grace@example.org", "runner");
-  await using slow = await Person.open(browser);
+  const slow = person;
   await using fast = await Person.open(browser);
-  for (const person of [slow, fast]) person.mayFail();
-  await slow.enter(server, "/approvals");
+  fast.mayFail();
+  await slow.go("/approvals");
   await fast.enter(server, "/approvals", faster);
   for (const { page } of [slow, fast]) {
     await page.getByRole("button", { name: /Whose turn\?/ }).click();
@@ -407,10 +401,9 @@ do:
 
 test("a loop is folded with its counts, a failed item is found, and an output is searched and kept", async () => {
   const runId = await start(await publish(MANY));
-  await using person = await Person.open(browser, { viewport: { width: 1280, height: 600 } });
-  person.mayFail();
   const { page } = person;
-  await person.enter(server, `/runs/${runId}`);
+  await page.setViewportSize({ width: 1280, height: 600 });
+  await person.go(`/runs/${runId}`);
   await page.getByRole("button", { name: "Approve" }).waitFor();
   await page.reload();
   const steps = page.getByRole("tree", { name: "Steps" });
@@ -448,10 +441,9 @@ test("the newest step is followed until somebody scrolls up", async () => {
   const tasks = Array.from({ length: 40 }, (_, index) => `  - step${index}: {set: {a: 1}}`).join("\n");
   const definition = WAITING.replace("asking", "asking-long").replace("  - before: {set: {ready: true}}", tasks);
   const runId = await start(await publish(definition));
-  await using person = await Person.open(browser, { viewport: { width: 1280, height: 600 } });
-  person.mayFail();
   const { page } = person;
-  await person.enter(server, `/runs/${runId}`);
+  await page.setViewportSize({ width: 1280, height: 600 });
+  await person.go(`/runs/${runId}`);
   await page.getByRole("treeitem", { name: /step0/ }).waitFor();
   await page.getByRole("button", { name: "Follow" }).click();
   await page.getByRole("treeitem", { name: /ask/ }).waitFor();

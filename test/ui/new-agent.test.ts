@@ -86,7 +86,7 @@ test("a first text may be a draft, in another project; and it takes no other age
 
   const { projects } = await server.data("{ projects(first: 9) { nodes { id handle } } }", {}, world.apiKey);
   for (const { id, handle } of projects.nodes) {
-    await page.goto(`${server.url}/agents/new?project=${id}`);
+    await person.go(`/agents/new?project=${id}`);
     await text.getByText(`namespace: ${handle}`).waitFor();
   }
   const { href } = new URL("/agents/new", server.url);
@@ -110,10 +110,10 @@ test("who may not create agents is told who may, is offered nothing, and reads d
   await person.enter(server, "/agents", viewer);
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);
-  await page.goto(`${server.url}/agents/new`);
+  await person.go("/agents/new");
   await page.getByRole("heading", { name: "You may not create agents" }).waitFor();
 
-  await page.goto(`${server.url}/agents/${agentId}?tab=definition`);
+  await person.go(`/agents/${agentId}?tab=definition`);
   const text = page.getByRole("textbox", { name: "Definition" });
   await text.getByText("name: echo").waitFor();
   await text.focus();

@@ -6,10 +6,17 @@ import { expectEachLook, expectGoodLooks, LOOKS, Person, sendDecisions, sharedBr
 
 let browser: Browser;
 let server: SharedServer;
+/** Goes from test to test in one page, where no clock stands still and no request is refused. */
+let person: Person;
 beforeAll(async () => {
   [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
+  person = await Person.open(browser, LOOKS[0]);
+  await person.enter(server, "/agents");
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
 
 const asking = (name: string, form = ""): string => `
 document: {dsl: "1.0.3", namespace: test, name: ${name}, version: "1.0.0", title: "Asking ${name}"}
@@ -70,9 +77,9 @@ test.each([1280, 700, 360])(
   async (width) => {
     const agentId = await publish(asking(`cancelled-${width}`));
     const runId = await start(agentId);
-    await using person = await Person.open(browser, { viewport: { width, height: 800 } });
     const { page } = person;
-    await person.enter(server, `/runs/${runId}`);
+    await page.setViewportSize({ width, height: 800 });
+    await person.go(`/runs/${runId}`);
     const cancel = page.getByRole("button", { name: "Cancel run…", exact: true });
     const before = await boxOf(cancel);
     await cancel.click();
@@ -379,9 +386,9 @@ test("what is published while a draft is there is what is shown as published, an
   const id = await publish(GREETING("1.0.0"));
   const save = "mutation ($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { draft { revision } } }";
   await server.data(save, { input: { agentId: id, definition: GREETING("1.1.0", "Greeter", " from an old draft") } });
-  await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await person.enter(server, `/agents/${id}?tab=definition`);
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  await person.go(`/agents/${id}?tab=definition`);
   await page.getByText("This is a draft that is not published").waitFor();
   await expectGoodLooks(page, "a draft");
   await write(page, GREETING("1.2.0", "Welcomer", " anew"));
@@ -427,9 +434,9 @@ test("two who save a draft at once: theirs is shown, mine is kept, or it is disc
     });
   const draft = async (): Promise<string> =>
     (await server.data("query ($id: ID!) { agent(id: $id) { draft { definition } } }", { id })).agent.draft.definition;
-  await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await person.enter(server, `/agents/${id}?tab=definition`);
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  await person.go(`/agents/${id}?tab=definition`);
   await page.getByText("Published version 1.0.0.").waitFor();
   await saveTheirs(" of theirs");
   await write(page, text(" of mine"));

@@ -44,7 +44,7 @@ test("a question with a field that must be filled in is rejected without it, and
   const agentId = await publish("asking-for", ASKING_FOR);
   for (const isByKey of [false, true]) {
     const runId = await start(agentId);
-    await page.goto(`${server.url}/runs/${runId}`);
+    await person.go(`/runs/${runId}`);
     const card = page.getByRole("region", { name: "Approval: How much?" });
     await card.getByRole("button", { name: "Approve" }).click();
     await card.getByRole("alert").waitFor();
@@ -67,7 +67,7 @@ test("a number of many digits is typed, sent and shown with all of them", async 
   const order = "820982911946154508";
   const form = "{type: object, properties: {order: {type: integer, title: Order}}, required: [order]}";
   const rest = `input: {schema: {document: ${form}}}\ndo:\n  - out: {set: '\${ {order: .order, next: [.order, -9007199254740993]} }'}\n`;
-  await page.goto(`${server.url}/agents/${await publish("long-ids", rest)}`);
+  await person.go(`/agents/${await publish("long-ids", rest)}`);
   await page.getByLabel(/^Order/).fill(order);
   await page.getByRole("button", { name: "Run long-ids" }).click();
   // As it is told while it runs, and as it is read again.
@@ -90,7 +90,7 @@ test("of a run with more steps than are read at once all are as they are now whe
   const tasks = Array.from({ length: 510 }, (_, index) => `  - step${index}: {set: {a: 1}}`).join("\n");
   const ask = `  - ask: {call: "approval:1.0.0@default", with: {question: "Go on?"}}\n  - after: {set: {a: 2}}\n`;
   const runId = await start(await publish("many-steps", `do:\n${tasks}\n${ask}`));
-  await page.goto(`${server.url}/runs/${runId}`);
+  await person.go(`/runs/${runId}`);
   await page.getByRole("heading", { name: "511 steps" }).waitFor();
   await page.getByRole("link", { name: "Approvals" }).first().click();
   await page.getByRole("heading", { name: "Approvals", exact: true }).waitFor();
@@ -172,7 +172,7 @@ do:
 test("after an answer that was lost another input is another run, and the input is there to begin with", async () => {
   const { page } = person;
   const agentId = await publish("greeting", GREETING);
-  await page.goto(`${server.url}/agents/${agentId}`);
+  await person.go(`/agents/${agentId}`);
   let isLost = true;
   await page.route("**/graphql", async (route) => {
     if (isLost && /runAgent\(/.test(route.request().postData() ?? "")) {
@@ -205,7 +205,7 @@ test("after an answer that was lost another input is another run, and the input 
 test("a definition that was changed and is saved nowhere is not left without a question", async () => {
   const { page } = person;
   const agentId = await publish("changing", GREETING);
-  await page.goto(`${server.url}/agents/${agentId}?tab=definition`);
+  await person.go(`/agents/${agentId}?tab=definition`);
   await page.getByText(/^Published version/).waitFor();
   const editor = page.getByRole("textbox").first();
   await editor.click();
@@ -283,7 +283,7 @@ test("a changed webhook takes forms and passes over what its filter does not nam
     "mutation ($input: CreateTriggerInput!) { createTrigger(input: $input) { id } }",
     { input: { agentId, name: "hook", trigger: { type: "webhook" }, policy } },
   );
-  await page.goto(`${server.url}/agents/${agentId}?tab=triggers`);
+  await person.go(`/agents/${agentId}?tab=triggers`);
   const trigger = page.getByRole("region", { name: "hook", exact: true });
   await trigger.getByRole("button", { name: /^More for / }).click();
   await page.getByRole("menuitem", { name: "Change", exact: true }).click();

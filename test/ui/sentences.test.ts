@@ -19,7 +19,7 @@ afterAll(async () => {
 
 test("a sentence is read, reviewed with the words that each field came from, corrected, and started by hand", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   await page.getByRole("link", { name: "Order intake", exact: true }).click();
   await page.getByText("Describe it", { exact: true }).click();
   const sentence = page.getByLabel("What should it do?");
@@ -62,7 +62,7 @@ test("a sentence is read, reviewed with the words that each field came from, cor
 
 test("a default does not overrule what was said, and what was not understood keeps a run from starting unseen", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   await page.getByRole("link", { name: "Batch greeting", exact: true }).click();
   await page.getByText("Describe it", { exact: true }).click();
   const sentence = page.getByLabel("What should it do?");
@@ -106,7 +106,7 @@ test("a default does not overrule what was said, and what was not understood kee
 
 test("a long sentence is folded beside its run's input, and one that was read too long ago is read again", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   await page.getByRole("link", { name: "Order intake", exact: true }).click();
   await page.getByText("Describe it", { exact: true }).click();
   const sentence = page.getByLabel("What should it do?");
@@ -134,7 +134,7 @@ test("a long sentence is folded beside its run's input, and one that was read to
 
 test("a sentence in the palette finds its agent by its words, and another can be chosen; without one there is a list", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   await page.getByRole("link", { name: "Order intake", exact: true }).waitFor();
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Search or run" }).and(page.locator(":focus")).waitFor();
@@ -153,10 +153,10 @@ test("a sentence in the palette finds its agent by its words, and another can be
   await review.getByRole("button", { name: /^Run with/ }).waitFor();
 
   const examples = page.getByRole("list", { name: "For example:" }).getByRole("button");
-  await page.goto(`${server.url}/describe`);
+  await person.go("/describe");
   await examples.first().waitFor();
   for (let index = (await examples.count()) - 1; index >= 0; index--) {
-    await page.goto(`${server.url}/describe`);
+    await person.go("/describe");
     await examples.nth(index).click();
     await page.getByRole("button", { name: "Review" }).click();
     await review
@@ -166,7 +166,7 @@ test("a sentence in the palette finds its agent by its words, and another can be
     expect(await review.getByText(/^Not understood/).count()).toBe(0);
   }
 
-  await page.goto(`${server.url}/describe?text=sing%20a%20song`);
+  await person.go("/describe?text=sing%20a%20song");
   await review.getByRole("heading", { name: "No agent was found" }).waitFor();
   const sentence = page.getByRole("textbox", { name: "What should it do?" });
   expect(await sentence.and(page.locator(":focus")).count(), "it is said already").toBe(0);
@@ -180,7 +180,7 @@ test("a sentence in the palette finds its agent by its words, and another can be
 
 test("whoever comes to describe a run writes at once", async () => {
   const { page } = person;
-  await page.goto(`${server.url}/agents`);
+  await person.go("/agents");
   await page.getByRole("link", { name: "Describe a run" }).click();
   // As soon as the box is there.
   const found = await page.waitForFunction(() => {

@@ -347,7 +347,7 @@ test("the LLM connection: what is configured, a test that answers and one that f
     .waitFor();
   await expectGoodLooks(page, "LLM connection that fails");
 
-  await page.goto(`${server.url}/describe?text=greeter`);
+  await owner.go("/describe?text=greeter");
   await page.getByText("The model refused the key, so this was read by rules").waitFor();
 });
 

@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { accessibilityProblems, sharedBrowser, type Rules } from "../browser.ts";
 import type { TestServer } from "../client.ts";
+import { scaled } from "../scale.ts";
 import type { World } from "../server.ts";
 
 export const OWNER = {
@@ -22,6 +23,11 @@ export const LOOKS: (Looks & { name: string; rules: Rules })[] = [
   { name: "dark", colorScheme: "dark", viewport: { width: 1280, height: 800 }, rules: "colours" },
   // So high that the bar at the bottom lies on nothing: axe takes what is half under it for a small target.
   { name: "narrow", colorScheme: "light", viewport: { width: 360, height: 4_000 }, rules: "all except colours" },
+];
+/** Each theme and each width once. */
+const TELLING: typeof LOOKS = [
+  LOOKS[0]!,
+  { ...LOOKS[2]!, name: "narrow and dark", colorScheme: "dark", rules: "colours" },
 ];
 
 /** What the browser says of a request that failed. A style that is refused with JSON is one. */
@@ -184,13 +190,14 @@ export async function expectNothingSticksOut(page: Page, name: string): Promise<
   expect(out, `${name}: nothing sticks out`).toBeLessThanOrEqual(0);
 }
 
-/** Good looks in both themes, wide and narrow, one after the other as a window is made narrower. */
+/** Good looks in both themes, wide and narrow (`npm run test:long`: each rule in each of them), one after the other as a window is made narrower. */
 export async function expectEachLook(page: Page, name: string): Promise<void> {
-  for (const look of LOOKS) {
+  for (const look of scaled({ whole: LOOKS, part: TELLING })) {
     await page.emulateMedia({ colorScheme: look.colorScheme });
     await page.setViewportSize(look.viewport);
     await expectGoodLooks(page, `${name}, ${look.name}`, look.rules);
   }
+  await page.emulateMedia({ colorScheme: "light" });
 }
 
 /** No rule of WCAG is broken, text has a width (fonts are there), and nothing sticks out at the side. */
