@@ -45,7 +45,7 @@ test("little space left: starts are UNAVAILABLE, open runs go on, and all is wel
 function mountDisk(): ({ folder: string } & Disposable) | undefined {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "autograph-disk-"));
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=512m,mode=0755", "tmpfs", folder], { stdio: "ignore" });
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=768m,mode=0755", "tmpfs", folder], { stdio: "ignore" });
   } catch {
     fs.rmdirSync(folder);
     return undefined;
