@@ -34,6 +34,8 @@ export async function startHostileWorld(size: Size, env: Record<string, string> 
   const agents = await fill(server, size);
   let viewer = "";
   const signInAgain = async (): Promise<void> => {
+    // Most requests that are refused came without the viewer's token, and there is a limit to signing in.
+    if (viewer !== "" && !(await server.graphql("{ me { id } }", {}, viewer)).errors) return;
     const { errors } = await server.graphql(LOGIN, member, null);
     // A case may be that the viewer leaves.
     if (errors?.[0]?.extensions.code === "FORBIDDEN") await server.member(member.email, "viewer");
