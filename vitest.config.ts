@@ -120,8 +120,8 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           include: ["server/src/**/*.test.ts", "web/src/**/*.test.ts", "tools/**/*.test.ts", ...HOUSE],
           exclude: ["**/*.db.test.ts", "**/dist/**"],
-          // Workers keep what they loaded, which each file would load again. Two, as there is no waiting: vitest would take one on two cores.
-          isolate: false,
+          // Each file in a process of its own: several measure its heap and its main thread, and one file's garbage would count as the next one's.
+          // Two workers, as there is no waiting: vitest would take one on two cores.
           maxWorkers: 2,
           // Seconds alone; what promises a time asks for processor time itself.
           ...PATIENCE,
