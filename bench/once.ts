@@ -15,7 +15,7 @@ const MEMORY_SETTLE_MS = 1_000;
 const FIRST_RUNS = 1_000;
 const WARM_UP = { most: 1.5 };
 
-/** `last`: as many as the first. */
+/** `last`: the same number of runs as `first`. */
 type Fresh = { atStart: Memory; first: Sample; last: Sample; after: Memory };
 
 /**

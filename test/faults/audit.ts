@@ -152,3 +152,22 @@ export async function journalOf(client: pg.Client, runId: string): Promise<strin
   const { rows: audit } = await client.query("select * from audit where run_id = $1 order by seq", [id]);
   return JSON.stringify({ runs, steps, executor, audit }, null, 1);
 }
+
+/** Installs the audit in a server's database. */
+export async function auditServer(server: TestServer): Promise<void> {
+  const client = await connectTo(server);
+  await installAudit(client);
+  await client.end();
+}
+
+/** Each reading has a connection of its own, since the tests kill the server of an older one. */
+export const journalReader =
+  (server: TestServer) =>
+  async (runId: string): Promise<string> => {
+    const client = await connectTo(server);
+    try {
+      return await journalOf(client, runId);
+    } finally {
+      await client.end();
+    }
+  };

@@ -6,7 +6,7 @@ import { eventually, startTestServer, type Data, type TestServer } from "../clie
 import { agentOf, CANCEL, DECIDE, ENDED, readRun, stepsOf, until } from "../runs.ts";
 import { scaled } from "../scale.ts";
 import { startSink, type Sink } from "../sink.ts";
-import { connectTo, installAudit, violations } from "./audit.ts";
+import { auditServer, connectTo, violations } from "./audit.ts";
 import { seeded } from "./random.ts";
 
 let server: TestServer;
@@ -14,9 +14,7 @@ let sink: Sink;
 beforeAll(async () => {
   sink = await startSink();
   server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
-  const client = await connectTo(server);
-  await installAudit(client);
-  await client.end();
+  await auditServer(server);
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ON_OPERATORS, eventually, startTestServer, type TestServer } from "../client.ts";
 import { scaled } from "../scale.ts";
 import { startSink } from "../sink.ts";
-import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
+import { auditServer, connectTo, journalReader, violations } from "./audit.ts";
 import { killBackend, killPostmaster } from "./kills.ts";
 import { seeded } from "./random.ts";
 import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
@@ -25,20 +25,17 @@ test(
     await using sink = await startSink();
     await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
     context.skip(!server.isEmbedded, ON_OPERATORS);
-    const installing = await connectTo(server);
-    await installAudit(installing);
-    await installing.end();
+    await auditServer(server);
     const shapes = shapesOf(sink.url);
     const agents = await publishShapes(server, shapes);
-    const explain = async (runId: string): Promise<string> => {
-      const client = await connectTo(server);
-      try {
-        return await journalOf(client, runId);
-      } finally {
-        await client.end();
-      }
-    };
-    const workload = startWorkload({ servers: [server], random, shapes, agents, clients: CLIENTS, explain });
+    const workload = startWorkload({
+      servers: [server],
+      random,
+      shapes,
+      agents,
+      clients: CLIENTS,
+      explain: journalReader(server),
+    });
     const { pid } = server;
     for (let kill = 0; kill < 2 * KILLS; kill++) {
       await sleep(random.between(100, 1_000));

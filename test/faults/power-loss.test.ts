@@ -8,7 +8,7 @@ import { isAlive } from "../../server/src/storage/postmaster.ts";
 import { publish } from "../agents.ts";
 import { ON_OPERATORS, eventually, startTestServer, type TestServer } from "../client.ts";
 import { startSink, type Sink } from "../sink.ts";
-import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
+import { auditServer, connectTo, journalReader, violations } from "./audit.ts";
 import { clusterOf, postgresProcesses } from "./kills.ts";
 import { copyPages, cutPower } from "./power-loss.ts";
 import { killAll } from "./processes.ts";
@@ -28,9 +28,7 @@ const asked: Asked[] = [];
 beforeAll(async () => {
   sink = await startSink();
   server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
-  const client = await connectTo(server);
-  await installAudit(client);
-  await client.end();
+  await auditServer(server);
   shapes = shapesOf(sink.url);
   agents = await publishShapes(server, shapes);
 });
@@ -38,15 +36,6 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await sink[Symbol.asyncDispose]();
 });
-
-const explain = async (runId: string): Promise<string> => {
-  const client = await connectTo(server);
-  try {
-    return await journalOf(client, runId);
-  } finally {
-    await client.end();
-  }
-};
 
 /** Nothing that was written since the last checkpoint; and half of it, by sector. */
 test.for([0, 0.5])(
@@ -67,7 +56,15 @@ test.for([0, 0.5])(
       (await client.query("select num_done::int as done from pg_stat_checkpointer")).rows[0].done;
     const before = await checkpoints();
     const name = `${chance} `;
-    const workload = startWorkload({ servers: [server], random, shapes, agents, clients: CLIENTS, name, explain });
+    const workload = startWorkload({
+      servers: [server],
+      random,
+      shapes,
+      agents,
+      clients: CLIENTS,
+      name,
+      explain: journalReader(server),
+    });
     const enough = CLIENTS + random.between(10, 30);
     await eventually(() => workload.asked.length > enough);
     copyPages(cluster, later);

@@ -99,7 +99,7 @@ export class Person implements AsyncDisposable {
   #listen(page: Page): void {
     page.on("console", (message) => {
       const text = message.text();
-      // What a page said of a part that is missing, before it read itself anew, may have lost its words.
+      // A page that misses a part logs an error and reloads, and the reload may have taken the error's text.
       const isRequest = text === "" || REQUEST_FAILED.test(text);
       if (message.type() === "error" && !(this.#mayFail && isRequest)) this.#complaints.push(text);
     });

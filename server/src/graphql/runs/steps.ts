@@ -222,7 +222,7 @@ function addStep(builder: Builder, enums: Enums): void {
 
 type FilterArguments = { [Name in keyof StepFilter]?: StepFilter[Name] | null | undefined };
 
-/** A promise only where they have to be read: whoever waited for the run has them. */
+/** A promise only where they have to be read: after a wait for the run they are here. */
 function stepsOf(
   { loaders }: Context,
   run: Run,
