@@ -28,7 +28,7 @@ import {
   signIn,
   tokenOf,
 } from "./audit.ts";
-import { cli, cliJson, settingsOf } from "./cli-process.ts";
+import { cli, cliJson, settingsOf } from "./command-line.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 
 let server: TestServer;

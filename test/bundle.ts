@@ -1,6 +1,7 @@
 /**
  * What the tests start hundreds of times, made as the built server is (tools/bundle.js): the server of the tests, the real one and the
- * command line. It is the global set-up of each of vitest's projects that starts processes, and builds where sources have changed.
+ * command line, as a process and as a function. It is the global set-up of each of vitest's projects that starts processes, and builds
+ * where sources have changed.
  */
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -13,7 +14,12 @@ const SERVER = path.join(ROOT, "server");
 const NAME = ".dist-tests-";
 /** Another run of the tests may be using it. */
 const KEPT_MS = 6 * 3_600_000;
-const SOURCES = { server: "test/server.ts", main: "server/src/main.ts", "cli/main": "server/src/cli/main.ts" };
+const SOURCES = {
+  server: "test/server.ts",
+  main: "server/src/main.ts",
+  "cli/main": "server/src/cli/main.ts",
+  "cli/commands": "server/src/cli/commands.ts",
+};
 const MADE_FROM = [
   "package-lock.json",
   "tools/bundle.js",
@@ -37,7 +43,10 @@ export default async function setup(): Promise<void> {
 
 async function build(folder: string): Promise<void> {
   const beside = fs.mkdtempSync(path.join(SERVER, `${NAME}new-`));
-  await bundle(beside, { server: path.join(ROOT, "test/server.ts") });
+  await bundle(beside, {
+    server: path.join(ROOT, SOURCES.server),
+    "cli/commands": path.join(ROOT, SOURCES["cli/commands"]),
+  });
   try {
     fs.renameSync(beside, folder);
   } catch {

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cli, startCli } from "./cli-process.ts";
+import { startProcess } from "./cli-process.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 
 const run = promisify(execFile);
@@ -38,7 +38,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 test("run-and-watch.ts shows each step and the output", async () => {
   const file = path.join(CLIENTS, "run-and-watch.ts");
-  const watching = startCli(["held"], { file, env: environment() });
+  const watching = startProcess(["held"], { file, env: environment() });
   await eventually(() => watching.stdout.includes("2 two: running"));
   await server.clock.advance(HOUR_MS);
   const { code, stdout } = await watching.ended;
@@ -91,7 +91,9 @@ test("a client that could not start a run, or whose run failed, ends with 1", as
   });
   const file = path.join(CLIENTS, "run-and-watch.ts");
   const started = await Promise.all(
-    [["nobody"], ["three", "{"], ["three", "[]"], ["fails"]].map((args) => cli(args, { file, env: environment() })),
+    [["nobody"], ["three", "{"], ["three", "[]"], ["fails"]].map(
+      (args) => startProcess(args, { file, env: environment() }).ended,
+    ),
   );
   expect(started.map(({ code }) => code)).toEqual([1, 1, 1, 1]);
   expect(started[3]!.stdout).toContain("run failed");

@@ -4,8 +4,9 @@ import path from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bundled } from "./bundle.ts";
-import { cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
+import { startProcess } from "./cli-process.ts";
 import { eventually, post, startTestServer } from "./client.ts";
+import { cli, cliJson, settingsOf } from "./command-line.ts";
 import { sharedPostgres } from "./postgres.ts";
 
 let folder: string;
@@ -23,7 +24,8 @@ const AGENTS = "{ me { name } agents { handle status project { handle } } }";
 describe("with no server", () => {
   test("setup makes the owner, a key and the demo project; the server that starts later has them", async () => {
     const env = { DATA_DIR: path.join(folder, "data") };
-    const made = await cliJson<any>(["setup", "--organization", "Acme", "--email", "ada@example.org"], { env });
+    const setup = ["setup", "--organization", "Acme", "--email", "ada@example.org", "--json"];
+    const made = JSON.parse((await startProcess(setup, { env }).ended).stdout);
     expect(made).toMatchObject({
       organization: "Acme",
       email: "ada@example.org",
@@ -38,7 +40,7 @@ describe("with no server", () => {
       carriedOut: [],
     });
 
-    const serving = startCli([], {
+    const serving = startProcess([], {
       env: { ...env, LOG_LEVEL: "warn" },
       file: bundled("main"),
     });
@@ -67,7 +69,8 @@ describe("with no server", () => {
 
   test("two at once wait for each other", async () => {
     const env = { DATA_DIR: path.join(folder, "data") };
-    const ended = await Promise.all([cli(["migrate", "--json"], { env }), cli(["migrate", "--json"], { env })]);
+    const migrate = () => startProcess(["migrate", "--json"], { env }).ended;
+    const ended = await Promise.all([migrate(), migrate()]);
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
   });
 
@@ -145,7 +148,7 @@ describe("beside the running server", () => {
 
   test("a server that is starting is waited for", async () => {
     const env = { DATA_DIR: path.join(folder, "data") };
-    const serving = startCli([], {
+    const serving = startProcess([], {
       env: { ...env, LOG_LEVEL: "warn" },
       file: bundled("main"),
     });

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cli, cliJson, settingsOf, type Ended } from "./cli-process.ts";
+import { cli, cliJson, settingsOf, type Ended } from "./command-line.ts";
 import { startTestServer, type TestServer } from "./client.ts";
 
 let server: TestServer;

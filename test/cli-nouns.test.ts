@@ -1,6 +1,6 @@
 /** `runs`, `approvals`, `agents`, `projects`, `org list`, `members` and `invitations`, as processes against one server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { beside, cli, cliJson, settingsOf } from "./cli-process.ts";
+import { beside, cli, cliJson, settingsOf } from "./command-line.ts";
 import { eventually } from "./client.ts";
 import { ENDED, until } from "./runs.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";

@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { beside, cli, cliJson } from "./cli-process.ts";
+import { beside, cli, cliJson } from "./command-line.ts";
 import { type Data } from "./client.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 

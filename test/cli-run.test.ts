@@ -5,7 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundled } from "./bundle.ts";
-import { beside, cli, cliJson, settingsOf, startCli } from "./cli-process.ts";
+import { beside, cli, cliJson, settingsOf, startCli } from "./command-line.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 
 const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";

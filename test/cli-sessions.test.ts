@@ -1,6 +1,6 @@
 /** `autograph sessions` and `autograph password`, as processes against one server. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cli, cliJson, settingsOf, type Ended } from "./cli-process.ts";
+import { cli, cliJson, settingsOf, type Ended } from "./command-line.ts";
 import { type Data } from "./client.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 

@@ -1,7 +1,7 @@
 /** `trigger list|add|fire|firings`, as processes against a server. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { beside, cli, cliJson } from "./cli-process.ts";
+import { beside, cli, cliJson } from "./command-line.ts";
 import { connectTo } from "./faults/audit.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 import { call } from "./webhooks.ts";

@@ -1,7 +1,8 @@
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { beside, cli, cliJson } from "./cli-process.ts";
 import { publish } from "./agents.ts";
+import { startProcess } from "./cli-process.ts";
+import { beside, cli, cliJson } from "./command-line.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 describe("help", () => {
@@ -21,7 +22,7 @@ describe("help", () => {
 
   test("`npm start` takes what `autograph start` takes, and starts nothing for a word it does not know", async () => {
     const file = path.join(import.meta.dirname, "../tools/run.js");
-    const start = (option: string) => cli(["start", option], { file, env: { DATA_DIR: "/nowhere" } });
+    const start = (option: string) => startProcess(["start", option], { file, env: { DATA_DIR: "/nowhere" } }).ended;
     expect(await start("--help")).toMatchObject({ code: 0, stdout: expect.stringContaining("Usage: autograph start") });
     const unknown = { code: 1, stdout: "", stderr: "autograph: unknown option '--bogus'\n" };
     expect(await start("--bogus")).toEqual(unknown);
@@ -116,10 +117,39 @@ describe("keys", () => {
     }
   });
 
+  const ID = "key_00000000000000000000000000";
+  test.for([
+    [0, ["--version"], ""],
+    [1, [], ""],
+    [1, ["keys", "lits"], ""],
+    [0, ["keys", "list"], ""],
+    [1, ["keys", "revoke", ID], ""],
+    [
+      0,
+      ["publish", "-"],
+      "document: { dsl: 1.0.3, namespace: test, name: piped, version: 1.0.0 }\ndo: [{ a: { set: { n: 1 } } }]\n",
+    ],
+    [1, ["validate", "-"], "do: 1"],
+    [1, ["run", "piped", "--input-file", "-"], "{"],
+    [1, ["audit", "verify", "-"], "{}\n"],
+    [1, ["password", "--email", "nobody@example.org"], "one line\n"],
+    [1, ["secrets", "set", "piped", "--project", "none"], "value"],
+    [0, ["org", "set-plan", "ORGANIZATION", "enterprise"], ""],
+  ] as [number, string[], string][])(
+    "as a process it ends by itself, with the same said: %i %j",
+    async ([code, args, stdin]) => {
+      const options = { env: beside(server), stdin };
+      const filled = args.map((word) => (word === "ORGANIZATION" ? server.world.organizationId : word));
+      const here = await cli(filled, options);
+      expect(here.code).toBe(code);
+      expect(await startProcess(filled, options).ended).toEqual(here);
+    },
+  );
+
   test("what is wrong is one line", async () => {
     const env = beside(server);
     const lines = [
-      await cli(["keys", "revoke", "key_00000000000000000000000000"], { env }),
+      await cli(["keys", "revoke", ID], { env }),
       await cli(["keys", "revoke", "nonsense"], { env }),
       await cli(["keys", "create", "", "--scopes", "all"], { env }),
       await cli(["keys", "create", "late", "--scopes", "all", "--expires-at", "yesterday"], { env }),

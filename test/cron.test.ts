@@ -1,6 +1,6 @@
 /** When cron schedules come, over the wire and on the command line. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cli, cliJson } from "./cli-process.ts";
+import { cli, cliJson } from "./command-line.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
 import { MAIN_THREAD_MS, stretchMs } from "./raw.ts";
 

@@ -6,7 +6,8 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isAlive, readPidFile } from "../server/src/storage/postmaster.ts";
 import { bundled } from "./bundle.ts";
-import { cli, settingsOf, startCli } from "./cli-process.ts";
+import { startProcess } from "./cli-process.ts";
+import { cli, settingsOf } from "./command-line.ts";
 import { eventually, startTestServer } from "./client.ts";
 import { sharedServer } from "./shared-server.ts";
 
@@ -48,7 +49,9 @@ function expectInOrder(text: string, parts: string[]): void {
 }
 
 test("plays the main job on a server of its own, and leaves nothing behind", async () => {
-  const { code, stdout, stderr } = await cli(["demo", "--pause", "0.1", "--own"], { env: { TMPDIR: temporary } });
+  const { code, stdout, stderr } = await startProcess(["demo", "--pause", "0.1", "--own"], {
+    env: { TMPDIR: temporary },
+  }).ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expectInOrder(stdout, PARTS);
   expect(stdout).not.toContain("\u001b");
@@ -76,7 +79,7 @@ test("with --json each thing that happened is a line", async () => {
 
 test("leaves a server alone that waits for its first owner; ended by a signal it takes its own server along", async () => {
   await using server = await startTestServer({ fresh: true });
-  const playing = startCli(["demo", "--pause", "30"], { env: { ...settingsOf(server), TMPDIR: temporary } });
+  const playing = startProcess(["demo", "--pause", "30"], { env: { ...settingsOf(server), TMPDIR: temporary } });
   await eventually(() => playing.stdout.includes("Sign in"));
   expect(playing.stdout).toMatch(/^Starting a server in a temporary folder …\nAutograph at http/);
   expect(playing.stdout).not.toContain(server.url);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "vitest";
 import { bundled } from "./bundle.ts";
-import { settingsOf } from "./cli-process.ts";
+import { settingsOf } from "./command-line.ts";
 import type { Answer, TestServer } from "./client.ts";
 import { COMPILED } from "./compile-cache.ts";
 

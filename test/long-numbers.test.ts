@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { beside, cli } from "./cli-process.ts";
+import { beside, cli } from "./command-line.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { agentOf, ENDED } from "./runs.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { cli, settingsOf } from "./cli-process.ts";
+import { cli, settingsOf } from "./command-line.ts";
 import { startTestServer } from "./client.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cli, settingsOf, type Ended } from "./cli-process.ts";
+import { cli, settingsOf, type Ended } from "./command-line.ts";
 import { eventually, ON_OPERATORS, startTestServer, type TestServer } from "./client.ts";
 import { freePort, sharedPostgres } from "./postgres.ts";
 import { startSink, type Sink } from "./sink.ts";

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLog } from "../server/src/lib/log/log.ts";
 import { connectServer } from "../server/src/storage/connect.ts";
 import { attachStorage } from "../server/src/storage/open-storage.ts";
-import { beside, cli, cliJson } from "./cli-process.ts";
+import { beside, cli, cliJson } from "./command-line.ts";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { beside, cli, cliJson } from "./cli-process.ts";
+import { beside, cli, cliJson } from "./command-line.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
 import { sharedPostgres } from "./postgres.ts";
 

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { publishEvent, eventTriggerOf } from "../published-events.ts";
 import { cronTriggers } from "../cron-triggers.ts";
-import { beside, startCli } from "../cli-process.ts";
+import { startProcess } from "../cli-process.ts";
 import { eventually, type Data, type TestServer } from "../client.ts";
+import { beside } from "../command-line.ts";
 import { chunk, connect, head, type Raw } from "../raw.ts";
 import { agentOf } from "../runs.ts";
 import type { Sink } from "../sink.ts";
@@ -137,8 +138,8 @@ export async function keepBusy(
         input: { text: "the large one", timezone: "UTC" },
       }),
     ),
-    startCli(["runs", "list", "--json"], { env: beside(server) }).ended,
-    startCli(["audit", "export"], { env: beside(server) }).ended,
+    startProcess(["runs", "list", "--json"], { env: beside(server) }).ended,
+    startProcess(["audit", "export"], { env: beside(server) }).ended,
   ];
   await server.clock.advance(60_000);
   return {

@@ -4,8 +4,9 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { cli, settingsOf, startCli } from "../cli-process.ts";
+import { startProcess } from "../cli-process.ts";
 import { eventually, startTestServer, type Answer, type Data, type TestServer } from "../client.ts";
+import { cli, settingsOf } from "../command-line.ts";
 import { scaled } from "../scale.ts";
 import { seeded } from "./random.ts";
 
@@ -90,7 +91,7 @@ test(`${KILLED_AFTER.length} times kill -9: a change is done with all that follo
     const input = { currentPassword: PASSWORD, newPassword: ANOTHER };
     const setting = outcomeOf(server.graphql(CHANGE, { input }, changing.accessToken));
     // By the command's own clock, so the server's is not moved: a former key would have ended long ago.
-    const rotating = startCli(["tokens", "rotate-key", "--at-once"], { env: settingsOf(server) });
+    const rotating = startProcess(["tokens", "rotate-key", "--at-once"], { env: settingsOf(server) });
     let settled = 0;
     for (const one of [...joining, removing, setting]) void one.then(() => settled++);
     await eventually(() => settled >= kill);

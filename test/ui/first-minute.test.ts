@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { beside } from "../cli-process.ts";
+import { beside } from "../command-line.ts";
 import { eventually, startTestServer } from "../client.ts";
 import { sharedServer } from "../shared-server.ts";
 import { expectEachLook, expectGoodLooks, sharedBrowser, Person, sendDecisions, setUp } from "./ui.ts";

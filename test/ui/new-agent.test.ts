@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "../agents.ts";
-import { cliJson, settingsOf } from "../cli-process.ts";
+import { cliJson, settingsOf } from "../command-line.ts";
 import { startTestServer } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";

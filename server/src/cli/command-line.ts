@@ -7,14 +7,25 @@ import { decodeId, encodeId, NO_ID, type Id, type Kind } from "../lib/ids.ts";
 import { createLog, type Log } from "../lib/log/log.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
 import type { Ending } from "./ending.ts";
-import type { Terminal } from "./terminal.ts";
+import { createTerminal, type Output, type Terminal } from "./terminal.ts";
 
-export type CommandLine = {
+/** `isTTY`: somebody types. */
+export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
+
+/** What is around a command: a process that it has to itself, or less. */
+export type Outside = {
   environment: Environment;
   cwd: string;
   clock: Clock;
-  terminal: Terminal;
+  /** Opened by the first call, so that who reads nothing does not wait for it. */
+  stdin: () => Input;
+  stdout: Output;
+  stderr: Output;
   ending: Ending;
+};
+
+export type CommandLine = Omit<Outside, "stdout" | "stderr"> & {
+  terminal: Terminal;
   /** Warnings and worse, on stderr. */
   log: Log;
   /** Throws OperatorError with a line for each mistake. */
@@ -23,11 +34,10 @@ export type CommandLine = {
   exitCode: number;
 };
 
-export type Outside = Pick<CommandLine, "environment" | "cwd" | "clock" | "terminal" | "ending">;
-
-export const createCommandLine = (outside: Outside): CommandLine => ({
+export const createCommandLine = ({ stdout, stderr, ...outside }: Outside): CommandLine => ({
   ...outside,
-  log: createLog("warn"),
+  terminal: createTerminal({ stdout, stderr, environment: outside.environment }),
+  log: createLog("warn", { out: stderr }),
   config: () => readConfig(outside.environment, outside.cwd),
   exitCode: 0,
 });

@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { beforeAll, expect, test } from "vitest";
 import { realClock } from "../lib/clock.ts";
 import { createCommandLine, type Outside } from "./command-line.ts";
 import { loadProgram, runCommandLine } from "./commands.ts";
 import { createEnding } from "./ending.ts";
-import { createTerminal } from "./terminal.ts";
 
 const ROOT = path.join(import.meta.dirname, "../../..");
 const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
@@ -14,12 +14,19 @@ const GUIDE = read("docs/cli.md");
 
 const said = { stdout: "", stderr: "" };
 const stream = (name: keyof typeof said) =>
-  ({ isTTY: false, write: (text: string) => void (said[name] += text) }) as unknown as NodeJS.WriteStream;
+  new Writable({
+    write(text, _encoding, done) {
+      said[name] += String(text);
+      done();
+    },
+  });
 const outside: Outside = {
   environment: {},
   cwd: "/",
   clock: realClock,
-  terminal: createTerminal({ stdout: stream("stdout"), stderr: stream("stderr"), environment: {} }),
+  stdin: () => Readable.from([]),
+  stdout: stream("stdout"),
+  stderr: stream("stderr"),
   ending: createEnding(),
 };
 

@@ -1,21 +1,19 @@
 /** A definition on the command line: read from its file, and its problems shown where they are written. */
-import { readFileSync, statSync } from "node:fs";
 import { messageOf, OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { CommandLine } from "./command-line.ts";
+import { nameOf, readGiven } from "./given-file.ts";
 import { plainText, type Terminal } from "./terminal.ts";
 
 /** `name` is for messages. */
 export type DefinitionFile = { name: string; text: string };
 
-const STDIN = 0;
-
 /** `-` is stdin. Throws OperatorError; the server decides what is in it. */
-export function readDefinition(file: string): DefinitionFile {
-  const name = file === "-" ? "stdin" : file;
+export async function readDefinition(line: CommandLine, file: string): Promise<DefinitionFile> {
+  const name = nameOf(file);
   try {
-    if (file !== "-" && statSync(file).size > LIMITS.definitionBytes) throw tooLarge();
-    const bytes = readFileSync(file === "-" ? STDIN : file);
-    if (bytes.length > LIMITS.definitionBytes) throw tooLarge();
+    const bytes = await readGiven(line, file, LIMITS.definitionBytes);
+    if (!bytes) throw tooLarge();
     return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
   } catch (error) {
     const isEncoding = error instanceof TypeError;

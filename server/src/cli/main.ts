@@ -3,7 +3,6 @@ import { realClock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { runCommandLine } from "./commands.ts";
 import { createEnding, type Ending } from "./ending.ts";
-import { createTerminal } from "./terminal.ts";
 
 const { env: environment, stdout, stderr } = process;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
@@ -44,6 +43,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment,
   cwd: process.cwd(),
   clock: realClock,
-  terminal: createTerminal({ stdout, stderr, environment }),
+  stdin: () => process.stdin,
+  stdout,
+  stderr,
   ending,
 });

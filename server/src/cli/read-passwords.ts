@@ -2,21 +2,19 @@
  * Passwords, typed at a terminal without being shown, or piped in as a line each. Never from an argument: those are in the shell's
  * history and in the list of processes.
  */
-import { readFileSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import { OperatorError } from "../lib/errors.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Input } from "./command-line.ts";
+import { readAtMost } from "./given-file.ts";
 
-type Typed = NodeJS.ReadableStream & { isTTY?: boolean };
-
-const STDIN = 0;
-
-/** One for each question. Throws OperatorError when there are fewer. */
+/** One for each question. Throws OperatorError when there are fewer, or more than a request may have. */
 export async function readPasswords(
   questions: readonly string[],
-  { stdin, say }: { stdin: Typed; say: (text: string) => void },
+  { stdin, say }: { stdin: Input; say: (text: string) => void },
 ): Promise<string[]> {
-  if (!stdin.isTTY) return linesOf(readFileSync(STDIN, "utf8"), questions);
+  if (!stdin.isTTY) return linesOf((await readAtMost(stdin, LIMITS.bodyBytes))?.toString() ?? "", questions);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const typing = createInterface({ input: stdin, output: hidden, terminal: true });
   try {

@@ -1,9 +1,10 @@
 /** The input of `autograph run`: a JSON text or file, and `key=value` pairs read as the agent's form wants them. */
-import { readFileSync, statSync } from "node:fs";
 import type { FormField } from "../definition/form.ts";
 import { messageOf, OperatorError } from "../lib/errors.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
+import type { CommandLine } from "./command-line.ts";
+import { nameOf, readGiven } from "./given-file.ts";
 
 export type FieldType = Pick<FormField, "name" | "type">;
 
@@ -15,28 +16,26 @@ type GivenInput = {
   pairs: readonly string[];
 };
 
-const STDIN = 0;
-
 /** Pairs win over the same keys of the text. Throws OperatorError; the server decides whether it fits the form. */
-export function readInput(
+export async function readInput(
+  line: CommandLine,
   { text, file, pairs, option = "--input" }: GivenInput,
   fields: readonly FieldType[],
-): JsonObject {
+): Promise<JsonObject> {
   if (text !== undefined && file !== undefined) throw new OperatorError("give --input or --input-file, not both");
-  const source = file === undefined ? option : file === "-" ? "stdin" : file;
-  const json = file === undefined ? text : readText(file);
+  const source = file === undefined ? option : nameOf(file);
+  const json = file === undefined ? text : await readText(line, file);
   const base = json === undefined ? {} : parseObject(json, source);
   return { ...base, ...readPairs(pairs, fields) };
 }
 
-function readText(file: string): string {
+async function readText(line: CommandLine, file: string): Promise<string> {
   try {
-    const from = file === "-" ? STDIN : file;
-    if (from !== STDIN && statSync(from).size > LIMITS.bodyBytes)
-      throw new Error(`more than ${LIMITS.inputBytes / 1000} kB`);
-    return readFileSync(from, "utf8");
+    const bytes = await readGiven(line, file, LIMITS.bodyBytes);
+    if (!bytes) throw new Error(`more than ${LIMITS.inputBytes / 1000} kB`);
+    return bytes.toString();
   } catch (error) {
-    throw new OperatorError(`the input can't be read from ${file === "-" ? "stdin" : file}: ${messageOf(error)}`);
+    throw new OperatorError(`the input can't be read from ${nameOf(file)}: ${messageOf(error)}`);
   }
 }
 

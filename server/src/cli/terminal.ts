@@ -20,7 +20,9 @@ export type Terminal = {
   yellow: Paint;
 };
 
-type Streams = { stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream; environment: Environment };
+export type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number; writableLength: number };
+
+type Streams = { stdout: Output; stderr: Output; environment: Environment };
 
 const NARROWEST = 80;
 
@@ -33,7 +35,7 @@ export function createTerminal({ stdout, stderr, environment }: Streams): Termin
       hasColours ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   const print = (text: string): void => void stdout.write(`${text}\n`);
   return {
-    columns: Math.max(NARROWEST, stdout.isTTY ? stdout.columns : 0),
+    columns: Math.max(NARROWEST, stdout.isTTY ? (stdout.columns ?? 0) : 0),
     print,
     printJson: (value) => print(withEscapes(JSON.stringify(value))),
     say: (text) => void stderr.write(`${text}\n`),

@@ -131,7 +131,9 @@ async function decide(
     approvalId,
     decision,
     ...(comment !== undefined && { comment }),
-    ...(answers && { answer: readInput({ text, pairs, option: "--answer" }, await fieldsOf(api, approvalId, pairs)) }),
+    ...(answers && {
+      answer: await readInput(line, { text, pairs, option: "--answer" }, await fieldsOf(api, approvalId, pairs)),
+    }),
   };
   const { decideApproval: decided } = await api.send<{ decideApproval: Approval }>(DECIDE, { input });
   if (options.json) line.terminal.printJson(decided);

@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { createVerifier, lineOf, type Verified } from "../../audit/chain.ts";
@@ -8,6 +7,7 @@ import { encodeId } from "../../lib/ids.ts";
 import { openBeside } from "../beside.ts";
 import { addCommand, type CommandLine } from "../command-line.ts";
 import { findOrganization } from "../find-organization.ts";
+import { nameOf, openGiven } from "../given-file.ts";
 import { plainText } from "../terminal.ts";
 import { timeOr } from "../time-option.ts";
 
@@ -57,7 +57,7 @@ async function print(line: CommandLine, { org, createdFrom, createdBefore }: Exp
 const countOf = (count: number): string => (count === 1 ? "1 event" : `${count} events`);
 
 async function verify(line: CommandLine, file: string, { json, head }: VerifyOptions): Promise<void> {
-  const { found, headAt } = await verifyFile(file, head);
+  const { found, headAt } = await verifyFile(line, file, head);
   const { organizationId, first, last, previous } = found;
   if (head !== undefined && headAt === undefined)
     throw new OperatorError(
@@ -70,15 +70,9 @@ async function verify(line: CommandLine, file: string, { json, head }: VerifyOpt
   line.terminal.print(`head ${found.head}`);
 }
 
-const STDIN = "-";
-
-const opened = (file: string): NodeJS.ReadableStream =>
-  file === STDIN ? process.stdin.setEncoding("utf8") : createReadStream(file, "utf8");
-
-const nameOf = (file: string): string => (file === STDIN ? "stdin" : file);
-
 /** A line is in memory at a time. Throws OperatorError at the first line that is wrong. `headAt`: the number of that event. */
 async function verifyFile(
+  line: CommandLine,
   file: string,
   head: string | undefined,
 ): Promise<{ found: Verified; headAt: number | undefined }> {
@@ -86,7 +80,7 @@ async function verifyFile(
   let count = 0;
   let headAt: number | undefined;
   try {
-    for await (const text of createInterface({ input: opened(file), crlfDelay: Infinity })) {
+    for await (const text of createInterface({ input: openGiven(line, file), crlfDelay: Infinity })) {
       const problem = verifier.take(text);
       count++;
       if (problem !== undefined) throw new OperatorError(`${nameOf(file)}, line ${count} ${problem}`);

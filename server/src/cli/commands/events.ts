@@ -61,7 +61,7 @@ async function list(line: CommandLine, options: ListOptions): Promise<void> {
 async function send(line: CommandLine, source: string, event: string, options: Options): Promise<void> {
   const { id, data: text, dataFile: file, time } = options;
   if (text !== undefined && file !== undefined) throw new OperatorError("give --data or --data-file, not both");
-  const data = readInput({ text, file, pairs: [], option: "--data" }, []);
+  const data = await readInput(line, { text, file, pairs: [], option: "--data" }, []);
   const api = openApi(line, options);
   const input = { source, event, id, data, ...(time !== undefined && { time }) };
   const { publishEvent: sent } = await api.send<{ publishEvent: { id: string } }>(PUBLISH, { input });

@@ -35,7 +35,7 @@ export function addPublish(program: Command, line: CommandLine): void {
 }
 
 async function publish(line: CommandLine, name: string, options: Options): Promise<void> {
-  const file = readDefinition(name);
+  const file = await readDefinition(line, name);
   const { terminal } = line;
   const api = openApi(line, options);
   const agent = await send(api, line, file);

@@ -74,7 +74,7 @@ async function start(
   const fields = await inputFieldsOf(api, agentId, pairs);
   const input = {
     agentId,
-    input: readInput({ text: options.input, file: options.inputFile, pairs }, fields),
+    input: await readInput(line, { text: options.input, file: options.inputFile, pairs }, fields),
     ...(version !== undefined && { version }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(wait !== undefined && { wait }),

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Argument, type Command } from "commander";
 import { openSecretKeys } from "../../auth/tokens/secret-key.ts";
 import { OperatorError } from "../../lib/errors.ts";
@@ -12,6 +11,7 @@ import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
 import { openBeside } from "../beside.ts";
 import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
 import { findProjectId } from "../find-project.ts";
+import { readAtMost } from "../given-file.ts";
 import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
 
 type Secret = { id: string; name: string; project: { id: string; handle: string }; updatedAt: string };
@@ -59,7 +59,7 @@ async function list(line: CommandLine, options: Options & { first: number; proje
 }
 
 async function set(line: CommandLine, name: string, options: Options & { project: string }): Promise<void> {
-  const value = readValue(name);
+  const value = await readValue(line, name);
   const api = openApi(line, options);
   const input = { projectId: await findProjectId(api, options.project), name, value };
   const { setSecret: secret } = await api.send<{ setSecret: Secret }>(SET, { input });
@@ -72,17 +72,13 @@ function refuseValue(): never {
   throw new OperatorError("the value is read from stdin, where no history and no list of processes has it: … < file");
 }
 
-const STDIN = 0;
-
 /** Never from an argument: those are in the shell's history and in the list of processes. One newline at the end is dropped. */
-function readValue(name: string): string {
-  if (process.stdin.isTTY)
+async function readValue(line: CommandLine, name: string): Promise<string> {
+  const stdin = line.stdin();
+  if (stdin.isTTY)
     throw new OperatorError(`pipe the value in, so that no screen shows it: autograph secrets set ${name} … < file`);
-  const bytes = readFileSync(STDIN);
-  if (bytes.length > LIMITS.secretBytes + 2)
-    throw new OperatorError(
-      `the value on stdin has ${bytes.length} bytes, more than the ${LIMITS.secretBytes} allowed`,
-    );
+  const bytes = await readAtMost(stdin, LIMITS.secretBytes + "\r\n".length);
+  if (!bytes) throw new OperatorError(`the value on stdin has more than the ${LIMITS.secretBytes} bytes allowed`);
   return bytes.toString().replace(/\r?\n$/, "");
 }
 

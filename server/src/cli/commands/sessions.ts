@@ -49,8 +49,8 @@ const addSignIn = (command: Command): Command =>
 
 const CURRENT = "Password:";
 
-const ask = ({ terminal }: CommandLine, questions: readonly string[]): Promise<string[]> =>
-  readPasswords(questions, { stdin: process.stdin, say: terminal.say });
+const ask = ({ stdin, terminal }: CommandLine, questions: readonly string[]): Promise<string[]> =>
+  readPasswords(questions, { stdin: stdin(), say: terminal.say });
 
 /** The session lasts as long as the work. */
 async function signedIn<Result>(
@@ -112,7 +112,7 @@ async function revoke(
 }
 
 async function change(line: CommandLine, options: Options): Promise<void> {
-  const isTyped = process.stdin.isTTY;
+  const isTyped = line.stdin().isTTY;
   const questions = ["Current password:", "New password:", ...(isTyped ? ["New password again:"] : [])];
   const [currentPassword, newPassword, again = newPassword] = await ask(line, questions);
   if (again !== newPassword) throw new OperatorError("the new password was typed in two ways: nothing is changed");

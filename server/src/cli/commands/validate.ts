@@ -18,7 +18,7 @@ export function addValidate(program: Command, line: CommandLine): void {
 }
 
 async function validate(line: CommandLine, name: string, options: Options): Promise<void> {
-  const file = readDefinition(name);
+  const file = await readDefinition(line, name);
   const { validateDefinition: check } = await openApi(line, options).send<{ validateDefinition: Check }>(VALIDATE, {
     definition: file.text,
   });
