@@ -13,7 +13,7 @@ import { asRunError, type JournalStep } from "./journal/loaded-run.ts";
 /** Both throw WorkflowError. */
 type Effect = {
   /** Makes the request, which is kept and shown as the step's input. Called once: a repeat sends what was committed. */
-  prepare(): Promise<JsonObject>;
+  prepare(): JsonObject | Promise<JsonObject>;
   perform(request: JsonObject, context: EffectContext): Promise<Json>;
 };
 
@@ -55,7 +55,8 @@ export async function performEffect(frame: Frame, effect: Effect): Promise<Json>
     step.state.tryStartedAt = now;
   } else {
     const prepared = await effect.prepare();
-    await execution.holdRow(step, prepared);
+    const room = execution.holdRow(step, prepared);
+    if (room) await room;
     step.input = prepared;
     step.state.sent = true;
     journal.touch(step);
@@ -64,20 +65,25 @@ export async function performEffect(frame: Frame, effect: Effect): Promise<Json>
   const turn = execution.turn();
   if (turn) await turn;
   scope.signal.throwIfAborted();
-  const output = await perform(frame, effect).catch((error: unknown) => {
+  const context = contextOf(frame);
+  let output: Json;
+  try {
+    output = await effect.perform(step.input as JsonObject, context);
+  } catch (error) {
     journal.carry(step, heldBytesOf(asWorkflowError(error)?.fields.response ?? null));
     throw error;
-  });
-  if (output === undefined) return execution.untilUnloaded();
+  }
+  if (context.isSaved) return execution.untilUnloaded();
   step.state.sent = undefined;
   return output;
 }
 
-/** Undefined: there is no memory for the output, which is in the step's row. */
-async function perform({ execution, step, scope }: Frame, effect: Effect): Promise<Json | undefined> {
+/** `isSaved`: there was no memory for the output, which is in the step's row. */
+type Call = EffectContext & { isSaved: boolean };
+
+function contextOf({ execution, step, scope }: Frame): Call {
   const { id, organizationId } = execution.journal.head;
-  let isSaved = false;
-  const output = await effect.perform(step.input as JsonObject, {
+  const context: Call = {
     organizationId,
     idempotencyKey: idempotencyKeyOf(id, step.key),
     signal: scope.signal,
@@ -88,11 +94,12 @@ async function perform({ execution, step, scope }: Frame, effect: Effect): Promi
     },
     hold: (answer) => {
       const saved = execution.holdAnswer(step, answer);
-      isSaved = saved !== undefined;
+      context.isSaved = saved !== undefined;
       return saved;
     },
-  });
-  return isSaved ? undefined : output;
+    isSaved: false,
+  };
+  return context;
 }
 
 /** So that the next try makes its own request. */

@@ -132,9 +132,9 @@ export class Execution {
     return this.#hasRoom(step);
   }
 
-  /** Counts a value that the step's next row will hold as text. */
-  async holdRow(step: JournalStep, value: Json): Promise<void> {
-    if (!this.holds(step, heldBytesOf(value))) await this.untilRoom(step);
+  /** Counts a value that the step's next row will hold as text. Undefined: there is memory for it, as there usually is. */
+  holdRow(step: JournalStep, value: Json): Promise<void> | undefined {
+    return this.holds(step, heldBytesOf(value)) ? undefined : this.untilRoom(step);
   }
 
   /** Waits for memory for what the step carries, usually by unloading the run. */

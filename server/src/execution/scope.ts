@@ -65,7 +65,7 @@ export async function withDeadline<Result>(
   work: (scope: Scope) => Promise<Result>,
   expired: () => Error,
 ): Promise<Result> {
-  using own = follow(scope.signal);
+  const own = follow(scope.signal);
   let reason: TimedOut | undefined;
   const timer = clock.at(deadline, () => own.abort((reason ??= new TimedOut(deadline))));
   const within: Scope = {
@@ -80,5 +80,6 @@ export async function withDeadline<Result>(
     throw reason && error === reason ? expired() : error;
   } finally {
     timer[Symbol.dispose]();
+    own[Symbol.dispose]();
   }
 }

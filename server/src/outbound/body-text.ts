@@ -34,15 +34,21 @@ export function encodingOf(body: Uint8Array, contentType: string | undefined): s
   }
 }
 
-function markOf([first, second, third]: Uint8Array): string | undefined {
-  if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
+function markOf(body: Uint8Array): string | undefined {
+  const [first, second] = [body[0], body[1]];
+  if (first === 0xef && second === 0xbb && body[2] === 0xbf) return "utf-8";
   if (first === 0xfe && second === 0xff) return "utf-16be";
   return first === 0xff && second === 0xfe ? "utf-16le" : undefined;
 }
 
+/** For whole texts, which leave nothing in it. */
+const UTF8 = new TextDecoder();
+
 /** Without the byte order mark; bytes that mean nothing become U+FFFD. `isCut`: without a last character that is incomplete. */
-export const decodeText = (body: Uint8Array, encoding: string, isCut = false): string =>
-  new TextDecoder(encoding).decode(body, { stream: isCut });
+export function decodeText(body: Uint8Array, encoding: string, isCut = false): string {
+  if (encoding === "utf-8" && !isCut) return UTF8.decode(body);
+  return new TextDecoder(encoding).decode(body, { stream: isCut });
+}
 
 /** Throws an OutboundError that names the charset. */
 export function textIn({ body, headers }: { body: Uint8Array; headers: Record<string, string> }): string {

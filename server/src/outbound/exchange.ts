@@ -32,12 +32,13 @@ export function exchange(
   return new Promise((resolve, reject) => {
     interruption.throwIfEnded();
     const { method, url, headers, body = null } = request;
-    const handler = new AnswerHandler(method, url.origin, charge, resolve, reject);
+    const { origin } = url;
+    const handler = new AnswerHandler(method, origin, charge, resolve, reject);
     interruption.stop = handler.fail;
     const path = url.pathname + url.search;
     // Until the answer begins, the call's own time limit is the only one. A pause of ours doesn't count as silence.
     const limits = { headersTimeout: 0, bodyTimeout: idleMs };
-    dispatcher.dispatch({ origin: url.origin, path, method, headers, body, ...limits }, handler);
+    dispatcher.dispatch({ origin, path, method, headers, body, ...limits }, handler);
   });
 }
 
@@ -59,7 +60,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   #afterPause = 0;
   #isHeld = false;
   readonly #charge: Charge;
-  readonly #over = new AbortController();
+  /** Ends the wait for a charge. Most answers need none. */
+  #over: AbortController | undefined;
 
   constructor(
     method: string,
@@ -80,7 +82,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     if (this.#failure) return;
     this.#failure = reason instanceof Error ? reason : new Error("aborted");
     this.#reject(reason);
-    this.#over.abort();
+    this.#over?.abort();
     this.#pieces.clear();
     this.#controller?.abort(this.#failure);
   };
@@ -116,6 +118,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     const bytes = codingOf(this.#head.headers) ? body + LIMITS.outputBytes : body;
     if (this.#charge.tryHold(bytes)) return;
     this.#pause();
+    this.#over = new AbortController();
     void this.#charge.hold(bytes, this.#over.signal).then((isHeld) => isHeld && this.#goOn());
   }
 
@@ -140,7 +143,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
-    this.#over.abort();
+    this.#over?.abort();
     this.#reject(asOutboundError(error, this.#host));
   }
 }

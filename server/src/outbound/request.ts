@@ -25,7 +25,7 @@ export type OutboundRequest = {
   /** Absolute, http or https, without user name and password. */
   url: string;
   headers: Record<string, string>;
-  body?: string | Uint8Array;
+  body?: string | Uint8Array | undefined;
   /** Whether to follow 301, 302, 303, 307 and 308 (at most `LIMITS.outboundRedirects`) or return them as they are. */
   redirect: boolean;
   /** Ends the call at once: the socket is closed and the promise rejects with the signal's reason. */

@@ -28,17 +28,23 @@ export type ReadSecrets = (
 
 type Written = BodyOf<"http">["authentication"];
 
-const NONE: SecretValues = new Map();
+const NO_SECRETS: SecretValues = new Map();
+const NONE: Authentication = { policy: undefined, secrets: NO_SECRETS };
 
 /** Throws an `authentication` error that names the secret that is missing, and an `expression` error. */
-export async function authenticationOf(
+export function authenticationOf(
   frame: Frame,
   written: Written,
   readSecrets: ReadSecrets,
-): Promise<Authentication> {
+): Authentication | Promise<Authentication> {
+  const isNone = !written && frame.execution.plan.secrets.length === 0;
+  return isNone ? NONE : evaluatedOf(frame, written, readSecrets);
+}
+
+async function evaluatedOf(frame: Frame, written: Written, readSecrets: ReadSecrets): Promise<Authentication> {
   const { plan, journal } = frame.execution;
   const { organizationId, projectId } = journal.head;
-  const secrets = plan.secrets.length === 0 ? NONE : await readSecrets(organizationId, projectId, plan.secrets);
+  const secrets = plan.secrets.length === 0 ? NO_SECRETS : await readSecrets(organizationId, projectId, plan.secrets);
   return { policy: written && (await policyOf(frame, written, secrets)), secrets };
 }
 

@@ -117,6 +117,14 @@ export class Credentials {
   }
 }
 
+/** `Credentials.shown` if there are none, as in most calls: no search, so no steps. */
+export function unhidden(response: OutboundResponse): HttpResponse {
+  const text = beginningOf(response, LIMITS.responseBodyBytes);
+  if (text === null) return { status: response.status, body: null };
+  const cut = text.slice(0, cutAt(text, LIMITS.responseBodyBytes));
+  return { status: response.status, body: response.body.length > LIMITS.responseBodyBytes ? `${cut}…` : cut };
+}
+
 /** The longest DNS name. */
 const HOST_CHARACTERS = 253;
 

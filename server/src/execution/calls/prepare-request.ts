@@ -24,7 +24,7 @@ export function prepareRequest(values: JsonObject, input: Json, template: Templa
   checkHeaders(values["headers"], written["headers"], at);
   const uriPlace = at(uriPath(values));
   const endpoint = endpointOf(values, input, template, uriPlace);
-  checkPairs(endpoint, uriPlace);
+  if (!endpoint.isWellFormed()) throw halved(uriPlace);
   const url = withQuery(endpoint, values["query"], written["query"], at);
   const misreading = misreadingOf(url);
   if (misreading) throw elsewhere(misreading.part, uriPlace, misreading.what);
@@ -66,7 +66,7 @@ function expand(template: string, input: Json, place: string): string {
     if (!isFilled(value)) throw unfit(whole, place, value);
     const text = String(value);
     length.add(text.length);
-    checkPairs(text, `${whole} in ${place}`);
+    if (!text.isWellFormed()) throw halved(`${whole} in ${place}`);
     return encodeURIComponent(text);
   });
 }
@@ -99,7 +99,7 @@ function withQuery(endpoint: string, query: Json | undefined, written: Json | un
     if (!isScalar(value)) throw unfitAt("query", name, value, written, at);
     const text = String(value);
     length.add(name.length + text.length);
-    checkPairs(name + " " + text, at(isObject(written) ? ["query", name] : ["query"]));
+    if (!name.isWellFormed() || !text.isWellFormed()) throw halved(at(isObject(written) ? ["query", name] : ["query"]));
     parameters.append(name, text);
   }
   if (parameters.size === 0) return endpoint;
@@ -116,9 +116,8 @@ function checkBody({ body, headers }: JsonObject, at: Place): void {
 }
 
 /** UTF-8 has no half of a surrogate pair: it would be replaced. */
-function checkPairs(text: string, place: string): void {
-  if (!text.isWellFormed()) throw WorkflowError.of("validation", `${place} ${HALF_OF_A_PAIR}, so nothing was sent`);
-}
+const halved = (place: string): WorkflowError =>
+  WorkflowError.of("validation", `${place} ${HALF_OF_A_PAIR}, so nothing was sent`);
 
 function checkHeaders(headers: Json | undefined, written: Json | undefined, at: Place): void {
   if (headers === undefined) return;

@@ -323,7 +323,7 @@ async function writeAll(database: Database, untold: Untold, writes: Write[], lan
   const found = new Map<string, number | null>();
   // One after the other: a batch almost always falls in one month.
   for (const [month, group] of months) {
-    const rows = PARTS.map(({ of }) => group.flatMap((write): Record<string, unknown>[] => of(write, untold)));
+    const rows = PARTS.map(({ of }) => rowsOf(group, (write) => of(write, untold)));
     const written =
       lane === "small"
         ? await writeRows(database.hot, month, rows, group.length === 1)
@@ -337,6 +337,13 @@ async function writeAll(database: Database, untold: Untold, writes: Write[], lan
     if (wakeSeq !== undefined) return { kind: "written", wakeSeq };
     return write.start ? { kind: "duplicate" } : { kind: "lost" };
   });
+}
+
+/** By a loop: `flatMap` took a microsecond a run. */
+function rowsOf(writes: Write[], of: (write: Write) => Record<string, unknown>[]): Record<string, unknown>[] {
+  const rows: Record<string, unknown>[] = [];
+  for (const write of writes) for (const row of of(write)) rows.push(row);
+  return rows;
 }
 
 /** The rows of each part. */

@@ -11,7 +11,7 @@ import { isRedirect } from "../../outbound/redirect.ts";
 import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound/outbound.ts";
 import { authenticationOf, type Authentication, type ReadSecrets } from "../calls/authentication.ts";
 import { createAuthorizer, type Authorizer } from "../calls/authorizer.ts";
-import { Credentials, headersIn } from "../calls/http-response.ts";
+import { Credentials, headersIn, unhidden } from "../calls/http-response.ts";
 import type { HttpResponse } from "../run.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
@@ -44,15 +44,18 @@ export const createRunHttp =
   async (frame, body) => {
     const { execution, input, step, variables } = frame;
     const output = await performEffect(frame, {
-      async prepare() {
-        const values = (await evaluate(execution, body.arguments, input, variables, step)) as JsonObject;
+      prepare() {
+        const values = evaluate(execution, body.arguments, input, variables, step);
         const place = `${frame.task.reference}/with`;
-        return call.prepare(values, input, body.arguments, place);
+        const prepare = (made: Json): JsonObject => call.prepare(made as JsonObject, input, body.arguments, place);
+        return values instanceof Promise ? values.then(prepare) : prepare(values);
       },
-      async perform(request, context) {
-        const authentication = await authenticationOf(frame, body.authentication, call.readSecrets);
+      perform(request, context) {
+        const authentication = authenticationOf(frame, body.authentication, call.readSecrets);
         const timeoutMs = frame.task.timeout ? LONGEST_MS : TIMEOUT_MS;
-        return call.perform(request, { ...context, authentication, timeoutMs });
+        const perform = (found: Authentication): Promise<Json> =>
+          call.perform(request, { ...context, authentication: found, timeoutMs });
+        return authentication instanceof Promise ? authentication.then(perform) : perform(authentication);
       },
     });
     return goOn(frame, output);
@@ -77,7 +80,7 @@ export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOption
       let output: Json = null;
       const taken = async (response: OutboundResponse): Promise<void> => {
         output = await searching(async () => {
-          const shown = await inTurns(credentials.shown(response), turn);
+          const shown = credentials.isEmpty ? unhidden(response) : await inTurns(credentials.shown(response), turn);
           context.answered(shown);
           if (!isSuccess(request, response)) throw await refusedBy(request, response, { shown, credentials, turn });
           return outputOf(request, response, credentials, turn);
@@ -90,7 +93,9 @@ export function createHttpCall({ outbound, readSecrets, tokens }: HttpCallOption
       const hide = (text: string): void => credentials.hideToo(text);
       try {
         const authorizer = policy && createAuthorizer(policy, { tokens, organizationId, signal, method, url, hide });
-        await sendAuthorized(outbound, request, context, authorizer, taken);
+        await (authorizer
+          ? sendAuthorized(outbound, request, context, authorizer, taken)
+          : send(outbound, request, context, { redirect: request["redirect"] === true, taken }));
       } catch (error) {
         throw await searching(() => inTurns(credentials.hideIn(error), turn));
       }
@@ -108,10 +113,9 @@ async function sendAuthorized(
   outbound: Outbound,
   request: JsonObject,
   context: HttpContext,
-  authorizer: Authorizer | undefined,
+  authorizer: Authorizer,
   taken: Taken,
 ): Promise<void> {
-  if (!authorizer) return send(outbound, request, context, { redirect: request["redirect"] === true, taken });
   const redirect = request["redirect"] === true && authorizer.followsRedirects;
   for (let isAgain = true; isAgain;) {
     const authorization = await authorizer.authorization();
@@ -127,34 +131,33 @@ async function sendAuthorized(
   }
 }
 
-async function send(
+function send(
   outbound: Outbound,
   request: JsonObject,
   context: HttpContext,
   { authorization, redirect, taken }: { authorization?: string; redirect: boolean; taken: Taken },
-): Promise<void> {
+): Promise<unknown> {
   const method = request["method"] as string;
   const headers = headersOf(request["headers"]);
   headers["idempotency-key"] ??= context.idempotencyKey;
   const body = encodeBody(request["body"], request["headers"]);
   if (body) headers["content-type"] ??= body.contentType;
   if (authorization !== undefined) headers["authorization"] = authorization;
-  try {
-    await outbound.request({
-      organizationId: context.organizationId,
-      method,
-      url: request["endpoint"] as string,
-      headers,
-      ...(body && { body: body.text }),
-      redirect,
-      signal: context.signal,
-      turn: context.turn,
-      timeoutMs: context.timeoutMs,
-      taken,
-    });
-  } catch (error) {
+  const sent = outbound.request({
+    organizationId: context.organizationId,
+    method,
+    url: request["endpoint"] as string,
+    headers,
+    body: body?.text,
+    redirect,
+    signal: context.signal,
+    turn: context.turn,
+    timeoutMs: context.timeoutMs,
+    taken,
+  });
+  return sent.catch((error: unknown) => {
     throw asWorkflowError(error);
-  }
+  });
 }
 
 /** Names in lower case, so that the author's headers override ours. */

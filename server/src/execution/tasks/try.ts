@@ -50,7 +50,7 @@ function beginTry(execution: Execution, step: JournalStep, single: PlanTask | un
   execution.journal.touch(step);
 }
 
-async function tryOnce(frame: Frame, body: TryBody): Promise<Result> {
+function tryOnce(frame: Frame, body: TryBody): Promise<Result> {
   const { execution, input, step, scope, variables } = frame;
   const { state } = step;
   const { try: block } = body.blocks;
@@ -62,11 +62,14 @@ async function tryOnce(frame: Frame, body: TryBody): Promise<Result> {
     block.single ? tryEffect(frame, block.single, within) : runBlock(frame, block, input, within);
   const limit = body.catch.retry?.attemptDuration;
   if (!limit) return work(round);
-  const ms = asDuration(await evaluate(execution, limit, input, variables));
   const late = (): Error => WorkflowError.of("timeout", "the attempt took longer than its limit");
-  // An effect that the end of a process interrupted is repeated, as an attempt with its own limit.
-  const began = state.sent ? execution.now() : state.tryStartedAt!;
-  return withDeadline(execution.shared.clock, round, began + ms, work, late);
+  const workWithin = (duration: Json): Promise<Result> => {
+    // An effect that the end of a process interrupted is repeated, as an attempt with its own limit.
+    const began = state.sent ? execution.now() : state.tryStartedAt!;
+    return withDeadline(execution.shared.clock, round, began + asDuration(duration), work, late);
+  };
+  const duration = evaluate(execution, limit, input, variables);
+  return duration instanceof Promise ? duration.then(workWithin) : workWithin(duration);
 }
 
 /** Runs the single effect in the step of the `try`. */
