@@ -4,9 +4,10 @@ import { decodeId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
 import { startEndpoint, type Endpoint } from "./endpoint.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { eventTriggerOf } from "./published-events.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { firingsOf } from "./webhooks.ts";
 import { agentOf, ENDED, readRun, runOf, until } from "./runs.ts";
 
@@ -14,11 +15,11 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-let server: TestServer;
+let server: MovedServer;
 let endpoint: Endpoint;
 beforeAll(async () => {
   endpoint = await startEndpoint();
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await movedServer();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

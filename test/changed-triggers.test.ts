@@ -3,16 +3,17 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { publish } from "./agents.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { eventTriggerOf, firingsOfEvent, publishEvent } from "./published-events.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { call, firingsOf, webhookOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: MovedServer;
 let database: pg.Client;
 let echo: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   database = await connectTo(server);
   echo = await publish(server, "echo");
 });

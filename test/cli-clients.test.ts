@@ -6,7 +6,8 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startProcess } from "./cli-process.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const run = promisify(execFile);
 const CLIENTS = path.join(import.meta.dirname, "../examples/clients");
@@ -21,13 +22,13 @@ const HOUR_MS = 3_600_000;
 const FAILS = `document: { dsl: 1.0.3, namespace: test, name: fails, version: 1.0.0 }
 do: [ { break: { raise: { error: { type: "https://serverlessworkflow.io/spec/1.0.0/errors/runtime", status: 500 } } } } ]`;
 
-let server: TestServer;
+let server: MovedServer;
 let agentId: string;
 let heldId: string;
 const environment = () => ({ AUTOGRAPH_URL: server.url, AUTOGRAPH_API_KEY: server.world.apiKey });
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   const { projectId } = server.world;
   const publish = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
   await server.data(publish, { input: { projectId, definition: FAILS } });

@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundled } from "./bundle.ts";
 import { beside, cli, cliJson, settingsOf, startCli } from "./command-line.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $input) { id } }";
 const head = (name: string): string => `document: { dsl: 1.0.3, namespace: test, name: ${name}, version: 1.0.0 }\n`;
@@ -24,11 +25,11 @@ do: [ { add: { set: { n: "\${ .n + 1 }", tags: "\${ .tags }", loud: "\${ .loud }
 ];
 const HOUR_MS = 3_600_000;
 
-let server: TestServer;
+let server: MovedServer;
 let folder: string;
 
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   folder = mkdtempSync(path.join(os.tmpdir(), "autograph-test-"));
   const { projectId } = server.world;
   for (const definition of DEFINITIONS) await server.data(PUBLISH, { input: { projectId, definition } });

@@ -1,12 +1,13 @@
 /** Decisions over the wire: what happens to the run at once, and that the same decision again is no mistake. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Answer, type Data } from "./client.ts";
 import { agentOf, ENDED, readRun, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -1,16 +1,17 @@
 /** Events over the wire: published, matched, and what came of each. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { createKey } from "./narrowed-keys.ts";
 import { eventTriggerOf, firingsOfEvent, publishEvent, type Published } from "./published-events.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { call, firingsOf, webhookOf } from "./webhooks.ts";
 
-let server: TestServer;
+let server: MovedServer;
 let echo: string;
 let three: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   echo = await publish(server, "echo");
   three = await publish(server, "three");
 });

@@ -2,17 +2,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
 import { decodeId } from "../server/src/lib/ids.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, readRun } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { call, firingsOf, webhookOf, type Called, type Webhook } from "./webhooks.ts";
 
-let server: TestServer;
+let server: MovedServer;
 let echo: string;
 let three: string;
 let patient: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   [echo, three, patient] = [
     await publish(server, "echo"),
     await publish(server, "three"),

@@ -1,7 +1,8 @@
 /** What is left of an API key that ended long ago: nothing but its name, at what it made. */
 import { expect, test } from "vitest";
 import { DEFINITIONS } from "./agents.ts";
-import { eventually, startTestServer, type Data } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
+import { movedServer } from "./shared-server.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -12,7 +13,7 @@ const PUBLISH = "mutation ($input: PublishAgentInput!) { publishAgent(input: $in
 const RUN = "mutation ($id: ID!) { runAgent(input: {agentId: $id, input: {n: 1}, wait: 30}) { id } }";
 
 test("90 days after its end a key is deleted; what it made and did keeps its name", async () => {
-  await using server = await startTestServer();
+  await using server = await movedServer();
   const start = await server.clock.now();
   const make = async (name: string, expiresAt?: string): Promise<Data> =>
     (await server.data(CREATE, { input: { name, scopes: ["agents:write", "runs:start", "runs:read"], expiresAt } }))

@@ -4,14 +4,15 @@ import { createServer, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, CANCEL, decide, ENDED, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
-let server: TestServer;
+let server: MovedServer;
 let sink: Sink;
 let echoUrl: string;
 /** `/STATUS`: what it was sent, as JSON, with that status, and a credential also as the status's reason; `/STATUS/LENGTH`: a text so long; `/binary`: no text. */
@@ -23,7 +24,7 @@ const echo = createServer((request, response) => {
   response.end(JSON.stringify(length === undefined ? request.headers : "€".repeat(Number(length))));
 });
 beforeAll(async () => {
-  [server, sink] = await Promise.all([startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.0/8" } }), startSink()]);
+  [server, sink] = await Promise.all([movedServer(), startSink()]);
   await once(echo.listen(0, "127.0.0.1"), "listening");
   echoUrl = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
 });

@@ -1,8 +1,9 @@
 /** Invitations by link: who makes them, who may use them, and that each works once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { type Answer, type Data } from "./client.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import type { World } from "./server.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 type Role = "owner" | "admin" | "editor" | "runner" | "viewer";
 type Given = { token?: string; name?: string; email?: string; password?: string };
@@ -12,11 +13,11 @@ const PASSWORD = "correct horse battery";
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-let server: TestServer;
+let server: MovedServer;
 /** Whose people are invited in these tests. */
 let world: World;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   world = await server.organization("inviting");
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -199,8 +200,7 @@ describe("who accepts", () => {
   });
 
   test("is not slowed by joining often: what led to something is no guess", async () => {
-    const email = "often@invited.example.org";
-    await server.memberOf(server.world, email, "viewer");
+    const { email } = await server.memberOf(server.world, "often@invited.example.org", "viewer");
     for (let time = 0; time < 12; time++) {
       const { token } = await invite({ role: "viewer" });
       const { data, errors } = await accept({ token, email, password: PASSWORD });
@@ -302,8 +302,7 @@ describe("who invites", () => {
   });
 
   test("and is demoted, removed or revoked leaves no way in", async () => {
-    const email = "leaving@invited.example.org";
-    await server.memberOf(world, email, "admin");
+    const { email } = await server.memberOf(world, "leaving@invited.example.org", "admin");
     const admin = await signIn(email);
     const { token } = await invite({ role: "editor" }, admin);
     const memberId = (await server.data("{ me { id } }", {}, admin)).me.id.replace("user", "member");
@@ -326,8 +325,7 @@ describe("who invites", () => {
     );
     expect(codeOf(await accept({ token, ...fresh() }))).toBe("NOT_FOUND");
 
-    const second = "second@invited.example.org";
-    await server.memberOf(world, second, "owner");
+    const { email: second } = await server.memberOf(world, "second@invited.example.org", "owner");
     const [first, other] = [await signIn(world.email), await signIn(second)];
     const owning = await invite({ role: "owner" }, other);
     expect((await preview(owning.token)).errors).toBeUndefined();

@@ -17,15 +17,16 @@ import {
 } from "../server/src/definition/flow/shape.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { agentOf, CANCEL, decide, ENDED, ran, runOf, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
 const HOUR_MS = 3_600_000;
 
 type Seen = { method: string; url: string; headers: IncomingMessage["headers"]; body: string };
 
-let server: TestServer;
+let server: MovedServer;
 let sink: Sink;
 let echo: Server;
 let url: string;
@@ -36,7 +37,7 @@ beforeAll(async () => {
   echo = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
   await once(echo, "listening");
   url = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`;
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await movedServer();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

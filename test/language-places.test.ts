@@ -4,17 +4,18 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { agentOf, ran, readRun, runOf, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: MovedServer;
 /** Answers 503, or never to `/hang`. */
 const broken = createServer((request, response) => {
   if (request.url !== "/hang") response.writeHead(503).end();
 });
 let url: string;
 beforeAll(async () => {
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await movedServer();
   await once(broken.listen(0, "127.0.0.1"), "listening");
   url = `http://127.0.0.1:${(broken.address() as AddressInfo).port}`;
 });

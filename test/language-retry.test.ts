@@ -2,16 +2,17 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, decide, ENDED, readRun, runOf, stepsOf, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

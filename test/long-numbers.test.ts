@@ -4,14 +4,15 @@ import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { beside, cli } from "./command-line.ts";
-import { eventually, startTestServer, type TestServer } from "./client.ts";
+import { eventually } from "./client.ts";
 import { agentOf, ENDED } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 /** The sample order of a well-known shop, and what else a double changes; as jq 1.8 spells them. */
 const ID = "820982911946154508";
 const NUMBERS = `[${ID},-9007199254740993,0.1000000000000000055511151231257827,1E+400,-0,90071992.547409935]`;
 
-let server: TestServer;
+let server: MovedServer;
 let service: Server;
 let base: string;
 let echo: string;
@@ -29,7 +30,7 @@ beforeAll(async () => {
         .end(`{"n":${NUMBERS}}`);
     });
   }).listen(0, "127.0.0.1");
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  server = await movedServer();
   base = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
   echo = await agentOf(server, "do: [{out: {set: '${ . }'}}]", "echo");
 });

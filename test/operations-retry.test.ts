@@ -1,13 +1,14 @@
 /** `retryRun` from every kind of place: what is kept, what is done again, and when the journal fits a version no more. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type Data, type TestServer } from "./client.ts";
+import { type Data } from "./client.ts";
 import { agentOf, decide, ENDED, ran, stepsOf, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
-let server: TestServer;
+let server: MovedServer;
 let sink: Sink;
 beforeAll(async () => {
-  [server, sink] = await Promise.all([startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.0/8" } }), startSink()]);
+  [server, sink] = await Promise.all([movedServer(), startSink()]);
 });
 afterAll(async () => {
   await Promise.all([server[Symbol.asyncDispose](), sink[Symbol.asyncDispose]()]);

@@ -1,16 +1,17 @@
 /** What an operator does with runs, over the wire: later, again, from a step on, many at once, few at a time. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DEFINITIONS, publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { agentOf, decide, ENDED, ran, readRun, stepsOf, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const HOUR_MS = 3_600_000;
 /** Queued runs are looked after this often. */
 const SWEEP_MS = 5_000;
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -2,17 +2,18 @@
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { publish } from "./agents.ts";
 import type { World } from "./server.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const MINUTE_MS = 60_000;
 const ME = "{ me { id } }";
 const RATE = "{ rateLimit { plan limit remaining resetAt } }";
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

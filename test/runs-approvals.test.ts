@@ -1,12 +1,13 @@
 /** Approvals over the wire: what a decision does, who is too late, what is asked and answered. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Answer, type Data } from "./client.ts";
 import { agentOf, decide, DECIDE, ENDED, readRun, stepsOf, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

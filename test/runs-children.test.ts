@@ -1,15 +1,16 @@
 /** A child that nobody waits for any more is cancelled, however its parent's step was left, and with it its own children. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf, ENDED, readRun, stepsOf, until } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const MINUTE_MS = 60_000;
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   await agentOf(server, "do: [{pause: {wait: PT5H}}]", "grandchild");
   await agentOf(server, `do: [{down: ${run("grandchild")}}]`, "child");
   await agentOf(

@@ -1,13 +1,14 @@
 /** Idempotency keys over the wire: one run a key, organization and agent, for a day. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish } from "./agents.ts";
-import { post, startTestServer, type Answer, type Data, type TestServer } from "./client.ts";
+import { post, type Answer, type Data } from "./client.ts";
 import { agentOf, ran, until, ENDED } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: MovedServer;
 let echo: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   echo = await publish(server, "echo");
 });
 afterAll(() => server[Symbol.asyncDispose]());

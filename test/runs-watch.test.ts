@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RUN_TRANSITIONS } from "../server/src/execution/states.ts";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { agentOf, CANCEL, decide, ENDED, readRun } from "./runs.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -55,6 +55,10 @@ export class ServerProcess {
     return this.#child!.pid!;
   }
 
+  get isRunning(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
   log = (): string => this.#log;
 
   get ended(): Promise<number | null> {
@@ -109,7 +113,7 @@ export class ServerProcess {
   }
 
   async signal(signal: NodeJS.Signals): Promise<number | null> {
-    if (this.#child!.exitCode === null && this.#child!.signalCode === null) this.#child!.kill(signal);
+    if (this.isRunning) this.#child!.kill(signal);
     return this.#exited;
   }
 

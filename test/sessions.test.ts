@@ -3,14 +3,15 @@ import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { publish } from "./agents.ts";
-import { startTestServer, type Answer, type Data, type ShownError, type TestServer } from "./client.ts";
+import { type Answer, type Data, type ShownError } from "./client.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 
 const DAY_MS = 86_400_000;
 
-let server: TestServer;
+let server: MovedServer;
 let agentId: string;
 beforeAll(async () => {
-  server = await startTestServer({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
+  server = await movedServer();
   agentId = await publish(server, "patient");
 });
 afterAll(() => server[Symbol.asyncDispose]());

@@ -1,9 +1,9 @@
 /**
- * One server for all files of a vitest worker that need none of their own: no clock, no settings, no kill, no figures of the
- * process. Each gets an organization of its own with the same world as a new server's, which costs a tenth of a server.
+ * One server for all files of a vitest worker that need none of their own: no settings, no figures of the process; and another for
+ * those that move its clock on or kill it. Each gets an organization of its own with the same world as a new server's, which costs a tenth of a server.
  *
  *     let server: SharedServer;
- *     beforeAll(async () => void (server = await sharedServer()));
+ *     beforeAll(async () => void (server = await sharedServer())); // or movedServer()
  *     afterAll(() => server[Symbol.asyncDispose]());
  */
 import type { Client } from "graphql-ws";
@@ -29,27 +29,63 @@ type OfTheProcess =
 /** `log` has what was written since it was asked for. To dispose of it closes its clients, and fails when an error was logged. */
 export type SharedServer = Omit<TestServer, OfTheProcess> & AsyncDisposable;
 
+/** The clock goes on alone, from a time that no other clock shows. What a file kills it restarts. */
+export type MovedServer = SharedServer &
+  Pick<TestServer, "kill"> & {
+    clock: Pick<TestServer["clock"], "advance" | "now">;
+    restart(): Promise<void>;
+  };
+
 /** An address of loopback whose connections have no share of their own. */
 export const PROXY = "127.0.0.9";
 /** What changes nothing for who does not use it: calls reach loopback, and a client may be one behind a proxy. */
 const SETTINGS = { OUTBOUND_ALLOW: "127.0.0.0/8", TRUSTED_PROXIES: `127.0.0.1, ${PROXY}` };
 
-let running: Promise<ServerProcess> | undefined;
+const DAY_MS = 86_400_000;
+/** How far the moved server is ahead: who takes its time for this machine's fails in each order of files. */
+const AHEAD_MS = 400 * DAY_MS;
+
+let still: Promise<ServerProcess> | undefined;
+let moved: Promise<ServerProcess> | undefined;
 let given = 0;
 
-async function start(): Promise<ServerProcess> {
-  const folder = sharedFolder();
-  const server = new ServerProcess(folder, { ...SETTINGS });
+async function start(aheadMs: number): Promise<ServerProcess> {
+  const server = new ServerProcess(sharedFolder(), { ...SETTINGS });
   await prepare(server);
   await server.start();
-  sharedProcess(folder, server.pid);
+  noteProcess(server);
+  if (aheadMs > 0) await server.command({ command: "advance", ms: aheadMs });
   return server;
 }
 
+const noteProcess = ({ folder, pid }: ServerProcess): void => sharedProcess(folder, pid);
+
 /** The same server each time in one worker, with a new organization. E-mails get a domain of their own: users are everybody's. */
 export async function sharedServer(): Promise<SharedServer> {
-  running ??= start();
-  const server = await running;
+  still ??= start(0);
+  return organizationOn(await still);
+}
+
+/**
+ * The worker's other server, for files that move its clock on or kill it. To each it is a day later than to the one before, so that
+ * none meets a limit by address that another has reached.
+ */
+export async function movedServer(): Promise<MovedServer> {
+  moved ??= start(AHEAD_MS);
+  const server = await moved;
+  const restart = async (): Promise<void> => {
+    await server.start();
+    noteProcess(server);
+  };
+  // A file that failed may have left it killed.
+  if (!server.isRunning) await restart();
+  await server.command({ command: "advance", ms: DAY_MS });
+  const one = await organizationOn(server);
+  const { clock, kill } = clientsOf(server, one.world);
+  return Object.assign(one, { clock, kill, restart });
+}
+
+async function organizationOn(server: ServerProcess): Promise<SharedServer> {
   const domain = `s${++given}.example.org`;
   const own = (email: string): string =>
     email.endsWith(domain) ? email : email.replace(/@(.*)example\.org$/, `@$1${domain}`);

@@ -6,17 +6,17 @@ import { parse, validate } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import { publish } from "./agents.ts";
-import { startTestServer, type TestServer } from "./client.ts";
 import { eventTriggerOf, firingsOfEvent, publishEvent } from "./published-events.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { CREATE } from "./webhooks.ts";
 
 const PAGE = readFileSync(new URL("../docs/triggers.md", import.meta.url), "utf8");
 const examplesOf = (language: string): string[] =>
   [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, text]) => text!);
 
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
