@@ -237,17 +237,21 @@ async function* events(
   }
 }
 
+/** ms between two looks: the longer something takes, the less often it is looked at. It is seen an eighth too late at most. */
+const pauseAfter = (waitedMs: number): number => Math.min(250, Math.max(20, waitedMs / 8));
+
 /** Polls until `look` answers something truthy. */
 export async function eventually<Value>(
   look: () => Promise<Value> | Value,
   timeoutMs = 60_000,
 ): Promise<NonNullable<Value>> {
-  const end = Date.now() + timeoutMs;
+  const since = Date.now();
   for (;;) {
     const value = await look();
     if (value) return value;
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${String(look)}`);
-    await sleep(20);
+    const waitedMs = Date.now() - since;
+    if (waitedMs > timeoutMs) throw new Error(`not within ${timeoutMs} ms: ${String(look)}`);
+    await sleep(pauseAfter(waitedMs));
   }
 }
 

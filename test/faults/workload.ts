@@ -13,7 +13,7 @@ export type Asked = { shape: Shape; key: string; runId: string };
 export type Asking = Pick<TestServer, "graphql">;
 
 const AGAIN_MS = 25;
-const POLL_MS = 100;
+const POLL_MS = 200;
 /** Longer than any outage here, and than twenty that follow each other. */
 const PATIENCE_MS = 120_000;
 
