@@ -10,6 +10,7 @@ import { instanceOf } from "../server/src/storage/instance-lock.ts";
 import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
 import { bundled } from "./bundle.ts";
 import { eventually, post } from "./client.ts";
+import { COMPILED } from "./compile-cache.ts";
 import { makeEnterable } from "./run-folder.ts";
 import { copyFresh } from "./server-process.ts";
 
@@ -33,7 +34,13 @@ afterEach(async () => {
 const postmasterPid = (): number | undefined => readPidFile(path.join(folder, "postgres"))?.pid;
 
 function start(file: string, args: string[], stdio: ("ignore" | "pipe" | number)[] = ["ignore", "pipe", "pipe"]) {
-  const env = { PATH: process.env["PATH"], PORT: "0", DATA_DIR: folder, LOG_LEVEL: "debug" };
+  const env = {
+    PATH: process.env["PATH"],
+    PORT: "0",
+    DATA_DIR: folder,
+    LOG_LEVEL: "debug",
+    NODE_COMPILE_CACHE: COMPILED,
+  };
   const child = spawn(file, args, { env, cwd: folder, stdio });
   children.push(child);
   return child;
