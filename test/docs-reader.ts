@@ -1,7 +1,16 @@
 /** A reader of the documents, who pastes what they show into a terminal of their own. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "vitest";
@@ -75,6 +84,8 @@ export const commandsOf = (text: string): string[] =>
 const ID = /\b([a-z]+)_[0-9a-hjkmnp-tv-z]{26}\b/g;
 const HASH = /\b[0-9a-f]{64}\b/g;
 
+let published = 0;
+
 export class Reader implements AsyncDisposable {
   readonly #server: TestServer;
   readonly #folder = mkdtempSync(path.join(tmpdir(), "reader-"));
@@ -82,11 +93,12 @@ export class Reader implements AsyncDisposable {
   readonly #ids = new Map<string, string>();
   #hash = "";
   #link = "";
-  #password = PASSWORD;
+  password: string;
   #key = "";
 
-  constructor(server: TestServer) {
+  constructor(server: TestServer, password = PASSWORD) {
     this.#server = server;
+    this.password = password;
     const bin = path.join(this.#folder, "bin");
     mkdirSync(bin);
     writeFileSync(
@@ -99,19 +111,13 @@ export class Reader implements AsyncDisposable {
     writeFileSync(path.join(this.#folder, "state"), "");
   }
 
-  /** The set-up that the README begins with; a page that has it itself does it. */
-  async setUp(): Promise<void> {
-    const { stdout } = await this.shell(
-      `KEY=$(npx autograph setup --email ${EMAIL} --password '${PASSWORD}'); printf '%s' "$KEY"`,
-    );
-    this.#key = stdout;
-  }
-
   async prepare(): Promise<void> {
-    this.#key ||= readFileSync(path.join(this.#server.dataFolder, "api.key"), "utf8").trim();
+    // The set-up that the README begins with has left it there; pages call it so.
+    this.#key = readFileSync(path.join(this.#server.dataFolder, "api.key"), "utf8").trim();
+    appendFileSync(path.join(this.#folder, "state"), `KEY=${this.#key}\n`);
     // An agent that takes any object, for pages whose agents the reader makes up.
-    const definition =
-      "document: {dsl: '1.0.3', namespace: demo, name: anything, version: '1.0.0'}\ndo: [{a: {set: {b: 1}}}]\n";
+    const version = `1.0.${published++}`;
+    const definition = `document: {dsl: '1.0.3', namespace: demo, name: anything, version: '${version}'}\ndo: [{a: {set: {b: 1}}}]\n`;
     const publish = "mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }";
     const { publishAgent } = (await this.#server.graphql(publish, { definition }, this.#key)).data;
     const start = "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }";
@@ -124,7 +130,7 @@ export class Reader implements AsyncDisposable {
   #learn(text: string): void {
     for (const [id, prefix] of text.matchAll(ID)) this.#ids.set(prefix!, id);
     this.#link = /\binv_[\w-]{64}/.exec(text)?.[0] ?? this.#link;
-    this.#password = /^password +(\S+): keep it/m.exec(text)?.[1] ?? this.#password;
+    this.password = /^password +(\S+): keep it/m.exec(text)?.[1] ?? this.password;
     this.#hash = [...text.matchAll(HASH)].at(-1)?.[0] ?? this.#hash;
   }
 
@@ -135,7 +141,7 @@ export class Reader implements AsyncDisposable {
       .replaceAll("ws://127.0.0.1:4400", this.#server.url.replace("http", "ws"))
       .replaceAll("https://agents.example.org", this.#server.url)
       .replaceAll("{base}", this.#server.url)
-      .replace(/"password": "…"/g, `"password": "${PASSWORD}"`)
+      .replace(/"password": "…"/g, `"password": "${this.password}"`)
       .replace(/\b[0-9a-f]{4}…/g, this.#hash)
       .replaceAll("inv_…", this.#link)
       .replace(ID, (id, prefix: string) => this.#ids.get(prefix) ?? id)
@@ -178,7 +184,7 @@ export class Reader implements AsyncDisposable {
       // Who watches may come too late for what a slow machine shows only for a moment.
       const times = command.includes("--watch") ? WATCHED_TIMES : 1;
       for (let time = 0; time === 0 || (time < times && left.size > 0); time++) {
-        const { output } = await this.shell(asks ? `printf '%s\\n' '${this.#password}' | ${command}` : command);
+        const { output } = await this.shell(asks ? `printf '%s\\n' '${this.password}' | ${command}` : command);
         printed += output;
         const lines = output.split("\n").map(shapeOf);
         for (const line of left) if (lines.some((one) => patternOf(line).test(one))) left.delete(line);
@@ -201,7 +207,7 @@ export class Reader implements AsyncDisposable {
   async program(text: string): Promise<void> {
     const login =
       "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
-    const given = { email: EMAIL, password: PASSWORD };
+    const given = { email: EMAIL, password: this.password };
     const { accessToken } = (await this.#server.graphql(login, given, null)).data.login;
     const source = `const accessToken = ${JSON.stringify(accessToken)};\n${this.#filledIn(text)}`;
     const child = spawn(process.execPath, ["--input-type=module", "-", this.#ids.get("run")!], {

@@ -1,19 +1,26 @@
 /**
- * The commands, queries and programs of the documents, in each page's order, against a server that was just set up: what a
+ * The commands, queries and programs of the documents, in each page's order, against one server that was just set up: what a
  * reader pastes works. Ids and hashes that a page shows stand for the newest of their kind, and every line of output that it
  * shows is printed.
  */
-import { expect, test } from "vitest";
-import { startTestServer } from "./client.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "./client.ts";
 import { blocksOf, commandsOf, Reader } from "./docs-reader.ts";
 
-const PAGES = ["api", "cli", "drafts", "operations", "triggers"];
+/** The first one sets the server up. */
+const PAGES = ["cli", "api", "drafts", "operations", "triggers"];
+
+let server: TestServer;
+/** The owner's, once a page has printed another. */
+let password: string | undefined;
+beforeAll(async () => {
+  server = await startTestServer({ fresh: true });
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
 test.for(PAGES)("what docs/%s.md tells one to type works, in its order", async (page) => {
-  await using server = await startTestServer({ fresh: true });
-  await using reader = new Reader(server);
+  await using reader = new Reader(server, password);
   const blocks = blocksOf(page);
-  if (!blocks.some(({ text }) => text.includes("npx autograph setup"))) await reader.setUp();
   let isReady = false;
   for (const block of blocks) {
     if (!isReady && !block.text.includes("npx autograph setup")) {
@@ -33,4 +40,5 @@ test.for(PAGES)("what docs/%s.md tells one to type works, in its order", async (
       }
     }
   }
+  ({ password } = reader);
 });
