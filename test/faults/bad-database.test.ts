@@ -2,17 +2,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
-import { startTestPostgres } from "../postgres.ts";
+import { sharedPostgres } from "../postgres.ts";
 import { scaled } from "../scale.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
 import { startProxy, type Proxy } from "./proxy.ts";
 import { seeded } from "./random.ts";
-import { CALLS_AT_ONCE, publishShapes, shapesOf, type Shape } from "./shapes.ts";
+import { CALLS_AT_ONCE, CLIENTS, publishShapes, shapesOf, type Shape } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { insisted, startWorkload, type Asked, type Workload } from "./workload.ts";
 
-const CLIENTS = 20;
 const CUTS = scaled({ whole: 60, part: 18 });
 const SLOW_MS = 5_000;
 const SLOW_STARTS = scaled({ whole: 4, part: 2 });
@@ -32,11 +31,11 @@ type World = {
 async function openWorld(): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const sink = stack.use(await startSink());
-  const postgres = stack.use(await startTestPostgres());
-  const proxy = stack.use(await startProxy(postgres.url));
+  const url = await stack.use(await sharedPostgres()).createMigrated();
+  const proxy = stack.use(await startProxy(url));
   const env = { DATABASE_URL: proxy.url, OUTBOUND_ALLOW: "127.0.0.1/32" };
   const server = stack.use(await startTestServer({ env }));
-  const client = await connectTo(server, postgres.url);
+  const client = await connectTo(server, url);
   stack.defer(() => client.end());
   await installAudit(client);
   const shapes = shapesOf(sink.url);

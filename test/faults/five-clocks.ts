@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { publish } from "../agents.ts";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
-import { startTestPostgres } from "../postgres.ts";
+import { sharedPostgres } from "../postgres.ts";
 import { nextComing } from "../../server/src/triggers/cron/instants.ts";
 import { readSchedule, type Schedule } from "../../server/src/triggers/cron/schedule.ts";
 import { zoneNamed } from "../../server/src/lib/zone.ts";
@@ -14,8 +14,8 @@ import { connectTo } from "./audit.ts";
 import type { Random } from "./random.ts";
 
 const TRIGGERS = 100;
-/** Of the clock. */
-const STEP_MS = 30_000;
+/** Of the clock, whose triggers are due at full minutes. */
+const STEP_MS = 60_000;
 /** What a process had taken when it was killed comes back after half a minute of the clock. */
 const PATIENCE_MS = 1_000;
 const LOOK_MS = 20;
@@ -64,14 +64,14 @@ type Five = { servers: [TestServer, ...TestServer[]]; client: pg.Client } & Asyn
 
 async function startAll(processes: number): Promise<Five> {
   await using stack = new AsyncDisposableStack();
-  const postgres = stack.use(await startTestPostgres());
-  const env = { DATABASE_URL: postgres.url, SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
+  const url = await stack.use(await sharedPostgres()).createMigrated();
+  const env = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
   const first = stack.use(await startTestServer({ env: { ...env } }));
   const others = await Promise.all(
     Array.from({ length: processes - 1 }, () => startTestServer({ env: { ...env }, fresh: true })),
   );
   for (const server of others) stack.use(server);
-  const client = await connectTo(first, postgres.url);
+  const client = await connectTo(first, url);
   stack.defer(() => client.end());
   await client.query(SLOW_FIRINGS);
   const opened = stack.move();
@@ -122,7 +122,7 @@ export async function runFiveClocks(stretch: Stretch): Promise<Fired> {
     await setClocks();
     if (step % stepsForOne === 0) {
       // In the midst of what is due now; every second time all of them, so that it meets the one that has it in its hands.
-      await sleep(random.between(0, 40));
+      await untilFiring(client);
       const kill = step / stepsForOne;
       const victims = kill % 2 === 1 ? servers : [random.pick(servers)];
       await Promise.all(victims.map((server) => server.kill()));
@@ -138,6 +138,15 @@ export async function runFiveClocks(stretch: Stretch): Promise<Fired> {
     return !(await isDue(end));
   }, CATCH_UP_MS);
   return await count(client, expected, end);
+}
+
+const LOOK_AGAIN_MS = 2;
+
+/** Until firings are being written, if any are due soon. */
+async function untilFiring(client: pg.Client): Promise<void> {
+  const firing = "select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep' limit 1";
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(LOOK_AGAIN_MS))
+    if ((await client.query(firing)).rows.length > 0) return;
 }
 
 async function count(client: pg.Client, expected: Map<string, string[]>, end: number): Promise<Fired> {

@@ -1,7 +1,7 @@
 /** Two server processes on one `DATABASE_URL`: one executes, the other serves and stands by. */
 import type pg from "pg";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
-import { startTestPostgres } from "../postgres.ts";
+import { sharedPostgres } from "../postgres.ts";
 import { startSink, type Sink } from "../sink.ts";
 import { askedAs } from "./asked-as.ts";
 import { connectTo, installAudit } from "./audit.ts";
@@ -23,19 +23,19 @@ export type Pair = {
 export async function startPair(env: Record<string, string> = {}): Promise<Pair> {
   await using stack = new AsyncDisposableStack();
   const sink = stack.use(await startSink());
-  const postgres = stack.use(await startTestPostgres());
-  const proxy = stack.use(await startProxy(postgres.url));
-  const settings = (name: string, url: string): Record<string, string> => ({
-    DATABASE_URL: `${url}?application_name=${name}`,
+  const url = await stack.use(await sharedPostgres()).createMigrated();
+  const proxy = stack.use(await startProxy(url));
+  const settings = (name: string, reached: string): Record<string, string> => ({
+    DATABASE_URL: `${reached}?application_name=${name}`,
     SECRET_KEY: SECRET_KEY,
     OUTBOUND_ALLOW: "127.0.0.1/32",
     ...env,
   });
   const a = stack.use(await startTestServer({ env: settings("a", proxy.url) }));
-  const client = await connectTo(a, postgres.url);
+  const client = await connectTo(a, url);
   stack.defer(() => client.end());
   await installAudit(client);
-  const b = stack.use(await startTestServer({ env: settings("b", postgres.url), fresh: true }));
+  const b = stack.use(await startTestServer({ env: settings("b", url), fresh: true }));
   const opened = stack.move();
   return {
     a,
@@ -81,7 +81,7 @@ export async function untilExecuting(client: pg.Client, name: string, timeoutMs 
 /** How many connections listen for what the other process tells. */
 export async function listenersOf({ client }: Pick<Pair, "client">): Promise<number> {
   const { rows } = await client.query(
-    "select count(*)::int as count from pg_stat_activity where query = 'listen autograph'",
+    "select count(*)::int as count from pg_stat_activity where query = 'listen autograph' and datname = current_database()",
   );
   return rows[0].count;
 }

@@ -131,7 +131,7 @@ test("of 40 wrong passwords at either, ten are tried in all; then both refuse, a
 });
 
 test("idempotency keys sent twice at once, to either: one run each", async () => {
-  const KEYS = scaled({ whole: 10_000, part: 400 });
+  const KEYS = scaled({ whole: 10_000, part: 100 });
   const AT_ONCE = 25;
   const { executor, standby } = await rolesOf(pair);
   const agentId = await publish(executor, "echo");
@@ -164,12 +164,14 @@ test("idempotency keys sent twice at once, to either: one run each", async () =>
   // The whole are 20,000 starts, each with its own fsync: half a minute alone, three beside a load of 18.
 }, 900_000);
 
+const DELIVERIES = scaled({ whole: 50, part: 15 });
+
 test("a webhook's deliveries sent eight times at once, to either: one run each, and all are told which", async () => {
   const { executor, standby } = await rolesOf(pair);
   const hook = await webhookOf(executor, await publish(executor, "echo"));
   const urls = [executor, standby].map(({ server }) => hook.url.replace(/^.*(?=\/webhook\/)/, server.url));
   const runs = new Set<string>();
-  for (let delivery = 0; delivery < 50; delivery++) {
+  for (let delivery = 0; delivery < DELIVERIES; delivery++) {
     const headers = { "idempotency-key": `delivery-${delivery}` };
     const calls = Array.from({ length: 8 }, (_, index) => post(urls[index % 2]!, { delivery }, { headers }));
     const answers = (await Promise.all(calls)).map(({ status, body }) => `${status} ${body["runId"]}`);
@@ -177,14 +179,14 @@ test("a webhook's deliveries sent eight times at once, to either: one run each, 
     expect(answers[0]).toMatch(/^202 run_/);
     runs.add(answers[0]!);
   }
-  expect(runs.size).toBe(50);
+  expect(runs.size).toBe(DELIVERIES);
   const { rows } = await pair.client.query(
     "select outcome, count(*)::int from firings where trigger_id = $1 group by outcome order by outcome",
     [decodeId("trigger", hook.id)],
   );
   expect(rows).toEqual([
-    { outcome: "duplicate", count: 350 },
-    { outcome: "started", count: 50 },
+    { outcome: "duplicate", count: 7 * DELIVERIES },
+    { outcome: "started", count: DELIVERIES },
   ]);
 });
 
@@ -237,10 +239,13 @@ test("calls at both at once: what is queued goes one after the other, and of tho
     const statuses = await Promise.all(Array.from({ length: count }, (_, index) => send(index)));
     expect(new Set(statuses)).toEqual(new Set([202]));
   };
+  /** In the order of their beginnings, which the audit has with their ends: a time may be that of the call which waited for its turn. */
   const runsOf = async ({ id }: { id: string }): Promise<Data[]> =>
     (
       await pair.client.query(
-        "select status, started_at, finished_at from runs where started_by_id = $1 order by started_at",
+        `select r.status, min(a.seq) filter (where a.after = 'running')::int as began, max(a.seq) filter (where a.before <> a.after)::int as ended
+           from runs r join audit a on a.run_id = r.id and a.step is null
+          where r.started_by_id = $1 group by r.id order by began`,
         [decodeId("trigger", id)],
       )
     ).rows;
@@ -252,8 +257,7 @@ test("calls at both at once: what is queued goes one after the other, and of tho
     return runs.every(({ status }) => status === "completed") ? runs : undefined;
   });
   expect(ran).toHaveLength(12);
-  for (const [index, { finished_at }] of ran.slice(0, -1).entries())
-    expect(ran[index + 1]!["started_at"].getTime()).toBeGreaterThanOrEqual(finished_at.getTime());
+  for (const [index, { ended }] of ran.slice(0, -1).entries()) expect(ran[index + 1]!["began"]).toBeGreaterThan(ended);
 
   const patient = await publish(executor, "patient");
   const last = await webhookOf(executor, patient, { name: "last", policy: { overlap: "cancelPrevious" } });
@@ -289,7 +293,7 @@ const MISSED_MS = 20_000;
 const LOST: Record<string, () => Promise<void>> = {
   "is cut": async () => {
     const { rowCount } = await pair.client.query(
-      "select pg_terminate_backend(pid, $1) from pg_stat_activity where query = 'listen autograph'",
+      "select pg_terminate_backend(pid, $1) from pg_stat_activity where query = 'listen autograph' and datname = current_database()",
       [MISSED_MS],
     );
     expect(rowCount).toBe(2);
