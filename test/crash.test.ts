@@ -12,7 +12,7 @@ import { startSink, type Sink } from "./sink.ts";
 
 const ALLOW = { OUTBOUND_ALLOW: "127.0.0.1/32" };
 const KILLS = scaled({ whole: 10, part: 2 });
-const STARTS = 200 * KILLS;
+const STARTS = KILLS * scaled({ whole: 200, part: 75 });
 
 let sink: Sink;
 let server: TestServer;

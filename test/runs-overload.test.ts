@@ -17,11 +17,14 @@ test("runs beyond the slots are pending, another organization's run goes first, 
   await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
   const agentId = await agentOf(server, `do: [{hold: {call: http, with: {method: post, endpoint: '${door.url}'}}}]`);
   const started: string[] = [];
+  const some = Array.from({ length: 10 }, (_, at) => `a${at}: runAgent(input: {agentId: "${agentId}"}) { status }`);
   const starter = async (): Promise<void> => {
-    while (started.length < STARTS)
-      started.push((await server.data(RUN_AGENT, { input: { agentId } })).runAgent.status);
+    while (started.length < STARTS) {
+      const runs: Data = await server.data(`mutation { ${some.join(" ")} }`);
+      for (const { status } of Object.values<Data>(runs)) started.push(status);
+    }
   };
-  await Promise.all(Array.from({ length: 16 }, starter));
+  await Promise.all(Array.from({ length: 4 }, starter));
   expect(started.filter((status) => status === "pending").length).toBeGreaterThanOrEqual(100);
   expect(new Set(started)).toEqual(new Set(["pending", "running"]));
 

@@ -7,12 +7,13 @@ import { startTestServer, type TestServer } from "./client.ts";
 import { sayHowLong, startNeighbour } from "./hostile/canary.ts";
 import { get, head, QUERY } from "./hostile/http-attacks.ts";
 import { publish } from "./agents.ts";
+import { scaled } from "./scale.ts";
 import { chunk, connect, type Raw } from "./raw.ts";
 import { webhookOf } from "./webhooks.ts";
 
 /** 30 s for a whole request, looked at every 5 s, on a busy machine. */
 const MOST_MS = 90_000;
-const CONNECTIONS = 50;
+const CONNECTIONS = scaled({ whole: 50, part: 10 });
 
 let server: TestServer;
 let neighbour: Awaited<ReturnType<typeof startNeighbour>>;

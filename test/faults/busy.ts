@@ -57,7 +57,7 @@ export async function keepBusy(
   const held = new AsyncDisposableStack();
   const waits: Promise<Data>[] = [];
   const again = async (work: () => Promise<unknown>): Promise<void> => {
-    while (!over.signal.aborted) await work().catch(() => sleep(50));
+    while (!over.signal.aborted) await work().catch(() => sleep(200));
   };
   const ask = (query: string, variables: object = {}): Promise<Data> =>
     server.data(query, variables as Record<string, unknown>);

@@ -134,7 +134,7 @@ async function race(agentId: string, tries: number): Promise<Record<string, numb
 }
 
 test("racing the end of the run: one of the two wins, never both", async () => {
-  const RACES = scaled({ whole: 600, part: 100 });
+  const RACES = scaled({ whole: 600, part: 60 });
   const agentId = await agentOf(server, "do: [{nap: {wait: {milliseconds: 10}}}, {done: {set: {n: 1}}}]");
   const won = await race(agentId, RACES);
   expect(won["completed"]).toBeGreaterThan(RACES / 20);
@@ -142,7 +142,7 @@ test("racing the end of the run: one of the two wins, never both", async () => {
   await expectSound();
 });
 
-const DECISIONS = scaled({ whole: 120, part: 40 });
+const DECISIONS = scaled({ whole: 120, part: 20 });
 
 test("racing a decision, and two decisions at once: one of them counts", async () => {
   const random = seeded("decisions");

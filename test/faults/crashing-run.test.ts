@@ -42,7 +42,8 @@ async function supervise(server: TestServer, deaths: () => number, isOver: () =>
 }
 
 /** More than were ever blamed together, in a call that takes longer than any process lives before the last one. */
-const SLOW = scaled({ whole: 20, part: 15 });
+const QUICK = scaled({ whole: 20, part: 6 });
+const SLOW = scaled({ whole: 20, part: 6 });
 
 test("five times blamed, it fails with the type crashed; the runs beside it, under way at each end or not, end as they should", async () => {
   await using sink = await startSink();
@@ -61,7 +62,7 @@ test("five times blamed, it fails with the type crashed; the runs beside it, und
   const runMs = performance.now() - began;
   const others: string[] = [];
   for (let count = 0; count < SLOW; count++) others.push(await start(server, slow));
-  for (let count = 0; count < 20; count++) others.push(await start(server, quick));
+  for (let count = 0; count < QUICK; count++) others.push(await start(server, quick));
   const patient = await start(server, await publish(server, "patient"));
   const asking = await start(server, await publish(server, "approve"));
   await until(server, asking, "paused");

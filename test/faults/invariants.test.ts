@@ -14,12 +14,12 @@ import { randomDefinition } from "./random-definition.ts";
 import { seeded } from "./random.ts";
 import { insist, insisted } from "./workload.ts";
 
-const RUNS = scaled({ whole: 10_000, part: 500 });
+const RUNS = scaled({ whole: 10_000, part: 300 });
 const SMALL_CLIENTS = scaled({ whole: 24, part: 6 });
 const WILD_CLIENTS = 10;
 /** Of each end. */
 const LEAST = scaled({ whole: 20, part: 5 });
-const DEFINITIONS = scaled({ whole: 60, part: 40 });
+const DEFINITIONS = scaled({ whole: 60, part: 25 });
 const KILLS = scaled({ whole: 8, part: 3 });
 
 const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status output } }";

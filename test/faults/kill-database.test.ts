@@ -7,13 +7,12 @@ import { startSink } from "../sink.ts";
 import { auditServer, connectTo, journalReader, violations } from "./audit.ts";
 import { killBackend, killPostmaster } from "./kills.ts";
 import { seeded } from "./random.ts";
-import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
+import { CALLS_AT_ONCE, CLIENTS, publishShapes, shapesOf } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
 /** Of each kind, in turn. */
 const KILLS = scaled({ whole: 20, part: 2 });
-const CLIENTS = 20;
 
 const isReady = async (server: TestServer): Promise<boolean> => (await fetch(`${server.url}/readyz`)).status === 200;
 

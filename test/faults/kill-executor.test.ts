@@ -7,13 +7,12 @@ import { eventTriggerOf } from "../published-events.ts";
 import { rolesOf, startPair, untilExecuting, type Pair } from "./pair.ts";
 import { scaled } from "../scale.ts";
 import { seeded } from "./random.ts";
-import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
+import { CALLS_AT_ONCE, CLIENTS, publishShapes, shapesOf } from "./shapes.ts";
 import { expectTold, untilTold } from "./told.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
 const KILLS = scaled({ whole: 6, part: 2 });
-const CLIENTS = 20;
 
 test(`${KILLS} times kill -9 of the executor of two: the other goes on within 5 s, every acknowledged run ends as it should`, async () => {
   const random = seeded("kill -9 of the executor");

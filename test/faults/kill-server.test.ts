@@ -6,7 +6,7 @@ import { scaled } from "../scale.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, journalOf, violations } from "./audit.ts";
 import { seeded } from "./random.ts";
-import { CALLS_AT_ONCE, publishShapes, shapesOf } from "./shapes.ts";
+import { CALLS_AT_ONCE, CLIENTS, publishShapes, shapesOf } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
@@ -18,7 +18,6 @@ const nobodyOnTheBrink = (client: Awaited<ReturnType<typeof connectTo>>): Promis
   });
 
 const KILLS = scaled({ whole: 20, part: 3 });
-const CLIENTS = 20;
 
 test(`${KILLS} times kill -9 of the server: every acknowledged run ends as it should, no finished step is called again`, async () => {
   const random = seeded("kill -9 of the server");

@@ -7,17 +7,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isAlive } from "../../server/src/storage/postmaster.ts";
 import { publish } from "../agents.ts";
 import { ON_OPERATORS, eventually, startTestServer, type TestServer } from "../client.ts";
+import { scaled } from "../scale.ts";
 import { startSink, type Sink } from "../sink.ts";
 import { auditServer, connectTo, journalReader, violations } from "./audit.ts";
 import { clusterOf, postgresProcesses } from "./kills.ts";
 import { copyPages, cutPower } from "./power-loss.ts";
 import { killAll } from "./processes.ts";
 import { seeded } from "./random.ts";
-import { publishShapes, shapesOf, type Shape } from "./shapes.ts";
+import { CLIENTS, publishShapes, shapesOf, type Shape } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload, type Asked } from "./workload.ts";
-
-const CLIENTS = 20;
 
 let sink: Sink;
 let server: TestServer;
@@ -38,7 +37,9 @@ afterAll(async () => {
 });
 
 /** Nothing that was written since the last checkpoint; and half of it, by sector. */
-test.for([0, 0.5])(
+const WRITTEN = scaled({ whole: [0, 0.5], part: [0.5] });
+
+test.for(WRITTEN)(
   "power loss with %d of the unflushed writes on the disk: every acknowledged run is there and ends",
   async (chance, context) => {
     const random = seeded("power loss");

@@ -4,6 +4,7 @@
  */
 import { stringify } from "yaml";
 import { agentOf } from "../runs.ts";
+import { scaled } from "../scale.ts";
 import type { TestServer } from "../client.ts";
 
 export type Shape = {
@@ -24,6 +25,8 @@ const BROKEN = { type: "https://example.org/errors/broken", status: 422, title: 
 const COMPLETED = (...names: string[]): string[] => names.map((name) => `${name} completed`).toSorted();
 /** The most calls that a run of these shapes makes at the same time. */
 export const CALLS_AT_ONCE = 2;
+/** Of a workload: at least one for each shape. */
+export const CLIENTS = scaled({ whole: 20, part: 14 });
 
 /** `sink`: its URL. `callMs`: how long it takes to answer. */
 export function shapesOf(sink: string, callMs = 40): Shape[] {

@@ -21,7 +21,7 @@ test("a wire that is cut without a word: the other takes over, and what the firs
   const { sink, client, proxy } = pair;
   const { executor } = await rolesOf(pair);
   expect(executor.name).toBe("a");
-  const ROUNDS = scaled({ whole: 60, part: 50 });
+  const ROUNDS = scaled({ whole: 60, part: 30 });
   const body = `do: [{loop: {for: {in: '\${ [range(${ROUNDS})] }'}, do: [{post: {call: http, with: {method: post, endpoint: '${sink.url}/delay/100', query: {run: '\${ $workflow.id }', step: '\${ "\\($index)" }'}}}}]}}]`;
   const agentId = await agentOf(executor, body);
   const ids: string[] = [];

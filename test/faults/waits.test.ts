@@ -1,13 +1,13 @@
 /** Runs that wait cost nothing, outlive everything, and end when their time has come, whatever the clock does meanwhile. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish, start } from "../agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
 import { multiplyWaits } from "../flood.ts";
 import { agentOf, ENDED, readRun, stepsOf, until } from "../runs.ts";
 import { scaled } from "../scale.ts";
-import { startSink } from "../sink.ts";
-import { connectTo, installAudit, statusesOf, violations } from "./audit.ts";
+import { startSink, type Sink } from "../sink.ts";
+import { auditServer, connectTo, statusesOf, violations } from "./audit.ts";
 import { postgresProcesses } from "./kills.ts";
 import { cpuMsOf } from "./processes.ts";
 
@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const WAITS = 10_000;
 /** Of which so many end with the test: those that were started, the others are copies of one that waits longer. */
-const STARTED = scaled({ whole: 10_000, part: 1_000 });
+const STARTED = scaled({ whole: 10_000, part: 200 });
 const CLIENTS = 50;
 const MEASURED_MS = scaled({ whole: 5_000, part: 3_000 });
 /** Of a second, beside what an idle server computes. */
@@ -109,19 +109,26 @@ const ENDS: Record<string, string[]> = {
 const statuses = async (server: TestServer, started: Record<string, string>): Promise<string[]> =>
   Promise.all(Object.values(started).map(async (id) => (await readRun(server, id)).status));
 
-async function timed(): Promise<{ server: TestServer; started: Record<string, string> } & AsyncDisposable> {
-  await using stack = new AsyncDisposableStack();
-  const sink = stack.use(await startSink());
-  const server = stack.use(await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } }));
-  const client = await connectTo(server);
-  await installAudit(client);
-  await client.end();
+let server: TestServer;
+let sink: Sink;
+beforeAll(async () => {
+  sink = await startSink();
+  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+  await auditServer(server);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await sink[Symbol.asyncDispose]();
+});
+
+/** Resolves when each has reached the time in it. */
+async function timed(): Promise<Record<string, string>> {
+  sink.reset();
   const started = await startTimed(server, sink.url);
   await eventually(async () => (await statuses(server, started)).filter((one) => one === "running").length === 5);
   await eventually(() => sink.summary().requests === 2);
   await eventually(async () => (await readRun(server, started["retry"]!)).steps[0].attempts[0]?.status === "failed");
-  const opened = stack.move();
-  return { server, started, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  return started;
 }
 
 /** What a run shows after its end: every time is there, none before the one it must follow. */
@@ -144,8 +151,7 @@ async function expectAllEnd(server: TestServer, started: Record<string, string>,
 }
 
 test("the clock is set forward an hour: what is due ends, once; the rest goes on", async () => {
-  await using world = await timed();
-  const { server, started } = world;
+  const started = await timed();
   const patient = await start(server, await agentOf(server, "do: [{pause: {wait: PT3H}}]"));
   await until(server, patient, "running");
   await server.clock.advance(HOUR_MS);
@@ -158,8 +164,7 @@ test("the clock is set forward an hour: what is due ends, once; the rest goes on
 test.each(["", " and the server is killed"])(
   "the clock is set back an hour%s: nothing ends early, new runs go on, each ends at its own time",
   async (killed) => {
-    await using world = await timed();
-    const { server, started } = world;
+    const started = await timed();
     await server.clock.advance(-HOUR_MS);
     if (killed) {
       await server.kill();

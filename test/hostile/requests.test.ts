@@ -10,14 +10,14 @@ import { expect, test } from "vitest";
 import { scaled } from "../scale.ts";
 import { KINDS, hostileSession, lineOf } from "./session.ts";
 
-const TIMES = scaled({ whole: 10, part: 1 });
+const TIMES = scaled({ whole: 100, part: 5 });
 
 test("documents, bodies and definitions: each within 100 ms of the main thread, answered with a code of the list", async () => {
   const { findings } = await hostileSession({
     shares: [
-      { kind: KINDS["document"]!, cases: 300 * TIMES, seconds: 8 * TIMES },
-      { kind: KINDS["body"]!, cases: 120 * TIMES, seconds: 4 * TIMES },
-      { kind: KINDS["definition"]!, cases: 80 * TIMES, seconds: 6 * TIMES },
+      { kind: KINDS["document"]!, cases: 30 * TIMES, seconds: 0.8 * TIMES },
+      { kind: KINDS["body"]!, cases: 12 * TIMES, seconds: 0.4 * TIMES },
+      { kind: KINDS["definition"]!, cases: 8 * TIMES, seconds: 0.6 * TIMES },
     ],
   });
   expect(findings.map(lineOf)).toEqual([]);

@@ -1,6 +1,7 @@
 /** A number of hostile cases of several kinds against one server, and what came of it. */
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { scaled } from "../scale.ts";
 import { connectionReaders, connectionSenders } from "./connections.ts";
 import { bodies, definitions, documents } from "./requests.ts";
 import { definitionRuns, expressions } from "./runs.ts";
@@ -29,7 +30,8 @@ export type Report = {
 /** Caches fill up, and are bounded. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 const SETTLE_MS = 10_000;
-const LARGE_RUNS = 40;
+/** They fill an answer twice. */
+const LARGE_RUNS = scaled({ whole: 40, part: 16 });
 
 export type SessionOptions = {
   shares: readonly Share[];
