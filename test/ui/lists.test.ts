@@ -2,19 +2,19 @@
 import type { Browser, Page } from "playwright-core";
 import type { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { encodeId } from "../../server/src/lib/ids.ts";
-import { startTestServer, type TestServer } from "../client.ts";
+import { decodeId, encodeId } from "../../server/src/lib/ids.ts";
 import { connectTo } from "../faults/audit.ts";
 import { ran } from "../runs.ts";
 import { scaled } from "../scale.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { expectGoodLooks, sharedBrowser, Person } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 let person: Person;
 let agents: { first: string; second: string; waits?: string };
 beforeAll(async () => {
-  [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   const create = "mutation ($handle: String!) { createProject(input: {handle: $handle, name: $handle}) { id } }";
   await server.data(create, { handle: "billing" });
   agents = { first: await publish("test", "Invoices"), second: await publish("billing", "Refunds") };
@@ -249,13 +249,16 @@ test("without approvals the decided ones lead to the open ones, and those to the
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
 });
 
-/** Of the first row, with ids of their own and what else is said of each by its `number`. */
+/** In the database the organization is not the only one. */
+const ownId = (): string => decodeId("organization", server.world.organizationId)!;
+
+/** Of the organization's first row, with ids of their own and what else is said of each by its `number`. */
 const copies = async (client: Client, table: string, count: number, other = "'{}'"): Promise<unknown> =>
   client.query(
     `insert into ${table} select (jsonb_populate_record(one, jsonb_build_object('id',
        overlay((one).id::text placing lpad(to_hex(number), 12, '0') from 25)) || ${other})).*
-     from (select t as one from ${table} t order by id limit 1) as first, generate_series(1, $1::int) as number`,
-    [count],
+     from (select t as one from ${table} t where organization_id = $2 order by id limit 1) as first, generate_series(1, $1::int) as number`,
+    [count, ownId()],
   );
 
 /** A list that drew all of these at once would have three times the elements that it may have. */
@@ -265,7 +268,8 @@ test("of thousands of runs and five hundred agents the last is reached, and few 
   const client = await connectTo(server);
   await using _ = { [Symbol.asyncDispose]: () => client.end() };
   const countOf = async (table: string): Promise<number> =>
-    (await client.query(`select count(*)::int as count from ${table}`)).rows[0].count;
+    (await client.query(`select count(*)::int as count from ${table} where organization_id = $1`, [ownId()])).rows[0]
+      .count;
   await copies(client, "runs", RUNS - (await countOf("runs")));
   await copies(
     client,
@@ -336,7 +340,8 @@ test("choices of which more are there than were read say so, and typing finds an
   await expect.poll(() => project.getByRole("option").last().textContent()).toBe("and more, older ones");
   expect(await project.getByRole("option").last().isDisabled()).toBe(true);
   // An older one that the address names is the chosen one all the same.
-  const { rows } = await client.query("select id from projects where handle = 'copy-1'");
+  const ofCopy = "select id from projects where handle = 'copy-1' and organization_id = $1";
+  const { rows } = await client.query(ofCopy, [ownId()]);
   const older = encodeId("project", rows[0].id);
   await person.go(`/settings/secrets?make=true&project=${older}`);
   await expect.poll(() => project.inputValue()).toBe(older);

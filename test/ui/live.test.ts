@@ -1,17 +1,17 @@
-/** What is shown stays true: two tabs, runs that start elsewhere, a server that starts again, many steps. */
+/** What is shown stays true: two tabs, runs that start elsewhere, many steps. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../client.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { expectGoodLooks, sharedBrowser, Person, sendDecisions } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 /** Goes from test to test in one page, where a test needs none of its own. */
 let person: Person;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   person = await Person.open(browser);
-  // The server is killed meanwhile.
+  // Answers are held back, and lost.
   person.mayFail();
   await person.enter(server, "/agents");
   await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
@@ -267,21 +267,6 @@ test("a run with 25 questions shows the first 20 and says that there are more; a
   expect(await page.getByRole("dialog").count()).toBe(0);
   expect(await page.getByRole("region", { name: "Decisions" }).count()).toBe(0);
   await page.getByText("and 4 more:").waitFor();
-});
-
-test("while the server is away the page says so, and goes on by itself when it is back", async () => {
-  const agentId = await publish(WAITING.replace("asking", "asking-once-more"));
-  const runId = await start(agentId);
-  const { page } = person;
-  await person.go(`/runs/${runId}`);
-  await page.getByRole("heading", { name: "Go on?" }).waitFor();
-  await server.kill();
-  await page.getByText(/^Reconnecting/).waitFor();
-  await server.restart();
-  await page.getByText(/^Reconnecting/).waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Approve" }).click();
-  await sendDecisions(page);
-  await expect.poll(() => page.title(), { timeout: 60_000 }).toContain("completed");
 });
 
 test("a step is opened by keyboard, its parts are read, and its address is the step's", async () => {

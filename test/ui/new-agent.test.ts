@@ -3,8 +3,6 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "../agents.ts";
 import { cliJson, settingsOf } from "../command-line.ts";
-import { startTestServer } from "../client.ts";
-import { connectTo } from "../faults/audit.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { expectEachLook, expectGoodLooks, LOOKS, sharedBrowser, Person } from "./ui.ts";
 
@@ -120,45 +118,4 @@ test("who may not create agents is told who may, is offered nothing, and reads d
   await page.keyboard.type("changed");
   // What is typed is there at once where it may be.
   expect(await text.textContent()).not.toContain("changed");
-});
-
-test("whose server ends before it has answered: nothing is lost, or made twice", async () => {
-  await using own = await startTestServer();
-  const email = "unlucky@example.org";
-  const { password } = await cliJson<{ password: string }>(["org", "create", "Unlucky", "--owner", email], {
-    env: settingsOf(own),
-  });
-  await using person = await Person.open(browser);
-  const { page } = person;
-  person.mayFail();
-  await person.enter(own, "/agents/new", { email, password });
-  /** The server has done it, and is killed before it says so. */
-  const press = async (button: string, mutation: string): Promise<void> => {
-    await page.route("**/graphql", async (route) => {
-      if (!route.request().postData()?.includes(`mutation ${mutation}`)) return route.fallback();
-      await route.fetch();
-      await own.kill();
-      await route.abort();
-    });
-    await page.getByRole("button", { name: button, exact: true }).click();
-    await page.getByRole("alert").first().waitFor();
-    await page.unroute("**/graphql");
-    await own.restart();
-  };
-  await page.getByLabel("Name").fill("Billing");
-  await page.getByLabel("Handle").fill("billing");
-  await press("Create project", "CreateProject");
-  // The page has read again what there is.
-  await page.getByRole("textbox", { name: "Definition" }).getByText("namespace: billing").waitFor();
-  await press("Publish", "Publish");
-  await page.getByRole("button", { name: "Publish", exact: true }).click();
-  await page.getByText(/^billing \/ .*my-agent 1\.0\.0$/).waitFor();
-
-  const client = await connectTo(own);
-  const { rows } = await client.query(
-    `select (select count(*)::int from projects where handle = 'billing') as projects,
-        (select count(*)::int from agent_versions join agents a on a.id = agent_id where a.handle = 'my-agent') as versions`,
-  );
-  expect(rows).toEqual([{ projects: 1, versions: 1 }]);
-  await client.end();
 });

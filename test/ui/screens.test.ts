@@ -2,9 +2,10 @@
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { encodeId } from "../../server/src/lib/ids.ts";
-import { startTestServer, type Data, type TestServer } from "../client.ts";
+import { decodeId, encodeId } from "../../server/src/lib/ids.ts";
+import { startTestServer, type Data } from "../client.ts";
 import { connectTo } from "../faults/audit.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
 import {
   accessTokenOf,
   expectEachLook,
@@ -13,9 +14,11 @@ import {
   LOOKS,
   OWNER,
   Person,
+  publishExamples,
   settle,
   setUp,
   sharedBrowser,
+  type Credentials,
   type Looks,
 } from "./ui.ts";
 
@@ -112,26 +115,45 @@ async function compareVersions(page: Page): Promise<void> {
 }
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 let person: Person;
+let owner: Credentials;
+
+/** The pictures begin with the way in, on a server of their own. */
+async function beginWithPictures(): Promise<Credentials> {
+  const { page } = person;
+  const fresh = await startTestServer({ fresh: true });
+  server = fresh;
+  await page.setViewportSize(LOOKS[0]!.viewport);
+  await page.goto(fresh.setupLink!);
+  await page.getByRole("button", { name: "Set up" }).waitFor();
+  await shoot(page, "setup", "light");
+  await setUp(page, fresh);
+  await page.getByLabel("What was it for").waitFor();
+  await shoot(page, "first visit", "light");
+  return OWNER;
+}
+
+/** With all of the first day but the setting up: nothing is used, and there are no keys. */
+async function begin(): Promise<Credentials> {
+  server = await sharedServer();
+  const token = await server.uiToken(await accessTokenOf(server, server.world));
+  await publishExamples({ data: (query, variables) => server.data(query, variables, token) });
+  const client = await connectTo(server);
+  await client.query("delete from api_keys where organization_id = $1", [
+    decodeId("organization", server.world.organizationId),
+  ]);
+  await client.end();
+  await person.enter(server, "/agents");
+  return server.world;
+}
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ fresh: true })]);
+  browser = await sharedBrowser();
   person = await Person.open(browser);
-  const { page } = person;
-  if (SHOTS) {
-    await page.setViewportSize(LOOKS[0]!.viewport);
-    await page.goto(server.setupLink!);
-    await page.getByRole("button", { name: "Set up" }).waitFor();
-    await shoot(page, "setup", "light");
-  }
-  await setUp(page, server);
-  if (SHOTS) {
-    await page.getByLabel("What was it for").waitFor();
-    await shoot(page, "first visit", "light");
-  }
+  owner = await (SHOTS ? beginWithPictures() : begin());
   // What the page itself asks for is no usage.
-  const token = await server.uiToken(await accessTokenOf(server, OWNER));
+  const token = await server.uiToken(await accessTokenOf(server, owner));
   const { agents } = await server.data("{ agents { id name } }", {}, token);
   const idOf = (name: string): string => agents.find((agent: Data) => agent.name === name).id;
   /** Returns the run's path once it has ended, or waits for an answer. */
@@ -215,7 +237,7 @@ test.each(SHOTS ? (["light", "dark"] as const) : [])("pictures, %s", async (colo
 test.each(SHOTS ? [{ width: 360, height: 740 }] : [])("pictures of a phone, and of a wide screen", async (viewport) => {
   await using phone = await Person.open(browser, { viewport, hasTouch: true, isMobile: true });
   phone.mayFail();
-  await phone.enter(server, "/agents", OWNER);
+  await phone.enter(server, "/agents", owner);
   await phone.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   for (const screen of SCREENS.filter(([name]) => ON_A_PHONE.has(name))) {
     await open(phone, screen);
@@ -258,12 +280,13 @@ test.each(SHOTS ? [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-mo
 test("states: loading, an error, no permission", async () => {
   const client = await connectTo(server);
   await using _ = { [Symbol.asyncDispose]: () => client.end() };
-  const { rows } = await client.query("select id from organizations");
-  const viewer = await server.memberOf(
-    { ...server.world, organizationId: encodeId("organization", rows[0].id) },
-    "viewer@example.org",
-    "viewer",
+  // The world of a server that was set up by hand is not known.
+  const { rows } = await client.query(
+    "select organization_id from members join users on users.id = user_id where email = $1",
+    [owner.email],
   );
+  const organizationId = encodeId("organization", rows[0].organization_id);
+  const viewer = await server.memberOf({ ...server.world, organizationId }, `looks-${owner.email}`, "viewer");
   await using seeing = await Person.open(browser, LOOKS[0]);
   seeing.mayFail();
   const { page } = seeing;

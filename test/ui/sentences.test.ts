@@ -1,16 +1,17 @@
 /** A run from a sentence: read, reviewed, corrected and started by a person. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../client.ts";
-import { expectGoodLooks, sharedBrowser, Person, setUp } from "./ui.ts";
+import { sharedServer, type SharedServer } from "../shared-server.ts";
+import { expectGoodLooks, publishExamples, sharedBrowser, Person } from "./ui.ts";
 
 let browser: Browser;
-let server: TestServer;
+let server: SharedServer;
 let person: Person;
 beforeAll(async () => {
-  [browser, server] = await Promise.all([sharedBrowser(), startTestServer({ fresh: true })]);
+  [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   person = await Person.open(browser);
-  await setUp(person.page, server);
+  await publishExamples(server);
+  await person.enter(server, "/agents");
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
@@ -102,34 +103,6 @@ test("a default does not overrule what was said, and what was not understood kee
     .first()
     .fill("Tom");
   await review.getByRole("checkbox", { name: "I have checked the default values: Tone" }).waitFor();
-});
-
-test("a long sentence is folded beside its run's input, and one that was read too long ago is read again", async () => {
-  const { page } = person;
-  await person.go("/agents");
-  await page.getByRole("link", { name: "Order intake", exact: true }).click();
-  await page.getByText("Describe it", { exact: true }).click();
-  const sentence = page.getByLabel("What should it do?");
-  await sentence.fill(`rush, on 2026-12-24${", with a bow on it".repeat(15)}`);
-  await page.getByRole("button", { name: "Review" }).click();
-  const review = page.getByRole("region", { name: "Review" });
-  await review.getByLabel(/^Customer/).fill("Ada Lovelace");
-  await review.getByRole("checkbox", { name: /^I have checked the default values/ }).check();
-  // The access token has expired too: whichever request comes first is refused and asked again with a new one.
-  person.mayFail();
-  await server.clock.advance(24 * 3_600_000);
-  await review.getByRole("button", { name: "Run with these 5 values" }).click();
-  await review.getByText("The sentence was read too long ago.").waitFor();
-  await page.getByRole("button", { name: "Read it again" }).click();
-  await review.getByText("The sentence was read too long ago.").waitFor({ state: "detached" });
-  // It was read again, so it is checked again.
-  await review.getByRole("checkbox", { name: /^I have checked/, checked: false }).check();
-  await review.getByRole("button", { name: "Run with these 5 values" }).click();
-  const input = page.getByRole("region", { name: "Input" });
-  await input.getByText(/^said: “rush, on 2026-12-24, with a bow on it.*…”/).waitFor();
-  await input.getByRole("button", { name: "Show all" }).click();
-  await input.getByText(/with a bow on it”/).waitFor();
-  await input.getByRole("button", { name: "Less" }).waitFor();
 });
 
 test("a sentence in the palette finds its agent by its words, and another can be chosen; without one there is a list", async () => {
