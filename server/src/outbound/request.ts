@@ -74,17 +74,17 @@ export function checkUrl(text: string, what = "the address of the call", base?: 
 }
 
 function checkHeaders(headers: Record<string, string>): Record<string, string> {
-  const checked = new Map([
+  const checked: [name: string, value: string][] = [
     ["user-agent", "autograph"],
     ["accept-encoding", "gzip, br"],
-  ]);
+  ];
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase();
     if (!TOKEN.test(name)) throw bad("a header of the call has a name that can't be sent");
     if (RESERVED_HEADERS.has(name))
       throw bad(`the header ${name} can't be set: it follows from the address and the body`);
     if (!HEADER_VALUE.test(value)) throw bad(`the value of the header ${name} has characters that can't be sent`);
-    checked.set(name, value);
+    checked.push([name, value]);
   }
   return Object.fromEntries(checked);
 }
