@@ -10,8 +10,9 @@ import { migrate, MIGRATIONS } from "./migrate.ts";
 import { readPassword } from "./postgres-password.ts";
 
 let launcher: Launcher;
-beforeEach(() => {
+beforeEach(async () => {
   launcher = new Launcher();
+  await launcher.fill();
 });
 afterEach(() => launcher.cleanUp());
 

@@ -44,6 +44,7 @@ describe("start and stop", () => {
   });
 
   test("no TCP port, a private socket, durable commits, a locale that no system library changes, no superuser", async () => {
+    await launcher.fill();
     const ready = await readyOf(launcher.start());
     const [row] = await query(
       ready,
@@ -131,6 +132,8 @@ describe("start and stop", () => {
 
   test("a path too long for a socket is none", async () => {
     launcher.dataFolder = path.join(launcher.base, "d".repeat(100), "e".repeat(100));
+    fs.mkdirSync(path.dirname(launcher.dataFolder));
+    await launcher.fill();
     const temporary = path.join(launcher.base, "t".repeat(100));
     fs.mkdirSync(temporary, { mode: 0o777 });
     const one = launcher.start({ env: { TMPDIR: temporary } });

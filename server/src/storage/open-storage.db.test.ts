@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { realClock } from "../lib/clock.ts";
 import { createLog } from "../lib/log/log.ts";
+import { copyFresh } from "../../../test/server-process.ts";
 import { eventually } from "./launcher.testsuite.ts";
 import { attachStorage, openStorage, type Storage, type StorageOptions } from "./open-storage.ts";
 
@@ -34,6 +35,7 @@ test("the private PostgreSQL is ready for runs: schema, this month's partition, 
 });
 
 test("a second one on the folder is refused with the first's address", async () => {
+  await copyFresh(dataFolder);
   await using storage = await open();
   await expect(open()).rejects.toMatchObject({
     name: "OperatorError",
@@ -54,18 +56,21 @@ test("closed, it lets the folder go: it can be opened again at once", async () =
 
 test("the command line attaches to a running server's database, and to none when none runs", async () => {
   expect(await attachStorage({ dataFolder, log })).toBeUndefined();
+  await copyFresh(dataFolder);
+  expect(await attachStorage({ dataFolder, log })).toBeUndefined();
   {
     await using storage = await open();
     await storage.database.query("insert into settings values ('from', '\"server\"')");
     const attached = await attachStorage({ dataFolder, log });
     await using database = attached!.database;
-    expect(await database.query("select value from settings")).toEqual([{ value: "server" }]);
+    expect(await database.query("select value from settings where name = 'from'")).toEqual([{ value: "server" }]);
     expect(database.months).toEqual(storage.database.months);
   }
   expect(await attachStorage({ dataFolder, log })).toBeUndefined();
 });
 
 test("too little space by the reading: refused from the start, taken back when there is", async () => {
+  await copyFresh(dataFolder);
   let free = 10 * MIB;
   await using storage = await open({ space: { readFreeBytes: async () => free, everyMs: 20, ballastBytes: 0 } });
   expect(storage.space.hasSpace()).toBe(false);
@@ -94,9 +99,10 @@ describe.runIf(mayMount())("on a real disk of 256 MiB", () => {
     while (!condition()) await sleep(10);
   };
 
-  beforeEach(() => {
+  beforeEach(async () => {
     fs.mkdirSync(dataFolder);
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=256m,mode=0755", "tmpfs", dataFolder]);
+    await copyFresh(dataFolder);
   });
   afterEach(() => execFileSync("umount", [dataFolder]));
 

@@ -82,6 +82,7 @@ test("nobody signs in without the password, not even as PostgreSQL's superuser, 
 test.each([false, true])(
   "data of a program without passwords gets one at the next start (its PostgreSQL runs: %s)",
   async (isRunning) => {
+    await launcher.fill();
     const first = launcher.start();
     const before = await readyOf(first);
     await query(before, "create table kept as select 1 as value");
@@ -95,6 +96,7 @@ test.each([false, true])(
 );
 
 test("the password stays over restarts and an adoption, and is made anew when its file is lost", async () => {
+  await launcher.fill();
   const first = launcher.start();
   const password = readPassword((await readyOf(first)).dataFolder);
   await stop(first, "SIGKILL");
@@ -109,6 +111,7 @@ test("the password stays over restarts and an adoption, and is made anew when it
 
 describe.runIf(isRoot())("as root", () => {
   test("a process of PostgreSQL's own user reaches the socket, and neither the password nor the database", async () => {
+    await launcher.fill();
     const ready = await readyOf(launcher.start());
     const { uid, gid } = fs.statSync(ready.socketFolder);
     expect(userCanEnter({ uid, gid }, ready.socketFolder)).toBe(true);
@@ -148,6 +151,7 @@ describe.runIf(isRoot())("as root", () => {
   test.each([[["postgres"]], [[]]])(
     "data of `nobody`'s is taken from it (users %j), also when its PostgreSQL runs",
     async (systemUsers) => {
+      await launcher.fill();
       const first = launcher.start();
       const before = await readyOf(first);
       await query(before, "create table kept as select 1 as value");
