@@ -8,6 +8,7 @@ import { startProcess } from "./cli-process.ts";
 import { eventually, post, startTestServer } from "./client.ts";
 import { cli, cliJson, settingsOf } from "./command-line.ts";
 import { sharedPostgres } from "./postgres.ts";
+import { copyFresh } from "./server-process.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -148,6 +149,7 @@ describe("beside the running server", () => {
 
   test("a server that is starting is waited for", async () => {
     const env = { DATA_DIR: path.join(folder, "data") };
+    await copyFresh(env.DATA_DIR);
     const serving = startProcess([], {
       env: { ...env, LOG_LEVEL: "warn" },
       file: bundled("main"),
