@@ -67,7 +67,7 @@ test("sixty wrong passwords from a dozen addresses pause the account for strange
   expect(await login(home, email, password)).toMatchObject({ code: undefined });
 });
 
-const ADDRESSES = scaled({ whole: 2_000, part: 800 });
+const ADDRESSES = scaled({ whole: 2_000, part: 500 });
 
 test(`a flood of sign-ins from ${ADDRESSES} addresses holds nobody's connection, and leaves others their files, look-ups and sign-ins`, async () => {
   const { email, password, apiKey } = await server.organization("flooded");
