@@ -6,7 +6,11 @@ import { Batch, type WriteLane } from "./batch.ts";
 type Item = { id: string; bytes?: number; of?: string };
 type Write = { ids: string[]; lane: WriteLane; answer: (error?: unknown) => void };
 
-const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** A write waits for three turns at most. */
+async function nextWrite(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+}
 
 /** A write that the test answers, in any order. */
 function held(): { writes: Write[]; batch: Batch<Item, string> } {
@@ -49,10 +53,24 @@ describe("what is written together", () => {
     const { writes, batch } = held();
     const results = ["b", "c", "a"].map((id) => batch.add({ id }));
     expect(writes).toEqual([]);
-    await nextTick();
+    await nextWrite();
     expect(writes.map((write) => write.ids)).toEqual([["a", "b", "c"]]);
     writes[0]!.answer();
     expect(await Promise.all(results)).toEqual(["wrote b", "wrote c", "wrote a"]);
+  });
+
+  test("what further turns of the event loop bring, while each brings something, for three turns; of one alone none", async () => {
+    const { writes, batch } = held();
+    void batch.add({ id: "alone" });
+    await nextTurn();
+    expect(writes.map(({ ids }) => ids)).toEqual([["alone"]]);
+    writes[0]!.answer();
+    await nextWrite();
+    for (const ids of ["ab", "c", "d", "e"]) {
+      for (const id of ids) void batch.add({ id });
+      await nextTurn();
+    }
+    expect(writes.slice(1).map(({ ids }) => ids.join(""))).toEqual(["abcd"]);
   });
 
   test("while one is in flight a further one is begun for four, two are in flight at most", async () => {
@@ -60,13 +78,13 @@ describe("what is written together", () => {
     const results: Promise<string>[] = [];
     const add = async (ids: string): Promise<void> => {
       for (const id of ids) results.push(batch.add({ id }));
-      await nextTick();
+      await nextWrite();
     };
     for (const ids of ["a", "bc", "d", "e", "fghi", "n"]) await add(ids);
     expect(writes.map(({ ids }) => ids.join(""))).toEqual(["a", "bcde"]);
     writes[1]!.answer();
     await results[1];
-    await nextTick();
+    await nextWrite();
     expect(writes[2]!.ids.join("")).toBe("fghin");
     for (const write of writes) write.answer();
     expect(await Promise.all(results)).toEqual(Array.from("abcdefghin", (id) => `wrote ${id}`));
@@ -84,11 +102,11 @@ describe("what is written together", () => {
     const { writes, batch } = held();
     const bytes = LIMITS.largeWriteBytes;
     const results = Array.from({ length: 17 }, (_, index) => batch.add({ id: `${10 + index}`, bytes }));
-    await nextTick();
+    await nextWrite();
     expect(writes.map(({ ids }) => ids.length)).toEqual([LIMITS.batchBytes / bytes]);
     writes[0]!.answer();
-    await nextTick();
-    await nextTick();
+    await nextWrite();
+    await nextWrite();
     expect(writes[1]!.ids).toEqual(["26"]);
     writes[1]!.answer();
     await Promise.all(results);
@@ -109,7 +127,7 @@ describe("large items", () => {
       const results = order.map((id) =>
         batch.add({ id, of: "one", bytes: id.startsWith("large") ? LIMITS.batchBytes * 60 : LIMITS.largeWriteBytes }),
       );
-      await nextTick();
+      await nextWrite();
       expect(writes.map(({ ids, lane }) => [lane, ...ids])).toEqual([
         ["small", "small-1", "small-2"],
         ["large", "large-1"],
@@ -118,13 +136,13 @@ describe("large items", () => {
       // The large one is still under way.
       writes[0]!.answer();
       results.push(batch.add({ id: "small-3", of: "one" }));
-      await nextTick();
-      await nextTick();
+      await nextWrite();
+      await nextWrite();
       expect(writes[2]!.ids).toEqual(["small-3"]);
       for (let next = 1; next < 4; next++) {
         writes[next]!.answer();
-        await nextTick();
-        await nextTick();
+        await nextWrite();
+        await nextWrite();
       }
       expect(writes.map(({ ids }) => ids.join(" "))).toEqual(["small-1 small-2", "large-1", "small-3", "large-2"]);
       await Promise.all(results);
@@ -139,8 +157,8 @@ describe("large items", () => {
     const inFlight = new Set<Write>();
     const most = { writes: 0, ofOne: 0 };
     for (let seen = 0; seen < 6;) {
-      await nextTick();
-      await nextTick();
+      await nextWrite();
+      await nextWrite();
       for (; seen < writes.length; seen++) inFlight.add(writes[seen]!);
       const of = Array.from(inFlight, ({ ids }) => ids[0]![0]!);
       most.writes = Math.max(most.writes, inFlight.size);
@@ -159,14 +177,14 @@ describe("large items", () => {
     const { writes, batch } = held();
     const add = (of: string, index: number, bytes: number) => batch.add({ id: `${of}${index}`, of, bytes });
     const results = [add("x", 0, LARGE), add("y", 0, LARGE)];
-    await nextTick();
+    await nextWrite();
     // "x" stays under way, so one write is left for the two others: "a" has 60 times as much in each.
     for (let index = 0; index < 3; index++) results.push(add("a", index, 60 * LIMITS.batchBytes));
     for (let index = 0; index < 70; index++) results.push(add("b", index, LIMITS.batchBytes));
     for (let next = 1; next < writes.length; next++) {
       writes[next]!.answer();
-      await nextTick();
-      await nextTick();
+      await nextWrite();
+      await nextWrite();
     }
     writes[0]!.answer();
     const ids = writes.map(({ ids: [first] }) => first!).filter((id) => /[ab]/.test(id));
@@ -198,13 +216,13 @@ describe("organizations take turns", () => {
   test("behind 1,000 items of one another's are in the next write, as many of each", async () => {
     const { writes, batch } = held();
     const results = Array.from({ length: 1_000 }, (_, index) => batch.add({ id: `many-${index}`, of: "many" }));
-    await nextTick();
+    await nextWrite();
     for (const id of ["single-0", "single-1"]) results.push(batch.add({ id, of: "single" }));
     const few = Array.from({ length: 200 }, (_, index) => batch.add({ id: `some-${index}`, of: "some" }));
     for (let next = 0; next < writes.length; next++) {
       writes[next]!.answer();
-      await nextTick();
-      await nextTick();
+      await nextWrite();
+      await nextWrite();
     }
     const of = (write: Write): Record<string, number> =>
       Object.fromEntries(
@@ -226,11 +244,11 @@ describe("organizations take turns", () => {
     const many = Array.from({ length: 9 }, (_, index) => `a${index}`);
     const others = Array.from({ length: 8 }, (_, index) => `b${index}`);
     const results = [...many, ...others].map((id) => add(id, big)).concat(add("b8", 1), add("c0", 1));
-    await nextTick();
+    await nextWrite();
     for (const next of [0, 1]) {
       writes[next]!.answer();
-      await nextTick();
-      await nextTick();
+      await nextWrite();
+      await nextWrite();
     }
     expect(writes.map(({ ids }) => ids)).toEqual([
       [...many.slice(0, 8), ...others.slice(0, 7), "c0"].toSorted(),

@@ -45,6 +45,7 @@ import * as modelTokens from "./migrations/0041-model-tokens.ts";
 import * as rootNumbers from "./migrations/0047-root-numbers.ts";
 import * as callParts from "./migrations/0050-call-parts.ts";
 import * as invitationTries from "./migrations/0053-invitation-tries.ts";
+import * as rowTypes from "./migrations/0054-row-types.ts";
 
 /** In order; a name is never changed and a migration never edited once released. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -90,6 +91,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   "0047-root-numbers": rootNumbers,
   "0050-call-parts": callParts,
   "0053-invitation-tries": invitationTries,
+  "0054-row-types": rowTypes,
 };
 
 /** Names of the migrations applied to this database, in order. */

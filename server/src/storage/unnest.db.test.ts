@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { sharedPostgres } from "../../../test/postgres.ts";
 import { createLog } from "../lib/log/log.ts";
-import { openDatabase } from "./database.ts";
-import { bool, int4, json, ms, nullable, rare, RowSet, text, uuid } from "./unnest.ts";
+import { openDatabase, type Database } from "./database.ts";
+import { bool, hex, int4, json, ms, nullable, RowSet, text, uuid } from "./unnest.ts";
 
 type Sample = {
   a: string | null;
@@ -11,23 +11,34 @@ type Sample = {
   d: boolean | null;
   e: string | null;
   f: number | null;
+  g: string | null;
+  h: string | null;
 };
-const ROWS = new RowSet<Sample>("r", {
+const ROWS = new RowSet<Sample>("r", "sample_row", {
   a: nullable(uuid()),
   b: nullable(text()),
   c: nullable(int4()),
   d: nullable(bool()),
   e: nullable(json()),
   f: nullable(ms()),
+  g: nullable(hex()),
+  h: nullable(text()),
 });
+const TYPES = `
+  create domain kind as text check (value in ('one', 'two'));
+  create type sample_row as (a uuid, b text, c int, d bool, e json, f timestamptz, g bytea, h kind)`;
+
+const NOTHING: Sample = { a: null, b: null, c: null, d: null, e: null, f: null, g: null, h: null };
+
+async function openSamples(connectionString: string): Promise<Database> {
+  const database = openDatabase({ connection: { connectionString }, isEmbedded: false, log: createLog("silent") });
+  await database.query(TYPES);
+  return database;
+}
 
 test("rows come back from PostgreSQL as they were", async () => {
   await using postgres = await sharedPostgres();
-  await using database = openDatabase({
-    connection: { connectionString: await postgres.createDatabase() },
-    isEmbedded: false,
-    log: createLog("silent"),
-  });
+  await using database = await openSamples(await postgres.createDatabase());
   const long = "ä€😀x".repeat(40_000);
   const rows: Sample[] = [
     {
@@ -37,41 +48,61 @@ test("rows come back from PostgreSQL as they were", async () => {
       d: true,
       e: '{"n":"\\u0000"}',
       f: 1_763_740_000_123,
+      g: "00ff7f80".repeat(8),
+      h: "one",
     },
-    { a: null, b: null, c: null, d: null, e: null, f: null },
-    { a: "ffffffff-ffff-ffff-ffff-ffffffffffff", b: 'quote " \\ {,} NULL', c: 0, d: false, e: "[1]", f: 0 },
-    { a: "00000000-0000-0000-0000-000000000000", b: long, c: 7, d: true, e: JSON.stringify(long), f: -1 },
-    { a: null, b: "", c: 1, d: false, e: "null", f: 253_402_300_799_999 },
+    NOTHING,
+    {
+      a: "ffffffff-ffff-ffff-ffff-ffffffffffff",
+      b: 'quote " \\ {,} NULL',
+      c: 0,
+      d: false,
+      e: "[1]",
+      f: 0,
+      g: "",
+      h: "two",
+    },
+    { ...NOTHING, a: "00000000-0000-0000-0000-000000000000", b: long, c: 7, e: JSON.stringify(long), f: -1 },
+    // Beyond what the buffer has left after its last growth.
+    ...Array.from({ length: 3_000 }, (_, c) => ({ ...NOTHING, c })),
+    { ...NOTHING, b: "", c: 1, d: false, e: "null", f: 253_402_300_799_999, g: "ab".repeat(70_000) },
   ];
-  const select = `select ${ROWS.selected}, e::text as text from`;
-  const arrays = await database.hot("arrays", `${select} ${ROWS.from(1)}`, ROWS.values(rows));
-  const listed = await database.hot("listed", `${select} ${ROWS.listed(1, rows.length)}`, ROWS.listedValues(rows));
-  expect(listed).toEqual(arrays);
-  expect(arrays.map(({ a, b, c, d, text, to_timestamp: f }) => ({ a, b, c, d, e: text, f: f && f.getTime() }))).toEqual(
-    rows,
-  );
+  const select = `select ${ROWS.selected}, e::text as text, encode(g, 'hex') as hex from ${ROWS.from(1)}`;
+  const found = await database.hot("samples", select, [ROWS.value(rows)]);
+  const read = found.map(({ a, b, c, d, text, f, hex, h }) => ({
+    a,
+    b,
+    c,
+    d,
+    e: text,
+    f: f && f.getTime(),
+    g: hex,
+    h,
+  }));
+  expect(read).toEqual(rows);
 });
 
-test("rare columns have no parameter while they are null in every row, and come back as they were", async () => {
+test("a time is kept to the microsecond", async () => {
   await using postgres = await sharedPostgres();
-  await using database = openDatabase({
-    connection: { connectionString: await postgres.createDatabase() },
-    isEmbedded: false,
-    log: createLog("silent"),
-  });
-  type Rare = { a: string | null; b: number; c: string | null; d: number | null };
-  const set = new RowSet<Rare>("r", { a: rare(uuid()), b: int4(), c: rare(json()), d: rare(ms()) });
-  const write = async (rows: Rare[]): Promise<unknown[]> => {
-    const isPlain = set.isPlain(rows);
-    const values = set.values(rows, isPlain);
-    expect(values).toHaveLength(set.parameters(isPlain));
-    const text = `select r.a, r.b, r.c, r.d from ${set.from(1, isPlain)}`;
-    return database.hot(isPlain ? "plain" : "whole", text, values);
-  };
-  const plain: Rare[] = [1, 2].map((b) => ({ a: null, b, c: null, d: null }));
-  expect(set.isPlain(plain)).toBe(true);
-  expect(await write(plain)).toEqual(plain);
-  const mixed: Rare[] = [...plain, { a: null, b: 3, c: "0", d: null }, { a: null, b: 4, c: null, d: 0 }];
-  expect(set.isPlain(mixed)).toBe(false);
-  expect(await write(mixed)).toEqual(mixed);
+  await using database = await openSamples(await postgres.createDatabase());
+  const rows = [-1, 0, 946_684_799_999.999, 946_684_800_000.001, 1_763_740_000_123.456].map((f) => ({ ...NOTHING, f }));
+  const found = await database.hot("times", `select extract(epoch from r.f)::text as seconds from ${ROWS.from(1)}`, [
+    ROWS.value(rows),
+  ]);
+  expect(found.map(({ seconds }) => seconds)).toEqual([
+    "-0.001000",
+    "0.000000",
+    "946684799.999999",
+    "946684800.000001",
+    "1763740000.123456",
+  ]);
+});
+
+test("what a domain does not allow is refused, and text that is no JSON too", async () => {
+  await using postgres = await sharedPostgres();
+  await using database = await openSamples(await postgres.createDatabase());
+  const write = (row: Partial<Sample>): Promise<unknown> =>
+    database.hot("refused", `select ${ROWS.selected} from ${ROWS.from(1)}`, [ROWS.value([{ ...NOTHING, ...row }])]);
+  await expect(write({ h: "three" })).rejects.toMatchObject({ code: "23514" });
+  await expect(write({ e: "{" })).rejects.toMatchObject({ code: "22P02" });
 });

@@ -11,7 +11,7 @@ import type { FiringOutcome } from "../storage/schema.ts";
 import { RowSet } from "../storage/unnest.ts";
 import type { Firing } from "./trigger.ts";
 
-const FIRINGS = new RowSet<FiringRow>("f", FIRING);
+const FIRINGS = new RowSet<FiringRow>("f", "firing_row", FIRING);
 
 const { payload: _large, request: _too, body_hash: _unread, ...SHOWN } = FIRING;
 /** What came with one on an event is the event's data, and with a duplicate what came with the first one. */
@@ -48,19 +48,19 @@ const firingOf = (row: Row): Firing => ({
   eventId: row.event_id,
 });
 
-const INSERT = `insert into firings (${FIRINGS.list}) select ${FIRINGS.selected} from ${FIRINGS.listed(1, 1)}
+const INSERT = `insert into firings (${FIRINGS.list}) select ${FIRINGS.selected} from ${FIRINGS.from(1)}
   on conflict (trigger_id, once) do nothing returning ${COLUMNS}`;
 
 /** One that starts no run. Undefined: what happens only once has happened. */
 export async function insertFiring(database: Database, firing: FiringRow): Promise<Firing | undefined> {
-  const values = FIRINGS.listedValues([firing]);
+  const values = [FIRINGS.value([firing])];
   const [row] = await database.hot("insert_firing", INSERT, values, firing.organization_id);
   return row && firingOf(row);
 }
 
 /** The same within a transaction. */
 export async function insertFiringIn(query: Query, firing: FiringRow): Promise<Firing | undefined> {
-  const [row] = await query(INSERT, FIRINGS.listedValues([firing]));
+  const [row] = await query(INSERT, [FIRINGS.value([firing])]);
   return row && firingOf(row);
 }
 

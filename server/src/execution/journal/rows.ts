@@ -17,7 +17,7 @@ import type {
   TriggerId,
 } from "../../lib/ids.ts";
 import type { ApprovalStatus, FiringOutcome, RunStatus, StepStatus } from "../../storage/schema.ts";
-import { bool, hex, int4, json, ms, nullable, rare, text, uuid, type RowOf } from "../../storage/unnest.ts";
+import { bool, hex, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
 
 /** Columns of a run that everybody who may see it reads. */
 export const RUN_SHOWN = {
@@ -36,17 +36,17 @@ export const RUN_SHOWN = {
   revision: int4(),
   current_step: nullable(int4()),
   progress: int4(),
-  run_at: rare(ms()),
-  parent_run_id: rare(uuid<RunId>()),
-  parent_awaits: rare(bool()),
-  retry_of: rare(uuid<RunId>()),
+  run_at: nullable(ms()),
+  parent_run_id: nullable(uuid<RunId>()),
+  parent_awaits: nullable(bool()),
+  retry_of: nullable(uuid<RunId>()),
 };
 
-export const RUN_PAYLOADS = { input: json(), output: nullable(json()), error: rare(json()) };
+export const RUN_PAYLOADS = { input: json(), output: nullable(json()), error: nullable(json()) };
 
 /** Further columns of a run, for the process that advances it. */
 export const RUN_ADVANCED = {
-  state: rare(json()),
+  state: nullable(json()),
   epoch: int4(),
   wake_seq: int4(),
   limited: bool(),
@@ -62,7 +62,7 @@ export const START = {
   ...RUN_PAYLOADS,
   ...RUN_ADVANCED,
   owner: nullable(uuid<InstanceId>()),
-  wake_at: rare(ms()),
+  wake_at: nullable(ms()),
   /** Waits until the run that its trigger started before has ended; it is `limited` too. */
   queued: bool(),
 };
@@ -176,7 +176,7 @@ export const STEP_SHOWN = {
   run_id: uuid<RunId>(),
   number: int4(),
   organization_id: uuid<OrganizationId>(),
-  parent_number: rare(int4()),
+  parent_number: nullable(int4()),
   key: text(),
   name: text(),
   kind: text(),
@@ -188,14 +188,14 @@ export const STEP_SHOWN = {
 };
 
 export const STEP_PAYLOADS = {
-  input: rare(json()),
+  input: nullable(json()),
   output: nullable(json()),
-  error: rare(json()),
+  error: nullable(json()),
   /** What an HTTP endpoint answered to the newest attempt. */
-  response: rare(json()),
+  response: nullable(json()),
 };
 
-export const STEP = { ...STEP_SHOWN, round: text(), state: rare(json()), ...STEP_PAYLOADS };
+export const STEP = { ...STEP_SHOWN, round: text(), state: nullable(json()), ...STEP_PAYLOADS };
 
 export const ATTEMPT = {
   run_id: uuid<RunId>(),

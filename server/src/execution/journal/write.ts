@@ -1,5 +1,5 @@
 /**
- * The only place that writes runs, steps and attempts: starts, checkpoints and ends from one tick become one statement
+ * The only place that writes runs, steps and attempts: starts, checkpoints and ends that come together become one statement
  * per month (storage/batch.ts). An update that lost its fence (`epoch`) writes none of its steps. Writing the same again
  * changes nothing: the batch repeats a write whose answer was lost.
  */
@@ -78,17 +78,17 @@ export const createWriter = (database: Database, untold: Untold): Batch<Write, W
     write: (writes, lane) => writeAll(database, untold, writes, lane),
   });
 
-const KEYS = new RowSet<KeyRow>("q", KEY);
-const TURNS = new RowSet<TurnRow>("o", TURN);
-const FIRINGS = new RowSet<FiringRow>("g", FIRING);
-const STARTS = new RowSet<StartRow>("s", START);
-const UPDATES = new RowSet<UpdateRow>("c", UPDATE);
-const STEPS = new RowSet<StepRow>("x", STEP);
-const ATTEMPTS = new RowSet<AttemptRow>("t", ATTEMPT);
-const APPROVALS = new RowSet<ApprovalRow>("p", APPROVAL);
-const CHANGES = new RowSet<ApprovalChange>("d", APPROVAL_CHANGE);
-const DRAFT_TEXTS = new RowSet<DraftTextRow>("w", DRAFT_TEXT);
-const UNTOLDS = new RowSet<UntoldRow>("n", UNTOLD);
+const KEYS = new RowSet<KeyRow>("q", "key_row", KEY);
+const TURNS = new RowSet<TurnRow>("o", "turn_row", TURN);
+const FIRINGS = new RowSet<FiringRow>("g", "firing_row", FIRING);
+const STARTS = new RowSet<StartRow>("s", "start_row", START);
+const UPDATES = new RowSet<UpdateRow>("c", "update_row", UPDATE);
+const STEPS = new RowSet<StepRow>("x", "step_row", STEP);
+const ATTEMPTS = new RowSet<AttemptRow>("t", "attempt_row", ATTEMPT);
+const APPROVALS = new RowSet<ApprovalRow>("p", "approval_row", APPROVAL);
+const CHANGES = new RowSet<ApprovalChange>("d", "approval_change_row", APPROVAL_CHANGE);
+const DRAFT_TEXTS = new RowSet<DraftTextRow>("w", "draft_text_row", DRAFT_TEXT);
+const UNTOLDS = new RowSet<UntoldRow>("n", "untold_row", UNTOLD);
 
 /** A null wake_seq marks a trigger that was locked, as opposed to one whose turn it was not. */
 const LOCKED = "union all select run_id, null from o where run_id not in (select run_id from h)";
@@ -175,9 +175,9 @@ const PARTS = [
     sql: (from: string, month: string) => `
       u as (
         update runs_${month} r set
-          status = c.status, output = ${UPDATES.column("output")}, error = ${UPDATES.column("error")},
-          state = coalesce(${UPDATES.column("state")}, r.state),
-          started_at = coalesce(r.started_at, ${UPDATES.column("started_at")}), finished_at = ${UPDATES.column("finished_at")},
+          status = c.status, output = c.output, error = c.error,
+          state = coalesce(c.state, r.state),
+          started_at = coalesce(r.started_at, c.started_at), finished_at = c.finished_at,
           revision = c.revision, current_step = c.current_step, progress = c.progress,
           held_bytes = c.held_bytes,
           blamed = case when c.moved then 0 else r.blamed end,
@@ -185,8 +185,8 @@ const PARTS = [
           wake_at = case
             when c.finished_at is not null then null
             when not c.release then r.wake_at
-            when r.wake_seq <> c.wake_seq then to_timestamp(c.now / 1000.0)
-            else ${UPDATES.column("wake_at")} end
+            when r.wake_seq <> c.wake_seq then c.now
+            else c.wake_at end
         from ${from}
         where r.id = c.id and r.epoch = c.epoch and r.status = c.from_status
           and (not c.exact or r.wake_seq = c.wake_seq)
@@ -231,7 +231,7 @@ const PARTS = [
     of: (write: Write) => write.approvalChanges,
     sql: (from: string) => `
       wd as (
-        update approvals a set status = d.status, decided_at = ${CHANGES.column("decided_at")} from ${from}
+        update approvals a set status = d.status, decided_at = d.decided_at from ${from}
         where a.organization_id = d.organization_id and a.id = d.id and a.status = 'open'
           and (d.run_id in (select id from live)) is true)`,
   },
@@ -257,6 +257,7 @@ const PARTS = [
   },
 ] as const;
 
+export const ROW_SETS = PARTS.map(({ rows }) => rows);
 /** Steps and what comes after them. */
 const FIRST_OF_LIVE = PARTS.findIndex(({ name }) => name === "x");
 const UNTOLD_PART = PARTS.findIndex(({ name }) => name === "n");
@@ -269,32 +270,22 @@ const statements = new LRUCache<string, string>({ max: STATEMENTS_REMEMBERED });
 /** Approximate bytes of a row without its texts. */
 const ROW_BYTES = 100;
 
-/** Up to this many rows of each part are spelled out in the statement's text if a run has the statement to itself. */
-const MOST_LISTED = 3;
-
-/**
- * How many rows each part has and whether they are plain (`RowSet.isPlain`), and whether the statement's text spells them out. `isRest`: further rows of a run that the
- * transaction has written; its id is the first parameter.
- */
-type Shape = { counts: readonly number[]; plain: readonly boolean[]; listed: boolean; month: string; isRest?: boolean };
+/** Which parts have rows. `isRest`: further rows of a run that the transaction has written; its id is the first parameter. */
+type Shape = { has: readonly boolean[]; month: string; isRest: boolean };
 
 /** The statement of this shape; made once, then prepared once per connection under its name. */
 function statement(shape: Shape): { name: string; text: string } {
-  const { counts, plain, listed, month, isRest } = shape;
-  const parts = PARTS.map(({ name }, index) => {
-    if (counts[index] === 0) return "";
-    return listed ? `${name}${counts[index]}` : plain[index] ? name.toUpperCase() : name;
-  });
-  const name = `write_${month}_${isRest ? "rest_" : ""}${parts.join("")}`;
+  const { has, month, isRest } = shape;
+  const name = `write_${month}_${isRest ? "rest_" : ""}${PARTS.map((part, index) => (has[index] ? part.name : "")).join("")}`;
   let text = statements.get(name);
   if (!text) statements.set(name, (text = compose(shape)));
   return { name, text };
 }
 
-function compose({ counts, plain, listed, month, isRest = false }: Shape): string {
-  let first = isRest ? 2 : 1;
+function compose({ has, month, isRest }: Shape): string {
+  let parameter = isRest ? 2 : 1;
   const written: string[] = [];
-  const [hasKeys, hasTurns = false, hasFirings, hasStarts, hasUpdates] = counts.map((count) => count > 0);
+  const [hasKeys, hasTurns = false, hasFirings, hasStarts, hasUpdates] = has;
   const refused = [
     hasKeys ? "(select run_id from q except select run_id from k)" : "",
     hasFirings ? "(select run_id from g except select run_id from f)" : "",
@@ -307,11 +298,8 @@ function compose({ counts, plain, listed, month, isRest = false }: Shape): strin
   PARTS.forEach((part, index) => {
     // Rows of the later parts are written only together with the run that is written here.
     if (index === FIRST_OF_LIVE) written.push(`live as materialized (${live.filter(Boolean).join(" union all ")})`);
-    const rows = counts[index]!;
-    if (rows === 0) return;
-    const from = listed ? part.rows.listed(first, rows) : part.rows.from(first, plain[index]);
-    written.push(part.sql(from, month, refused.filter(Boolean).join(" union all "), hasTurns));
-    first += listed ? part.rows.parameters() * rows : part.rows.parameters(plain[index]);
+    if (!has[index]) return;
+    written.push(part.sql(part.rows.from(parameter++), month, refused.filter(Boolean).join(" union all "), hasTurns));
   });
   return `with ${written.join(",\n")}\nselect id, wake_seq from live ${hasTurns ? LOCKED : ""}`;
 }
@@ -326,7 +314,7 @@ async function writeAll(database: Database, untold: Untold, writes: Write[], lan
     const rows = PARTS.map(({ of }) => rowsOf(group, (write) => of(write, untold)));
     const written =
       lane === "small"
-        ? await writeRows(database.hot, month, rows, group.length === 1)
+        ? await writeRows(database.hot, month, rows)
         : await database.large((hot) => writeSlices(hot, month, rows));
     for (const row of written) found.set(row["id"], row["wake_seq"]);
     if (rows[UNTOLD_PART]!.length > 0) untold.look();
@@ -349,27 +337,14 @@ function rowsOf(writes: Write[], of: (write: Write) => Record<string, unknown>[]
 /** The rows of each part. */
 type PartRows = Record<string, unknown>[][];
 
-/** In one statement, which answers `id` and `wake_seq` of the runs that it wrote. */
-function writeRows(hot: Hot, month: string, rows: PartRows, isAlone: boolean): Promise<Row[]> {
-  const counts = rows.map((list) => list.length);
-  const listed = isAlone && counts.every((count) => count <= MOST_LISTED);
-  const plain = plainOf(rows, listed);
-  const { name, text } = statement({ counts, plain, listed, month });
-  return hot(name, text, valuesOf(rows, listed, plain));
-}
-
-/** Rows that the text spells out are never plain: there is no array to leave out. */
-const plainOf = (rows: PartRows, listed: boolean): boolean[] =>
-  PARTS.map(
-    (part, index) => !listed && rows[index]!.length > 0 && (part.rows as unknown as Rows).isPlain(rows[index]!),
+/** In one statement, which answers `id` and `wake_seq` of the runs that it wrote. `restOf`: the run that all the rows are further rows of. */
+function writeRows(hot: Hot, month: string, rows: PartRows, restOf?: RunId): Promise<Row[]> {
+  const { name, text } = statement({ has: rows.map(({ length }) => length > 0), month, isRest: restOf !== undefined });
+  const values = PARTS.flatMap((part, index) =>
+    rows[index]!.length === 0 ? [] : [(part.rows as unknown as Rows).value(rows[index]!)],
   );
-
-const valuesOf = (rows: PartRows, listed: boolean, plain: readonly boolean[]): unknown[] =>
-  PARTS.flatMap((part, index): unknown[] => {
-    const of = part.rows as unknown as Rows;
-    if (rows[index]!.length === 0) return [];
-    return listed ? of.listedValues(rows[index]!) : of.values(rows[index]!, plain[index]);
-  });
+  return hot(name, text, restOf === undefined ? values : [restOf, ...values]);
+}
 
 /**
  * In one transaction, of statements of about `LIMITS.batchBytes` each: the runs first, with as many of their rows as fit. Each later
@@ -377,14 +352,11 @@ const valuesOf = (rows: PartRows, listed: boolean, plain: readonly boolean[]): u
  */
 async function writeSlices(hot: Hot, month: string, rows: PartRows): Promise<Row[]> {
   const [first, ...rest] = slicesOf(rows);
-  const written = await writeRows(hot, month, first!, false);
+  const written = await writeRows(hot, month, first!);
   for (const slice of rest) {
-    const runId = slice.flat()[0]!["run_id"];
-    if (!written.some((row) => row["id"] === runId && row["wake_seq"] !== null)) continue;
-    const plain = plainOf(slice, false);
-    const counts = slice.map(({ length }) => length);
-    const { name, text } = statement({ counts, plain, listed: false, month, isRest: true });
-    await hot(name, text, [runId, ...valuesOf(slice, false, plain)]);
+    const runId: RunId = slice.flat()[0]!["run_id"] as RunId;
+    if (written.some((row) => row["id"] === runId && row["wake_seq"] !== null))
+      await writeRows(hot, month, slice, runId);
   }
   return written;
 }

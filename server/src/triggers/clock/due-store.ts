@@ -99,7 +99,7 @@ export type NextDue = {
   wakes_at: number | null;
 };
 
-const NEXT = new RowSet<NextDue>("n", {
+export const NEXT = new RowSet<NextDue>("n", "next_due_row", {
   organization_id: uuid(),
   id: uuid(),
   due_at: ms(),
@@ -115,14 +115,14 @@ export async function setNextDue(database: Database, rows: readonly NextDue[]): 
   const written = await database.hot(
     "triggers_next_due",
     `with h as materialized (
-       select t.organization_id, t.id, n.next_due_at, n.wakes_at, t.next_due_at = to_timestamp(n.due_at / 1000.0) as is_same
+       select t.organization_id, t.id, n.next_due_at, n.wakes_at, t.next_due_at = n.due_at as is_same
          from ${NEXT.from(1)} join triggers t on t.organization_id = n.organization_id and t.id = n.id
           for no key update of t skip locked),
      u as (
-       update triggers set next_due_at = to_timestamp(h.next_due_at / 1000.0), wakes_at = to_timestamp(h.wakes_at / 1000.0)
+       update triggers set next_due_at = h.next_due_at, wakes_at = h.wakes_at
          from h where triggers.organization_id = h.organization_id and triggers.id = h.id and h.is_same)
      select id from h`,
-    NEXT.values(rows),
+    [NEXT.value(rows)],
   );
   const free = new Set(written.map((row) => row["id"]));
   return new Set(rows.flatMap(({ id }) => (free.has(id) ? [] : [id])));

@@ -39,17 +39,15 @@ const EVENT = {
 const GIVEN = { ...EVENT, known_at: ms() };
 export type EventRow = RowOf<typeof GIVEN>;
 
-const EVENTS = new RowSet<RowOf<typeof EVENT>>("e", EVENT);
-const GIVENS = new RowSet<EventRow>("e", GIVEN);
+export const GIVENS = new RowSet<EventRow>("e", "event_row", GIVEN);
 /** What a list shows of each. */
 export const COLUMNS = [...Object.keys(SHOWN), payloadColumn("data")].join(", ");
-const LISTS = new Set<string>(["project_ids", "agent_ids"]);
-const writtenOf = (name: (typeof EVENTS.names)[number]): string => {
-  if (name === "fire_at")
-    return `coalesce(${EVENTS.column(name)}, case when b.id is not null then ${EVENTS.column("at")} end)`;
-  return LISTS.has(name) ? `e.${name}::uuid[]` : EVENTS.column(name);
+const LISTS = new Set(["project_ids", "agent_ids"]);
+const writtenOf = (name: string): string => {
+  if (name === "fire_at") return "coalesce(e.fire_at, case when b.id is not null then e.at end)";
+  return LISTS.has(name) ? `e.${name}::uuid[]` : `e.${name}`;
 };
-const WRITTEN = EVENTS.names.map(writtenOf).join(", ");
+const NAMES = Object.keys(EVENT);
 
 const INSERT = `
   with e as materialized (select * from ${GIVENS.from(1)}),
@@ -57,10 +55,10 @@ const INSERT = `
     select e.id from e where exists (
       select from triggers t where t.organization_id = e.organization_id and t.type = 'event' and t.deleted_at is null
          and t.status = 'active' and t.configuration ->> 'source' = e.source and t.configuration ->> 'event' = e.event
-         and t.updated_at > to_timestamp(e.known_at / 1000.0))),
+         and t.updated_at > e.known_at)),
   i as (
-    insert into events as known (${EVENTS.list})
-    select distinct on (e.organization_id, e.once) ${WRITTEN} from e left join b using (id)
+    insert into events as known (${NAMES.join(", ")})
+    select distinct on (e.organization_id, e.once) ${NAMES.map(writtenOf).join(", ")} from e left join b using (id)
      order by e.organization_id, e.once, e.id
     on conflict (organization_id, once) do update set once = excluded.once where known.id = excluded.id
     returning id)
@@ -79,7 +77,7 @@ export const createEventWriter = (database: Database): Batch<EventRow, EventWrit
     organizationId: (row) => row.organization_id,
     bytes: ({ data }) => data.length,
     write: async (rows) => {
-      const written = await database.hot("insert_events", INSERT, GIVENS.values(rows));
+      const written = await database.hot("insert_events", INSERT, [GIVENS.value(rows)]);
       const behind = new Map(written.map((row) => [row["id"], row["is_behind"]]));
       return rows.map(({ id }) => ({ isNew: behind.has(id), isBehind: behind.get(id) === true }));
     },

@@ -6,7 +6,7 @@ import { ms, RowSet, text, uuid, type RowOf } from "../../storage/unnest.ts";
 import { OWN_SOURCE, type OwnEvent } from "./own-source.ts";
 
 const KEY = { organization_id: uuid<OrganizationId>(), event: text(), subject_id: uuid<string>(), at: ms() };
-const KEYS = new RowSet<RowOf<typeof KEY>>("k", KEY);
+export const KEYS = new RowSet<RowOf<typeof KEY>>("k", "told_row", KEY);
 
 type Of<Event extends OwnEvent, Id> = {
   organizationId: OrganizationId;
@@ -78,15 +78,17 @@ export const deleteUntold = (database: Database, told: readonly Untold[]): Promi
     "delete_untold_events",
     `delete from untold_events u using ${KEYS.from(1)}
       where u.organization_id = k.organization_id and u.event = k.event and u.subject_id = k.subject_id
-        and u.at = ${KEYS.column("at")}`,
-    KEYS.values(
-      told.map(({ organizationId, event, subjectId, at }) => ({
-        organization_id: organizationId,
-        event,
-        subject_id: subjectId,
-        at: at.getTime(),
-      })),
-    ),
+        and u.at = k.at`,
+    [
+      KEYS.value(
+        told.map(({ organizationId, event, subjectId, at }) => ({
+          organization_id: organizationId,
+          event,
+          subject_id: subjectId,
+          at: at.getTime(),
+        })),
+      ),
+    ],
   );
 
 /** Within the transaction that publishes it, after its triggers were made. Answers whether anybody listens. */

@@ -1,0 +1,36 @@
+/** PostgreSQL reads a row by the order of its columns alone, so two of one type could change places unnoticed. */
+import { expect, test } from "vitest";
+import { startDatabases } from "../auth/auth.testsuite.ts";
+import { ROW_SETS } from "../execution/journal/write.ts";
+import type { ColumnType } from "../storage/binary-rows.ts";
+import { NEXT } from "./clock/due-store.ts";
+import { GIVENS } from "./events/event-store.ts";
+import { KEYS } from "./events/untold-store.ts";
+
+const SQL_TYPE: Record<ColumnType, string> = {
+  uuid: "uuid",
+  text: "text",
+  int4: "int4",
+  bool: "bool",
+  json: "json",
+  ms: "timestamptz",
+  hex: "bytea",
+};
+
+test("each row type has the columns that are written to it, in their order, and no other is there", async () => {
+  await using databases = await startDatabases();
+  await using database = await databases.open();
+  const rows = await database.query(
+    `select t.typname as type, array_agg(a.attname || ' ' || coalesce(b.typname, c.typname) order by a.attnum)::text[] as columns
+       from pg_type t join pg_class r on r.oid = t.typrelid and r.relkind = 'c' and r.relnamespace = 'public'::regnamespace
+       join pg_attribute a on a.attrelid = t.typrelid
+       join pg_type c on c.oid = a.atttypid left join pg_type b on b.oid = c.typbasetype
+      group by t.typname`,
+  );
+  const there = Object.fromEntries(rows.map(({ type, columns }) => [type, columns]));
+  const written = [...ROW_SETS, NEXT, GIVENS, KEYS].map(({ type, columns }): [string, string[]] => [
+    type,
+    columns.map(([name, of]) => `${name} ${SQL_TYPE[of]}`),
+  ]);
+  expect(there).toEqual(Object.fromEntries(written));
+});
