@@ -2,12 +2,26 @@ import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import { COMPILED } from "./test/compile-cache.ts";
+import { MEASURES } from "./test/measures.ts";
 
 // graphql 17 has a `development` export that Vite takes and Node does not: two realms in one process.
 const ssr = { resolve: { conditions: ["node", "module-sync"] } };
 
 /** Rules of the house and of the workspace: no server, so they run with the unit tests. */
 const HOUSE = ["test/tidy/*.test.ts", "test/install-size.test.ts"];
+
+/** Tests of the sources that need neither database nor server. */
+const UNITS = {
+  include: ["server/src/**/*.test.ts", "web/src/**/*.test.ts", "tools/**/*.test.ts", ...HOUSE],
+  exclude: ["**/*.db.test.ts", "**/{dist,node_modules}/**"],
+};
+/**
+ * One file's garbage would count as the next one's, so a file that measures its heap or its thread gets a process of its own.
+ * The others share: a process for each of them cost a third of all units' processor time.
+ */
+const MEASURED = globSync(UNITS.include, { exclude: UNITS.exclude }).filter((file) =>
+  MEASURES.test(readFileSync(file, "utf8")),
+);
 
 /** What the tests start, each in one file (see there); and what Node compiled of it is kept. */
 const BUNDLE = "test/bundle.ts";
@@ -51,6 +65,12 @@ const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof TOGETHER) => 
 });
 /** They take minutes and run alone, since they measure times. `npm run test:long` runs them. */
 const LONG_FILES = ["test/long/*.test.ts"];
+
+/** Two workers, as there is no waiting: vitest would take one on two cores. Seconds alone, and what promises a time asks for processor time itself. */
+const unitProject = (files: { name: string; include: string[]; exclude: string[]; isolate: boolean }) => ({
+  ssr,
+  test: { ...files, sequence: { groupOrder: 0 }, maxWorkers: 2, ...PATIENCE },
+});
 
 /** `npm run test:long`: these alone, and then the whole of each file of which `npm test` runs a part (test/scale.ts). */
 const longProjects = () => {
@@ -113,20 +133,8 @@ export default defineConfig({
     projects: [
       ...(urlFiles ? [onUrl(urlFiles, urlGroup)] : []),
       ...(process.env["TEST_LONG"] ? longProjects() : []),
-      {
-        ssr,
-        test: {
-          name: "unit",
-          sequence: { groupOrder: 0 },
-          include: ["server/src/**/*.test.ts", "web/src/**/*.test.ts", "tools/**/*.test.ts", ...HOUSE],
-          exclude: ["**/*.db.test.ts", "**/dist/**"],
-          // Each file in a process of its own: several measure its heap and its main thread, and one file's garbage would count as the next one's.
-          // Two workers, as there is no waiting: vitest would take one on two cores.
-          maxWorkers: 2,
-          // Seconds alone; what promises a time asks for processor time itself.
-          ...PATIENCE,
-        },
-      },
+      unitProject({ name: "unit", include: UNITS.include, exclude: [...UNITS.exclude, ...MEASURED], isolate: false }),
+      unitProject({ name: "unit-measured", include: MEASURED, exclude: UNITS.exclude, isolate: true }),
       {
         ssr,
         test: {

@@ -82,7 +82,7 @@ const COMMANDS = {
       if (!(await checkAll(node))) failed();
     },
   },
-  /** Arguments go to vitest, and then only it runs: `npm test -- --project unit server/src/lib`. */
+  /** Arguments go to vitest, and then only it runs: `npm test -- --project "unit*" server/src/lib`. */
   test: {
     builds: (args) => (/--project[ =]unit\b/.test(args.join(" ")) ? [] : both()),
     async run(node, args) {

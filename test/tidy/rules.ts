@@ -2,6 +2,7 @@
  * The habits of CONTRIBUTING.md that a program can check. Each rule finds places as `path:line`, carries what to do
  * about them, and a sample that it must find.
  */
+import { MEASURES } from "../measures.ts";
 import { at, isTest, literalsOf, walk, type Source } from "./source.ts";
 
 export type Rule = {
@@ -266,6 +267,8 @@ export const SERVER_RULES: Rule[] = [
 
 const SAMPLE = "sample.ts";
 const inTheBrowser = ({ path }: Source): boolean => path === SAMPLE || (path.startsWith("web/src/") && !isTest(path));
+const inSuitesOfUnits = ({ path }: Source): boolean =>
+  path === SAMPLE || /^(server|web)\/src\/.*\.(testsuite|fixture)\.tsx?$/.test(path);
 
 /** For all code here, tests and tools included. */
 export const RULES: Rule[] = [
@@ -280,6 +283,13 @@ export const RULES: Rule[] = [
       "web/src/components/palette/on-screen.ts",
     ],
     bad: "const id = JSON.parse(text).id;",
+  },
+  {
+    name: "a unit test that measures its process says so in its own file, which gives it a process of its own",
+    advice: "measure in the test, or with lib/processor-time.testsuite.ts",
+    find: (source) => (inSuitesOfUnits(source) ? linesLike(MEASURES)(source) : []),
+    except: ["server/src/lib/processor-time.testsuite.ts"],
+    bad: "const before = process.threadCpuUsage();",
   },
   {
     name: "no module mocks",

@@ -32,13 +32,13 @@ async function errorOf(expressions: Expressions, text: string): Promise<unknown>
 }
 
 const HOSTILE = [
-  // One for each reason, and one without end that calls itself.
+  // One for each reason. What has no end takes two seconds of a processor.
   "last(repeat(.))",
   '"x" * 1e8 | length',
   "[range(300000)]",
-  "def f: f | f; f",
   ...scaled({
     whole: [
+      "def f: f | f; f",
       "[range(1e9)]",
       "def f: [f]; f",
       "def f(x): f(f(x)); f(1)",
