@@ -10,6 +10,26 @@ const server = JSON.parse(readFileSync(join(import.meta.dirname, "../server/pack
 /** Smaller ones fit into one packet as they are. */
 const LEAST_BYTES = 1_024;
 
+/** Packages of the editor, 340 kB: a page without one does without them. */
+const EDITOR = /[\\/](editor-look\.ts|node_modules[\\/](@codemirror|@lezer)[\\/].*)$/;
+/** Bytes of source: less than this joins what is shared by almost the same pages. */
+const SHARED_LEAST_BYTES = 60_000;
+
+/**
+ * Each file is a request, which costs the server and the browser more than a few bytes that a page does not need: what every page
+ * needs is one file, and what some pages share is few.
+ */
+const codeSplitting = {
+  groups: [
+    { name: "first", tags: ["$initial" as const], priority: 2 },
+    { name: "shared", test: EDITOR, minShareCount: 2, entriesAware: true, priority: 1 },
+    { name: "shared", minShareCount: 2, entriesAware: true, entriesAwareMergeThreshold: SHARED_LEAST_BYTES },
+  ],
+};
+
+/** The bundler's own name of a shared file lists all its pages. */
+const nameOf = ({ name }: { name: string }): string => `assets/${name.replace(/~.*/, "")}-[hash].js`;
+
 /** Writes each file a second and a third time, compressed as far as it goes, so that the server compresses nothing. */
 const compressed = (): Plugin => ({
   name: "compressed",
@@ -38,7 +58,10 @@ export default defineConfig({
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // kB. What the first page weighs is held by test/ui/frame.test.ts.
+    chunkSizeWarningLimit: 600,
     rolldownOptions: {
+      output: { codeSplitting, chunkFileNames: nameOf },
       // Mantine's "use client", which says nothing here, a warning for each of its files.
       onLog: (level, log, handle) => void (log.code !== "MODULE_LEVEL_DIRECTIVE" && handle(level, log)),
     },

@@ -1,5 +1,5 @@
 /** What holds on every screen: few requests, the focus, a deploy, and the organization that one is in. */
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ran } from "../runs.ts";
 import { scaled } from "../scale.ts";
@@ -165,6 +165,16 @@ test("a list that does not come is not busy any longer, and comes when it is ask
 
 /** Bytes: issue 13's promise; `npm run bench -- --only ui` prints how many there are. */
 const FIRST_PAGE_MOST = 220_000;
+/** With what is loaded soon after, before anybody asks for it. */
+const EARLY_MOST = 300_000;
+
+/** Of its files, as they were sent. */
+const bytesOf = (page: Page): Promise<number> =>
+  page.evaluate(() =>
+    [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+      .filter(({ name }) => !/\/(graphql|auth)\b/.test(name))
+      .reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).encodedBodySize, 0),
+  );
 
 test("the first page weighs less than it may", async () => {
   const page = await person.tab();
@@ -181,11 +191,7 @@ test("the first page weighs less than it may", async () => {
     .or(page.getByRole("link", { name: "greeter" }))
     .first()
     .waitFor();
-  const bytes = await page.evaluate(() =>
-    [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
-      .filter(({ name }) => !/\/(graphql|auth)\b/.test(name))
-      .reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).encodedBodySize, 0),
-  );
+  const bytes = await bytesOf(page);
   expect(bytes).toBeGreaterThan(100_000);
   expect(bytes).toBeLessThan(FIRST_PAGE_MOST);
   await page.close();
@@ -224,6 +230,7 @@ test("a deploy replaces a page's files: it is read anew, once; what stays missin
       loaded.some((name) => name.includes(`/assets/${part}-`) && name.endsWith(".js")),
     );
   });
+  expect(await bytesOf(page), "the editor is not among it").toBeLessThan(EARLY_MOST);
   const nav = page.getByRole("navigation", { name: "Main" });
   await nav.getByRole("link", { name: "Approvals" }).click();
   await page.getByRole("heading", { name: "No approvals waiting" }).waitFor();

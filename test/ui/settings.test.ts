@@ -165,11 +165,25 @@ test("a key for a project names none of its agents beside it", async () => {
 test("what somebody else changes is there when one comes back to the page, or asks for it", async () => {
   const page = await enter(owner, "/settings/keys");
   await page.getByRole("row", { name: /^test/ }).waitFor();
+  // An answer of before that is on its way when one comes back is not the last.
+  const [read, comesBack] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let count = 0;
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("query Keys(") || count++ > 0) return route.continue();
+    const response = await route.fetch();
+    read.resolve();
+    await comesBack.promise;
+    await route.fulfill({ response });
+  });
+  await page.getByRole("button", { name: "Reload" }).click();
+  await read.promise;
   await server.data("mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { id } }", {
     input: { name: "elsewhere", scopes: ["runs:read"] },
   });
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  comesBack.resolve();
   await page.getByRole("row", { name: /elsewhere/ }).waitFor();
+  await page.unroute("**/graphql");
 
   await page.getByRole("link", { name: "Members" }).click();
   await page.getByRole("heading", { name: "Invitations" }).waitFor();

@@ -28,21 +28,36 @@ export function ReadAgain({ asked: { data, fetching, stale, error }, isEmpty = f
   const { connection } = useApi();
   const isReading = fetching || stale;
   const lookedAt = useRef(0);
-  const look = useEffectEvent(() => {
+  const isDue = useRef(false);
+  const looked = useEffectEvent(() => {
     const now = Date.now();
-    if (document.visibilityState !== "visible" || isReading || now - lookedAt.current < LEAST_MS) return;
+    if (document.visibilityState !== "visible" || now - lookedAt.current < LEAST_MS) return;
     lookedAt.current = now;
-    readAgain();
+    // The answer that is on its way may be of before.
+    if (isReading) isDue.current = true;
+    else readAgain();
   });
+  const readDue = useEffectEvent(readAgain);
   useEffect(() => {
-    const looked = (): void => look();
-    const stop = connection.watch(looked);
-    document.addEventListener("visibilitychange", looked);
-    window.addEventListener("focus", looked);
+    if (isReading || !isDue.current) return;
+    isDue.current = false;
+    readDue();
+  }, [isReading]);
+  useEffect(() => {
+    const onLook = (): void => looked();
+    let { lostAt } = connection.get();
+    // Not when it is first opened: what is shown was read a moment ago.
+    const stop = connection.watch(() => {
+      const wasLost = lostAt !== undefined;
+      ({ lostAt } = connection.get());
+      if (wasLost && lostAt === undefined) looked();
+    });
+    document.addEventListener("visibilitychange", onLook);
+    window.addEventListener("focus", onLook);
     return () => {
       stop();
-      document.removeEventListener("visibilitychange", looked);
-      window.removeEventListener("focus", looked);
+      document.removeEventListener("visibilitychange", onLook);
+      window.removeEventListener("focus", onLook);
     };
   }, [connection]);
   // Somebody has changed what the caller may do.
