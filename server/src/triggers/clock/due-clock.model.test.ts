@@ -78,7 +78,7 @@ class Tables {
   execute(name: string, values: unknown[]): Row[] {
     if (name === "triggers_first_due") return this.#firstDue(values[0] as number);
     if (name === "triggers_take_due") return this.#takeDue(...(values as [number, number, string[], number[]]));
-    if (name === "triggers_next_due") return this.#nextDue(values as Buffer[]);
+    if (name === "triggers_next_due") return this.#nextDue(values[0] as Buffer);
     throw new Error(`the model knows no ${name}`);
   }
 
@@ -109,17 +109,12 @@ class Tables {
     }));
   }
 
-  #nextDue([, ids, due, next, wakes]: Buffer[]): Row[] {
-    const columns = [elementsOf(due!), elementsOf(next!), elementsOf(wakes!)];
-    return elementsOf(ids!).flatMap((element, index) => {
-      const id = uuidOf(element);
+  #nextDue(rows: Buffer): Row[] {
+    return columnsOfRows(rows).flatMap(([, element, ...times]) => {
+      const id = uuidOf(element!);
       const one = this.triggers.get(id);
       if (!one || one.lockedUntil > this.#time.now) return [];
-      const [dueAt, nextDueAt, wakesAt] = columns.map((column) => column[index]!.readDoubleBE()) as [
-        number,
-        number,
-        number,
-      ];
+      const [dueAt, nextDueAt, wakesAt] = times.map(timeOf) as [number, number, number];
       if (one.nextDueAt === dueAt) {
         if (nextDueAt !== dueAt && !this.firings.has(keyOf(id, dueAt)))
           this.faults.push(`${keyOf(id, dueAt)} was left out`);
@@ -132,16 +127,25 @@ class Tables {
 
 const keyOf = (id: string, due: number): string => `${id} ${new Date(due).toISOString()}`;
 
-/** Reads a binary array. */
-function elementsOf(array: Buffer): Buffer[] {
-  const elements: Buffer[] = [];
+/** Reads a binary array of composites: after each length stand how many columns, then of each its type, its length and its bytes. */
+function columnsOfRows(array: Buffer): Buffer[][] {
+  const rows: Buffer[][] = [];
   for (let at = 20; at < array.length;) {
-    const bytes = array.readInt32BE(at);
-    elements.push(array.subarray(at + 4, at + 4 + bytes));
-    at += 4 + bytes;
+    const end = at + 4 + array.readInt32BE(at);
+    const columns: Buffer[] = [];
+    for (at += 8; at < end;) {
+      const bytes = array.readInt32BE(at + 4);
+      columns.push(array.subarray(at + 8, at + 8 + bytes));
+      at += 8 + bytes;
+    }
+    rows.push(columns);
   }
-  return elements;
+  return rows;
 }
+
+/** Of microseconds since 2000. */
+const timeOf = (bytes: Buffer): number => Number(bytes.readBigInt64BE()) / 1_000 + Date.UTC(2000);
+
 const uuidOf = (bytes: Buffer): TriggerId =>
   bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") as TriggerId;
 
