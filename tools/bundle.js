@@ -57,7 +57,7 @@ const places = {
     },
   },
   renderChunk: (code, { fileName }) =>
-    code.replaceAll(/<place of ([^>]+)>/g, (_, place) => relative(dirname(fileName), place)),
+    code.replaceAll(/<place of ([^<>]+)>/g, (_, place) => relative(dirname(fileName), place)),
 };
 
 if (import.meta.main) await bundle(/** @type {string} */ (process.argv[2]));
