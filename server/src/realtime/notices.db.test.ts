@@ -98,7 +98,7 @@ test("what could not be sent is sent again a second later", async () => {
   const sent = notice("changed");
   one.notices.send(sent);
   clock.pass(5);
-  await eventually(() => refused === 1);
+  await eventually(() => refused > 0);
   await eventually(() => {
     clock.pass(1_000);
     return two.heard.length > 0;

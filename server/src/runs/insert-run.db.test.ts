@@ -4,8 +4,9 @@ import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
 import { DuplicateStart } from "../execution/journal/journal.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
-import { newId, type AgentId } from "../lib/ids.ts";
+import { leastIdOf, newId, type AgentId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
+import { monthOf, startOfMonth } from "../storage/partitions.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { prepareRun } from "./prepare-run.ts";
@@ -61,6 +62,26 @@ test("where no place is free it is due in the table, and taken up from there", a
   expect(head).toMatchObject({ epoch: 0, status: "pending" });
   await eventually(async () => (await statusOf(head)) === "completed");
   await eventually(() => held() === 0);
+});
+
+test("where its month gets a partition while it starts, it is written there", async () => {
+  const agentId = await opened.agentOf(SET);
+  const now = opened.runs.clock.now();
+  const other = await database.dedicated();
+  await other.query("begin");
+  for (const table of ["runs", "steps", "attempts"])
+    await other.query(`create table ${table}_${monthOf(now)} partition of ${table}
+      for values from ('${leastIdOf(startOfMonth(now, 0))}') to ('${leastIdOf(startOfMonth(now, 1))}')`);
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  const fired = fire(agentId);
+  await eventually(async () => (await database.query(waiting)).length > 0);
+  await other.query("commit");
+  await other.end();
+  const head = await fired;
+  await eventually(async () => (await statusOf(head)) === "completed");
+  const home =
+    "select tableoid::regclass::text as home from runs union select tableoid::regclass::text from steps order by 1";
+  expect(await database.query(home)).toEqual([{ home: `runs_${monthOf(now)}` }, { home: `steps_${monthOf(now)}` }]);
 });
 
 test("a firing that comes twice starts one run", async () => {

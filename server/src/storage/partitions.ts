@@ -13,7 +13,7 @@ const LOCK_TIMEOUT = "2s";
 const LOCK = "hashtextextended('autograph partitions', 0)";
 
 /** `2026_11`, of a time in ms, in UTC. */
-const monthOf = (time: number): string => new Date(time).toISOString().slice(0, 7).replace("-", "_");
+export const monthOf = (time: number): string => new Date(time).toISOString().slice(0, 7).replace("-", "_");
 
 /** The time in ms at which the month `offset` months from this one begins, in UTC. */
 export function startOfMonth(time: number, offset: number): number {

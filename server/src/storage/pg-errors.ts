@@ -52,3 +52,7 @@ export const isDeadlock = (error: unknown): boolean => ["40P01", "40001"].includ
 export const isDuplicate = (error: unknown, constraint?: string): boolean =>
   codeOf(error) === "23505" &&
   (constraint === undefined || (error as { constraint?: string }).constraint === constraint);
+
+/** The row belongs to another partition than the one that the statement names. PostgreSQL gives a CHECK the same code, and a name. */
+export const isOtherPartition = (error: unknown): boolean =>
+  codeOf(error) === "23514" && (error as { constraint?: string }).constraint === undefined;

@@ -6,7 +6,8 @@
 import { LRUCache } from "lru-cache";
 import { Batch, type WriteLane } from "../../storage/batch.ts";
 import type { Database, Hot, Row } from "../../storage/database.ts";
-import { partitionOf } from "../../storage/partitions.ts";
+import { partitionOf, readMonths } from "../../storage/partitions.ts";
+import { isOtherPartition } from "../../storage/pg-errors.ts";
 import { RowSet } from "../../storage/unnest.ts";
 import type { OrganizationId, RunId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -307,24 +308,43 @@ function compose({ has, month, isRest }: Shape): string {
 async function writeAll(database: Database, untold: Untold, writes: Write[], lane: WriteLane): Promise<Written[]> {
   // Of two advances of one run only one has the fence, and one statement can't tell their steps apart: each goes alone.
   if (new Set(writes.map(({ runId }) => runId)).size < writes.length) throw new Error("two writes of one run");
-  const months = Map.groupBy(writes, (write) => partitionOf(database, write.runId));
   const found = new Map<string, number | null>();
-  // One after the other: a batch almost always falls in one month.
-  for (const [month, group] of months) {
-    const rows = PARTS.map(({ of }) => rowsOf(group, (write) => of(write, untold)));
-    const written =
-      lane === "small"
-        ? await writeRows(database.hot, month, rows)
-        : await database.large((hot) => writeSlices(hot, month, rows));
-    for (const row of written) found.set(row["id"], row["wake_seq"]);
-    if (rows[UNTOLD_PART]!.length > 0) untold.look();
-  }
+  await writeMonths(database, untold, writes, lane, found);
   return writes.map((write): Written => {
     const wakeSeq = found.get(write.runId);
     if (wakeSeq === null) return { kind: "locked" };
     if (wakeSeq !== undefined) return { kind: "written", wakeSeq };
     return write.start ? { kind: "duplicate" } : { kind: "lost" };
   });
+}
+
+/** Puts into `found` the `wake_seq` of each run that it wrote, null if its row was locked. */
+async function writeMonths(
+  database: Database,
+  untold: Untold,
+  writes: Write[],
+  lane: WriteLane,
+  found: Map<string, number | null>,
+): Promise<void> {
+  const months = Map.groupBy(writes, (write) => partitionOf(database, write.runId));
+  // One after the other: a batch almost always falls in one month.
+  for (const [month, group] of months) {
+    const rows = PARTS.map(({ of }) => rowsOf(group, (write) => of(write, untold)));
+    try {
+      const written =
+        lane === "small"
+          ? await writeRows(database.hot, month, rows)
+          : await database.large((hot) => writeSlices(hot, month, rows));
+      for (const row of written) found.set(row["id"], row["wake_seq"]);
+      if (rows[UNTOLD_PART]!.length > 0) untold.look();
+    } catch (error) {
+      if (!isOtherPartition(error)) throw error;
+      // Their month got a partition meanwhile. Nothing was written.
+      await readMonths(database);
+      if (group.every((write) => partitionOf(database, write.runId) === month)) throw error;
+      await writeMonths(database, untold, group, lane, found);
+    }
+  }
 }
 
 /** By a loop: `flatMap` took a microsecond a run. */
