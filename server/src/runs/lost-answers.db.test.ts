@@ -98,6 +98,30 @@ test("in the middle: the run goes on, nothing done is done again, and the watche
   expect(opened.calls).toEqual(["one", "two", "three"]);
 });
 
+test("of a watcher's first look: a run that ends meanwhile is told of all the same", async () => {
+  const answered = Promise.withResolvers<null>();
+  const opened = await open({ answer: () => answered.promise });
+  const id = await idOf(opened, `do: [${call("one")}, {last: {set: {a: 1}}}]`);
+  const within = wholeOf(opened.caller.organizationId);
+  const runNow = async (): Promise<Run> => (await readRun(opened.runs, within, id))!;
+  await eventually(() => opened.calls.length === 1);
+  opened.database.meddle = (name) => {
+    if (!name.startsWith("steps_after_")) return undefined;
+    opened.database.meddle = undefined;
+    return async () => {
+      answered.resolve(null);
+      await eventually(async () => (await runNow()).status === "completed");
+    };
+  };
+  const { revision } = await runNow();
+  const events: RunEvent[] = [];
+  const watching = await watchRunEvents(opened.runs, within, id, revision, new AbortController().signal);
+  for await (const event of watching) events.push(event);
+  expect(opened.database.meddle).toBe(undefined);
+  expect(events.at(-1)?.run).toMatchObject({ status: "completed" });
+  expect(events.flatMap(({ step }) => step?.name ?? [])).toEqual(["one", "last"]);
+});
+
 test("of the start: the caller hears that it is not known, the run goes on", async () => {
   const opened = await open();
   const agentId = await opened.agentOf("do: [{pause: {wait: PT1.2S}}, {last: {set: {a: 1}}}]");

@@ -150,7 +150,8 @@ export function noting(database: Database): Database & { noted: { text: string; 
 }
 
 /** What to do with a hot-path statement: do not send it, or lose or hold its answer. */
-type Meddle = (name: string) => "refuse" | "lose" | Promise<unknown> | undefined;
+/** A promise holds the answer back; a function does so once the answer is there. */
+type Meddle = (name: string) => "refuse" | "lose" | Promise<unknown> | (() => Promise<unknown>) | undefined;
 
 /** The same database; asks `meddle` about each statement until it is undefined. */
 export function meddling(database: Database): Database & { meddle: Meddle | undefined } {
@@ -162,7 +163,7 @@ export function meddling(database: Database): Database & { meddle: Meddle | unde
       if (meddled === "refuse") throw new Error("Connection terminated unexpectedly");
       const rows = await database.hot(name, text, values);
       if (meddled === "lose") throw new Error("Connection terminated unexpectedly");
-      await meddled;
+      await (typeof meddled === "function" ? meddled() : meddled);
       return rows;
     },
   };

@@ -25,12 +25,28 @@ export function useConnection() {
 
 const ANEW = { requestPolicy: "network-only" } as const;
 
-/** A query, and what asks it anew. */
+/**
+ * A query, and what asks it again. An answer that is on its way then may be older than the reason, and urql asks nothing beside it:
+ * the query is asked once more when that answer is there.
+ */
 export function useRead<Data, Variables extends AnyVariables>(
   args: UseQueryArgs<Variables, Data>,
 ): [UseQueryState<Data, Variables>, () => void] {
   const [state, read] = useQuery(args);
-  return [state, () => read(ANEW)];
+  const isReading = useRef(false);
+  const isDue = useRef(false);
+  const readAgain = (): void => {
+    isDue.current = isReading.current;
+    if (isReading.current) return;
+    isReading.current = true;
+    read(ANEW);
+  };
+  const readDue = useEffectEvent(readAgain);
+  useEffect(() => {
+    isReading.current = state.fetching || state.stale;
+    if (isDue.current && !isReading.current) readDue();
+  }, [state]);
+  return [state, readAgain];
 }
 
 /**

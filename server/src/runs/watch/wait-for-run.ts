@@ -102,11 +102,10 @@ class Seen {
 
 const isSettled = ({ status }: Pick<Run, "status">): boolean => isFinal(status) || status === "paused";
 
+/** The run before its steps, so that one that has ended has all of them. */
 async function read(runs: Runs, { organizationId, id }: Which): Promise<Settled> {
-  const [run, steps] = await Promise.all([
-    readRun(runs, wholeOf(organizationId), id),
-    listSteps(runs, { organizationId, id }, { first: LIMITS.stepsListed }),
-  ]);
+  const run = await readRun(runs, wholeOf(organizationId), id);
   if (!run) throw new Error(`run ${id} is gone`);
+  const steps = await listSteps(runs, { organizationId, id }, { first: LIMITS.stepsListed });
   return { run, steps: steps.hasNextPage ? undefined : steps.items };
 }

@@ -103,8 +103,8 @@ export async function watchRunEvents(
       kept = [];
       characters = 0;
       reads = false;
-      const isRead = wasRead || !isWhole(changes, shown);
-      const events = isRead ? await readEvents(runs, within, runId, shown) : changes.values().flatMap(eventsOf);
+      const read = wasRead || !isWhole(changes, shown) ? await readEvents(runs, within, runId, shown) : undefined;
+      const events = read ? read.events : changes.values().flatMap(eventsOf);
       let count = 0;
       for (const event of events) {
         count++;
@@ -119,12 +119,10 @@ export async function watchRunEvents(
         yield event;
         if (event.run && isFinal(event.run.status)) return;
       }
-      if (isRead && count >= MOST_READ) {
-        // There is more, including what came meanwhile.
-        readAgain();
-      }
+      // There is more, including what came meanwhile.
+      if (read && count >= MOST_READ) readAgain();
       // Resumed at or behind the final revision: nothing more will come.
-      if (wasRead && count === 0 && isFinal((await readRun(runs, within, runId))?.status ?? "failed")) return;
+      if (read?.isOver && count === 0) return;
     }
   });
 }
@@ -142,22 +140,30 @@ async function readOr(runs: Runs, within: Within, runId: RunId, subscription: Di
 
 /**
  * At most `MOST_READ` steps in order of revision, and the run after the last of them. Reads the run before its steps, so
- * that they include every step up to the run's revision.
+ * that they include every step up to the run's revision. `isOver`: it had ended then, so that these are the last.
  */
-async function readEvents(runs: Runs, within: Within, runId: RunId, after: number): Promise<RunEvent[]> {
+async function readEvents(
+  runs: Runs,
+  within: Within,
+  runId: RunId,
+  after: number,
+): Promise<{ events: RunEvent[]; isOver: boolean }> {
   const run = await readRun(runs, within, runId);
-  if (!run) return [];
+  if (!run) return { events: [], isOver: true };
   const steps = await listStepsAfter(runs, run, after, MOST_READ);
   const events: RunEvent[] = steps.map((step) => ({ revision: step.revision, step }));
   if (run.revision > after && steps.length < MOST_READ) events.push({ revision: run.revision, run });
-  return events.toSorted((a, b) => a.revision - b.revision);
+  return { events: events.toSorted((a, b) => a.revision - b.revision), isOver: isFinal(run.status) };
 }
 
 /** Revisions have no gaps: a commit whose answer was lost sends no notice. */
 function isWhole(changes: readonly Kept[], shown: number): boolean {
   let next = shown + 1;
   for (const { revision: last, steps } of changes) {
-    for (const { revision } of [...steps, { revision: last }]) if (revision > next++) return false;
+    for (const { revision } of [...steps, { revision: last }]) {
+      if (revision > next) return false;
+      next = Math.max(next, revision + 1);
+    }
   }
   return true;
 }

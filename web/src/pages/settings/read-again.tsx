@@ -2,7 +2,7 @@
  * What others may have changed and nobody is told of: it is read again when one comes back to the page, when the connection is
  * back, and by hand. Its button says from when it is.
  */
-import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 import { Button, Tooltip } from "@mantine/core";
 import type { UseQueryState } from "urql";
 import { useApi } from "../../api/hooks.ts";
@@ -13,8 +13,8 @@ import { clockText } from "../../lib/times.ts";
 import classes from "./settings.module.css";
 import type { Caller } from "./use-caller.ts";
 
-/** One comes back to a page by two events at once. */
-const LEAST_MS = 1_000;
+/** Somebody comes back to a page by two events at once: one look serves both. */
+const TOGETHER_MS = 50;
 
 type Props = {
   asked: Pick<UseQueryState, "data" | "fetching" | "stale" | "error">;
@@ -27,34 +27,28 @@ type Props = {
 export function ReadAgain({ asked: { data, fetching, stale, error }, isEmpty = false, readAgain, caller }: Props) {
   const { connection } = useApi();
   const isReading = fetching || stale;
-  const lookedAt = useRef(0);
-  const isDue = useRef(false);
   const looked = useEffectEvent(() => {
-    const now = Date.now();
-    if (document.visibilityState !== "visible" || now - lookedAt.current < LEAST_MS) return;
-    lookedAt.current = now;
-    // The answer that is on its way may be of before.
-    if (isReading) isDue.current = true;
-    else readAgain();
+    if (document.visibilityState === "visible") readAgain();
   });
-  const readDue = useEffectEvent(readAgain);
   useEffect(() => {
-    if (isReading || !isDue.current) return;
-    isDue.current = false;
-    readDue();
-  }, [isReading]);
-  useEffect(() => {
-    const onLook = (): void => looked();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onLook = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        looked();
+      }, TOGETHER_MS);
+    };
     let { lostAt } = connection.get();
     // Not when it is first opened: what is shown was read a moment ago.
     const stop = connection.watch(() => {
       const wasLost = lostAt !== undefined;
       ({ lostAt } = connection.get());
-      if (wasLost && lostAt === undefined) looked();
+      if (wasLost && lostAt === undefined) onLook();
     });
     document.addEventListener("visibilitychange", onLook);
     window.addEventListener("focus", onLook);
     return () => {
+      clearTimeout(timer);
       stop();
       document.removeEventListener("visibilitychange", onLook);
       window.removeEventListener("focus", onLook);
