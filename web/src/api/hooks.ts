@@ -23,7 +23,7 @@ export function useConnection() {
   return useSyncExternalStore(connection.watch, connection.get);
 }
 
-const ANEW = { requestPolicy: "network-only" } as const;
+const NETWORK_ONLY = { requestPolicy: "network-only" } as const;
 
 /**
  * A query, and what asks it again. An answer that is on its way then may be older than the reason, and urql asks nothing beside it:
@@ -39,7 +39,7 @@ export function useRead<Data, Variables extends AnyVariables>(
     isDue.current = isReading.current;
     if (isReading.current) return;
     isReading.current = true;
-    read(ANEW);
+    read(NETWORK_ONLY);
   };
   const readDue = useEffectEvent(readAgain);
   useEffect(() => {
@@ -62,7 +62,7 @@ export function useAsked<Data, Variables extends AnyVariables>(
   useEffect(() => () => asked.current?.unsubscribe(), []);
   const ask = (variables: Variables): void => {
     asked.current?.unsubscribe();
-    asked.current = client.query(document, variables, ANEW).subscribe((answer) => {
+    asked.current = client.query(document, variables, NETWORK_ONLY).subscribe((answer) => {
       asked.current?.unsubscribe();
       if (answer.data) setData(answer.data);
     });
