@@ -157,7 +157,7 @@ async function readEvents(
 }
 
 /** Revisions have no gaps: a commit whose answer was lost sends no notice. */
-function isWhole(changes: readonly Kept[], shown: number): boolean {
+export function isWhole(changes: readonly Pick<Kept, "revision" | "steps">[], shown: number): boolean {
   let next = shown + 1;
   for (const { revision: last, steps } of changes) {
     for (const { revision } of [...steps, { revision: last }]) {
