@@ -1,4 +1,4 @@
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { readPasswords } from "./read-passwords.ts";
 
@@ -27,4 +27,18 @@ test.for([
   const reading = readPasswords(["One:"], { stdin, say });
   type(key!);
   await expect(reading).rejects.toThrow("no password was typed");
+});
+
+test("what is piped in is read up to what a request may have", async () => {
+  let pieces = 0;
+  const endless = Readable.from(
+    (function* () {
+      for (;;) {
+        pieces++;
+        yield Buffer.alloc(64 * 1024, "a\n");
+      }
+    })(),
+  );
+  await expect(readPasswords(["One:"], { stdin: endless, say: () => {} })).rejects.toThrow();
+  expect(pieces).toBeLessThan(100);
 });

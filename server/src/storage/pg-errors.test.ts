@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDeadlock, isDuplicate, isUnavailable } from "./pg-errors.ts";
+import { isDeadlock, isDuplicate, isOtherPartition, isUnavailable } from "./pg-errors.ts";
 
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error(code), { code, ...more });
 
@@ -32,4 +32,10 @@ test("deadlocks and duplicates are told apart", () => {
   expect(isDuplicate(withCode("23505", { constraint: "users_email" }), "users_email")).toBe(true);
   expect(isDuplicate(withCode("23505", { constraint: "users_email" }), "runs_pkey")).toBe(false);
   expect(isDuplicate(withCode("23505"))).toBe(true);
+});
+
+test("a row that belongs to another partition is told apart from one that a CHECK refuses", () => {
+  expect(isOtherPartition(withCode("23514", { table: "runs_default" }))).toBe(true);
+  expect(isOtherPartition(withCode("23514", { table: "runs_default", constraint: "runs_status" }))).toBe(false);
+  expect(isOtherPartition(withCode("23505"))).toBe(false);
 });

@@ -51,6 +51,8 @@ test("rows come back from PostgreSQL as they were", async () => {
       g: "00ff7f80".repeat(8),
       h: "one",
     },
+    // Short ones go another way than long ones.
+    { ...NOTHING, b: "é", e: '"ä€😀"' },
     NOTHING,
     {
       a: "ffffffff-ffff-ffff-ffff-ffffffffffff",

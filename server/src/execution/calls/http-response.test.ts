@@ -2,21 +2,24 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { atOnce } from "../../lib/sharing/slices.ts";
-import { Credentials } from "./http-response.ts";
+import { Credentials, unhidden } from "./http-response.ts";
 
 const most = LIMITS.responseBodyBytes;
 
-const bodyOf = (body: string | Uint8Array, type = "", authentication?: JsonObject): string | null =>
-  atOnce(
-    new Credentials(authentication).shown({
-      status: 200,
-      statusText: "OK",
-      url: "http://example.org/",
-      headers: { "content-type": type },
-      setCookies: [],
-      body: typeof body === "string" ? Buffer.from(body) : body,
-    }),
-  ).body;
+function bodyOf(body: string | Uint8Array, type = "", authentication?: JsonObject): string | null {
+  const credentials = new Credentials(authentication);
+  const response = {
+    status: 200,
+    statusText: "OK",
+    url: "http://example.org/",
+    headers: { "content-type": type },
+    setCookies: [],
+    body: typeof body === "string" ? Buffer.from(body) : body,
+  };
+  const shown = atOnce(credentials.shown(response));
+  if (credentials.isEmpty) expect(unhidden(response)).toEqual(shown);
+  return shown.body;
+}
 
 test("a short text is kept as it is, a longer one is cut at a character", () => {
   expect(bodyOf("")).toBe("");
