@@ -84,12 +84,13 @@ const CHECKS: Record<string, string> = {
   "a revision or an epoch that falls": `
     select run_id, format('step %s: revision %s -> %s, epoch %s -> %s', step, old_revision, new_revision, old_epoch, new_epoch) as what
       from audit where new_revision < old_revision or new_epoch < old_epoch`,
-  // But for one that was cancelled in the pause before another try, and is reached again: that try had not begun.
+  // But for one that was cancelled in the pause before another try, and is reached again: that try had not begun, and may end in the
+  // commit in which it begins.
   "a finished step that changed": `
     select run_id, format('step %s: %s -> %s, attempt %s -> %s', step, before, after, old_epoch, new_epoch) as what
       from audit where step is not null and before not in (${OPEN_STEP})
        and new_epoch = old_epoch and (before <> after or old_revision <> new_revision)
-       and not (between_tries and before = 'cancelled' and after = 'running')`,
+       and not (between_tries and before = 'cancelled')`,
   "a row that was removed": "select run_id, 'step ' || step as what from audit where after is null",
   "step numbers with gaps": `
     select run_id, format('%s steps, up to number %s', count(*), max(number)) as what from steps

@@ -25,6 +25,18 @@ const KILLS = scaled({ whole: 8, part: 3 });
 const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status output } }";
 const OPEN = "{ approvals(filter: {status: open}, first: 50) { nodes { id } } }";
 
+/** A step that is cancelled in the pause before another try, and reached again: chance alone writes one once in thousands of runs. */
+const CANCELLED_BETWEEN_TRIES = `do:
+  - outer:
+      try:
+        - within:
+            do:
+              - inner:
+                  try: [{first: {if: "\${ $runtime.now.epoch.milliseconds % 2 == 0 }", raise: {error: {type: "https://example.org/errors/chance", status: 404}}}}]
+                  catch: {retry: {delay: {milliseconds: 400}, limit: {attempt: {count: 3}}}}
+            timeout: {after: {milliseconds: 30}}
+      catch: {retry: {delay: {milliseconds: 1}, limit: {attempt: {count: 3}}}}`;
+
 test(`${RUNS} runs and ${KILLS} kills: states along the table, numbers and revisions without gaps, one result for a key`, async () => {
   const random = seeded("invariants");
   await using sink = await startSink();
@@ -33,7 +45,7 @@ test(`${RUNS} runs and ${KILLS} kills: states along the table, numbers and revis
   await installAudit(installing);
   await installing.end();
   const three = await publish(server, "three");
-  const wild: string[] = [];
+  const wild = [await agentOf(server, CANCELLED_BETWEEN_TRIES, "cancelled-between-tries")];
   for (let count = 0; count < DEFINITIONS; count++) {
     wild.push(
       await agentOf(server, stringify(randomDefinition(random, sink.url, "three"), { lineWidth: 0 }), `wild-${count}`),
