@@ -5,7 +5,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { startDoor } from "./flood.ts";
-import { expectNothingLost, publishCall, startOn, startThroughKills } from "./kills.ts";
+import { expectNothingLost, publishCalls, startOn, startThroughKills } from "./kills.ts";
 import { agentOf, decide, ENDED, readRun, stepsOf, until } from "./runs.ts";
 import { scaled } from "./scale.ts";
 import { startSink, type Sink } from "./sink.ts";
@@ -27,10 +27,10 @@ afterAll(async () => {
 
 // The first: it counts all the runs and calls that there are.
 test(`${KILLS} times kill -9 during ${STARTS} starts of call`, async () => {
-  const agentId = await publishCall(server, `${sink.url}/delay/5`);
+  const calls = await publishCalls(server, sink);
   const servers = [{ server, start: startOn(server) }];
-  const acknowledged = await startThroughKills(agentId, servers, { starts: STARTS, kills: KILLS });
-  await expectNothingLost(server, sink, acknowledged, KILLS);
+  const acknowledged = await startThroughKills(calls, servers, { starts: STARTS, kills: KILLS });
+  await expectNothingLost(server, calls, acknowledged, KILLS);
 });
 
 /** A call that hangs until it is made again. */

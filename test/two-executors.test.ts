@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { askedAs } from "./faults/asked-as.ts";
 import { violations } from "./faults/audit.ts";
 import { startAt, startPair, type Pair } from "./faults/pair.ts";
-import { expectNothingLost, publishCall, startThroughKills } from "./kills.ts";
+import { expectNothingLost, publishCalls, startThroughKills } from "./kills.ts";
 import { agentOf, decide, ENDED, until } from "./runs.ts";
 import { scaled } from "./scale.ts";
 
@@ -22,10 +22,10 @@ afterAll(() => pair[Symbol.asyncDispose]());
 // The first: it counts all the runs and calls that there are.
 test(`${KILLS} times kill -9 of one of two that execute during ${STARTS} starts of call`, async () => {
   const { a, b, sink, client } = pair;
-  const agentId = await publishCall(a, `${sink.url}/delay/5`);
+  const calls = await publishCalls(a, sink);
   const servers = [a, b].map((server) => ({ server, start: (id: string) => startAt(askedAs(server, a.world), id) }));
-  const acknowledged = await startThroughKills(agentId, servers, { starts: STARTS, kills: KILLS });
-  await expectNothingLost(a, sink, acknowledged, KILLS);
+  const acknowledged = await startThroughKills(calls, servers, { starts: STARTS, kills: KILLS });
+  await expectNothingLost(a, calls, acknowledged, KILLS);
   const { rows } = await client.query("select distinct program from audit where step is not null order by program");
   expect(rows.map(({ program }) => program)).toEqual(["a", "b"]);
   expect(await violations(client)).toEqual([]);

@@ -16,29 +16,41 @@ import type { Random } from "./random.ts";
 /** Acknowledged work, which must be there afterwards. */
 export type Answered = { runs: Set<string>; events: Set<string>; version: number; draft: number };
 
-export type Agents = { call: string; hang: string; large: string; hook: string; published: number };
+export type Agents = {
+  call: string;
+  hang: string;
+  large: string;
+  hook: string;
+  published: number;
+  /** How many calls got no answer. */
+  hung(): number;
+};
 
 const PAYLOADS = "subscription { runsChanged { id input output steps { input output } } }";
 const SOCKETS = 4;
 const SUBSCRIPTIONS = 10;
+const HANGING = 3;
 
 export async function publishAll(server: TestServer, sink: Sink): Promise<Agents> {
   // The clock moves by a minute, which is how long a call may take otherwise.
-  const called = (path: string): string =>
-    `do:\n  - called: {timeout: {after: PT30M}, call: http, with: {method: post, endpoint: '${sink.url}${path}?run=1&step=1'}}\n`;
+  const called = (path: string, run: string): string =>
+    `do:\n  - called: {timeout: {after: PT30M}, call: http, with: {method: post, endpoint: '${sink.url}${path}?run=${run}&step=1'}}\n`;
   const large = await agentOf(server, `do:\n  - large: {set: {text: '\${ "x" * 60000 }'}}\n`);
-  const [slow, hang] = [await agentOf(server, called("/delay/100")), await agentOf(server, called("/hang"))];
+  const [slow, hang] = [
+    await agentOf(server, called("/delay/100", "slow")),
+    await agentOf(server, called("/hang", "hang")),
+  ];
   const { url } = await webhookOf(server, slow);
   await eventTriggerOf(server, large, { source: "shop", event: "order.paid" });
   await cronTriggers(server, large).create({ schedule: "* * * * *", timezone: "UTC" });
-  return { call: slow, hang, large, hook: url, published: 0 };
+  return { call: slow, hang, large, hook: url, published: 0, hung: () => sink.count("hang", 1)?.requests ?? 0 };
 }
 
 export type Busy = {
   answered: Answered;
   /** The answer to a caller who waits at the moment of the stop. */
   waits: Promise<Data>[];
-  /** Resolves when something of each kind has been answered. */
+  /** Resolves when something of each kind has been answered, and what hangs does. */
   isUnderWay(): Promise<unknown>;
   /** Resolves when its clients have noticed. */
   end(): Promise<void>;
@@ -93,8 +105,9 @@ export async function keepBusy(
           (length === "chunked" ? chunk(1_000) : "x".repeat(1_000)),
       );
 
+  const hangs = withHanging ? agents.hung() + HANGING : 0;
   if (withHanging)
-    for (let count = 0; count < 3; count++)
+    for (let count = 0; count < HANGING; count++)
       waits.push(
         ask("mutation($input: RunAgentInput!) { runAgent(input: $input) { id status } }", {
           input: { agentId: agents.hang, wait: 30 },
@@ -148,7 +161,7 @@ export async function keepBusy(
     isUnderWay: () =>
       eventually(() => {
         const { runs, events, version, draft } = answered;
-        return runs.size > 2 && events.size > 0 && version > 0 && draft > 0;
+        return agents.hung() >= hangs && runs.size > 2 && events.size > 0 && version > 0 && draft > 0;
       }),
     async end() {
       over.abort();

@@ -113,11 +113,14 @@ test("during a wait, while paused, while queued and before its time", async () =
   await expectFinal([...all, first]);
 });
 
-/** Starts something, waits about as long as it takes, cancels; the time is sought where both may win. */
-async function race(agentId: string, tries: number): Promise<Record<string, number>> {
-  const won: Record<string, number> = {};
+/**
+ * Starts something, waits about as long as it takes, cancels; the time is sought where both may win, until each has. Some tries are
+ * enough on a quick machine; a slow one needs more to find it.
+ */
+async function race(agentId: string, tries: number): Promise<void> {
+  const won = { completed: 0, cancelled: 0 };
   let pauseMs = 5;
-  for (let count = 0; count < tries; count++) {
+  for (let count = 0; count < tries || Math.min(won.completed, won.cancelled) < tries / 10; count++) {
     const id = await start(server, agentId);
     const end = performance.now() + pauseMs;
     while (performance.now() < end) await new Promise(setImmediate);
@@ -126,23 +129,20 @@ async function race(agentId: string, tries: number): Promise<Record<string, numb
     const { status, output, finishedAt, cancelledAt } = await until(server, id, ...ENDED);
     expect([answer, status]).toEqual(answer === "CONFLICT" ? ["CONFLICT", "completed"] : ["cancelled", "cancelled"]);
     expect([output === null, cancelledAt === finishedAt]).toEqual([status === "cancelled", status === "cancelled"]);
-    won[status] = (won[status] ?? 0) + 1;
+    won[status as keyof typeof won]++;
     // A tenth each time: on a slow machine a run takes a hundred times as long as the first pause.
     pauseMs = status === "cancelled" ? pauseMs * 1.1 + 0.1 : pauseMs / 1.1;
   }
-  return won;
 }
 
 test("racing the end of the run: one of the two wins, never both", async () => {
-  const RACES = scaled({ whole: 600, part: 60 });
+  const RACES = scaled({ whole: 600, part: 30 });
   const agentId = await agentOf(server, "do: [{nap: {wait: {milliseconds: 10}}}, {done: {set: {n: 1}}}]");
-  const won = await race(agentId, RACES);
-  expect(won["completed"]).toBeGreaterThan(RACES / 20);
-  expect(won["cancelled"]).toBeGreaterThan(RACES / 20);
+  await race(agentId, RACES);
   await expectSound();
 });
 
-const DECISIONS = scaled({ whole: 120, part: 20 });
+const DECISIONS = scaled({ whole: 120, part: 10 });
 
 test("racing a decision, and two decisions at once: one of them counts", async () => {
   const random = seeded("decisions");
@@ -151,7 +151,8 @@ test("racing a decision, and two decisions at once: one of them counts", async (
     "do: [{ask: {call: approval:1.0.0@default, with: {question: Really?, onReject: continue}}}, {done: {set: {yes: '${ .approved }'}}}]",
   );
   const outcomes = new Set<string>();
-  for (let count = 0; count < DECISIONS; count++) {
+  const sought = ["completed approved", "completed rejected"];
+  for (let count = 0; count < DECISIONS || !sought.every((one) => outcomes.has(one)); count++) {
     const id = await start(server, agentId);
     const approvalId = (await until(server, id, "paused")).approvals.nodes[0].id;
     const decision = (word: string) => server.graphql(DECIDE, { input: { approvalId, decision: word } });
@@ -170,13 +171,11 @@ test("racing a decision, and two decisions at once: one of them counts", async (
     expect(run.approvals.nodes.map(({ status }: Data) => status)).toEqual([decided[0] ?? "withdrawn"]);
     outcomes.add(`${run.status} ${decided[0]}`);
   }
-  expect(outcomes).toContain("completed approved");
-  expect(outcomes).toContain("completed rejected");
   await expectSound();
 });
 
-/** A third of them call, more than the 256 connections that one server gets. */
-const MANY = scaled({ whole: 1_000, part: 800 });
+/** Ten of twelve call, more than the 256 connections that one server gets. */
+const MANY = scaled({ whole: 1_000, part: 320 });
 
 test(`cancelRuns of ${MANY} runs in every state within 20 s; what the filter leaves out goes on`, async () => {
   const other = await start(server, await publish(server, "patient"));
@@ -185,8 +184,8 @@ test(`cancelRuns of ${MANY} runs in every state within 20 s; what the filter lea
     `do:
   - which:
       switch:
-        - ask: {when: '\${ .n % 3 == 0 }', then: ask}
-        - nap: {when: '\${ .n % 3 == 1 }', then: nap}
+        - ask: {when: '\${ .n % 12 == 0 }', then: ask}
+        - nap: {when: '\${ .n % 12 == 1 }', then: nap}
         - post: {then: post}
   - ask: {call: approval:1.0.0@default, with: {question: Really?}, then: end}
   - nap: {wait: PT1H, then: end}
@@ -200,7 +199,7 @@ test(`cancelRuns of ${MANY} runs in every state within 20 s; what the filter lea
   }
   // A server is called by 256 connections at most; the other calls queue.
   await eventually(() => sink.summary().waiting === 256);
-  await eventually(async () => (await server.data("{ badges { openApprovals } }")).badges.openApprovals > MANY / 4);
+  await eventually(async () => (await server.data("{ badges { openApprovals } }")).badges.openApprovals > MANY / 15);
   const since = performance.now();
   const input = { runs: { filter: { agentId } } };
   const { cancelRuns } = await server.data(
@@ -219,7 +218,7 @@ test(`cancelRuns of ${MANY} runs in every state within 20 s; what the filter lea
   );
   await client.end();
   expect(rows).toEqual([{ status: "cancelled", runs: MANY, withdrawn: expect.any(Number) }]);
-  expect(rows[0].withdrawn).toBeGreaterThan(MANY / 4);
+  expect(rows[0].withdrawn).toBeGreaterThan(MANY / 15);
   expect((await readRun(server, other)).status).toBe("running");
   expect(
     (

@@ -8,11 +8,12 @@ import { startProcess } from "../cli-process.ts";
 import { eventually, startTestServer, type Answer, type Data, type TestServer } from "../client.ts";
 import { cli, settingsOf } from "../command-line.ts";
 import { scaled } from "../scale.ts";
+import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
 
-const LINKS = 6;
-/** A kill after each number of changes that are done, of those that are begun together. */
-const KILLED_AFTER = scaled({ whole: Array.from({ length: LINKS + 2 }, (_, kill) => kill), part: [0, 3, 6] });
+const LINKS = scaled({ whole: 6, part: 3 });
+/** A kill after each number of changes that are done, of those that are begun together and of which one is held. */
+const KILLED_AFTER = scaled({ whole: Array.from({ length: LINKS + 2 }, (_, kill) => kill), part: [0, 3] });
 const PASSWORD = "correct horse battery";
 const ANOTHER = "another password";
 
@@ -83,6 +84,11 @@ test(`${KILLED_AFTER.length} times kill -9: a change is done with all that follo
     const before = await members();
     const links = await Promise.all(Array.from({ length: LINKS }, invite));
 
+    // Whatever the others do until the kill, it meets one that joins: its link is locked.
+    const holder = await connectTo(server);
+    await holder.query("begin");
+    const locked = await holder.query("select from invitations where secret_hash = sha256($1) for update", [links[0]]);
+    expect(locked.rowCount).toBe(1);
     const refreshing = (async () => {
       for (;;) chain.push((await refresh(chain.at(-1)!.refreshToken)).data.refreshToken);
     })().catch(() => undefined);
@@ -98,6 +104,7 @@ test(`${KILLED_AFTER.length} times kill -9: a change is done with all that follo
     await sleep(random.between(0, 20));
     await server.kill();
     rotating.kill("SIGKILL");
+    await holder.end();
     await Promise.all([refreshing, rotating.ended]);
     await server.restart();
 

@@ -28,13 +28,25 @@ export const CALLS_AT_ONCE = 2;
 /** Of a workload: at least one for each shape. */
 export const CLIENTS = scaled({ whole: 20, part: 14 });
 
+/** A call of the sink, whose answer is dropped. */
+const callOf = (url: string, step: string): object => ({
+  call: "http",
+  with: { method: "post", endpoint: url, query: { run: "${ $workflow.id }", step } },
+  output: { as: "${ $input }" },
+});
+
+/** Its call gets no answer until it is made again: under way until something kills who made it. `sink`: its URL. */
+export const unanswered = (sink: string): Shape => ({
+  name: "unanswered",
+  body: { do: [{ post: callOf(`${sink}/hang/1`, "post") }, { done: { set: { n: 1 } } }] },
+  status: "completed",
+  result: { n: 1 },
+  steps: COMPLETED("post", "done"),
+});
+
 /** `sink`: its URL. `callMs`: how long it takes to answer. */
 export function shapesOf(sink: string, callMs = 40): Shape[] {
-  const call = (step: string, behaviour = `/delay/${callMs}`): object => ({
-    call: "http",
-    with: { method: "post", endpoint: `${sink}${behaviour}`, query: { run: "${ $workflow.id }", step } },
-    output: { as: "${ $input }" },
-  });
+  const call = (step: string, behaviour = `/delay/${callMs}`): object => callOf(`${sink}${behaviour}`, step);
   const child = (name: string, more: object = {}): object => ({
     run: { workflow: { namespace: "test", name, version: "1.0.0", input: { n: 1 } }, ...more },
   });

@@ -58,6 +58,8 @@ export type WorkloadOptions = {
 export type Workload = {
   /** Acknowledged runs. */
   readonly asked: readonly Asked[];
+  /** One more run, beside those of the clients; answers its id. */
+  start(shape: Shape): Promise<string>;
   /** No more starts; resolves when every acknowledged run has ended. */
   finish(): Promise<void>;
 };
@@ -99,12 +101,21 @@ export function startWorkload(options: WorkloadOptions): Workload {
     }
   };
   const ended = Promise.all(Array.from({ length: options.clients }, (_, index) => client(index)));
+  const beside: Promise<void>[] = [];
   ended.catch(() => {});
   return {
     asked,
+    async start(shape) {
+      const one = await start(shape);
+      asked.push(one);
+      const following = follow(one);
+      following.catch(() => {});
+      beside.push(following);
+      return one.runId;
+    },
     async finish() {
       finishing.abort();
-      await ended;
+      await Promise.all([ended, ...beside]);
     },
   };
 }
