@@ -3,22 +3,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start } from "./agents.ts";
-import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
+import { eventually, type Data } from "./client.ts";
 import { startDoor } from "./flood.ts";
 import { expectNothingLost, publishCalls, startOn, startThroughKills } from "./kills.ts";
 import { agentOf, decide, ENDED, readRun, stepsOf, until } from "./runs.ts";
 import { scaled } from "./scale.ts";
+import { movedServer, type MovedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
-const ALLOW = { OUTBOUND_ALLOW: "127.0.0.1/32" };
 const KILLS = scaled({ whole: 10, part: 2 });
 const STARTS = KILLS * scaled({ whole: 200, part: 75 });
 
 let sink: Sink;
-let server: TestServer;
+let server: MovedServer;
 beforeAll(async () => {
   sink = await startSink();
-  server = await startTestServer({ env: ALLOW });
+  server = await movedServer();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

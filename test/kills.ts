@@ -2,15 +2,18 @@
 import { expect } from "vitest";
 import { start } from "./agents.ts";
 import { eventually, type Data, type TestServer } from "./client.ts";
+import type { MovedServer } from "./shared-server.ts";
 import { agentOf, readRun } from "./runs.ts";
 import type { Sink } from "./sink.ts";
 
 const CLIENTS = 16;
 
+type Killed = Pick<TestServer & MovedServer, "data" | "graphql" | "world" | "kill" | "restart">;
+
 /** Agents of three calls. The first request of `unanswered` gets no answer: it is under way until a kill. */
 export type Calls = { sink: Sink; answered: string; unanswered: string };
 
-export async function publishCalls(server: TestServer, sink: Sink): Promise<Calls> {
+export async function publishCalls(server: Killed, sink: Sink): Promise<Calls> {
   const publish = (first: string): Promise<string> => {
     const call = (behaviour: string, step: number): string =>
       `  - call${step}: {call: http, with: {method: post, endpoint: '${sink.url}${behaviour}', query: {run: '\${ $workflow.id }', step: '${step}'}}}`;
@@ -20,7 +23,7 @@ export async function publishCalls(server: TestServer, sink: Sink): Promise<Call
 }
 
 /** Every run there is, by id. */
-async function allRuns(server: TestServer): Promise<Map<string, string>> {
+async function allRuns(server: Killed): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (let after: string | null = null; ;) {
     const { runs }: Data = await server.data(
@@ -33,13 +36,13 @@ async function allRuns(server: TestServer): Promise<Map<string, string>> {
   }
 }
 
-const openRuns = async (server: TestServer): Promise<Data[]> =>
+const openRuns = async (server: Killed): Promise<Data[]> =>
   (await server.data("{ runs(filter: {status: [pending, running, paused]}, first: 1) { nodes { id } } }")).runs.nodes;
 
 /** Each kill meets the next of the servers, in the middle of a call at least; it begins again at once. Answers what was acknowledged. */
 export async function startThroughKills(
   calls: Calls,
-  servers: { server: TestServer; start: (agentId: string) => Promise<string> }[],
+  servers: { server: Killed; start: (agentId: string) => Promise<string> }[],
   { starts, kills }: { starts: number; kills: number },
 ): Promise<string[]> {
   const acknowledged: string[] = [];
@@ -70,7 +73,7 @@ export async function startThroughKills(
 
 /** Nothing is lost; each request that the sink saw more than once is an attempt of its step, the ones before interrupted by a kill. */
 export async function expectNothingLost(
-  server: TestServer,
+  server: Killed,
   { sink }: Calls,
   acknowledged: string[],
   kills: number,
@@ -90,4 +93,4 @@ export async function expectNothingLost(
   }
 }
 
-export const startOn = (server: TestServer) => (agentId: string) => start(server, agentId);
+export const startOn = (server: Killed) => (agentId: string) => start(server, agentId);

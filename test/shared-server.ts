@@ -29,9 +29,9 @@ type OfTheProcess =
 /** `log` has what was written since it was asked for. To dispose of it closes its clients, and fails when an error was logged. */
 export type SharedServer = Omit<TestServer, OfTheProcess> & AsyncDisposable;
 
-/** The clock goes on alone, from a time that no other clock shows. What a file kills it restarts. */
+/** The clock goes on alone, from a time that no other clock shows. What a file kills or stops it restarts. */
 export type MovedServer = SharedServer &
-  Pick<TestServer, "kill"> & {
+  Pick<TestServer, "kill" | "stop"> & {
     clock: Pick<TestServer["clock"], "advance" | "now">;
     restart(): Promise<void>;
   };
@@ -77,12 +77,12 @@ export async function movedServer(): Promise<MovedServer> {
     await server.start();
     noteProcess(server);
   };
-  // A file that failed may have left it killed.
+  // A file that failed may have left it killed or stopped.
   if (!server.isRunning) await restart();
   await server.command({ command: "advance", ms: DAY_MS });
   const one = await organizationOn(server);
-  const { clock, kill } = clientsOf(server, one.world);
-  return Object.assign(one, { clock, kill, restart });
+  const { clock, kill, stop } = clientsOf(server, one.world);
+  return Object.assign(one, { clock, kill, stop, restart });
 }
 
 async function organizationOn(server: ServerProcess): Promise<SharedServer> {

@@ -5,10 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodeId } from "../../server/src/lib/ids.ts";
 import { publish, start } from "../agents.ts";
-import { eventually, startTestServer, type TestServer } from "../client.ts";
+import { eventually } from "../client.ts";
 import { eventTriggerOf, publishEvent } from "../published-events.ts";
 import { scaled } from "../scale.ts";
+import { movedServer, type MovedServer } from "../shared-server.ts";
 import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
 import { expectNoOtherRuns, expectTold, untilTold } from "./told.ts";
@@ -17,10 +19,10 @@ const EVENTS = scaled({ whole: 2_000, part: 120 });
 const CLIENTS = 16;
 const KILLS = scaled({ whole: 4, part: 2 });
 
-let server: TestServer;
+let server: MovedServer;
 let echo: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   echo = await publish(server, "echo");
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -33,8 +35,12 @@ async function asking<Result>(ask: (database: pg.Client) => Promise<Result>): Pr
     await database.end();
   }
 }
+/** The text names the organization as `$1`. */
 const count = (text: string): Promise<number> =>
-  asking(async (database) => (await database.query(`select count(*)::int as count from ${text}`)).rows[0].count);
+  asking(async (database) => {
+    const values = [decodeId("organization", server.world.organizationId)];
+    return (await database.query(`select count(*)::int as count from ${text}`, values)).rows[0].count;
+  });
 
 /** Begins again at once each time that so much is done. */
 async function killAt(done: () => number, all: number): Promise<void> {
@@ -91,7 +97,10 @@ test(`${KILLS} kills during ${EVENTS} events, half of them sent twice: none is l
 
   expect(answered.size).toBe(EVENTS);
   expect([...answered].filter(([, events]) => events.size !== 1)).toEqual([]);
-  await eventually(async () => (await count("events where fire_at is not null")) === 0, 60_000);
+  await eventually(
+    async () => (await count("events where organization_id = $1 and fire_at is not null")) === 0,
+    60_000,
+  );
   const { rows } = await asking((database) =>
     database.query(
       `select e.source_id, count(f.id)::int as firings, count(r.id)::int as runs
@@ -102,7 +111,7 @@ test(`${KILLS} kills during ${EVENTS} events, half of them sent twice: none is l
   );
   expect(rows).toHaveLength(EVENTS);
   expect(rows.filter(({ firings, runs }) => firings !== 1 || runs !== 1)).toEqual([]);
-  await asking(expectNoOtherRuns);
+  await asking((database) => expectNoOtherRuns(database, server.world.organizationId));
 });
 
 const RUNS = scaled({ whole: 400, part: 80 });
@@ -126,11 +135,12 @@ test(`${KILLS} kills while ${RUNS} runs end, fail, ask and are cancelled: each i
   };
   await Promise.all([killAt(() => next, RUNS), ...Array.from({ length: CLIENTS }, client)]);
   const open =
-    "runs r join agents a on a.id = r.agent_id where a.handle in ('three', 'failing') and finished_at is null";
+    "runs r join agents a on a.id = r.agent_id where a.handle in ('three', 'failing') and finished_at is null and r.organization_id = $1";
   await eventually(async () => (await count(open)) === 0, 60_000);
   const told = await asking(async (database) => {
-    await untilTold(database);
-    return expectTold(database, names, triggers);
+    const { organizationId } = server.world;
+    await untilTold(database, organizationId);
+    return expectTold(database, organizationId, names, triggers);
   });
   expect(told).toBeGreaterThanOrEqual(RUNS);
 });

@@ -46,8 +46,9 @@ test(`${KILLS} times kill -9 of the executor of two: the other goes on within 5 
   expect(await expectOnlyAttempts(client, sink)).toBeLessThanOrEqual(KILLS * CLIENTS * CALLS_AT_ONCE);
   // Longer than what the killed ones had in their hands is left alone.
   for (const server of [a, b]) await server.clock.advance(60_000);
-  await untilTold(client);
-  const told = await expectTold(client, [...agents.keys()], TRIGGERS, since);
+  const { organizationId } = a.world;
+  await untilTold(client, organizationId);
+  const told = await expectTold(client, organizationId, [...agents.keys()], TRIGGERS, since);
   expect(told).toBeGreaterThanOrEqual(asked.length);
   expect(await violations(client)).toEqual([]);
 });

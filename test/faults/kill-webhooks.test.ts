@@ -1,9 +1,11 @@
 /** `kill -9` in the midst of webhook calls: none that was answered is lost, none that was sent twice with its name starts two runs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodeId } from "../../server/src/lib/ids.ts";
 import { publish } from "../agents.ts";
-import { eventually, startTestServer, type TestServer } from "../client.ts";
+import { eventually } from "../client.ts";
 import { scaled } from "../scale.ts";
+import { movedServer, type MovedServer } from "../shared-server.ts";
 import { call, webhookOf, type Webhook } from "../webhooks.ts";
 import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
@@ -12,10 +14,10 @@ const CALLS = scaled({ whole: 2_000, part: 120 });
 const CLIENTS = 16;
 const KILLS = scaled({ whole: 5, part: 2 });
 
-let server: TestServer;
+let server: MovedServer;
 let hook: Webhook;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await movedServer();
   hook = await webhookOf(server, await publish(server, "echo"));
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -55,10 +57,15 @@ test(`${KILLS} kills during ${CALLS} calls, every third of them sent twice`, asy
   const twice = [...answered].filter(([, runs]) => runs.size !== 1);
   expect(twice).toEqual([]);
   const database = await connectTo(server);
+  const organization = [decodeId("organization", server.world.organizationId)];
   const { rows } = await database.query(
-    "select f.delivery, f.run_id, r.id from firings f left join runs r on r.id = f.run_id where f.outcome = 'started'",
+    "select f.delivery, f.run_id, r.id from firings f left join runs r on r.id = f.run_id where f.organization_id = $1 and f.outcome = 'started'",
+    organization,
   );
-  const runs = await database.query("select count(*)::int as count from runs where started_by_kind = 'trigger'");
+  const runs = await database.query(
+    "select count(*)::int as count from runs where organization_id = $1 and started_by_kind = 'trigger'",
+    organization,
+  );
   await database.end();
   expect(rows.filter(({ id }) => id === null)).toEqual([]);
   expect(new Set(rows.map(({ delivery }) => delivery))).toHaveProperty("size", CALLS);
