@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { digestService, tokenService } from "./authentication-services.ts";
 import { startTestServer, type TestServer } from "./client.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
-import { MAIN_THREAD_MS, stretchMs } from "./raw.ts";
+import { MAIN_THREAD_MS } from "./meter.ts";
+import { stretchMs } from "./raw.ts";
 import { agentOf, ran, runOf } from "./runs.ts";
 
 let server: TestServer;

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type Client } from "graphql-ws";
 import { WebSocket } from "ws";
+import { calmMsByClock } from "../server/src/lib/processor-time.testsuite.ts";
 import type { FieldProblem } from "../server/src/lib/errors.ts";
 import type { Scope } from "../server/src/auth/scopes.ts";
 import type { Plan, Role } from "../server/src/storage/schema.ts";
@@ -79,8 +80,8 @@ export type TestServer = {
   uiToken(token: string): Promise<string>;
   /** What its process spent and holds; `collected`: once garbage is gone. */
   measure(collected?: boolean): Promise<Figures>;
-  /** Processor time of a fixed piece of work in it: longer on a busy machine. */
-  referenceMs(): Promise<number>;
+  /** How many times slower its main thread is now than where the bounds were set. */
+  slowness(): Promise<number>;
   /** `kill -9`; PostgreSQL stays. */
   kill(): Promise<void>;
   /** Its exit code when it has ended, null after a signal. */
@@ -149,7 +150,7 @@ export function clientsOf(server: ServerProcess, world: World): TestServer {
     setPlan: async (organizationId, plan, perMinute) =>
       void (await server.command({ command: "plan", organizationId, plan, ...(perMinute && { perMinute }) })),
     uiToken: (token) => server.command({ command: "uiToken", token }),
-    referenceMs: () => server.command({ command: "reference" }),
+    slowness: () => server.command({ command: "slowness" }),
     measure: (collected = false) => server.command({ command: "measure", collected }),
     kill: async () => void (await server.signal("SIGKILL")),
     ended: () => server.ended,
@@ -261,7 +262,7 @@ export async function shortest(mostMs: number, work: () => Promise<unknown>): Pr
   for (let time = 0; time < 5 && least >= mostMs; time++) {
     const since = performance.now();
     await work();
-    least = Math.min(least, performance.now() - since);
+    least = Math.min(least, calmMsByClock(performance.now() - since, mostMs));
   }
   return least;
 }

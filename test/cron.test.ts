@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cli, cliJson } from "./command-line.ts";
 import { startTestServer, type Data, type TestServer } from "./client.ts";
-import { MAIN_THREAD_MS, stretchMs } from "./raw.ts";
+import { MAIN_THREAD_MS } from "./meter.ts";
+import { stretchMs } from "./raw.ts";
 
 let server: TestServer;
 beforeAll(async () => {

@@ -5,7 +5,8 @@ import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
-import { MAIN_THREAD_MS, MB, ask, connect, residentMb, stretchMs, type Raw } from "./raw.ts";
+import { MAIN_THREAD_MS } from "./meter.ts";
+import { MB, ask, connect, residentMb, stretchMs, type Raw } from "./raw.ts";
 import { agentOf } from "./runs.ts";
 import type { World } from "./server.ts";
 

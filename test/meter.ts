@@ -1,14 +1,13 @@
 /** What a process spends and holds, read from within it (test/server.ts): the product has no such door. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { calmMs, slowness, threadMs, watchThread } from "../server/src/lib/processor-time.testsuite.ts";
 
 export type Figures = {
-  /** Processor time of the main thread, since its start. */
-  cpuMs: number;
-  /** The most of it between two turns of the event loop, since the last reading. */
+  /** Processor time of the main thread since the last reading. */
+  spentMs: number;
+  /** The most of it between two turns of the event loop; over `MAIN_THREAD_MS` what it were on the machine for which that holds (`calmMs`). */
   longestMs: number;
-  /** The longest that the event loop stood still by the clock, since the last reading: other processes count too. */
-  stallMs: number;
   /** The heap, and what it holds outside of it. */
   heapBytes: number;
   rssBytes: number;
@@ -18,55 +17,41 @@ export type Meter = {
   read(): Figures;
   /** The same after everything that nobody holds is gone. */
   readCollected(): Figures;
-  /** What a fixed piece of work costs now: on a busy machine processor time, too, is longer. */
-  referenceMs(): number;
+  /** How many times slower the main thread is now than where the bounds were set. */
+  slowness(): number;
 };
 
-/** A timer can be called once in each turn of the loop; what it finds more than this apart is one stretch. */
-const TICK_MS = 1;
-
-const REFERENCE = Array.from({ length: 2_000 }, (_, n) => ({ id: n, name: `name ${n}`, list: [n, `${n}`] }));
-const REFERENCE_TIMES = 2;
-
-function cpuNow(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-}
+/** How long a request, or a stretch of what it sets going, may hold the main thread: beyond it another organization would notice. */
+export const MAIN_THREAD_MS = 100;
 
 /** Costs about 2 % of a processor from now on. */
 export function startMeter(): Meter {
-  let cpu = cpuNow();
-  let at = performance.now();
-  let longestMs = 0;
-  let stallMs = 0;
-  const tick = (): void => {
-    const [cpuThen, then] = [cpu, at];
-    cpu = cpuNow();
-    at = performance.now();
-    longestMs = Math.max(longestMs, cpu - cpuThen);
-    stallMs = Math.max(stallMs, at - then);
+  const watch = watchThread();
+  let since = threadMs();
+  const restart = (): void => {
+    watch.readMs();
+    since = threadMs();
   };
-  setInterval(tick, TICK_MS).unref();
   const read = (): Figures => {
-    tick();
     const { heapUsed, external, rss } = process.memoryUsage();
-    const figures = { cpuMs: cpu, longestMs, stallMs, heapBytes: heapUsed + external, rssBytes: rss };
-    longestMs = stallMs = 0;
-    return figures;
+    const spentMs = threadMs() - since;
+    const longestMs = calmMs(watch.readMs(), MAIN_THREAD_MS);
+    restart();
+    return { spentMs, longestMs, heapBytes: heapUsed + external, rssBytes: rss };
   };
   return {
     read,
-    referenceMs: () => {
-      const since = cpuNow();
-      for (let time = 0; time < REFERENCE_TIMES; time++) JSON.parse(JSON.stringify(REFERENCE));
-      return cpuNow() - since;
+    slowness: () => {
+      const times = slowness();
+      // Its own work is none of the server's.
+      restart();
+      return times;
     },
     readCollected: () => {
       setFlagsFromString("--expose-gc");
       const collect = runInNewContext("gc") as () => void;
       collect();
-      tick();
-      longestMs = stallMs = 0;
+      restart();
       return read();
     },
   };

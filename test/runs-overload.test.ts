@@ -1,5 +1,6 @@
 /** More runs than this process advances at once: accepted without waiting, then done; nobody else is held up. */
 import { expect, test } from "vitest";
+import { expectInTime } from "./in-time.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
 import { eventually, startTestServer, type Data } from "./client.ts";
@@ -64,5 +65,5 @@ test("behind 10,000 runs of one organization another's single run ends within 10
   await eventually(() => door.calls() > 200);
   const since = performance.now();
   expect((await server.data(RUN_AGENT, { input }, neighbour.apiKey)).runAgent.status).toBe("completed");
-  expect(performance.now() - since).toBeLessThan(10 * 1_000);
+  expectInTime(performance.now() - since, 10 * 1_000);
 });

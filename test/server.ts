@@ -49,7 +49,7 @@ export type Command =
   /** What the process spent and holds (`Figures`); `collected`: without garbage. The first one starts the meter. */
   | { command: "measure"; collected: boolean }
   /** What a fixed piece of work costs in it now. */
-  | { command: "reference" };
+  | { command: "slowness" };
 
 export type World = {
   organizationId: string;
@@ -251,7 +251,7 @@ async function main(): Promise<void> {
     else if (command.command === "measure") {
       meter ??= startMeter();
       return command.collected ? meter.readCollected() : meter.read();
-    } else if (command.command === "reference") return (meter ??= startMeter()).referenceMs();
+    } else if (command.command === "slowness") return (meter ??= startMeter()).slowness();
     return { now: clock.now(), offset: clock.offset() };
   };
   process.on("message", ({ id, ...command }: { id: number } & Command) => {

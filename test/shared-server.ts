@@ -20,7 +20,7 @@ type OfTheProcess =
   | "clock"
   | "setFreeBytes"
   | "measure"
-  | "referenceMs"
+  | "slowness"
   | "kill"
   | "ended"
   | "stop"

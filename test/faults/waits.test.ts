@@ -1,6 +1,8 @@
 /** Runs that wait cost nothing, outlive everything, and end when their time has come, whatever the clock does meanwhile. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { calmMs } from "../../server/src/lib/processor-time.testsuite.ts";
+import { expectInTime } from "../in-time.ts";
 import { publish, start } from "../agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "../client.ts";
 import { multiplyWaits } from "../flood.ts";
@@ -63,7 +65,7 @@ test(`${WAITS} waits of days: no CPU, not lost by a kill, all over when their ti
   for (let time = 0; time < 5 && openMs >= idleMs + MOST_MS; time++)
     openMs = Math.min(openMs, await cpuMsASecond(server));
   process.stderr.write(`${WAITS} open waits: ${openMs.toFixed(0)} ms CPU a second, ${idleMs.toFixed(0)} without any\n`);
-  expect(openMs).toBeLessThan(idleMs + MOST_MS);
+  expect(calmMs(openMs - idleMs, MOST_MS)).toBeLessThan(MOST_MS);
   await server.clock.advance(3 * DAY_MS - HOUR_MS);
   await sleep(1_000);
   expect(await statusesOf(client)).toEqual({ running: WAITS });
@@ -175,7 +177,7 @@ test.each(["", " and the server is killed"])(
     const short = await start(server, await agentOf(server, "do: [{pause: {wait: PT1.5S}}, {done: {set: {n: 1}}}]"));
     const since = Date.now();
     expectOrder(await until(server, short, "completed"));
-    expect(Date.now() - since).toBeLessThan(15_000);
+    expectInTime(Date.now() - since, 15_000);
     await server.clock.advance(HOUR_MS + 300_000);
     await sleep(1_500);
     // A call's timeout counts the time that passes while it is under way.

@@ -1,7 +1,7 @@
 /** One hostile case after the other: what each costs, whether it is answered as it should be, and what a neighbour feels. */
 import { outsideTheLists } from "../closed-lists.ts";
 import type { Data } from "../client.ts";
-import type { Figures } from "../meter.ts";
+import { MAIN_THREAD_MS, type Figures } from "../meter.ts";
 import { startCanary, type Canary } from "./canary.ts";
 import { Unanswered, type Received } from "./send.ts";
 import type { HostileWorld } from "./world.ts";
@@ -24,17 +24,13 @@ export type Spent = {
   count: number;
   cpuMs: number;
   mostMs: number;
-  mostStallMs: number;
   mostRssBytes: number;
   mostHeldBytes: number;
 };
 
-/** Of the main thread: beyond it another organization would notice. */
-export const MAIN_THREAD_MS = 100;
 /** What connections that take nothing, or give nothing whole, may make the server hold in all. */
 const HELD_BYTES = 160 * 1024 * 1024;
 const TRIED_AGAIN = 3;
-const REFERENCE_EVERY = 20;
 const FINDINGS_MOST = 30;
 const FINDINGS_OF_A_SORT = 5;
 const ABOUT_CHARACTERS = 600;
@@ -64,23 +60,12 @@ export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
   let isDown = false;
   const canary = startCanary(world.server, world.neighbour, (what) => isDown || found(what));
 
-  const measured = async (
-    one: Case,
-  ): Promise<{ figures: Figures; cpuMs: number; answers: Received[]; heldBytes: number }> => {
-    const { cpuMs: before } = await world.server.measure();
+  const measured = async (one: Case): Promise<{ figures: Figures; answers: Received[]; heldBytes: number }> => {
+    await world.server.measure();
     const { answers, heldBytes = 0 } = await one.run(world);
-    const figures = await world.server.measure();
-    return { figures, cpuMs: figures.cpuMs - before, answers, heldBytes };
+    return { figures: await world.server.measure(), answers, heldBytes };
   };
 
-  let quickestMs = Number.POSITIVE_INFINITY;
-  /** How much longer the same work takes now than it took at its best: 1 on a quiet machine. */
-  const slownessOf = async ({ server }: HostileWorld): Promise<number> => {
-    const ms = await server.referenceMs();
-    quickestMs = Math.min(quickestMs, ms);
-    return ms / quickestMs;
-  };
-  let tried = 0;
   let readTo = 0;
   /** What the server calls an error is a bug of ours, whoever brought it about. */
   const readLog = (about: string): void => {
@@ -99,15 +84,17 @@ export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
     readLog(about);
     if (first.heldBytes > HELD_BYTES) found(`${Math.round(first.heldBytes / 2 ** 20)} MiB held`, about);
     for (const wrong of first.answers.flatMap(mistakes)) found(wrong, about);
-    // Of one request; a case may be two.
-    const costOf = ({ cpuMs, figures, answers: { length } }: typeof first): number =>
-      kind.limit === "request" ? Math.max(figures.longestMs, cpuMs / length) : figures.longestMs;
-    let ms = costOf(first);
+    const costOf = async ({ figures: { longestMs, spentMs }, answers }: typeof first): Promise<number> => {
+      if (kind.limit === "stretch") return longestMs;
+      // Of one request; a case may be two.
+      const ms = spentMs / answers.length;
+      return Math.max(longestMs, ms > MAIN_THREAD_MS ? ms / (await world.server.slowness()) : ms);
+    };
+    let ms = await costOf(first);
     for (let again = 0; ms > MAIN_THREAD_MS && again < TRIED_AGAIN; again++) {
       // The collector may have chosen this one, or a busy machine emptied its caches: alone, the case has itself to blame.
       await world.server.measure(true);
-      const slowness = await slownessOf(world);
-      ms = Math.min(ms, costOf(await measured(kind.make(seed, world))) / slowness);
+      ms = Math.min(ms, await costOf(await measured(kind.make(seed, world))));
     }
     if (ms > MAIN_THREAD_MS) found(`${Math.round(ms)} ms of the main thread`, about);
     const sum = spent.get(kind.name) ?? {
@@ -115,14 +102,12 @@ export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
       count: 0,
       cpuMs: 0,
       mostMs: 0,
-      mostStallMs: 0,
       mostRssBytes: 0,
       mostHeldBytes: 0,
     };
     sum.count++;
-    sum.cpuMs += first.cpuMs;
+    sum.cpuMs += first.figures.spentMs;
     sum.mostMs = Math.max(sum.mostMs, ms);
-    sum.mostStallMs = Math.max(sum.mostStallMs, first.figures.stallMs);
     sum.mostRssBytes = Math.max(sum.mostRssBytes, first.figures.rssBytes);
     sum.mostHeldBytes = Math.max(sum.mostHeldBytes, first.heldBytes);
     spent.set(kind.name, sum);
@@ -136,7 +121,6 @@ export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
     isOver: () => findings.length >= FINDINGS_MOST,
     async try(kind, seed) {
       now = `${kind.name}:${seed}`;
-      if (tried++ % REFERENCE_EVERY === 0) await slownessOf(world);
       try {
         await attempt(kind, seed);
       } catch (error) {

@@ -7,7 +7,7 @@ import { expect, test, vi } from "vitest";
 import { PROFILE } from "../../server/src/definition/profile/profile.ts";
 import { encodingFor } from "../../server/src/http/pages/files.ts";
 import { saidIn } from "../../server/src/drafts/read-answer.ts";
-import { leastMs } from "../../server/src/lib/processor-time.testsuite.ts";
+import { leastHereMs } from "../../server/src/lib/processor-time.testsuite.ts";
 import { literalsIn, load, makesPatterns, patternsMadeBy, runningSources, triesOf, type Pattern } from "./patterns.ts";
 import { parse } from "./source.ts";
 
@@ -87,7 +87,7 @@ function slowTextOf(pattern: RegExp): string | undefined {
         for (const end of tries.ends) {
           const costOf = (characters: number, enough: number): number => {
             const text = start + unit.repeat(Math.ceil(characters / unit.length)) + end;
-            return leastMs(enough, () => use(pattern, text));
+            return leastHereMs(enough, () => use(pattern, text));
           };
           const once = costOf(length, QUICK_MS);
           if (once < QUICK_MS) continue;

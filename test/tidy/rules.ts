@@ -2,6 +2,7 @@
  * The habits of CONTRIBUTING.md that a program can check. Each rule finds places as `path:line`, carries what to do
  * about them, and a sample that it must find.
  */
+import type { ESTree } from "vite";
 import { MEASURES } from "../measures.ts";
 import { at, isTest, literalsOf, walk, type Source } from "./source.ts";
 
@@ -270,8 +271,63 @@ const inTheBrowser = ({ path }: Source): boolean => path === SAMPLE || (path.sta
 const inSuitesOfUnits = ({ path }: Source): boolean =>
   path === SAMPLE || /^(server|web)\/src\/.*\.(testsuite|fixture)\.tsx?$/.test(path);
 
+const inTests = ({ path }: Source): boolean => path === SAMPLE || isTest(path) || path.startsWith("test/");
+
+const ELAPSED = /\b(?:performance|Date)\.now\(\)\s*-|\bthreadMs\(\)\s*-|\b(?:thread)?[cC]puUsage\(\w/;
+
+/** Expectations that less than a bound has passed on a clock of this machine. Two times may be compared with each other. */
+const boundsOfTimes = (source: Source): string[] => {
+  const times = new Set<string>();
+  const note = (name: ESTree.Node, value: ESTree.Node | null): void => {
+    if (!value || name.type !== "Identifier" || /Function|Await/.test(value.type)) return;
+    if (ELAPSED.test(textAt(source, value))) times.add(name.name);
+  };
+  walk(source, {
+    VariableDeclarator: ({ id, init }) => note(id, init),
+    AssignmentExpression: ({ left, right }) => note(left, right),
+  });
+  const isTime = (node: ESTree.Node): boolean => {
+    const text = textAt(source, node);
+    return ELAPSED.test(text) || (text.match(/(?<![.\w])\w+/g) ?? []).some((word) => times.has(word));
+  };
+  const found: string[] = [];
+  walk(source, {
+    CallExpression: ({ callee, arguments: [bound], start }) => {
+      if (callee.type !== "MemberExpression" || callee.object.type !== "CallExpression" || !bound) return;
+      if (!textAt(source, callee.property).startsWith("toBeLessThan")) return;
+      const [measured] = callee.object.arguments;
+      if (measured && isTime(measured) && !isTime(bound)) found.push(at(source, start));
+    },
+  });
+  return found;
+};
+
 /** For all code here, tests and tools included. */
 export const RULES: Rule[] = [
+  {
+    name: "no test fails because the machine is slow: it holds no time to a bound that knows nothing of the machine",
+    advice:
+      "hold it by order, by counts or by the server's clock; else leastMs (lib/processor-time.testsuite.ts) or expectInTime (test/in-time.ts)",
+    find: (source) => (inTests(source) ? boundsOfTimes(source) : []),
+    // Whether the log shows this machine's time, to a minute.
+    except: ["server/src/lib/log/log.test.ts"],
+    bad: "const since = performance.now(); work(); const ms = performance.now() - since; expect(ms).toBeLessThan(100);",
+  },
+  {
+    name: "a test asks for processor time where a slow machine is reckoned with",
+    advice: "leastMs, startStretches or watchThread (lib/processor-time.testsuite.ts)",
+    find: (source) =>
+      inTests(source)
+        ? [...membersOf("process", "cpuUsage")(source), ...membersOf("process", "threadCpuUsage")(source)]
+        : [],
+    except: [
+      "server/src/lib/processor-time.testsuite.ts",
+      // Of all threads, and compared with each other: both are longer on a slow machine.
+      "server/src/auth/sign-in/passwords.test.ts",
+      "server/src/definition/expressions/hostile-expressions.test.ts",
+    ],
+    bad: "const before = process.threadCpuUsage();",
+  },
   {
     name: "the browser reads JSON where its numbers keep their digits",
     advice: "parseJson (web/src/lib/json.ts)",

@@ -167,12 +167,12 @@ test.each([
   ["letters without end", "a".repeat(1_000)],
   ["numbers", "1,000 - 2 ".repeat(100)],
 ])("a form of 100,000 choices and %s take 100 ms of processor time at most, ten times that here", (_, text) => {
-  const before = process.cpuUsage();
-  const { input, unread } = readSentence({ name: "Any", fields: large, text: text.slice(0, 1_000), today: TODAY });
-  const { user, system } = process.cpuUsage(before);
+  const ask = (): ReturnType<typeof readSentence> =>
+    readSentence({ name: "Any", fields: large, text: text.slice(0, 1_000), today: TODAY });
+  const { input, unread } = ask();
   expect(input).toEqual({});
   expect(unread).toEqual([text.slice(0, 1_000)]);
-  expect((user + system) / 1_000).toBeLessThan(1_000);
+  expect(leastMs(1_000, ask)).toBeLessThan(1_000);
 });
 
 test.each(["0026-03", "0026-03-01", "01/0026"])("%s is not read as a month of another year", (written) => {
@@ -211,7 +211,7 @@ test.each(
 )("100 fields of type %s with long titles and “%.9s…” take 100 ms at most, three times that here", (type, text) => {
   const ask = (): unknown =>
     readSentence({ name: "Any", fields: many(type), text: text.slice(0, 1_000), today: TODAY });
-  expect(leastMs(100, ask)).toBeLessThan(300);
+  expect(leastMs(300, ask)).toBeLessThan(300);
 });
 
 const filled = (text: string): string => text.repeat(Math.ceil(20_000 / text.length)).slice(0, 20_000);
@@ -233,16 +233,9 @@ test.each([
   ["negations", "do not leave out "],
   ["articles", "the "],
 ])("20,000 characters of %s take 100 ms of processor time at most, five times that here", (_, text) => {
-  const took = [...AGENTS, ...OTHER_AGENTS].map((agent) => {
-    const times = [1, 2, 3].map(() => {
-      const before = process.cpuUsage();
-      readSentence({ ...agent, text: filled(text), today: TODAY });
-      const { user, system } = process.cpuUsage(before);
-      return (user + system) / 1_000;
-    });
-    // The compiler's own work is in some of them.
-    return Math.min(...times);
-  });
+  const took = [...AGENTS, ...OTHER_AGENTS].map((agent) =>
+    leastMs(500, () => readSentence({ ...agent, text: filled(text), today: TODAY })),
+  );
   expect(Math.max(...took)).toBeLessThan(500);
 });
 
@@ -259,12 +252,10 @@ test("a thousand agents and a long text too, also where no word is there twice a
       name: index === 0 ? "Deploy" : `Agent ${nameOf(index)}`,
       handle: `agent-${index}`,
     }));
-    const before = process.cpuUsage();
-    const found = atOnce(findAgent(agents, text));
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(1_000);
+    const find = (): unknown => atOnce(findAgent(agents, text));
     // What was not compared might be meant.
-    expect(found).toBeUndefined();
+    expect(find()).toBeUndefined();
+    expect(leastMs(1_000, find)).toBeLessThan(1_000);
   }
 });
 

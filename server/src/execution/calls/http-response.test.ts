@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { atOnce } from "../../lib/sharing/slices.ts";
+import { leastMs } from "../../lib/processor-time.testsuite.ts";
 import { Credentials, unhidden } from "./http-response.ts";
 
 const most = LIMITS.responseBodyBytes;
@@ -90,7 +91,6 @@ test("no part of a credential is left where the body is cut", () => {
 
 test("a token of 300,000 characters is hidden in little time, and so is its beginning", () => {
   const token = '<"/'.repeat(100_000);
-  const start = process.threadCpuUsage();
   const texts = [
     token,
     token.slice(0, 3_000),
@@ -98,25 +98,26 @@ test("a token of 300,000 characters is hidden in little time, and so is its begi
     JSON.stringify(token),
     encodeURIComponent(token),
   ];
-  const shown = texts.map((text) => bodyOf(`before ${text}`, "text/plain", { bearer: { token } })!);
+  let shown: string[] = [];
+  const hide = (): unknown =>
+    (shown = texts.map((text) => bodyOf(`before ${text}`, "text/plain", { bearer: { token } })!));
+  expect(leastMs(500, hide)).toBeLessThan(500);
   for (const one of shown) expect(one).toMatch(/^before "?\[redacted\](?:!|…|"|)$/);
-  const { user, system } = process.threadCpuUsage(start);
-  expect((user + system) / 1000).toBeLessThan(500);
 });
 
 test("a text that repeats nearly the whole of a token costs little", () => {
   const token = `${"a".repeat(10_000)}b`;
-  const start = process.threadCpuUsage();
-  for (const text of [
+  const texts = [
     "a".repeat(20_000),
     "a%61&#97;".repeat(3_000),
     `${"a".repeat(31)}c`.repeat(200),
     `${"%61".repeat(31)}c`.repeat(60),
     "\\".repeat(20_000),
-  ])
-    bodyOf(text, "text/plain", { basic: { username: token, password: `a${token}` } });
-  const { user, system } = process.threadCpuUsage(start);
-  expect((user + system) / 1000).toBeLessThan(500);
+  ];
+  const hide = (): void => {
+    for (const text of texts) bodyOf(text, "text/plain", { basic: { username: token, password: `a${token}` } });
+  };
+  expect(leastMs(500, hide)).toBeLessThan(500);
 });
 
 test("a credential of one character hides what it must and grows nothing", () => {

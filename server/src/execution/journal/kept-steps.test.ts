@@ -1,5 +1,6 @@
 /** What a retried run keeps of 10,000 steps is found by looking at each a few times, never at each for each. */
 import { describe, expect, test } from "vitest";
+import { leastMs } from "../../lib/processor-time.testsuite.ts";
 import { compileWorkflow } from "../../definition/plan.ts";
 import { checkFit } from "./check-fit.ts";
 import { contextOf, firstStep, keep, type OldSteps } from "./kept-steps.ts";
@@ -29,14 +30,6 @@ const step = (number: number, key: string, more: Partial<JournalStep> = {}): Jou
   outputText: undefined,
   ...more,
 });
-
-/** In processor time of this thread, in which nothing else runs meanwhile. */
-function millisecondsOf(work: () => void): number {
-  const before = process.threadCpuUsage();
-  work();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1000;
-}
 
 const planOf = (list: object[]) => compileWorkflow({ document: {}, do: list } as never);
 const set = { set: { a: 1 } };
@@ -89,7 +82,7 @@ describe("from the last step and from the one that is found", () => {
     const plan = planOf(list);
     const old: OldSteps = { steps, failed: undefined };
     for (const wanted of [steps.length, undefined]) {
-      const spent = millisecondsOf(() => {
+      const spent = leastMs(250, () => {
         const kept = keep(old, firstStep(old, wanted), 1_000_000);
         contextOf(kept);
         checkFit(plan, "1.0.0", kept);

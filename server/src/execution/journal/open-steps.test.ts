@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { leastMs } from "../../lib/processor-time.testsuite.ts";
 import type { JournalStep } from "./loaded-run.ts";
 import { OpenSteps } from "./open-steps.ts";
 
@@ -50,13 +51,13 @@ test("the lowest number that runs, and the lowest that is paused", () => {
 });
 
 test("of 10,000 open ones each that fails looks only at its own: below 250 ms of the processor for all", () => {
-  const steps = Array.from({ length: 10_000 }, (_, index) => step(index + 2, `each#1/${index + 1}/one#1`));
-  const open = noted(step(1, "each#1"), ...steps);
-  const before = process.threadCpuUsage();
-  for (const one of steps) {
-    if (open.below(one.key).length > 0 || open.lowest("running") !== 1) throw new Error("the loop runs");
-    open.note(Object.assign(one, { status: "failed" }));
-  }
-  const { user, system } = process.threadCpuUsage(before);
-  expect((user + system) / 1000).toBeLessThan(250);
+  const failAll = (): void => {
+    const steps = Array.from({ length: 10_000 }, (_, index) => step(index + 2, `each#1/${index + 1}/one#1`));
+    const open = noted(step(1, "each#1"), ...steps);
+    for (const one of steps) {
+      if (open.below(one.key).length > 0 || open.lowest("running") !== 1) throw new Error("the loop runs");
+      open.note(Object.assign(one, { status: "failed" }));
+    }
+  };
+  expect(leastMs(250, failAll)).toBeLessThan(250);
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { testClock } from "../../../../test/clock.ts";
 import type { Auth } from "../../auth/auth.ts";
 import { ownerCaller, type Caller } from "../../auth/caller.ts";
@@ -23,16 +23,19 @@ const keyCaller = (organizationId: string, keyId: string): Caller => ({
   credential: { kind: "key", keyId: keyId as never },
 });
 
-test("2,000 credentials are looked at side by side: with 5 ms for each, within a second", async () => {
-  const { clock, watch } = world(async () => (await sleep(5), false));
+test("2,000 credentials are looked at side by side: ten at a time, which with 5 ms for each is within a second", async () => {
+  let [looking, most] = [0, 0];
+  const { clock, watch } = world(async () => {
+    most = Math.max(most, ++looking);
+    await sleep(1);
+    looking--;
+    return false;
+  });
   const ended: number[] = [];
   for (let index = 0; index < 2_000; index++) watch.watch(keyCaller(newId(), newId()), () => ended.push(index));
-  const since = performance.now();
   clock.pass(LOOK_MS);
-  while (ended.length < 2_000 && performance.now() - since < 5_000) await sleep(10);
-  expect(ended).toHaveLength(2_000);
-  // One after the other they take 10 s.
-  expect(performance.now() - since).toBeLessThan(5_000);
+  await vi.waitFor(() => expect(ended).toHaveLength(2_000), 60_000);
+  expect(most).toBeGreaterThanOrEqual(10);
   await watch[Symbol.asyncDispose]();
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { leastMs } from "../processor-time.testsuite.ts";
 import { FairCache } from "./fair-cache.ts";
 import { newId } from "../ids.ts";
 
@@ -43,10 +44,12 @@ test("what gives way is found at once, however many organizations have something
   const cache = new FairCache<number>(most);
   for (let count = 0; count < most; count++) cache.set(organization(), "a", count);
   const busy = organization();
-  const since = performance.now();
-  for (let count = 0; count < drops; count++) cache.set(busy, `${count}`, count);
+  let count = 0;
+  const drop = (): void => {
+    for (const end = count + drops; count < end; count++) cache.set(busy, `${count}`, count);
+  };
   // A few ms. Looking at each organization takes two seconds and more.
-  expect(performance.now() - since).toBeLessThan(500);
+  expect(leastMs(500, drop)).toBeLessThan(500);
 });
 
 test("whatever goes is told of", () => {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { dueNow, type Missed } from "./missed.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
 import { type Zone, zoneNamed } from "../../lib/zone.ts";
+import { leastMs } from "../../lib/processor-time.testsuite.ts";
 
 const HOUR_MS = 3_600_000;
 const utc = zoneNamed("UTC") as Zone;
@@ -51,10 +52,10 @@ test("of more than a thousand, the last thousand", () => {
 });
 
 test("ten years of minutes cost less than a tenth of a second each time", () => {
-  const before = process.cpuUsage();
   const now = at("23T08:00");
-  for (const missed of ["latest", "all", "none"] as const)
-    dueNow(schedule("* * * * *"), utc, { missed, catchUpMs: HOUR_MS }, now - 3_653 * 24 * HOUR_MS, now);
-  const { user, system } = process.cpuUsage(before);
-  expect((user + system) / 1_000).toBeLessThan(2_000);
+  const ask = (): void => {
+    for (const missed of ["latest", "all", "none"] as const)
+      dueNow(schedule("* * * * *"), utc, { missed, catchUpMs: HOUR_MS }, now - 3_653 * 24 * HOUR_MS, now);
+  };
+  expect(leastMs(2_000, ask)).toBeLessThan(2_000);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { expectInTime } from "../../../../test/in-time.ts";
 import { SYSTEM } from "../../audit/event.ts";
 import { startDatabases } from "../../auth/auth.testsuite.ts";
 import { secretKeys } from "../../auth/tokens/secret-key.ts";
@@ -348,14 +349,13 @@ test("an event fires 1,000 triggers in time", async () => {
   await insertMany(await Promise.all(Array.from({ length: 10 }, agent)), "fan", 100);
   const begunAt = performance.now();
   const event = await send("fan", { a: 1 });
-  const tookMs = performance.now() - begunAt;
+  // Ten times the promise.
+  expectInTime(performance.now() - begunAt, 10 * 1_000);
   const [row] = await database.query(
     "select count(*)::int as count, count(distinct run_id)::int as runs from firings where organization_id = $1 and event_id = $2 and outcome = 'started'",
     [room.caller.organizationId, event.id],
   );
   expect(row).toEqual({ count: 1_000, runs: 1_000 });
-  // Promised: a second.
-  expect(tookMs).toBeLessThan(10_000);
 });
 
 test("an event tells of the newest 100 triggers of its source", async () => {
