@@ -34,6 +34,7 @@ const kills = hours * KILLS_AN_HOUR;
 const about = machine();
 const since = performance.now();
 const fired = await runFiveClocks({
+  triggers: 100,
   processes: 5,
   start: START,
   end: START + hours * HOUR_MS,

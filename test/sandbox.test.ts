@@ -33,6 +33,8 @@ let server: TestServer;
 let sink: Sink;
 let made: Ended;
 let sandbox: Sandbox;
+/** Another, without `--sink`. */
+let other: Sandbox;
 
 const sandboxOf = (of: TestServer, args: string[], env: Record<string, string> = {}): Promise<Ended> =>
   cli(["sandbox", "--json", ...args], { env: { ...settingsOf(of), ...env } });
@@ -45,6 +47,7 @@ beforeAll(async () => {
   const env = server.isEmbedded ? {} : { OUTBOUND_ALLOW: "127.0.0.1/32" };
   made = await sandboxOf(server, ["--sink", `${sink.url}/refuse/1`], env);
   sandbox = JSON.parse(made.stdout) as Sandbox;
+  other = JSON.parse((await sandboxOf(server, [])).stdout) as Sandbox;
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -117,7 +120,6 @@ describe("what it prints", () => {
   });
 
   test("another world each time", async () => {
-    const other = JSON.parse((await sandboxOf(server, ["--sink", sink.url])).stdout) as Sandbox;
     const all = [...Object.values({ ...sandbox, agents: "" }), ...Object.values({ ...other, agents: "" })].filter(
       Boolean,
     );
@@ -225,7 +227,6 @@ describe("call", () => {
   });
 
   test("without --sink it posts to a closed port, and can be cancelled", async () => {
-    const other = JSON.parse((await sandboxOf(server, [])).stdout) as Sandbox;
     const input = { agentId: other.agents.call, input: {} };
     const { runAgent } = await server.data(RUN, { input }, other.apiKey);
     const { run: open } = await server.data(READ, { id: runAgent.id }, other.apiKey);

@@ -7,6 +7,7 @@ import { eventually, type Data, type TestServer } from "../client.ts";
 import { beside } from "../command-line.ts";
 import { chunk, connect, head, type Raw } from "../raw.ts";
 import { agentOf } from "../runs.ts";
+import { scaled } from "../scale.ts";
 import type { Sink } from "../sink.ts";
 import { stalledReader } from "../stalled-reader.ts";
 import { acknowledged, type Talk } from "../web-socket.ts";
@@ -27,8 +28,9 @@ export type Agents = {
 };
 
 const PAYLOADS = "subscription { runsChanged { id input output steps { input output } } }";
-const SOCKETS = 4;
-const SUBSCRIPTIONS = 10;
+/** Every second one is not read. */
+const SOCKETS = scaled({ whole: 4, part: 2 });
+const SUBSCRIPTIONS = scaled({ whole: 10, part: 4 });
 const HANGING = 3;
 
 export async function publishAll(server: TestServer, sink: Sink): Promise<Agents> {

@@ -13,7 +13,6 @@ import { zoneNamed } from "../../server/src/lib/zone.ts";
 import { connectTo } from "./audit.ts";
 import type { Random } from "./random.ts";
 
-const TRIGGERS = 100;
 /** Of the clock, whose triggers are due at full minutes. */
 const STEP_MS = 60_000;
 /** What a process had taken when it was killed comes back after half a minute of the clock. */
@@ -43,6 +42,7 @@ const SLOW_FIRINGS = `
 export type Stretch = {
   start: number;
   end: number;
+  triggers: number;
   processes: number;
   kills: number;
   random: Random;
@@ -93,7 +93,7 @@ function instantsOf(text: string, { start, end }: Stretch): string[] {
 async function createAll({ servers: [first] }: Five, stretch: Stretch): Promise<Map<string, string[]>> {
   const agentId = await publish(first, "echo");
   const expected = new Map<string, string[]>();
-  for (let index = 0; index < TRIGGERS; index++) {
+  for (let index = 0; index < stretch.triggers; index++) {
     const schedule = SCHEDULES[index % SCHEDULES.length]!;
     const name = `trigger ${index}`;
     const trigger = { type: "cron", schedule, timezone: ZONE, input: { index } };

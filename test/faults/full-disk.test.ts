@@ -82,10 +82,10 @@ function fill(folder: string, leftBytes: number): void {
 }
 
 /** Each holds its run until it is decided, with an answer that needs room. */
-const QUESTIONS = scaled({ whole: 60, part: 12 });
+const QUESTIONS = scaled({ whole: 60, part: 8 });
 const ANSWER_BYTES = 600_000;
 /** Decisions on the full disk. After each, PostgreSQL starts again. */
-const REFUSED = scaled({ whole: 60, part: 3 });
+const REFUSED = scaled({ whole: 60, part: 2 });
 
 test.runIf(canMount())(
   "a real disk filled to the last byte: nothing acknowledged is lost, and everything goes on when there is room",

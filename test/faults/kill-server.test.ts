@@ -17,7 +17,7 @@ const nobodyOnTheBrink = (client: Awaited<ReturnType<typeof connectTo>>): Promis
     return rows.length === 0;
   });
 
-const KILLS = scaled({ whole: 20, part: 3 });
+const KILLS = scaled({ whole: 20, part: 2 });
 
 test(`${KILLS} times kill -9 of the server: every acknowledged run ends as it should, no finished step is called again`, async () => {
   const random = seeded("kill -9 of the server");

@@ -78,6 +78,15 @@ export async function untilExecuting(client: pg.Client, name: string, timeoutMs 
   return performance.now() - since;
 }
 
+/** Lets this one execute: on a machine that held it up for seconds, the other has taken over. */
+export async function makeExecutor(pair: Pair, name: Named["name"]): Promise<void> {
+  const { executor } = await rolesOf(pair);
+  if (executor.name === name) return;
+  await executor.server.stop();
+  await untilExecuting(pair.client, name);
+  await executor.server.restart();
+}
+
 /** How many connections listen for what the other process tells. */
 export async function listenersOf({ client }: Pick<Pair, "client">): Promise<number> {
   const { rows } = await client.query(

@@ -2,7 +2,6 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isAlive } from "../../server/src/storage/postmaster.ts";
 import { publish } from "../agents.ts";
@@ -16,7 +15,7 @@ import { killAll } from "./processes.ts";
 import { seeded } from "./random.ts";
 import { CLIENTS, publishShapes, shapesOf, type Shape } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
-import { startWorkload, type Asked } from "./workload.ts";
+import { insisted, startWorkload, type Asked } from "./workload.ts";
 
 let sink: Sink;
 let server: TestServer;
@@ -109,14 +108,23 @@ test("each acknowledged run is flushed to the disk before its answer, by setting
   const three = await publish(server, "three");
   const flushes = async (): Promise<number> =>
     (await client.query("select sum(fsyncs)::int as count from pg_stat_io where object = 'wal'")).rows[0].count;
-  // A backend tells its figures when it has been idle for 10 s.
-  await sleep(12_000);
+  /** A backend tells its figures when it ends, or has been idle for 10 s. The server opens other connections. */
+  const endSessions = async (): Promise<void> => {
+    await client.query(
+      `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+    );
+    await eventually(async () => (await fetch(`${server.url}/readyz`)).status === 200);
+  };
+  await endSessions();
+  await insisted(server, "{ me { id } }", {});
   const before = await flushes();
   const RUNS = 100;
   for (let run = 0; run < RUNS; run++) {
-    await server.data(`mutation { runAgent(input: {agentId: "${three}", input: {n: 1}, wait: 9}) { id } }`);
+    await insisted(server, `mutation { runAgent(input: {agentId: "${three}", input: {n: 1}, wait: 9}) { id } }`, {});
   }
   // One that shares its flush with a heartbeat or with two others would be much fewer.
+  await endSessions();
   await eventually(async () => (await flushes()) - before >= RUNS);
   await client.end();
 });

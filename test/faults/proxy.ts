@@ -21,6 +21,8 @@ export type Proxy = {
    * firewall that forgot them. With `text` only on those on which it was sent. Answers how many there are.
    */
   freeze(text?: string): number;
+  /** How many connections are open. */
+  connections(): number;
   /** Freezes each connection on which this is sent from now on, before it passes. */
   freezeAt(text: string): void;
   /** Cuts the connection of the next journal's write (execution/journal/write.ts); resolves when it is cut. */
@@ -95,6 +97,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       for (const wire of found) wire.freeze();
       return found.length;
     },
+    connections: () => wires.size,
     freezeAt: (text) => void (fatal = text),
     cut: (when) => new Promise((done) => (pending = { when, done })),
     async [Symbol.asyncDispose]() {

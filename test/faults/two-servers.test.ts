@@ -132,7 +132,7 @@ test("of 40 wrong passwords at either, ten are tried in all; then both refuse, a
 });
 
 test("idempotency keys sent twice at once, to either: one run each", async () => {
-  const KEYS = scaled({ whole: 10_000, part: 100 });
+  const KEYS = scaled({ whole: 10_000, part: 50 });
   const AT_ONCE = 25;
   const { executor, standby } = await rolesOf(pair);
   const agentId = await publish(executor, "echo");
@@ -165,7 +165,7 @@ test("idempotency keys sent twice at once, to either: one run each", async () =>
   // The whole are 20,000 starts, each with its own fsync: half a minute alone, three beside a load of 18.
 }, 900_000);
 
-const DELIVERIES = scaled({ whole: 50, part: 15 });
+const DELIVERIES = scaled({ whole: 50, part: 6 });
 
 test("a webhook's deliveries sent eight times at once, to either: one run each, and all are told which", async () => {
   const { executor, standby } = await rolesOf(pair);

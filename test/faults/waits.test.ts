@@ -23,6 +23,17 @@ const MEASURED_MS = scaled({ whole: 5_000, part: 3_000 });
 /** Of a second, beside what an idle server computes. */
 const MOST_MS = 40;
 
+let server: TestServer;
+let sink: Sink;
+beforeAll(async () => {
+  sink = await startSink();
+  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await sink[Symbol.asyncDispose]();
+});
+
 /** The server and all of PostgreSQL. */
 const processesOf = (server: TestServer): number[] => [
   server.pid,
@@ -36,8 +47,8 @@ async function cpuMsASecond(server: TestServer): Promise<number> {
   return ((cpuMsOf(processesOf(server)) - before) / MEASURED_MS) * 1_000;
 }
 
+// The first: it counts all the runs that there are.
 test(`${WAITS} waits of days: no CPU, not lost by a kill, all over when their time has come and none before`, async () => {
-  await using server = await startTestServer();
   const idleMs = await cpuMsASecond(server);
   const waiting = async (): Promise<number> =>
     (await client.query("select count(*)::int as runs from runs where owner is null and wake_at is not null")).rows[0]
@@ -75,7 +86,9 @@ test(`${WAITS} waits of days: no CPU, not lost by a kill, all over when their ti
     "select count(distinct (output ->> 'n')::int)::int as outputs, min(finished_at - created_at) >= interval '3 days' as late from runs",
   );
   expect(rows).toEqual([{ outputs: STARTED, late: true }]);
+  await client.query("truncate runs, steps, attempts, approvals cascade");
   await client.end();
+  await auditServer(server);
 });
 
 const CALL = (sink: string, behaviour: string, more = ""): string =>
@@ -110,18 +123,6 @@ const ENDS: Record<string, string[]> = {
 
 const statuses = async (server: TestServer, started: Record<string, string>): Promise<string[]> =>
   Promise.all(Object.values(started).map(async (id) => (await readRun(server, id)).status));
-
-let server: TestServer;
-let sink: Sink;
-beforeAll(async () => {
-  sink = await startSink();
-  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
-  await auditServer(server);
-});
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  await sink[Symbol.asyncDispose]();
-});
 
 /** Resolves when each has reached the time in it. */
 async function timed(): Promise<Record<string, string>> {

@@ -1,4 +1,7 @@
-/** A server that really stands still: its watchdog says what ran and ends it, and everything that was accepted goes on. */
+/**
+ * A server that really stands still: its watchdog says what ran and ends it, and everything that was accepted goes on. The tests
+ * run at the same time, each with a server of its own: nearly all of it is waiting.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHash } from "node:crypto";
 import http from "node:http";
@@ -31,7 +34,7 @@ const ended = (server: TestServer): Promise<number | null> =>
     sleep(BITTEN_WITHIN_MS, undefined, { ref: false }).then(() => Promise.reject(new Error("it still stands"))),
   ]);
 
-test("in a request: its id, the operation's name and hash and the stack are in the log, and the exit code is 70", async () => {
+test.concurrent("in a request: its id, the operation's name and hash and the stack are in the log, and the exit code is 70", async () => {
   await using server = await startTestServer({ env: ENV });
   const name = `Named${"x".repeat(20_000)}`;
   const query = `query ${name}($id: ID!) { run(id: $id) { id } }`;
@@ -45,14 +48,14 @@ test("in a request: its id, the operation's name and hash and the stack are in t
   expect(server.log()).not.toContain("secret");
 });
 
-test("in a call of the system: the exit is by SIGABRT", async () => {
+test.concurrent("in a call of the system: the exit is by SIGABRT", async () => {
   await using server = await startTestServer({ env: ENV });
   post(`${server.url}/graphql`, "{ me { id } } # SLEEP-FOR-EVER", {}, server.world.apiKey).catch(() => {});
   expect(await ended(server)).toBe(null);
   expect(linesOf(server)).toMatchObject([{ msg: expect.stringContaining("in code that can't be interrupted") }]);
 });
 
-test("stopped and continued, or with a debugger, it is left alone", async () => {
+test.concurrent("stopped and continued, or with a debugger, it is left alone", async () => {
   // The debugger's own port may be another process's.
   await using server = await startTestServer({ env: { ...ENV, NODE_OPTIONS: "--inspect-port=0" } });
   process.kill(server.pid, "SIGSTOP");
@@ -92,7 +95,7 @@ async function startAnswers() {
 
 const ENDS = scaled({ whole: [1, 2, 3, 4, 5], part: [4, 5] });
 
-test("in a run: it is blamed at each end, given up after the fifth, and all the others go on", async () => {
+test.concurrent("in a run: it is blamed at each end, given up after the fifth, and all the others go on", async () => {
   using answers = await startAnswers();
   await using server = await startTestServer({ env: ENV });
   const client = await connectTo(server);
@@ -107,7 +110,7 @@ test("in a run: it is blamed at each end, given up after the fifth, and all the 
   );
   const others = [await start(server, other), await start(server, other), await start(server, other)];
   const culprit = await start(server, still);
-  const blamed = async (): Promise<unknown> =>
+  const blamed = async (): Promise<{ most: number; blamed: string }> =>
     (await client.query("select max(blamed) as most, count(*) filter (where blamed > 0) as blamed from runs")).rows[0];
   for (const [index, end] of ENDS.entries()) {
     // Ends that the part leaves out.
@@ -120,7 +123,8 @@ test("in a run: it is blamed at each end, given up after the fifth, and all the 
     expect(linesOf(server)).toHaveLength(index + 1);
     await server.restart();
     // Who executes next counts it, once the lock of the one before is free; after the fifth it is given up, and blamed no longer.
-    if (end < 5) await expect.poll(blamed).toEqual({ most: end, blamed: "1" });
+    if (end < 5) await eventually(async () => (await blamed()).most === end);
+    if (end < 5) expect(await blamed()).toEqual({ most: end, blamed: "1" });
   }
   const failed = await until(server, culprit, ...ENDED);
   const crashed = { type: expect.stringMatching(/\/crashed$/), detail: expect.stringMatching(/5 times/) };
