@@ -21,14 +21,22 @@ const DEADLINE_MS = 10_000;
 const TOLD = [1, 2, 3, 4];
 /** So that the flood leaves the machine something. */
 const AFTER_REFUSAL_MS = 50;
-/** A millisecond or two of the thread, and a short answer. */
-const HEAVY = JSON.stringify({ query: "{ __schema { types { fields { args { defaultValue } } } } }" });
+/** Milliseconds of the thread, and a short answer; in the part without a processor (test/server.ts). */
+const HEAVY = JSON.stringify({
+  query: scaled({
+    whole: "{ __schema { types { fields { args { defaultValue } } } } }",
+    part: "{ TAKES_TIME: __typename }",
+  }),
+});
+
+/** Where a proxy that the server trusts sends from. */
+const PROXY = "127.0.0.9";
 
 let server: TestServer;
 let flooding: World;
 let neighbour: World;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ env: { HANGS: "1", TRUSTED_PROXIES: PROXY } });
   flooding = await server.organization("flooding");
   neighbour = await server.organization("neighbour");
 });
@@ -48,8 +56,8 @@ type Flood = {
  * Some connections that the server itself has taken, and not only the kernel for it: where more than 511 wait for that, it drops some
  * that seem open, and what is sent on them is never answered.
  */
-async function acceptedBy(to: TestServer, count: number): Promise<Raw[]> {
-  const some = await Promise.all(Array.from({ length: count }, () => connect(to)));
+async function accepted(count: number, from: string | undefined): Promise<Raw[]> {
+  const some = await Promise.all(Array.from({ length: count }, () => connect(server, from)));
   const last = some.at(-1)!;
   last.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
   await eventually(() => last.got().endsWith('{"status":"ok"}'));
@@ -57,12 +65,12 @@ async function acceptedBy(to: TestServer, count: number): Promise<Raw[]> {
   return some;
 }
 
-type FloodOptions = { to?: TestServer; connections?: number; afterRefusalMs?: number; request?: string };
+type FloodOptions = { from?: string; connections?: number; afterRefusalMs?: number; request?: string };
 
 async function flood(
   { apiKey }: World,
   {
-    to = server,
+    from,
     connections = CONNECTIONS,
     afterRefusalMs = AFTER_REFUSAL_MS,
     request = head(HEAVY.length, apiKey) + HEAVY,
@@ -102,7 +110,7 @@ async function flood(
     raw.write(request);
   };
   while (all.length < connections) {
-    const some = await acceptedBy(to, Math.min(250, connections - all.length));
+    const some = await accepted(Math.min(250, connections - all.length), from);
     all.push(...some);
     // At once: whoever asks nothing for some seconds is let go of.
     some.forEach(drive);
@@ -268,26 +276,25 @@ test("a WebSocket whose operations are refused is held back as well, and stays o
 });
 
 test("a trusted proxy's connections, which bring requests of many, are always read; webhooks wait in their organization's line, which another's calls do not fill", async () => {
-  await using proxied = await startTestServer({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
   {
-    await using all = await flood(await proxied.organization("impatient"), { to: proxied, ...IMPATIENT });
+    await using all = await flood(await server.organization("impatient"), { from: PROXY, ...IMPATIENT });
     // Held back, some of the first would be told 2 s.
     await eventually(() => all.refused() > IMPATIENT.connections, 60_000);
     expect(all.told).toEqual(new Set([1]));
   }
 
   const hookOf = async (world: World): Promise<string> =>
-    (await webhookOf(proxied, await publish(proxied, "echo", world), {}, world.apiKey)).url;
-  const flooded = await proxied.organization("flooding");
-  const busy = await proxied.organization("busy");
-  const [hook, own] = [await hookOf(flooded), await hookOf(await proxied.organization("neighbour"))];
+    (await webhookOf(server, await publish(server, "echo", world), {}, world.apiKey)).url;
+  const flooded = await server.organization("flooded");
+  const busy = await server.organization("busy");
+  const [hook, own] = [await hookOf(flooded), await hookOf(neighbour)];
   const one = async (): Promise<number> => (await call(own, { message: "one" })).status;
   expect(await one()).toBe(202);
 
   const request = (head(2) + "{}").replace("/graphql", new URL(hook).pathname);
   // Calls alone are answered too fast for as many connections to be too many.
-  await using slow = await flood(busy, { to: proxied });
-  await using all = await flood(flooded, { to: proxied, request });
+  await using slow = await flood(busy, { from: PROXY });
+  await using all = await flood(flooded, { from: PROXY, request });
   await eventually(() => all.refused() > 20, 60_000);
   for (let count = 0; count < LOOKS; count++) expect(await one()).toBe(202);
   // Together: one after the other, the one would go on while the other's last are answered.

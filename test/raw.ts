@@ -19,8 +19,9 @@ export type Raw = {
   isOpen(): boolean;
 } & Disposable;
 
-export async function connect(server: Pick<TestServer, "url">): Promise<Raw> {
-  const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+/** `localAddress`: of loopback, where it comes from. */
+export async function connect(server: Pick<TestServer, "url">, localAddress?: string): Promise<Raw> {
+  const socket = net.connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", localAddress });
   let got = "";
   let isOpen = true;
   const closed = new Promise<void>((resolve) => socket.once("close", () => ((isOpen = false), resolve())));

@@ -186,9 +186,20 @@ async function uiTokenOf({ auth }: App["handles"], token: string): Promise<strin
   return (await auth.accessTokens.issue({ ...claims, client: "ui" })).token;
 }
 
-/** With `HANGS` in its settings, JSON with one of these words makes this process stand still: in code, or in a call of the system. */
+/** What an answer with `TAKES_TIME` in it holds the thread for. */
+const TAKEN_MS = 5;
+
+/**
+ * With `HANGS` in its settings, JSON with one of these words makes this process stand still: in code, or in a call of the system; or
+ * for a moment, when it writes it. Without a processor, which other tests need.
+ */
 function hangOn(): void {
-  const { parse } = JSON;
+  const { parse, stringify } = JSON;
+  JSON.stringify = (value: unknown, ...more: []) => {
+    const text = stringify(value, ...more);
+    if (text?.includes("TAKES_TIME")) pause(TAKEN_MS);
+    return text;
+  };
   JSON.parse = (text: string, ...more: []) => {
     if (text.includes("STAND-STILL")) standStill();
     if (text.includes("SLEEP-FOR-EVER")) execFileSync("sleep", ["60"]);
@@ -196,10 +207,12 @@ function hangOn(): void {
   };
 }
 
-/** Without a processor, which other tests need, and in code that a debugger interrupts. */
+const never = new Int32Array(new SharedArrayBuffer(4));
+const pause = (ms: number): unknown => Atomics.wait(never, 0, 0, ms);
+
+/** In code that a debugger interrupts. */
 function standStill(): never {
-  const never = new Int32Array(new SharedArrayBuffer(4));
-  for (;;) Atomics.wait(never, 0, 0, 20);
+  for (;;) pause(20);
 }
 
 const openLeases = (options: EngineOptions): Engine => new LeaseEngine(options);
