@@ -103,10 +103,10 @@ const urlGroup = asked === "telling" ? TOGETHER : ONCE_MORE;
  */
 const LONGEST =
   `faults/bad-database overload faults/crashing-run ui/screens faults/five-clocks runs-memory faults/takeover faults/two-servers
-  ui/rough faults/power-loss faults/watchdog crash hostile/runs ui/lists faults/kill-executor ui/agent engine/embedded.db ui/live
+  ui/rough faults/power-loss faults/watchdog crash hostile/requests ui/lists faults/kill-executor ui/agent engine/embedded.db ui/live
   slow-clients ui/frame ui/settings faults/kill-database naughty faults/waits main ui/second-thoughts faults/lost-notices neighbours
   storage/embedded.db demo two-executors docs faults/stop ui/entrance cli-nouns output ui/keyboard ui/new-agent ui/first-minute
-  large-answers metrics cli-database faults/invariants faults/cancel hostile/requests runs-life attacks-graphql many-subscriptions`.split(
+  large-answers metrics cli-database faults/invariants faults/cancel runs-life attacks-graphql many-subscriptions`.split(
     /\s+/,
   );
 
