@@ -37,16 +37,17 @@ export async function startDoor(): Promise<Door> {
 
 type Client = { query(text: string, values?: unknown[]): Promise<unknown> };
 
-/** So many copies of each run, as their starts would have left them when no place was free. */
-export const multiplyRuns = (client: Client, copies: number): Promise<unknown> =>
+/** So many copies of each run, or of each of these agents' (their ids in the database), as their starts would have left them when no place was free. */
+export const multiplyRuns = (client: Client, copies: number, agentIds?: string[]): Promise<unknown> =>
   client.query(
-    `with copies as (select r.*, row_number() over (order by r.id, copy) as nth from runs r, generate_series(1, $1) copy)
+    `with copies as (select r.*, row_number() over (order by r.id, copy) as nth from runs r, generate_series(1, $1) copy
+        where $2::uuid[] is null or r.agent_id = any ($2))
      insert into runs (id, organization_id, project_id, agent_id, version, status, started_by_kind, started_by_id, input,
        created_at, revision, progress, epoch, wake_at, wake_seq)
      select overlay(id::text placing lpad(to_hex(nth), 12, '0') from 25)::uuid, organization_id, project_id, agent_id,
        version, 'pending', started_by_kind, started_by_id, input, created_at, 1, 0, 0, 'epoch', 0
        from copies`,
-    [copies],
+    [copies, agentIds ?? null],
   );
 
 /** So many copies of each run that is unloaded and waits for a time, with its steps: their waits end together. */

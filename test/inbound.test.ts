@@ -237,10 +237,11 @@ describe("2,000 strangers who ask again as soon as they are answered: less than 
         });
         raw.write(request);
       }
-      await sleep(1_000);
+      await sleep(300);
       expectInTime((await ask(server, server.world.apiKey)).ms, 2_500);
+      // Each has asked again.
+      await eventually(() => answers > 4_000, BUSY_MS);
     });
-    expect(answers).toBeGreaterThan(500);
     expect(longest).toBeLessThan(MAIN_THREAD_MS);
   });
 });

@@ -4,9 +4,12 @@ import { publish } from "./agents.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { MAIN_THREAD_MS } from "./meter.ts";
 import { connect, head, MB } from "./raw.ts";
+import { scaled } from "./scale.ts";
 import { acknowledged } from "./web-socket.ts";
 
-const SOCKETS = 40;
+const SOCKETS = scaled({ whole: 40, part: 16 });
+const LEAVING_SOCKETS = scaled({ whole: 400, part: 160 });
+const STREAMS = scaled({ whole: 2_000, part: 1_000 });
 const EACH = 100;
 const AT_ONCE = 20;
 const CHANGES = "subscription { runsChanged { id status } }";
@@ -20,7 +23,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const subscriptions = async (): Promise<number> =>
   Number(/^autograph_subscriptions (\d+)$/m.exec(await (await fetch(server.metricsUrl!)).text())![1]);
 
-test("4,000 subscriptions and 400 runs that change", async () => {
+test(`${SOCKETS * EACH} subscriptions and 400 runs that change`, async () => {
   const world = await server.organization("watched");
   const agentId = await publish(server, "echo", world);
   const all = [];
@@ -68,26 +71,26 @@ async function leavingMs(open: () => Promise<Disposable[]>, count: number): Prom
   return Math.min(...stretches);
 }
 
-test("8,000 that leave together over 400 WebSockets", async () => {
+test(`${LEAVING_SOCKETS * 20} that leave together over ${LEAVING_SOCKETS} WebSockets`, async () => {
   const { apiKey } = await server.organization("leaving");
   const open = async (): Promise<Disposable[]> => {
     const all = [];
-    while (all.length < 400) {
+    while (all.length < LEAVING_SOCKETS) {
       const one = await acknowledged(server, apiKey);
       for (let id = 0; id < 20; id++) one.send({ type: "subscribe", id: `${id}`, payload: { query: CHANGES } });
       all.push(one);
     }
     return all;
   };
-  expect(await leavingMs(open, 8_000)).toBeLessThan(MAIN_THREAD_MS);
+  expect(await leavingMs(open, LEAVING_SOCKETS * 20)).toBeLessThan(MAIN_THREAD_MS);
 });
 
-test("2,000 event streams that leave together", async () => {
+test(`${STREAMS} event streams that leave together`, async () => {
   const { apiKey } = await server.organization("streams");
   const body = JSON.stringify({ query: CHANGES });
   const open = async (): Promise<Disposable[]> => {
     const all = [];
-    while (all.length < 2_000) {
+    while (all.length < STREAMS) {
       const some = await Promise.all(Array.from({ length: 50 }, () => connect(server)));
       for (const raw of some) raw.write(head(body.length, apiKey, "accept: text/event-stream\r\n") + body);
       // Of more that come together some would be refused for that.
@@ -96,5 +99,5 @@ test("2,000 event streams that leave together", async () => {
     }
     return all;
   };
-  expect(await leavingMs(open, 2_000)).toBeLessThan(MAIN_THREAD_MS);
+  expect(await leavingMs(open, STREAMS)).toBeLessThan(MAIN_THREAD_MS);
 });

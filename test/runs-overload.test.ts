@@ -1,21 +1,30 @@
 /** More runs than this process advances at once: accepted without waiting, then done; nobody else is held up. */
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
+import { decodeId } from "../server/src/lib/ids.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish } from "./agents.ts";
-import { eventually, startTestServer, type Data } from "./client.ts";
+import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { multiplyRuns, startDoor } from "./flood.ts";
 import { connectTo } from "./faults/audit.ts";
 import { agentOf } from "./runs.ts";
+import { scaled } from "./scale.ts";
 
 const RUN_AGENT = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id status } }";
 /** By then it is found what nobody told of. */
 const SWEEP_MS = 5_000;
 const STARTS = LIMITS.runsInMemory + 100;
+/** More than have a place. */
+const BEFORE = scaled({ whole: 10_000, part: 2_000 });
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
 
 test("runs beyond the slots are pending, another organization's run goes first, all end", async () => {
   await using door = await startDoor();
-  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
   const agentId = await agentOf(server, `do: [{hold: {call: http, with: {method: post, endpoint: '${door.url}'}}}]`);
   const started: string[] = [];
   const some = Array.from({ length: 10 }, (_, at) => `a${at}: runAgent(input: {agentId: "${agentId}"}) { status }`);
@@ -50,16 +59,15 @@ test("runs beyond the slots are pending, another organization's run goes first, 
   expect(door.calls()).toBe(started.length);
 });
 
-test("behind 10,000 runs of one organization another's single run ends within 10 s", async () => {
+test(`behind ${BEFORE} runs of one organization another's single run ends within 10 s`, async () => {
   await using door = await startDoor();
-  await using server = await startTestServer({ env: { OUTBOUND_ALLOW: "127.0.0.1/32" } });
   const agentId = await agentOf(server, `do: [{hold: {call: http, with: {method: post, endpoint: '${door.url}'}}}]`);
-  const neighbour = await server.organization("neighbour");
+  const neighbour = await server.organization("another");
   const input = { agentId: await publish(server, "echo", neighbour), input: { a: 1 }, wait: 30 };
   await server.data(RUN_AGENT, { input: { agentId } });
   const client = await connectTo(server);
   // By the API 10,000 starts take a minute on a busy machine.
-  await multiplyRuns(client, 9_999);
+  await multiplyRuns(client, BEFORE - 1, [decodeId("agent", agentId)!]);
   await client.end();
   await server.clock.advance(SWEEP_MS);
   await eventually(() => door.calls() > 200);
