@@ -8,8 +8,8 @@ import { scaled } from "./scale.ts";
 import { acknowledged } from "./web-socket.ts";
 
 const SOCKETS = scaled({ whole: 40, part: 16 });
-const LEAVING_SOCKETS = scaled({ whole: 400, part: 160 });
-const STREAMS = scaled({ whole: 2_000, part: 1_000 });
+const LEAVING_SOCKETS = scaled({ whole: 400, part: 300 });
+const STREAMS = 2_000;
 const EACH = 100;
 const AT_ONCE = 20;
 const CHANGES = "subscription { runsChanged { id status } }";
