@@ -147,8 +147,7 @@ describe.for(Object.entries(TRANSPORTS))("over %s", ([, subscribe]) => {
 });
 
 /** The protocol itself, message by message (its close codes: close-codes.test.ts). */
-const rawSocket = (headers: Record<string, string> = {}, of: TestServer = server): Promise<Talk> =>
-  talk(of, { headers });
+const rawSocket = (headers: Record<string, string> = {}): Promise<Talk> => talk(server, { headers });
 
 describe("the WebSocket", () => {
   test("the credential comes in connection_init or in the upgrade header", async () => {
@@ -296,25 +295,24 @@ describe("clients that do not read or go away", () => {
   });
 });
 
+/** The last: the server is not there any more. */
 test("stopping the server closes WebSockets with 1001 and ends event streams", async () => {
-  await using own = await startTestServer();
-  const patient = await publish(own, "patient");
-  const id = await start(own, patient);
-  const { send, next, closed } = await rawSocket({ authorization: `Bearer ${own.world.apiKey}` }, own);
+  const id = await start(server, agents.patient);
+  const { send, next, closed } = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
   send({ type: "connection_init" });
   await next("connection_ack");
   // One that waits for a run is answered with it before its socket is closed.
-  using waiting = await acknowledged(own, own.world.apiKey);
+  using waiting = await acknowledged(server, server.world.apiKey);
   waiting.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
   await waiting.next("next");
-  const wait = `mutation { runAgent(input: {agentId: "${patient}", wait: 30}) { status } }`;
+  const wait = `mutation { runAgent(input: {agentId: "${agents.patient}", wait: 30}) { status } }`;
   waiting.send({ type: "subscribe", id: "2", payload: { query: wait } });
-  const waitedOverHttp = own.data(wait);
-  const running = `{ runCount(filter: {agentId: "${patient}", status: running}) { value } }`;
-  await eventually(async () => (await own.data(running)).runCount.value === 3);
-  const events = own.events(UPDATED, { id });
+  const waitedOverHttp = server.data(wait);
+  const running = `{ runCount(filter: {agentId: "${agents.patient}", status: running}) { value } }`;
+  await eventually(async () => (await server.data(running)).runCount.value === 3);
+  const events = server.events(UPDATED, { id });
   await events.next();
-  const stopped = own.stop();
+  const stopped = server.stop();
   expect((await closed).code).toBe(1001);
   expect((await waiting.closed).code).toBe(1001);
   expect(waiting.messages.filter(({ id: of }) => of === "2")).toEqual([
