@@ -1,6 +1,6 @@
 /**
- * What the tests start hundreds of times, made as the built server is (tools/bundle.js): the server of the tests, the real one and the
- * command line, as a process and as a function. It is the global set-up of each of vitest's projects that starts processes, and builds
+ * What the tests start hundreds of times, made as the built server is (tools/bundle.js): the server of the tests, the real one, the
+ * command line (as a process and as a function), and the programs that the tests of rooms start and kill. It is the global set-up of each of vitest's projects that starts processes, and builds
  * where sources have changed.
  */
 import { createHash } from "node:crypto";
@@ -19,11 +19,16 @@ const SOURCES = {
   main: "server/src/main.ts",
   "cli/main": "server/src/cli/main.ts",
   "cli/commands": "server/src/cli/commands.ts",
+  "storage/embedded.testsuite": "server/src/storage/embedded.testsuite.ts",
+  "storage/storage.testsuite": "server/src/storage/storage.testsuite.ts",
+  "engine/ticking.testsuite": "server/src/engine/ticking.testsuite.ts",
 };
 const MADE_FROM = [
   "package-lock.json",
   "tools/bundle.js",
   "server/src",
+  // Its test suites are not looked at otherwise.
+  ...Object.values(SOURCES).filter((file) => file.endsWith(".testsuite.ts")),
   "server/src/engine/leases.testsuite.ts",
   "test",
 ];
@@ -43,10 +48,10 @@ export default async function setup(): Promise<void> {
 
 async function build(folder: string): Promise<void> {
   const beside = fs.mkdtempSync(path.join(SERVER, `${NAME}new-`));
-  await bundle(beside, {
-    server: path.join(ROOT, SOURCES.server),
-    "cli/commands": path.join(ROOT, SOURCES["cli/commands"]),
-  });
+  await bundle(
+    beside,
+    Object.fromEntries(Object.entries(SOURCES).map(([entry, source]) => [entry, path.join(ROOT, source)])),
+  );
   try {
     fs.renameSync(beside, folder);
   } catch {

@@ -1,11 +1,11 @@
 /** The embedded engine against the contract, and its own parts: the election, and recovery after unclean stops. */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { expectInTime } from "../../../test/in-time.ts";
+import { bundled } from "../../../test/bundle.ts";
 import { eventually } from "../../../test/client.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
+import { expectInTime } from "../../../test/in-time.ts";
 import { sharedPostgres, type SharedPostgres } from "../../../test/postgres.ts";
 import { realClock } from "../lib/clock.ts";
 import { newId, type InstanceId, type RunId } from "../lib/ids.ts";
@@ -14,7 +14,7 @@ import { Places } from "../lib/sharing/places.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { EmbeddedEngine } from "./embedded.ts";
 import type { Outcome } from "./engine.ts";
-import { describeEngine, insertRun, manyPlaces, Process } from "./engine.testsuite.ts";
+import { describeEngine, empty, insertRun, manyPlaces, Process } from "./engine.testsuite.ts";
 
 const log = createLog("silent");
 
@@ -26,13 +26,16 @@ let database: Database;
 const connect = (): Database => openDatabase({ connection: { connectionString: url }, isEmbedded: false, log });
 beforeAll(async () => {
   postgres = await sharedPostgres();
+  url = await postgres.createMigrated();
 });
 afterAll(() => postgres[Symbol.asyncDispose]());
-beforeEach(async () => {
-  url = await postgres.createMigrated();
+beforeEach(() => {
   database = connect();
 });
-afterEach(() => database[Symbol.asyncDispose]());
+afterEach(async () => {
+  await database[Symbol.asyncDispose]();
+  await empty(url);
+});
 
 describe("after unclean stops", () => {
   const before = newId<"instance">();
@@ -356,7 +359,7 @@ describe("processes", () => {
   });
 
   async function start(): Promise<ChildProcess & { instanceId: string }> {
-    const child = fork(path.join(import.meta.dirname, "ticking.testsuite.ts"), [url], { stdio: "inherit" });
+    const child = fork(bundled("engine/ticking.testsuite"), [url], { stdio: "inherit" });
     children.push(child);
     const [instanceId] = (await once(child, "message")) as [string];
     return Object.assign(child, { instanceId });

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { prepareBinaries } from "./binaries.ts";
-import { Launcher, PROGRAM, query, readyOf, SERVER_URL, stop, type StartOptions } from "./launcher.testsuite.ts";
+import { Launcher, query, readyOf, SERVER_URL, stop, type StartOptions } from "./launcher.testsuite.ts";
 import { isRoot, systemUser, userCanRun } from "./system-user.ts";
 
 let launcher: Launcher;
@@ -109,7 +109,7 @@ describe.runIf(isRoot())("as root", () => {
     fs.mkdirSync(project, { recursive: true });
     fs.chmodSync(path.dirname(project), 0o700);
     copyProject(project);
-    const program = path.join(project, "server", "src", "storage", path.basename(PROGRAM));
+    const program = path.join(project, "server", "src", "storage", "embedded.testsuite.ts");
     const first = launcher.start({ program });
     const ready = await readyOf(first);
     const copy = fs.readdirSync(launcher.dataFolder).find((name) => name.startsWith("native-"));

@@ -7,13 +7,13 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
+import { bundled } from "../../../test/bundle.ts";
 import { sharedFolder } from "../../../test/run-folder.ts";
 import { socketConnection } from "./embedded.ts";
 import type { Ready } from "./embedded.testsuite.ts";
 import { readPassword } from "./postgres-password.ts";
 import { isAlive, readPidFile } from "./postmaster.ts";
 
-export const PROGRAM = path.join(import.meta.dirname, "embedded.testsuite.ts");
 export const SERVER_URL = "http://127.0.0.1:4400/";
 
 export type Started = {
@@ -71,7 +71,7 @@ export class Launcher {
     await copy(await firstStarted, this.dataFolder);
   }
 
-  start({ program = PROGRAM, env, ...options }: StartOptions = {}): Started {
+  start({ program = bundled("storage/embedded.testsuite"), env, ...options }: StartOptions = {}): Started {
     const request = JSON.stringify({ dataFolder: this.dataFolder, url: SERVER_URL, ...options });
     const child = spawn(process.execPath, [program, request], { env: { ...process.env, TMPDIR: this.base, ...env } });
     let said = "";

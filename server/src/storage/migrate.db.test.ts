@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import path from "node:path";
 import { sql, type Kysely } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { bundled } from "../../../test/bundle.ts";
 import { eventually } from "../../../test/client.ts";
 import { sharedPostgres, type SharedPostgres } from "../../../test/postgres.ts";
 import { decodeId, encodeId, newId, timeOfId, type Id } from "../lib/ids.ts";
@@ -38,9 +38,8 @@ test("an empty database gets every migration, and then none again", async () => 
 });
 
 test("eight processes at once on an empty database: all end well, partitions too", async () => {
-  const program = path.join(import.meta.dirname, "storage.testsuite.ts");
   const all = Array.from({ length: 8 }, () =>
-    spawn(process.execPath, [program, url], { stdio: ["ignore", "inherit", "inherit"] }),
+    spawn(process.execPath, [bundled("storage/storage.testsuite"), url], { stdio: ["ignore", "inherit", "inherit"] }),
   );
   const codes = await Promise.all(all.map(async (child) => ((await once(child, "close")) as [number])[0]));
   expect(codes).toEqual(Array.from({ length: 8 }, () => 0));
@@ -131,9 +130,8 @@ test("a process that is killed within the migrations leaves the old schema; the 
       values ($1, $2, $3, 'a', 'A', 'draft', 'document:', now(), now())`,
     [organization, agent, project],
   );
-  const program = path.join(import.meta.dirname, "storage.testsuite.ts");
   const start = (): ChildProcess =>
-    spawn(process.execPath, [program, url], { stdio: ["ignore", "inherit", "inherit"] });
+    spawn(process.execPath, [bundled("storage/storage.testsuite"), url], { stdio: ["ignore", "inherit", "inherit"] });
   // The last ones wait for this lock, with those before them done.
   const holder = await database.dedicated();
   await holder.query("begin; lock table approvals in row exclusive mode");
