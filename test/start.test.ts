@@ -35,12 +35,14 @@ afterEach(async () => {
 
 const postmasterPid = (): number | undefined => readPidFile(path.join(folder, "postgres"))?.pid;
 
+/** Made by the server that is told of it, with a project of examples: nobody needs it where nobody signs in. */
+const OWNER = { ADMIN_EMAIL: "ada@example.org", ADMIN_PASSWORD: "correct horse" };
+
 /** As npm does it below a terminal: in a process group of its own. */
-async function start(): Promise<number> {
+async function start(owner: Record<string, string> = {}): Promise<number> {
   const port = String(await freePort());
   url = `http://127.0.0.1:${port}`;
   said = "";
-  const owner = { ADMIN_EMAIL: "ada@example.org", ADMIN_PASSWORD: "correct horse" };
   const env = { PATH: process.env["PATH"], npm_lifecycle_event: "start", PORT: port, DATA_DIR: folder, ...owner };
   child = spawn(process.execPath, [RUN, "start"], {
     env,
@@ -74,7 +76,7 @@ const WAITING = `document: {dsl: '1.0.3', namespace: demo, name: waiting, versio
 do: [{rest: {wait: {seconds: 6}}}, {done: {set: {n: 1}}}]`;
 
 test("a fatal error of the server: it is started again, and what was accepted goes on", async () => {
-  const first = await start();
+  const first = await start(OWNER);
   const token = (await post(`${url}/graphql`, LOGIN, {}, null)).data.login.accessToken as string;
   const ask = async (query: string, variables = {}) => (await post(`${url}/graphql`, query, variables, token)).data;
   const { projects } = await ask("{ projects { nodes { id } } }");
