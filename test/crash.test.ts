@@ -12,7 +12,7 @@ import { movedServer, type MovedServer } from "./shared-server.ts";
 import { startSink, type Sink } from "./sink.ts";
 
 const KILLS = scaled({ whole: 10, part: 2 });
-const STARTS = KILLS * scaled({ whole: 200, part: 75 });
+const STARTS = KILLS * scaled({ whole: 200, part: 40 });
 
 let sink: Sink;
 let server: MovedServer;

@@ -11,7 +11,7 @@ import { agentOf, decide, ENDED, until } from "./runs.ts";
 import { scaled } from "./scale.ts";
 
 const KILLS = scaled({ whole: 6, part: 2 });
-const STARTS = KILLS * scaled({ whole: 100, part: 75 });
+const STARTS = KILLS * scaled({ whole: 100, part: 40 });
 
 let pair: Pair;
 beforeAll(async () => {

@@ -14,13 +14,13 @@ import { randomDefinition } from "./random-definition.ts";
 import { seeded } from "./random.ts";
 import { insist, insisted } from "./workload.ts";
 
-const RUNS = scaled({ whole: 10_000, part: 120 });
+const RUNS = scaled({ whole: 10_000, part: 100 });
 const SMALL_CLIENTS = scaled({ whole: 24, part: 6 });
-const WILD_CLIENTS = 10;
+const WILD_CLIENTS = scaled({ whole: 10, part: 6 });
 /** Of each end: chance goes on until there are so many. */
 const LEAST = scaled({ whole: 20, part: 5 });
 const DEFINITIONS = scaled({ whole: 60, part: 25 });
-const KILLS = scaled({ whole: 8, part: 3 });
+const KILLS = scaled({ whole: 8, part: 2 });
 
 const hasLeast = (statuses: Record<string, number>): boolean =>
   ["completed", "failed", "cancelled"].every((status) => (statuses[status] ?? 0) > LEAST);
@@ -93,11 +93,8 @@ test(`${RUNS} runs and ${KILLS} kills: states along the table, numbers and revis
       await sleep(random.between(0, 200));
       // Of the operator's PostgreSQL only sessions: eight ends of the server in a row would be taken up too carefully for
       // this test, with pauses of 10 s.
-      const what = random.pick([
-        "server",
-        "server",
-        ...(server.isEmbedded ? ["postmaster", "backend"] : ["session", "session"]),
-      ]);
+      const ofPostgres = server.isEmbedded ? (["postmaster", "backend"] as const) : (["session"] as const);
+      const what = kill % 2 === 1 ? "server" : random.pick<(typeof ofPostgres)[number]>(ofPostgres);
       if (what === "session") await endSession(server);
       else if (what === "postmaster") await killPostmaster(server);
       else if (what === "backend") await killBackend(server, random);

@@ -12,7 +12,7 @@ import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
 /** Of each kind, in turn. */
-const KILLS = scaled({ whole: 20, part: 2 });
+const KILLS = scaled({ whole: 20, part: 1 });
 
 const isReady = async (server: TestServer): Promise<boolean> => (await fetch(`${server.url}/readyz`)).status === 200;
 

@@ -15,7 +15,7 @@ import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
 import { expectNoOtherRuns, expectTold, untilTold } from "./told.ts";
 
-const EVENTS = scaled({ whole: 2_000, part: 120 });
+const EVENTS = scaled({ whole: 2_000, part: 60 });
 const CLIENTS = 16;
 const KILLS = scaled({ whole: 4, part: 2 });
 
@@ -114,7 +114,7 @@ test(`${KILLS} kills during ${EVENTS} events, half of them sent twice: none is l
   await asking((database) => expectNoOtherRuns(database, server.world.organizationId));
 });
 
-const RUNS = scaled({ whole: 400, part: 80 });
+const RUNS = scaled({ whole: 400, part: 48 });
 
 test(`${KILLS} kills while ${RUNS} runs end, fail, ask and are cancelled: each is told once, and starts one run a trigger`, async () => {
   const names = ["three", "failing", "patient", "approve"] as const;

@@ -10,7 +10,7 @@ import { call, webhookOf, type Webhook } from "../webhooks.ts";
 import { connectTo } from "./audit.ts";
 import { seeded } from "./random.ts";
 
-const CALLS = scaled({ whole: 2_000, part: 120 });
+const CALLS = scaled({ whole: 2_000, part: 60 });
 const CLIENTS = 16;
 const KILLS = scaled({ whole: 5, part: 2 });
 
