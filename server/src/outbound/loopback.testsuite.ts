@@ -53,7 +53,8 @@ export const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundR
   headers: { authorization: `Bearer ${SECRET}`, "x-api-key": SECRET },
   redirect: false,
   signal: new AbortController().signal,
-  timeoutMs: 5_000,
+  // Not what a test waits for, also on a busy machine.
+  timeoutMs: 60_000,
   ...more,
 });
 
