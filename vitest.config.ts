@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import { COMPILED } from "./test/compile-cache.ts";
-import { MEASURES } from "./test/measures.ts";
+import { ALONE, MEASURES } from "./test/measures.ts";
 
 // graphql 17 has a `development` export that Vite takes and Node does not: two realms in one process.
 const ssr = { resolve: { conditions: ["node", "module-sync"] } };
@@ -16,12 +16,14 @@ const UNITS = {
   exclude: ["**/*.db.test.ts", "**/{dist,node_modules}/**"],
 };
 /**
- * One file's garbage would count as the next one's, so a file that measures its heap or its thread gets a process of its own.
- * The others share: a process for each of them cost a third of all units' processor time.
+ * One file's garbage would count as the next one's, so a file that measures its heap gets a process of its own. Those that measure
+ * processor time share theirs with each other, where V8 has compiled little else; all others share the rest. Another process costs
+ * 0.2 s of processor time.
  */
-const MEASURED = globSync(UNITS.include, { exclude: UNITS.exclude }).filter((file) =>
-  MEASURES.test(readFileSync(file, "utf8")),
-);
+const unitsThat = (pattern: RegExp): string[] =>
+  globSync(UNITS.include, { exclude: UNITS.exclude }).filter((file) => pattern.test(readFileSync(file, "utf8")));
+const NEED_A_PROCESS = unitsThat(ALONE);
+const MEASURED = unitsThat(MEASURES).filter((file) => !NEED_A_PROCESS.includes(file));
 
 /** What the tests start, each in one file (see there); and what Node compiled of it is kept. */
 const BUNDLE = "test/bundle.ts";
@@ -67,9 +69,9 @@ const onUrl = (files: string[], { groupOrder, maxWorkers }: typeof TOGETHER) => 
 const LONG_FILES = ["test/long/*.test.ts"];
 
 /** Two workers, as there is no waiting: vitest would take one on two cores. Seconds alone, and what promises a time asks for processor time itself. */
-const unitProject = (files: { name: string; include: string[]; exclude: string[]; isolate: boolean }) => ({
+const unitProject = (files: { name: string; include?: string[]; exclude?: string[]; isolate: boolean }) => ({
   ssr,
-  test: { ...files, sequence: { groupOrder: 0 }, maxWorkers: 2, ...PATIENCE },
+  test: { ...UNITS, ...files, sequence: { groupOrder: 0 }, maxWorkers: 2, ...PATIENCE },
 });
 
 /** `npm run test:long`: these alone, and then the whole of each file of which `npm test` runs a part (test/scale.ts). */
@@ -133,8 +135,9 @@ export default defineConfig({
     projects: [
       ...(urlFiles ? [onUrl(urlFiles, urlGroup)] : []),
       ...(process.env["TEST_LONG"] ? longProjects() : []),
-      unitProject({ name: "unit", include: UNITS.include, exclude: [...UNITS.exclude, ...MEASURED], isolate: false }),
-      unitProject({ name: "unit-measured", include: MEASURED, exclude: UNITS.exclude, isolate: true }),
+      unitProject({ name: "unit", exclude: [...UNITS.exclude, ...MEASURED, ...NEED_A_PROCESS], isolate: false }),
+      unitProject({ name: "unit-measured", include: MEASURED, isolate: false }),
+      unitProject({ name: "unit-alone", include: NEED_A_PROCESS, isolate: true }),
       {
         ssr,
         test: {

@@ -2,14 +2,20 @@
 import { join } from "node:path";
 import { ROOT, environment, run } from "./launch.js";
 
-/** @typedef {{name: string, tool: string, args: string[]}} Check */
+/** @typedef {{name: string, tool: string, args: string[], env?: NodeJS.ProcessEnv}} Check */
+
+/**
+ * The linter's types are Go: in a program of half a minute their garbage collection takes a fifth of the processor time and saves an eighth of the
+ * memory (23 and 29 s, 2.5 and 2.1 GB). Above 3 GB it collects all the same.
+ */
+const SELDOM_COLLECTED = { GOGC: "off", GOMEMLIMIT: "3GiB" };
 
 /** @type {Check[]} */
 const STATIC = [
   { name: "format", tool: "oxfmt", args: ["--check"] },
   // Types are checked by the linter, which has to know them anyway: each file once, as its nearest tsconfig.json says, so that the
   // server is checked without the browser's types. `tsc` beside it cost another 25 s of processor time.
-  { name: "lint", tool: "oxlint", args: ["--type-aware", "--type-check"] },
+  { name: "lint", tool: "oxlint", args: ["--type-aware", "--type-check"], env: SELDOM_COLLECTED },
 ];
 /** @type {Check} */
 const UNITS = { name: "units", tool: "vitest", args: ["run", "--project", "unit*"] };
@@ -20,12 +26,12 @@ const bin = (/** @type {string} */ tool) => join(ROOT, "node_modules", ".bin", t
  * One check; its output is kept and shown in one piece, only when it failed. Answers whether it passed.
  * @param {string} node @param {Check} check
  */
-async function passes(node, { name, tool, args }) {
+async function passes(node, { name, tool, args, env }) {
   const started = performance.now();
   let output = "";
   const code = await run(node, [bin(tool), ...args], {
     cwd: ROOT,
-    env: environment(node),
+    env: { ...environment(node), ...env },
     stdio: ["ignore", "pipe", "pipe"],
     onStart: (child) => {
       for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += chunk));

@@ -47,6 +47,8 @@ test("installs by itself, says so on stderr, and then no more", async () => {
   expect(existsSync(join(folder, "node_modules", "part"))).toBe(true);
   utimesSync(join(folder, "package-lock.json"), new Date(), new Date()); // as git checkout does
   expect(await print()).toEqual({ code: 0, stdout: "42\n", stderr: "" });
+  expect((await run("exec", "node", "-e", "process.exit(7)")).code, "exec passes the exit code on").toBe(7);
+  expect((await run("exec", "sh", "-c", "exit 9")).code).toBe(9);
 });
 
 test("of three at once one installs and the others wait for it", async () => {
@@ -134,9 +136,4 @@ test("an unknown command names those that there are", async () => {
   const { code, stderr } = await run("strat");
   expect(code).toBe(1);
   expect(stderr).toMatch(/^autograph: no command "strat"; there are start, .*bench/);
-});
-
-test("exec passes the exit code on", async () => {
-  expect((await run("exec", "node", "-e", "process.exit(7)")).code).toBe(7);
-  expect((await run("exec", "sh", "-c", "exit 9")).code).toBe(9);
 });

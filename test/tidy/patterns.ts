@@ -2,18 +2,7 @@
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { RegExpParser, visitRegExpAST, type AST } from "@eslint-community/regexpp";
-import {
-  isTest,
-  lineOf,
-  parse,
-  ROOT,
-  serverSources,
-  textOf,
-  filesBelow,
-  walk,
-  webSources,
-  type Source,
-} from "./source.ts";
+import { isTest, lineOf, read, ROOT, serverSources, filesBelow, walk, webSources, type Source } from "./source.ts";
 
 export type Pattern = { place: string; pattern: RegExp };
 
@@ -23,7 +12,7 @@ export const runningSources = (): Source[] => [
   ...webSources(),
   ...filesBelow("tools")
     .filter((path) => /\.(js|ts)$/.test(path) && !isTest(path))
-    .map((path) => parse(path, textOf(path))),
+    .map(read),
 ];
 
 /** Patterns written as `/…/`. */

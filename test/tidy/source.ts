@@ -30,8 +30,24 @@ export function filesBelow(folder: string): string[] {
 
 export const textOf = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
+/** The tree is made when it is first asked for: most rules look at the text of most files alone. */
 export function parse(path: string, text: string): Source {
-  const { program, module } = parseSync(path, text);
+  let kept: ReturnType<typeof parseSync> | undefined;
+  const parsed = () => (kept ??= parseSync(path, text));
+  let imports: string[] | undefined;
+  return {
+    path,
+    text,
+    get program() {
+      return parsed().program;
+    },
+    get imports() {
+      return (imports ??= importsOf(path, text, parsed().module));
+    },
+  };
+}
+
+function importsOf(path: string, text: string, module: ReturnType<typeof parseSync>["module"]): string[] {
   const specifiers = [
     ...module.staticImports.map((one) => one.moduleRequest.value),
     ...module.staticExports.flatMap((one) => one.entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
@@ -42,10 +58,17 @@ export function parse(path: string, text: string): Source {
     ),
   ];
   const local = specifiers.filter((specifier) => /^\..*\.[tj]sx?$/.test(specifier));
-  return { path, text, program, imports: local.map((specifier) => posix.join(posix.dirname(path), specifier)) };
+  return local.map((specifier) => posix.join(posix.dirname(path), specifier));
 }
 
-const read = (path: string): Source => parse(path, textOf(path));
+const kept = new Map<string, Source>();
+
+/** Each file is read once for all rules of a worker. */
+export function read(path: string): Source {
+  const source = kept.get(path) ?? parse(path, textOf(path));
+  kept.set(path, source);
+  return source;
+}
 
 /** What runs in the server: no tests. */
 export const serverSources = (): Source[] =>

@@ -35,10 +35,10 @@ test("600 heavy evaluations in one tick, 300 one after the other, and of jq hold
   expect(await longestStretchMs(100, async () => evaluate(byJq, gathered, variables))).toBeLessThan(100);
 });
 
-test("another organization's evaluation waits for a turn, not for a thousand", async () => {
+test("another organization's evaluation waits for a turn, not for hundreds", async () => {
   await using expressions = createExpressions({ log });
   let settled = 0;
-  const theirs = Array.from({ length: 1_000 }, async () => {
+  const theirs = Array.from({ length: 300 }, async () => {
     await expressions.evaluate(HEAVY, LIST, {}, THEIRS);
     settled++;
   });

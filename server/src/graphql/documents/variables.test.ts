@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { createSchema } from "../schema.ts";
-import { createVariableChecks } from "./variables.ts";
+import { createVariableChecks, type VariableCheck } from "./variables.ts";
 
 const schema = createSchema();
 const checks = createVariableChecks(schema);
@@ -15,9 +15,12 @@ const definitionsOf = (declared: string) => {
   return node?.kind === Kind.OPERATION_DEFINITION ? node.variableDefinitions! : [];
 };
 
-function refusalOf(declared: string, variables: Record<string, unknown>, repeats = new Map<string, number>()) {
+const refusalOf = (declared: string, variables: Record<string, unknown>, repeats = new Map<string, number>()) =>
+  refusalBy(checks(definitionsOf(declared), repeats), variables);
+
+function refusalBy(check: VariableCheck, variables: Record<string, unknown>): Refusal | undefined {
   try {
-    checks(definitionsOf(declared), repeats)(variables);
+    check(variables);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -71,17 +74,21 @@ function rightFor(type: GraphQLInputType): unknown {
 
 test("every type of an argument takes and refuses what the executor does", () => {
   let compared = 0;
+  const wrong: string[] = [];
   for (const [name, type] of typesOfArguments()) {
     for (const declared of [`$v: ${name}`, ...(isNonNullType(type) ? [] : [`$v: ${name}!`, `$v: [${name}]`])]) {
       const definitions = definitionsOf(declared);
+      const check = checks(definitions, new Map());
       for (const variables of [{}, ...valuesFor(type).map((v) => ({ v }))]) {
         const { errors } = getVariableValues(schema, definitions, variables) as { errors?: unknown[] };
-        const what = `${declared} ${JSON.stringify(variables)}`;
-        expect(refusalOf(declared, variables) !== undefined, what).toBe(errors !== undefined);
+        // No `expect` for each: that would take as long as all the rest.
+        if ((refusalBy(check, variables) === undefined) !== (errors === undefined))
+          wrong.push(`${declared} ${JSON.stringify(variables)}`);
         compared++;
       }
     }
   }
+  expect(wrong).toEqual([]);
   expect(compared).toBeGreaterThan(3_000);
 });
 
