@@ -83,6 +83,7 @@ describe.runIf(isRoot())("as root", () => {
   const uidOf = (pid: number): number => fs.statSync(`/proc/${pid}`).uid;
 
   test("PostgreSQL runs as another user, which owns its folder and its socket", async () => {
+    await launcher.fill();
     const ready = await readyOf(launcher.start());
     const uid = uidOf(ready.postgres);
     expect(uid).not.toBe(0);
@@ -99,7 +100,8 @@ describe.runIf(isRoot())("as root", () => {
   });
 
   test("a folder of root's own is made passable", async () => {
-    fs.mkdirSync(launcher.dataFolder, { mode: 0o700 });
+    await launcher.fill();
+    fs.chmodSync(launcher.dataFolder, 0o700);
     await readyOf(launcher.start());
     expect(fs.statSync(launcher.dataFolder).mode & 0o777).toBe(0o711);
   });

@@ -104,8 +104,9 @@ test("a schema newer than the program is refused in one line", async () => {
 });
 
 test("a migration that fails leaves nothing behind and says why", async () => {
+  const first = Object.fromEntries(Object.entries(MIGRATIONS).slice(0, 1));
   const broken = {
-    ...MIGRATIONS,
+    ...first,
     "9999-broken": {
       async up(db: Kysely<unknown>) {
         await sql`create table left_behind (id int)`.execute(db);
@@ -116,7 +117,8 @@ test("a migration that fails leaves nothing behind and says why", async () => {
   await expect(migrate(database, broken)).rejects.toMatchObject({ code: "42P07" });
   expect(await tablesNamed("left_behind")).toBe(0);
   expect(await tablesNamed("runs_default")).toBe(0);
-  expect(await migrate(database)).toEqual(Object.keys(MIGRATIONS));
+  expect(await migrate(database, first)).toEqual(Object.keys(first));
+  expect(await tablesNamed("runs_default")).toBe(1);
 });
 
 test("a process that is killed within the migrations leaves the old schema; the next one brings it up to date", async () => {

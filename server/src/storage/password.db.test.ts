@@ -70,6 +70,7 @@ async function leaveAsBefore(ready: Ready, isRunning: boolean): Promise<number |
 }
 
 test("nobody signs in without the password, not even as PostgreSQL's superuser, and only we can read it", async () => {
+  await launcher.fill();
   const ready = await readyOf(launcher.start());
   await expectClosed(ready);
   const stat = fs.statSync(passwordPath(ready.dataFolder));
