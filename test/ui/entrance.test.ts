@@ -10,7 +10,6 @@ import {
   expectGoodLooks,
   OWNER,
   Person,
-  setUp,
   sharedBrowser,
   signIn,
   stopTime,
@@ -34,22 +33,32 @@ do:
 
 let browser: Browser;
 let server: TestServer;
+/** Goes from test to test in one browser, and comes in anew each time. */
+let person: Person;
 beforeAll(async () => {
   [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);
-});
-afterAll(() => server[Symbol.asyncDispose]());
-
-test("setup: a wrong link is said; by keyboard alone, after what is wrong was said at its fields; the server that is gone", async () => {
-  await using fresh = await startTestServer({ fresh: true });
-  await using stranger = await Person.open(browser);
-  stranger.mayFail();
-  await stranger.page.goto(`${fresh.url}/#setup=wrong`);
-  await setUpAgain(stranger.page);
-  await stranger.page.getByText("The setup link is not valid or has expired").waitFor();
-
-  await using person = await Person.open(browser);
-  const { page } = person;
+  person = await Person.open(browser);
   person.mayFail();
+});
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+test("setup below a path of PUBLIC_URL: a wrong link is said; by keyboard alone, after what is wrong was said at its fields; the server that is gone", async () => {
+  // What stands before a server has its address first: a port that is only chosen may be another process's by then.
+  let port = 0;
+  await using front = await startFront(() => port);
+  const base = `${front.url}/agents/here`;
+  await using fresh = await startTestServer({ fresh: true, env: { PUBLIC_URL: base } });
+  port = Number(new URL(fresh.url).port);
+  const { page } = person;
+  await page.goto(`${base}/#setup=wrong`);
+  await setUpAgain(page);
+  await page.getByText("The setup link is not valid or has expired").waitFor();
+
+  // Another fragment alone would load nothing.
+  await page.goto("about:blank");
   await page.goto(fresh.setupLink!);
   await page.getByLabel("Organization").waitFor();
   await page.keyboard.press("Enter");
@@ -67,15 +76,18 @@ test("setup: a wrong link is said; by keyboard alone, after what is wrong was sa
   await page.keyboard.insertText(OWNER.password);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  expect(page.url()).toBe(`${base}/agents`);
+  // A page deep within.
+  await page.goto(`${base}/runs?status=failed`);
+  await page.getByText("No failed runs").waitFor();
 
   // The same link again.
-  const other = await person.tab();
-  await other.goto(fresh.setupLink!);
-  await setUpAgain(other);
-  await other.getByText(/already set up/).waitFor();
+  await page.goto(fresh.setupLink!);
+  await setUpAgain(page);
+  await page.getByText(/already set up/).waitFor();
   await fresh.stop();
-  await other.getByRole("button", { name: "Set up" }).click();
-  await other.getByText("The server does not answer").waitFor();
+  await page.getByRole("button", { name: "Set up" }).click();
+  await page.getByText("The server does not answer").waitFor();
 });
 
 const setUpAgain = async (page: Page): Promise<void> => {
@@ -86,7 +98,25 @@ const setUpAgain = async (page: Page): Promise<void> => {
   await page.getByRole("button", { name: "Set up" }).click();
 };
 
-test("who is not signed in is asked to by a page of good looks, then sees the page that was asked for; signing out leads back", async () => {
+test("an invitation leads a new member in, once", async () => {
+  const owner = await accessTokenOf(server, server.world);
+  const { inviteMember } = await server.data("mutation { inviteMember(input: {role: runner}) { url } }", {}, owner);
+  const { page } = person;
+  await page.goto(inviteMember.url);
+  await page.getByRole("heading", { name: /^Join / }).waitFor();
+  await expectGoodLooks(page, "invitation");
+  await page.getByLabel("Your name").fill("Katherine");
+  await page.getByLabel("E-mail").fill("katherine@example.org");
+  await page.getByRole("textbox", { name: "Password" }).fill("a good long password");
+  await page.getByRole("button", { name: "Join", exact: true }).click();
+  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
+  const again = await person.tab();
+  await again.goto(inviteMember.url);
+  await again.getByRole("heading", { name: "This invitation cannot be used" }).waitFor();
+  await again.close();
+});
+
+test("who is not signed in is asked to by a page of good looks, told what is wrong, then sees the page that was asked for; signing out leads back", async () => {
   const member = await server.member("grace@example.org", "runner");
   await using person = await Person.open(browser);
   const { page } = person;
@@ -103,8 +133,16 @@ test("who is not signed in is asked to by a page of good looks, then sees the pa
   await expectEachLook(page, "sign in");
   await page.setViewportSize({ width: 1280, height: 720 });
   person.mayFail();
+  const refused = page.getByRole("alert");
   await signIn(page, { ...member, password: "wrong password" });
-  await page.getByRole("alert").waitFor();
+  await refused.getByText("wrong").waitFor();
+  // Somebody else, who has been wrong too often, is told when to try again.
+  const who = { email: "nobody@example.org", password: "wrong password" };
+  const login =
+    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
+  for (let failed = 0; failed < 10; failed++) await server.graphql(login, who, null);
+  await signIn(page, who);
+  await refused.getByText(/^Too many failed sign-ins: try again at \d?\d:\d\d:\d\d/).waitFor();
   await signIn(page, member);
   await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   expect(new URL(page.url()).search).toBe("?status=failed");
@@ -128,8 +166,6 @@ test("who is not signed in is asked to by a page of good looks, then sees the pa
 
 test("tabs that exchange their tokens at once stay signed in", async () => {
   const member = await server.member("lin@example.org", "runner");
-  await using person = await Person.open(browser);
-  person.mayFail();
   await person.enter(server, "/agents", member);
   await person.page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   const tabs = [person.page, await person.tab(), await person.tab()];
@@ -139,21 +175,7 @@ test("tabs that exchange their tokens at once stay signed in", async () => {
     await Promise.all(tabs.map((tab) => tab.getByRole("link", { name: place, exact: true }).click()));
     for (const tab of tabs) await tab.getByRole("heading", { name: place, exact: true }).waitFor();
   }
-});
-
-test("too many wrong passwords: it says when to try again", async () => {
-  const who = { email: "nobody@example.org", password: "wrong password" };
-  const login =
-    "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
-  for (let failed = 0; failed < 10; failed++) await server.graphql(login, who, null);
-  await using person = await Person.open(browser);
-  person.mayFail();
-  await person.page.goto(server.url);
-  await signIn(person.page, who);
-  await person.page
-    .getByRole("alert")
-    .getByText(/^Too many failed sign-ins: try again at \d?\d:\d\d:\d\d/)
-    .waitFor();
+  await Promise.all(tabs.slice(1).map((tab) => tab.close()));
 });
 
 test("when the session has ended one signs in again over the page, and what was typed is there", async () => {
@@ -161,8 +183,6 @@ test("when the session has ended one signs in again over the page, and what was 
   await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
     definition: GREETER,
   });
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
   await person.enter(server, "/agents", member);
   await page.getByRole("link", { name: "Greeter", exact: true }).click();
@@ -191,8 +211,6 @@ test("who signs out of a session that has ended waits for no decision", async ()
   const run = "mutation ($agentId: ID!) { runAgent(input: {agentId: $agentId, wait: 30}) { id status } }";
   const { id: runId } = (await server.data(run, { agentId })).runAgent;
   const member = await server.member("ending@example.org", "editor");
-  await using person = await Person.open(browser);
-  person.mayFail();
   const { page } = person;
   await page.clock.install();
   await person.enter(server, `/runs/${runId}`, member);
@@ -207,39 +225,6 @@ test("who signs out of a session that has ended waits for no decision", async ()
   await dialog.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   expect((await server.data(`{ run(id: "${runId}") { status } }`)).run.status).toBe("paused");
-});
-
-test("an invitation leads a new member in, once", async () => {
-  const owner = await accessTokenOf(server, server.world);
-  const { inviteMember } = await server.data("mutation { inviteMember(input: {role: runner}) { url } }", {}, owner);
-  await using person = await Person.open(browser);
-  person.mayFail();
-  const { page } = person;
-  await page.goto(inviteMember.url);
-  await page.getByRole("heading", { name: /^Join / }).waitFor();
-  await expectGoodLooks(page, "invitation");
-  await page.getByLabel("Your name").fill("Katherine");
-  await page.getByLabel("E-mail").fill("katherine@example.org");
-  await page.getByRole("textbox", { name: "Password" }).fill("a good long password");
-  await page.getByRole("button", { name: "Join", exact: true }).click();
-  await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
-  const again = await person.tab();
-  await again.goto(inviteMember.url);
-  await again.getByRole("heading", { name: "This invitation cannot be used" }).waitFor();
-});
-
-test("works below a path of PUBLIC_URL, also for a page deep within", async () => {
-  // What stands before a server has its address first: a port that is only chosen may be another process's by then.
-  let port = 0;
-  await using front = await startFront(() => port);
-  const base = `${front.url}/agents/here`;
-  await using below = await startTestServer({ fresh: true, env: { PUBLIC_URL: base } });
-  port = Number(new URL(below.url).port);
-  await using person = await Person.open(browser);
-  await setUp(person.page, below);
-  expect(person.page.url()).toBe(`${base}/agents`);
-  await person.page.goto(`${base}/runs?status=failed`);
-  await person.page.getByText("No failed runs").waitFor();
 });
 
 /** Passes on what comes, as it is. */

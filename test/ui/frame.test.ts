@@ -139,7 +139,7 @@ test("the focus stays on its row when the connection is lost and the list is rea
 });
 
 test("a list that does not come is not busy any longer, and comes when it is asked for again", async () => {
-  const page = await person.tab();
+  const { page } = person;
   for (const [path, query] of [
     ["agents", "query Agents("],
     ["runs", "query Runs("],
@@ -160,7 +160,6 @@ test("a list that does not come is not busy any longer, and comes when it is ask
     expect(await busy.count(), path).toBe(0);
     await page.unroute("**/graphql");
   }
-  await page.close();
 });
 
 /** Bytes: issue 13's promise; `npm run bench -- --only ui` prints how many there are. */

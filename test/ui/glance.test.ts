@@ -168,9 +168,8 @@ test("what was typed into a run's form is there after other tabs, Back, and the 
 test("steps stand under those around them, times are exact, no letter is cut, and what goes on is not folded", async () => {
   const failed = await start("Ada", -1);
   const waiting = await start("Grace", 2);
-  await using person = await Person.open(browser, LOOKS[0]);
   const { page } = person;
-  await person.enter(server, `/runs/${failed}`);
+  await person.go(`/runs/${failed}`);
   const step = (name: string) => page.getByRole("treeitem").filter({ hasText: name });
   const leftOf = async (name: string): Promise<number> =>
     (await step(name).getByText(name, { exact: true }).boundingBox())!.x;

@@ -8,10 +8,17 @@ import { expectEachLook, expectGoodLooks, LOOKS, sharedBrowser, Person } from ".
 
 let browser: Browser;
 let server: SharedServer;
+/** One browser for whom each test is about. */
+let person: Person;
 beforeAll(async () => {
   [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
+  person = await Person.open(browser);
+  person.mayFail();
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await person[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
 
 /** In the line that says `before`, in place of its last word. */
 async function replaceLastWord(page: Page, line: number, word: string): Promise<void> {
@@ -27,9 +34,7 @@ test("a new organization gets its first project and agent in the browser, and ru
   const made = await cliJson<{ password: string }>(["org", "create", "Beginners", "--owner", email], {
     env: settingsOf(server),
   });
-  await using person = await Person.open(browser);
   const { page } = person;
-  person.mayFail();
   await person.enter(server, "/agents", { email, password: made.password });
   await page.getByRole("link", { name: "Write the first one here" }).click();
   await page.getByRole("heading", { name: "First, a project" }).waitFor();
@@ -67,9 +72,7 @@ test("a first text may be a draft, in another project; and it takes no other age
   const world = await server.organization("drafters");
   const create = "mutation ($input: CreateProjectInput!) { createProject(input: $input) { id } }";
   const shop = await server.data(create, { input: { name: "Shop", handle: "shop" } }, world.apiKey);
-  await using person = await Person.open(browser);
   const { page } = person;
-  person.mayFail();
   await person.enter(server, `/agents/new?project=${shop.createProject.id}`, world);
   const text = page.getByRole("textbox", { name: "Definition" });
   await text.getByText("namespace: shop").waitFor();
@@ -102,9 +105,7 @@ test("a first text may be a draft, in another project; and it takes no other age
 test("who may not create agents is told who may, is offered nothing, and reads definitions without changing them", async () => {
   const agentId = await publish(server, "echo");
   const viewer = await server.memberOf(server.world, "looks@example.org", "viewer");
-  await using person = await Person.open(browser);
   const { page } = person;
-  person.mayFail();
   await person.enter(server, "/agents", viewer);
   await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
   expect(await page.getByRole("link", { name: "New agent" }).count()).toBe(0);

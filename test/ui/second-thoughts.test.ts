@@ -1,6 +1,7 @@
 /** Accidental acts can be taken back, or need a confirmation first; somebody else's work in the meantime is not lost. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { scaled } from "../scale.ts";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
 import { expectEachLook, expectGoodLooks, LOOKS, Person, sendDecisions, sharedBrowser, stopTime } from "./ui.ts";
 
@@ -8,13 +9,19 @@ let browser: Browser;
 let server: SharedServer;
 /** Goes from test to test in one page, where no clock stands still and no request is refused. */
 let person: Person;
+/** Goes from test to test in one page whose time a test stops, and lets go on at its end. */
+let timed: Person;
 beforeAll(async () => {
   [browser, server] = await Promise.all([sharedBrowser(), sharedServer()]);
   person = await Person.open(browser, LOOKS[0]);
+  timed = await Person.open(browser, LOOKS[0]);
   await person.enter(server, "/agents");
+  await timed.page.clock.install();
+  await timed.enter(server, "/agents");
 });
 afterAll(async () => {
   await person[Symbol.asyncDispose]();
+  await timed[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
 });
 
@@ -72,7 +79,7 @@ const overlap = (one: Box, other: Box): boolean =>
   one.y < other.y + other.height &&
   other.y < one.y + one.height;
 
-test.each([1280, 700, 360])(
+test.each(scaled({ whole: [1280, 700, 360], part: [1280, 360] }))(
   "at %i px a run is cancelled after a question, and no button that starts one comes to its place",
   async (width) => {
     const agentId = await publish(asking(`cancelled-${width}`));
@@ -114,10 +121,8 @@ test("the second of two quick clicks in one place does nothing to what came ther
   const agentId = await publish(asking("quick"));
   await start(agentId, "one");
   await start(agentId, "two");
-  await using person = await Person.open(browser, LOOKS[0]);
-  const { page } = person;
-  await page.clock.install();
-  await person.enter(server, "/approvals");
+  const { page } = timed;
+  await timed.go("/approvals");
   await page.getByRole("button", { name: "Pay for one?" }).click();
   const approve = card(page, "one").getByRole("button", { name: "Approve" });
   await approve.scrollIntoViewIfNeeded();
@@ -131,6 +136,7 @@ test("the second of two quick clicks in one place does nothing to what came ther
           Object.assign(button.style, { position: "fixed", left: `${left}px`, top: `${top}px` });
       });
       found.observe(document.body, { childList: true, subtree: true });
+      Object.assign(window, { letLieWhereItIs: () => found.disconnect() });
     },
     [x, y],
   );
@@ -151,15 +157,15 @@ test("the second of two quick clicks in one place does nothing to what came ther
   await bar(page).getByText("Pay for one?").waitFor();
   expect(await bar(page).getByRole("listitem").count()).toBe(1);
   await bar(page).getByRole("button", { name: "Undo" }).click();
+  await page.evaluate(() => (window as unknown as { letLieWhereItIs: () => void }).letLieWhereItIs());
+  await page.clock.resume();
 });
 
 test("on a run's page keys decide once the card has the focus, and a decision is taken back for five seconds", async () => {
   const agentId = await publish(asking("focused"));
   const runId = await start(agentId);
-  await using person = await Person.open(browser, LOOKS[0]);
-  const { page } = person;
-  await page.clock.install();
-  await person.enter(server, `/runs/${runId}`);
+  const { page } = timed;
+  await timed.go(`/runs/${runId}`);
   await card(page).getByRole("button", { name: "Approve" }).waitFor();
   await stopTime(page);
   await page.keyboard.press("a");
@@ -197,15 +203,14 @@ test("on a run's page keys decide once the card has the focus, and a decision is
     .waitFor();
   expect(await card(page).getByText("Already decided").count(), "by oneself").toBe(0);
   expect(await approvalsOf(runId)).toEqual([{ status: "rejected", comment: "fine", answer: null }]);
+  await page.clock.resume();
 });
 
 test("two decisions in quick succession have five seconds each, wherever one goes meanwhile", async () => {
   const agentId = await publish(asking("both"));
   const runs = [await start(agentId, "first"), await start(agentId, "second")];
-  await using person = await Person.open(browser, LOOKS[0]);
-  const { page } = person;
-  await page.clock.install();
-  await person.enter(server, "/approvals");
+  const { page } = timed;
+  await timed.go("/approvals");
   await page.getByRole("button", { name: "Pay for first?" }).click();
   await card(page, "first").getByRole("button", { name: "Approve" }).waitFor();
   await expectGoodLooks(page, "an open approval");
@@ -226,6 +231,7 @@ test("two decisions in quick succession have five seconds each, wherever one goe
   await bar(page).getByRole("button", { name: "Undo" }).click();
   await page.clock.runFor(10_000);
   expect(await approvalsOf(runs[1]!)).toMatchObject([{ status: "open" }]);
+  await page.clock.resume();
 });
 
 test("who reads the page anew, closes it or signs out has decided", async () => {
@@ -314,10 +320,8 @@ test("who signs out waits for a decision that is under way", async () => {
 test("a decision that is not taken says why, and its form is as it was; one that somebody else was faster with says so", async () => {
   const agentId = await publish(asking("refused", FORM));
   const runId = await start(agentId);
-  await using person = await Person.open(browser, LOOKS[0]);
-  const { page } = person;
-  await page.clock.install();
-  await person.enter(server, "/approvals");
+  const { page } = timed;
+  await timed.go("/approvals");
   await page.getByRole("button", { name: "Pay for it?" }).last().click();
   await card(page).getByLabel("Costs").fill("3");
   await stopTime(page);

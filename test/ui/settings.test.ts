@@ -22,8 +22,10 @@ do:
 let browser: Browser;
 let server: TestServer;
 let llm: LlmService;
-/** Goes from test to test in one page. */
+/** Goes from test to test in one page, far from UTC. */
 let owner: Person;
+/** The browser of one who is somebody else. */
+let other: Person;
 beforeAll(async () => {
   llm = await startLlmService();
   const env = { LLM_BASE_URL: llm.url, LLM_MODEL: "test-model", LLM_API_KEY: "sk-planted" };
@@ -31,12 +33,14 @@ beforeAll(async () => {
   await server.data("mutation ($definition: String!) { publishAgent(input: {definition: $definition}) { id } }", {
     definition: AGENT,
   });
-  owner = await Person.open(browser);
+  owner = await Person.open(browser, { timezoneId: "Asia/Tokyo" });
+  other = await Person.open(browser, { colorScheme: "light" });
   await owner.enter(server, "/settings");
   await owner.page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
 });
 afterAll(async () => {
   await owner[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
   await llm[Symbol.asyncDispose]();
 });
@@ -121,8 +125,7 @@ test("a key of chosen scopes that never expires", async () => {
 });
 
 test("a key that ends on a day is good for all of that day where its maker is", async () => {
-  await using person = await Person.open(browser, { timezoneId: "Asia/Tokyo" });
-  const page = await enter(person, "/settings/keys?make=true");
+  const page = await enter(owner, "/settings/keys?make=true");
   await page.getByLabel("Name", { exact: true }).fill("until then");
   await page.getByRole("radio", { name: /Choose scopes/ }).check();
   await page.getByRole("checkbox", { name: /runs:read/ }).check();
@@ -229,8 +232,7 @@ test("members: another role, an invitation and its end, the last owner stays, on
 test("an admin is offered no owner, and may not change one; who leaves is out", async () => {
   const admin = await server.member("erin@example.org", "admin");
   await server.member("frank@example.org", "runner");
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/members", admin);
+  const page = await enter(other, "/settings/members", admin);
   await page
     .getByRole("row", { name: /frank@example.org/ })
     .getByRole("button", { name: /^Role of/ })
@@ -294,8 +296,7 @@ test("sessions: another one is ended, then all others; a new password", async ()
     "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";
   await server.data(login, who, null);
   await server.data(login, who, null);
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings/sessions", who);
+  const page = await enter(other, "/settings/sessions", who);
   await page.getByText("this one").waitFor();
   const ends = page.getByRole("button", { name: "End A program" });
   await expect.poll(() => ends.count()).toBe(2);
@@ -321,8 +322,7 @@ test("sessions: another one is ended, then all others; a new password", async ()
 
 test("a member without permission is told so, and sees what is for all", async () => {
   const viewer = await server.member("victor@example.org", "viewer");
-  await using person = await Person.open(browser);
-  const page = await enter(person, "/settings", viewer);
+  const page = await enter(other, "/settings", viewer);
   await page.getByRole("row", { name: /victor@example.org/ }).waitFor();
   expect(await page.getByRole("heading", { name: "Invitations" }).count()).toBe(0);
   await page.getByText("Owners and admins invite people and see who is invited; you are a viewer.").waitFor();
@@ -389,8 +389,7 @@ test("on a narrow screen the account's menu leads to the settings", async () => 
 });
 
 test("the theme is chosen in the account's menu and kept", async () => {
-  await using person = await Person.open(browser, { colorScheme: "light" });
-  const page = await enter(person, "/settings/sessions");
+  const page = await enter(other, "/settings/sessions");
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   expect(await ground()).toBe("rgb(255, 255, 255)");
   await page.getByRole("button", { name: "account" }).click();
