@@ -100,10 +100,7 @@ describe("one answer", () => {
   test("what is answered thirty times counts thirty times", async () => {
     const aliases = Array.from({ length: 30 }, (_, index) => `a${index}: output`).join(" ");
     expect(code((await server.graphql(`{ run(id: "${ids[0]}") { ${aliases} } }`)).errors)).toBe("QUERY_TOO_COMPLEX");
-    const fields = Array.from(
-      { length: 30 },
-      (_, index) => `a${index}: run(id: "${ids[index]}") { output }`,
-    ).join(" ");
+    const fields = Array.from({ length: 30 }, (_, index) => `a${index}: run(id: "${ids[index]}") { output }`).join(" ");
     expect(code((await server.graphql(`{ ${fields} }`)).errors)).toBe("QUERY_TOO_COMPLEX");
   });
 
@@ -194,8 +191,7 @@ describe("readers that take nothing", () => {
       ),
     );
     if (what.endsWith("change")) {
-      for (const id of ids.slice(0, 20))
-        await server.data(`mutation { rerunRun(input: {runId: "${id}"}) { id } }`);
+      for (const id of ids.slice(0, 20)) await server.data(`mutation { rerunRun(input: {runId: "${id}"}) { id } }`);
     }
     await sleep(1_000);
     expect(residentMb() - before).toBeLessThan(200);

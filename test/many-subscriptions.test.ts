@@ -8,7 +8,7 @@ import { scaled } from "./scale.ts";
 import { acknowledged } from "./web-socket.ts";
 
 const SOCKETS = scaled({ whole: 40, part: 16 });
-const LEAVING_SOCKETS = scaled({ whole: 400, part: 300 });
+const LEAVING_SOCKETS = 400;
 const STREAMS = 2_000;
 const EACH = 100;
 const AT_ONCE = 20;
