@@ -9,7 +9,7 @@ import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";
 import { acknowledged } from "./web-socket.ts";
-import { readRun } from "./runs.ts";
+import { agentOf, readRun } from "./runs.ts";
 import { talk, type Talk } from "./web-socket.ts";
 
 const UPDATED = "subscription($id: ID!) { runUpdated(runId: $id) { id status currentStep progress } }";
@@ -297,7 +297,9 @@ describe("clients that do not read or go away", () => {
 
 /** The last: the server is not there any more. */
 test("stopping the server closes WebSockets with 1001 and ends event streams", async () => {
-  const id = await start(server, agents.patient);
+  // Others have left runs of `patient`.
+  const agentId = await agentOf(server, "do: [{pause: {wait: PT1H}}]");
+  const id = await start(server, agentId);
   const { send, next, closed } = await rawSocket({ authorization: `Bearer ${server.world.apiKey}` });
   send({ type: "connection_init" });
   await next("connection_ack");
@@ -305,10 +307,10 @@ test("stopping the server closes WebSockets with 1001 and ends event streams", a
   using waiting = await acknowledged(server, server.world.apiKey);
   waiting.send({ type: "subscribe", id: "1", payload: { query: UPDATED, variables: { id } } });
   await waiting.next("next");
-  const wait = `mutation { runAgent(input: {agentId: "${agents.patient}", wait: 30}) { status } }`;
+  const wait = `mutation { runAgent(input: {agentId: "${agentId}", wait: 30}) { status } }`;
   waiting.send({ type: "subscribe", id: "2", payload: { query: wait } });
   const waitedOverHttp = server.data(wait);
-  const running = `{ runCount(filter: {agentId: "${agents.patient}", status: running}) { value } }`;
+  const running = `{ runCount(filter: {agentId: "${agentId}", status: running}) { value } }`;
   await eventually(async () => (await server.data(running)).runCount.value === 3);
   const events = server.events(UPDATED, { id });
   await events.next();
