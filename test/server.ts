@@ -210,9 +210,9 @@ function hangOn(): void {
 const never = new Int32Array(new SharedArrayBuffer(4));
 const pause = (ms: number): unknown => Atomics.wait(never, 0, 0, ms);
 
-/** In code that a debugger interrupts. */
+/** In code that a debugger interrupts. It is the only function there, so that the log names it. */
 function standStill(): never {
-  for (;;) pause(20);
+  for (;;) Atomics.wait(never, 0, 0, 20);
 }
 
 const openLeases = (options: EngineOptions): Engine => new LeaseEngine(options);
