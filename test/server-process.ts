@@ -44,7 +44,8 @@ export class ServerProcess {
 
   constructor(folder: string, env: Record<string, string>) {
     this.folder = folder;
-    this.#env = env;
+    // The port is added, and settings of later starts: what was given may be another server's, too.
+    this.#env = { ...env };
   }
 
   get databaseUrl(): string | undefined {
