@@ -92,12 +92,21 @@ test("a default does not overrule what was said, and what was not understood kee
   const input = page.getByRole("region", { name: "Input" });
   await input.getByText("said: “Greet whoever is on the list, formally”").waitFor();
 
-  // Who changes the field has looked at it.
+  // The page that one goes back to reads its sentence again; another that is sent meanwhile is read next.
+  const isSent = Promise.withResolvers<void>();
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postData()?.includes("on the list, formally")) await isSent.promise;
+    await route.continue();
+  });
   await page.goBack();
+  await expect.poll(() => sentence.inputValue()).toBe("Greet whoever is on the list, formally");
   await sentence.fill("Greet whoever is on the list");
   await sentence.press("Control+Enter");
-  // A review of before may be there until it has been read.
+  isSent.resolve();
   await review.getByRole("checkbox", { name: /Names, Tone$/ }).waitFor();
+  await page.unroute("**/graphql");
+  expect(await sentence.inputValue()).toBe("Greet whoever is on the list");
+  // Who changes the field has looked at it.
   await review
     .getByRole("textbox", { name: /^Names/ })
     .first()

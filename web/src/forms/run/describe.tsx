@@ -30,16 +30,27 @@ export function Describe({ agent, said, onRead }: Props) {
   /** By a person, in place of the one that was found. */
   const [chosenId, setChosenId] = useState<string>();
   const lastText = useRef<string>(undefined);
+  const isReading = useRef(false);
+  /** Sent while another is read: the newest is read next. */
+  const next = useRef<() => Promise<void>>(undefined);
 
   const readIt = async (given: string, agentId: string | undefined): Promise<void> => {
     lastText.current = given;
     setChosenId(agentId);
+    if (isReading.current) {
+      next.current = () => readIt(given, agentId);
+      return;
+    }
+    isReading.current = true;
     const isDone = await act(async () => {
       const { timeZone: timezone } = Intl.DateTimeFormat().resolvedOptions();
       const request = { text: given, timezone, ...(agentId !== undefined && { agentId }) };
       setDraft((await mutate(DraftRunInputDocument, { input: request })).draftRunInput!);
-    });
-    if (isDone) onRead?.(given);
+    }).finally(() => (isReading.current = false));
+    const readNext = next.current;
+    next.current = undefined;
+    if (readNext) await readNext();
+    else if (isDone) onRead?.(given);
   };
   const readSaid = useEffectEvent((given: string) => {
     if (given === lastText.current) return;
@@ -91,7 +102,7 @@ function Sentence({ agent, text, isRead, takesFocus, isBusy, refusal, onChange, 
       className={classes["sentence"]}
       onSubmit={(event: SubmitEvent) => {
         event.preventDefault();
-        if (!isBusy) onSend();
+        onSend();
       }}
     >
       {refusal && <Problem refusal={refusal} />}
