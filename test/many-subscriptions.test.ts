@@ -57,7 +57,7 @@ test(`${SOCKETS * EACH} subscriptions and 400 runs that change`, async () => {
   expect(held).toBeLessThan(60 * MB);
 });
 
-/** The least of three times. Each opens anew, leaves together, and is let go of. */
+/** The least of three times. Each time all are opened, leave together, and are let go of. */
 async function leavingMs(open: () => Promise<Disposable[]>, count: number): Promise<number> {
   const stretches: number[] = [];
   while (stretches.length < 3 && (stretches.length === 0 || Math.min(...stretches) >= MAIN_THREAD_MS)) {

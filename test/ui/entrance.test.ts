@@ -33,7 +33,7 @@ do:
 
 let browser: Browser;
 let server: TestServer;
-/** Goes from test to test in one browser, and comes in anew each time. */
+/** Goes from test to test in one browser, and signs in again each time. */
 let person: Person;
 beforeAll(async () => {
   [browser, server] = await Promise.all([sharedBrowser(), startTestServer()]);

@@ -1,5 +1,5 @@
 /**
- * A model check of whoever watches or waits for one run: its commits, the notices of them, what the database answers and when,
+ * A model check of those who watch or wait for one run: its commits, the notices of them, what the database answers and when,
  * and how fast the watcher reads come in an order drawn from a seed, which a failure names. A notice may be late, doubled or lost;
  * one that says "changed" comes some time after the last, as from the regular look for what was missed.
  */
@@ -227,7 +227,7 @@ function expectRising(from: number, revisions: readonly number[]): void {
   expect(all).toEqual([...new Set(all)].toSorted((a, b) => a - b));
 }
 
-test(`whoever watches or waits for a run sees all of it and its end, in ${SEEDS} orders`, async () => {
+test(`a watcher sees all of a run and its end, and a wait ends with it, in ${SEEDS} orders`, async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const world = new World(seed);
     let open = 5;
