@@ -107,7 +107,7 @@ const LONGEST =
   `faults/bad-database overload faults/crashing-run ui/screens faults/five-clocks runs-memory faults/takeover faults/two-servers
   ui/rough faults/power-loss faults/watchdog crash hostile/requests ui/lists faults/kill-executor ui/agent engine/embedded.db ui/live
   slow-clients ui/frame ui/settings faults/kill-database naughty faults/waits main ui/second-thoughts faults/lost-notices neighbours
-  storage/embedded.db demo two-executors docs faults/stop ui/entrance cli-nouns output ui/keyboard ui/new-agent ui/first-minute
+  postgres/embedded.db demo two-executors docs faults/stop ui/entrance cli-nouns output ui/keyboard ui/new-agent ui/first-minute
   large-answers metrics cli-database faults/invariants faults/cancel runs-life attacks-graphql many-subscriptions`.split(
     /\s+/,
   );

@@ -20,7 +20,7 @@ import { Agent } from "undici";
 import { newId } from "../server/src/lib/ids.ts";
 import { createLog } from "../server/src/lib/log/log.ts";
 import { openDatabase } from "../server/src/storage/database.ts";
-import { openEmbedded } from "../server/src/storage/embedded.ts";
+import { openEmbedded } from "../server/src/postgres/embedded.ts";
 import { migrate } from "../server/src/storage/migrate.ts";
 import { ensurePartitions, partitionOf } from "../server/src/storage/partitions.ts";
 

@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { readPidFile, stopPostmaster } from "../server/src/postgres/postmaster.ts";
 import { COMPILED } from "../test/compile-cache.ts";
 
 export const ROOT = path.join(import.meta.dirname, "..");

@@ -1,9 +1,9 @@
 /** A connection of the bench's own to a server's private PostgreSQL: for filling it and for reading many rows at once. */
 import path from "node:path";
 import pg from "pg";
-import { socketConnection } from "../server/src/storage/embedded.ts";
-import { readPassword } from "../server/src/storage/postgres-password.ts";
-import { readPidFile } from "../server/src/storage/postmaster.ts";
+import { socketConnection } from "../server/src/postgres/embedded.ts";
+import { readPassword } from "../server/src/postgres/postgres-password.ts";
+import { readPidFile } from "../server/src/postgres/postmaster.ts";
 import type { Server } from "./launch.ts";
 
 export type Postgres = { query(text: string, values?: unknown[]): Promise<Record<string, any>[]> } & AsyncDisposable;

@@ -3,10 +3,10 @@
  * steps with another id, time, owner and status, so that it follows the schema without being told of it.
  */
 import { openDatabase } from "../server/src/storage/database.ts";
-import { socketConnection } from "../server/src/storage/embedded.ts";
+import { socketConnection } from "../server/src/postgres/embedded.ts";
 import { createLog } from "../server/src/lib/log/log.ts";
-import { readPassword } from "../server/src/storage/postgres-password.ts";
-import { readPidFile } from "../server/src/storage/postmaster.ts";
+import { readPassword } from "../server/src/postgres/postgres-password.ts";
+import { readPidFile } from "../server/src/postgres/postmaster.ts";
 import { ensurePartitions } from "../server/src/storage/partitions.ts";
 import path from "node:path";
 import type { Server } from "./launch.ts";

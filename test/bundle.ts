@@ -19,7 +19,7 @@ const SOURCES = {
   main: "server/src/main.ts",
   "cli/main": "server/src/cli/main.ts",
   "cli/commands": "server/src/cli/commands.ts",
-  "storage/embedded.testsuite": "server/src/storage/embedded.testsuite.ts",
+  "postgres/embedded.testsuite": "server/src/postgres/embedded.testsuite.ts",
   "storage/storage.testsuite": "server/src/storage/storage.testsuite.ts",
   "engine/ticking.testsuite": "server/src/engine/ticking.testsuite.ts",
 };

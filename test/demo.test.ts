@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isAlive, readPidFile } from "../server/src/storage/postmaster.ts";
+import { isAlive, readPidFile } from "../server/src/postgres/postmaster.ts";
 import { bundled } from "./bundle.ts";
 import { startProcess } from "./cli-process.ts";
 import { cli, settingsOf } from "./command-line.ts";

@@ -8,7 +8,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
-import { isAlive, readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { isAlive, readPidFile, stopPostmaster } from "../server/src/postgres/postmaster.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { bundled } from "./bundle.ts";
 import { COMPILED } from "./compile-cache.ts";
@@ -214,7 +214,7 @@ describe("what cannot start is one helpful line and exit code 1", () => {
     expect(elsewhere.err()).toMatch(/^cannot listen on 192\.0\.2\.1:0: .*\n$/);
   });
 
-  // On an empty folder: server/src/storage/embedded.db.test.ts.
+  // On an empty folder: server/src/postgres/embedded.db.test.ts.
   test("of many starts at once, on its port or another, one serves, and the others say where; so does one that comes later", async () => {
     const DATA_DIR = await dataFolder();
     const PORT = String(await freePort());

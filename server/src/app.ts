@@ -11,10 +11,10 @@ import { listen, PortInUse } from "./http/listen.ts";
 import type { LastActs } from "./lib/last-acts.ts";
 import type { JoinOptions } from "./join-rooms.ts";
 import { OperatorError } from "./lib/errors.ts";
-import { findDataFolder } from "./storage/data-folder.ts";
-import { instanceOf } from "./storage/instance-lock.ts";
+import { findDataFolder } from "./postgres/data-folder.ts";
+import { instanceOf } from "./postgres/instance-lock.ts";
 import { openStorage } from "./storage/open-storage.ts";
-import type { SpaceOptions } from "./storage/space.ts";
+import type { SpaceOptions } from "./postgres/space.ts";
 
 type AppOptions = JoinOptions & {
   /** Aborts when the process is told to stop: a start that is not complete goes no further, and throws. */

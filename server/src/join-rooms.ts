@@ -11,7 +11,7 @@ import { openSecretKeys } from "./auth/tokens/secret-key.ts";
 import { createAdmin } from "./auth/accounts/setup.ts";
 import { isEmpty } from "./auth/accounts/users.ts";
 import type { Config } from "./config.ts";
-import { createExpressions } from "./definition/expressions/expressions.ts";
+import { createExpressions } from "./expressions/expressions.ts";
 import { compileWorkflow } from "./definition/plan.ts";
 import { EmbeddedEngine } from "./engine/embedded.ts";
 import type { Engine, EngineOptions } from "./engine/engine.ts";

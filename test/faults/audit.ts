@@ -7,9 +7,9 @@ import pg from "pg";
 import { decodeId } from "../../server/src/lib/ids.ts";
 import { isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "../../server/src/execution/states.ts";
 import type { Connection } from "../../server/src/storage/database.ts";
-import { socketConnection } from "../../server/src/storage/embedded.ts";
-import { readPassword } from "../../server/src/storage/postgres-password.ts";
-import { readPidFile } from "../../server/src/storage/postmaster.ts";
+import { socketConnection } from "../../server/src/postgres/embedded.ts";
+import { readPassword } from "../../server/src/postgres/postgres-password.ts";
+import { readPidFile } from "../../server/src/postgres/postmaster.ts";
 import type { TestServer } from "../client.ts";
 
 /** A connection to the server's PostgreSQL, or to the one of a URL. */

@@ -1,6 +1,6 @@
 /** `kill -9` of what runs, as a whole or in part. */
 import path from "node:path";
-import { readPidFile, type PidFile } from "../../server/src/storage/postmaster.ts";
+import { readPidFile, type PidFile } from "../../server/src/postgres/postmaster.ts";
 import { eventually, type TestServer } from "../client.ts";
 import { connectTo } from "./audit.ts";
 import { childrenOf, killAll, titleOf } from "./processes.ts";

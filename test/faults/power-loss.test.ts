@@ -3,7 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isAlive } from "../../server/src/storage/postmaster.ts";
+import { isAlive } from "../../server/src/postgres/postmaster.ts";
 import { publish } from "../agents.ts";
 import { ON_OPERATORS, eventually, startTestServer, type TestServer } from "../client.ts";
 import { scaled } from "../scale.ts";

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readPidFile } from "../../server/src/storage/postmaster.ts";
+import { readPidFile } from "../../server/src/postgres/postmaster.ts";
 import { eventually, startTestServer, type TestServer } from "../client.ts";
 import { scaled } from "../scale.ts";
 import { startSink } from "../sink.ts";

@@ -209,8 +209,8 @@ export const SERVER_RULES: Rule[] = [
       // Files of ours without numbers from outside, read before or beside the program.
       "server/src/lib/version.ts",
       "server/src/lib/log/log.ts",
-      "server/src/storage/instance-lock.ts",
-      "server/src/storage/binaries.ts",
+      "server/src/postgres/instance-lock.ts",
+      "server/src/postgres/binaries.ts",
       "server/src/watchdog/watchdog-worker.ts",
     ],
     bad: "const id = JSON.parse(body).id;",
@@ -223,14 +223,14 @@ export const SERVER_RULES: Rule[] = [
       "server/src/lib/json/json.ts",
       "server/src/lib/json/survey.ts",
       // It is meant there too, or left to others.
-      "server/src/definition/expressions/weigh.ts",
-      "server/src/definition/expressions/operators.ts",
+      "server/src/expressions/weigh.ts",
+      "server/src/expressions/operators.ts",
       "server/src/definition/long-numbers.ts",
       "server/src/graphql/documents/variables.ts",
       // No values: trees, schemas and answers of our own.
       "server/src/auth/tokens/access-token.ts",
       "server/src/cli/api.ts",
-      "server/src/definition/expressions/native.ts",
+      "server/src/expressions/native.ts",
       "server/src/definition/flow/shape.ts",
       "server/src/definition/schema-walk.ts",
       "server/src/definition/sentences.ts",
@@ -330,7 +330,7 @@ export const RULES: Rule[] = [
       "server/src/lib/processor-time.testsuite.ts",
       // Of all threads, and compared with each other: both are longer on a slow machine.
       "server/src/auth/sign-in/passwords.test.ts",
-      "server/src/definition/expressions/hostile-expressions.test.ts",
+      "server/src/expressions/hostile-expressions.test.ts",
     ],
     bad: "const before = process.threadCpuUsage();",
   },

@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: [
       "tools/mutants/*.mutants.ts",
-      "server/src/definition/expressions/{charges,native,values,weigh}.test.ts",
+      "server/src/expressions/{charges,native,values,weigh}.test.ts",
       "server/src/definition/{calendar,check-input,form,form-rules}.test.ts",
       "server/src/graphql/{cost,size}.test.ts",
       "server/src/lib/{durations,slots}.test.ts",

@@ -2,7 +2,7 @@
 import type { Acting } from "../auth/caller.ts";
 import { checkDefinition, type Checked, type Others } from "../definition/check-definition.ts";
 import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
-import type { Expressions } from "../definition/expressions/expressions.ts";
+import type { Expressions } from "../expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Finding } from "../definition/problem.ts";
 import type { Workflow } from "../definition/workflow.ts";

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { connectServer } from "../storage/connect.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
-import { openEmbedded } from "../storage/embedded.ts";
+import { openEmbedded } from "../postgres/embedded.ts";
 import { migrate, MIGRATIONS, migrationsOf } from "../storage/migrate.ts";
 import { attachStorage } from "../storage/open-storage.ts";
 import type { CommandLine } from "./command-line.ts";

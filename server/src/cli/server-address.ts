@@ -3,8 +3,8 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { readConfig, SETTINGS, type Config, type Environment } from "../config.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { withoutLast } from "../lib/text.ts";
-import { findDataFolder } from "../storage/data-folder.ts";
-import { instanceOf, type Instance } from "../storage/instance-lock.ts";
+import { findDataFolder } from "../postgres/data-folder.ts";
+import { instanceOf, type Instance } from "../postgres/instance-lock.ts";
 import type { CommandLine } from "./command-line.ts";
 
 /** The process that serves the data folder; undefined with DATABASE_URL, where we can't know. */

@@ -9,7 +9,7 @@ import { LIMITS } from "../lib/limits.ts";
 import { atOnce, type Steps } from "../lib/sharing/slices.ts";
 import { leastMs, startStretches, type Stretches } from "../lib/processor-time.testsuite.ts";
 import { checkDefinition } from "./check-definition.ts";
-import { compileExpression } from "./expressions/template.ts";
+import { compileExpression } from "../expressions/template.ts";
 import { checkFlow } from "./flow/flow.ts";
 import { bySeverity, parseWithPlaces, type ParsedWithPlaces } from "./parse-definition.ts";
 import type { Finding } from "./problem.ts";

@@ -1,6 +1,6 @@
 /** Building blocks of plans. */
 import type { Json } from "../lib/json/json.ts";
-import { compileExpression, compileTemplate, type Template } from "./expressions/template.ts";
+import { compileExpression, compileTemplate, type Template } from "../expressions/template.ts";
 import type { Duration } from "./written.ts";
 
 export const compileDuration = (value: Duration): Template => compileTemplate(value);

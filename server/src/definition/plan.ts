@@ -3,7 +3,7 @@
  * the interpreter (execution/) walks it and never reads the document again.
  */
 import type { JsonObject } from "../lib/json/json.ts";
-import { compileExpression, compileTemplate, type Template } from "./expressions/template.ts";
+import { compileExpression, compileTemplate, type Template } from "../expressions/template.ts";
 import { compileTemplateOrExpression, include } from "./plan-parts.ts";
 import { valueAt } from "./problem.ts";
 import { compileSchema, type SchemaCheck } from "./schema-check.ts";

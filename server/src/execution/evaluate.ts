@@ -1,8 +1,8 @@
 /** A task's expressions, the variables that they see, and the checks of their results. */
-import { ExpressionError } from "../definition/expressions/expression-error.ts";
-import type { Variables } from "../definition/expressions/expressions.ts";
-import type { Template } from "../definition/expressions/template.ts";
-import { weigh } from "../definition/expressions/weigh.ts";
+import { ExpressionError } from "../expressions/expression-error.ts";
+import type { Variables } from "../expressions/expressions.ts";
+import type { Template } from "../expressions/template.ts";
+import { weigh } from "../expressions/weigh.ts";
 import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../lib/durations.ts";

@@ -2,8 +2,8 @@
  * One advance of one run: what its tasks share while they run in memory. Tasks wait here; when the last live branch
  * waits, the run is committed and unloaded (`Suspended`), and the next advance walks to the same place by the journal.
  */
-import type { Variables } from "../definition/expressions/expressions.ts";
-import type { Template } from "../definition/expressions/template.ts";
+import type { Variables } from "../expressions/expressions.ts";
+import type { Template } from "../expressions/template.ts";
 import type { Plan } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";

@@ -1,5 +1,5 @@
 /** Where a task is: its enclosing tasks, their variables, the nearest timeout, its share of the run's progress. */
-import type { Variables } from "../definition/expressions/expressions.ts";
+import type { Variables } from "../expressions/expressions.ts";
 import { follow } from "../lib/abort.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Json } from "../lib/json/json.ts";

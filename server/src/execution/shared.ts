@@ -1,5 +1,5 @@
 /** What the runs in memory share, and what the room above does for them. */
-import type { Expressions } from "../definition/expressions/expressions.ts";
+import type { Expressions } from "../expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";

@@ -1,5 +1,5 @@
 /** The variables of expressions that do not come from the definition (DSL reference "Runtime expression arguments"). */
-import type { Variables } from "../definition/expressions/expressions.ts";
+import type { Variables } from "../expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
 import { encodeId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";

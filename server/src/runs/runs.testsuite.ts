@@ -5,7 +5,7 @@ import { publishAgent } from "../agents/publish-agent.ts";
 import { openAuth, quiet } from "../auth/auth.testsuite.ts";
 import type { Acting } from "../auth/caller.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
-import { createExpressions } from "../definition/expressions/expressions.ts";
+import { createExpressions } from "../expressions/expressions.ts";
 import { compileWorkflow } from "../definition/plan.ts";
 import { createClaims, type Claims } from "../engine/claims.ts";
 import { EmbeddedEngine } from "../engine/embedded.ts";

@@ -1,6 +1,6 @@
 /** The room's handle: what its operations share. Every operation takes it as its first parameter. */
 import type { Agents } from "../agents/agents.ts";
-import type { Expressions } from "../definition/expressions/expressions.ts";
+import type { Expressions } from "../expressions/expressions.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Executions } from "../execution/executions.ts";
 import type { TaskTable } from "../execution/frame.ts";

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { realClock } from "../lib/clock.ts";
 import { createLog } from "../lib/log/log.ts";
 import { copyFresh } from "../../../test/server-process.ts";
-import { eventually } from "./launcher.testsuite.ts";
+import { eventually } from "../postgres/launcher.testsuite.ts";
 import { attachStorage, openStorage, type Storage, type StorageOptions } from "./open-storage.ts";
 
 const log = createLog("silent");

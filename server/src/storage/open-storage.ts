@@ -6,16 +6,16 @@ import type { LastActs } from "../lib/last-acts.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Loop } from "../lib/loops/loop.ts";
 import { connectServer } from "./connect.ts";
-import { findDataFolder, makeFolder } from "./data-folder.ts";
+import { findDataFolder, makeFolder } from "../postgres/data-folder.ts";
 import { openDatabase, type Database } from "./database.ts";
-import { openEmbedded, socketConnection, type EmbeddedPostgres } from "./embedded.ts";
-import { instanceOf } from "./instance-lock.ts";
+import { openEmbedded, socketConnection, type EmbeddedPostgres } from "../postgres/embedded.ts";
+import { instanceOf } from "../postgres/instance-lock.ts";
 import { migrate } from "./migrate.ts";
 import { ensurePartitions, readMonths } from "./partitions.ts";
-import { passwordPath, readPassword } from "./postgres-password.ts";
+import { passwordPath, readPassword } from "../postgres/postgres-password.ts";
 import { codeOf } from "./pg-errors.ts";
-import { isPostmasterOf, readPidFile } from "./postmaster.ts";
-import { unlimitedSpace, watchSpace, type Space, type SpaceOptions } from "./space.ts";
+import { isPostmasterOf, readPidFile } from "../postgres/postmaster.ts";
+import { unlimitedSpace, watchSpace, type Space, type SpaceOptions } from "../postgres/space.ts";
 
 export type StorageOptions = {
   /** The operator's PostgreSQL; without it a private one is started in the data folder. */

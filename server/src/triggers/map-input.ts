@@ -1,6 +1,6 @@
 /** A run's input, of what came with a firing by the policy `mapping`. */
-import { ExpressionError } from "../definition/expressions/expression-error.ts";
-import type { Variables } from "../definition/expressions/expressions.ts";
+import { ExpressionError } from "../expressions/expression-error.ts";
+import type { Variables } from "../expressions/expressions.ts";
 import { badInput, Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";

@@ -1,6 +1,6 @@
 /** The policy `mapping`: an expression in jq, as definitions have them, makes the run's input of what came with a firing. */
 import { unknownVariable } from "../definition/known-variables.ts";
-import { compileExpression, type Template } from "../definition/expressions/template.ts";
+import { compileExpression, type Template } from "../expressions/template.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 import { isStorable, UNSTORABLE } from "../lib/text.ts";
 import type { Key, Problems } from "./trigger-kind.ts";

@@ -14,7 +14,7 @@ import type { Config } from "../../config.ts";
 import { addressesIn } from "../../lib/address-ranges.ts";
 import { OperatorError } from "../../lib/errors.ts";
 import { decodeId, encodeId } from "../../lib/ids.ts";
-import { findDataFolder } from "../../storage/data-folder.ts";
+import { findDataFolder } from "../../postgres/data-folder.ts";
 import type { Plan } from "../../storage/schema.ts";
 import { insertNew } from "../../triggers/create-trigger.ts";
 import { configured, GIVEN_AT } from "../../triggers/kinds.ts";

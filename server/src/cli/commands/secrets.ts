@@ -4,7 +4,7 @@ import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { rotateKey, sealedSecrets } from "../../secrets/rotate-key.ts";
 import { createSealer } from "../../secrets/seal.ts";
-import { findDataFolder } from "../../storage/data-folder.ts";
+import { findDataFolder } from "../../postgres/data-folder.ts";
 import { sealedTokens } from "../../triggers/webhooks/sealed-tokens.ts";
 import { createTokenSealer } from "../../triggers/webhooks/token.ts";
 import { addApiOptions, openApi, type ApiOptions } from "../api.ts";

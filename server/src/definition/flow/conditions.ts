@@ -1,6 +1,6 @@
 /** Expressions and texts that are allowed and that hardly anybody means. */
-import { expressionIn } from "../expressions/template.ts";
-import type { Node } from "../expressions/syntax.ts";
+import { expressionIn } from "../../expressions/template.ts";
+import type { Node } from "../../expressions/syntax.ts";
 import { isFields, type Shape } from "./shape.ts";
 import type { Variables } from "./shape-of-expression.ts";
 

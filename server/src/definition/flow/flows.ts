@@ -4,7 +4,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Steps } from "../../lib/sharing/slices.ts";
-import { expressionIn } from "../expressions/template.ts";
+import { expressionIn } from "../../expressions/template.ts";
 import { valueAt } from "../problem.ts";
 import { hasFixedHost } from "../tasks/http.ts";
 import { variableName } from "../tasks/kind.ts";

@@ -8,7 +8,7 @@ import { newId } from "../../lib/ids.ts";
 import { createLog } from "../../lib/log/log.ts";
 import { checkDefinition } from "../check-definition.ts";
 import { documented, examples, EVERYTHING } from "../definitions.fixture.ts";
-import { createExpressions } from "../expressions/expressions.ts";
+import { createExpressions } from "../../expressions/expressions.ts";
 import { parseDefinition } from "../parse-definition.ts";
 import { PROFILE } from "./profile.ts";
 import { SchemaWalk } from "../schema-walk.ts";

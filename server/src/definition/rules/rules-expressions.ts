@@ -1,6 +1,6 @@
 /** Where expressions are, which variables they know, and texts that only look like expressions. */
 import { isScalar } from "../../lib/json/json.ts";
-import { compileExpression, expressionIn, type CompiledExpression } from "../expressions/template.ts";
+import { compileExpression, expressionIn, type CompiledExpression } from "../../expressions/template.ts";
 import type { Found, Lint } from "./lint.ts";
 import { unknownVariable } from "../known-variables.ts";
 import { secretProblems } from "./rules-secrets.ts";

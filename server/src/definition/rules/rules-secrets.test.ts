@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { leastMs } from "../../lib/processor-time.testsuite.ts";
-import type { CompiledExpression } from "../expressions/template.ts";
+import type { CompiledExpression } from "../../expressions/template.ts";
 import type { Lint } from "./lint.ts";
 import { listedSecrets, secretProblems } from "./rules-secrets.ts";
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../lib/json/json.ts";
-import { compileTemplate, type Template } from "../expressions/template.ts";
+import { compileTemplate, type Template } from "../../expressions/template.ts";
 import { formRule } from "../rules/form-rules.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { fixed, ref, text } from "../profile/profile-words.ts";

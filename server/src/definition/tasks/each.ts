@@ -1,5 +1,5 @@
 import { LIMITS } from "../../lib/limits.ts";
-import { compileExpression, type Template } from "../expressions/template.ts";
+import { compileExpression, type Template } from "../../expressions/template.ts";
 import { fixed, ref, variable } from "../profile/profile-words.ts";
 import type { ExpressionText, InnerList } from "../written.ts";
 import { variableName, type Kind, type Variable } from "./kind.ts";

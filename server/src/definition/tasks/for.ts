@@ -1,4 +1,4 @@
-import { compileExpression, type Template } from "../expressions/template.ts";
+import { compileExpression, type Template } from "../../expressions/template.ts";
 import { include } from "../plan-parts.ts";
 import { object, ref, variable } from "../profile/profile-words.ts";
 import type { ExpressionText, InnerList } from "../written.ts";

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
-import type { Demand } from "../expressions/given.ts";
-import { compileTemplate, type Template } from "../expressions/template.ts";
+import type { Demand } from "../../expressions/given.ts";
+import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { include } from "../plan-parts.ts";
 import { misreadingOf } from "../misread-url.ts";

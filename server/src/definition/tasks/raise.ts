@@ -1,4 +1,4 @@
-import { compileTemplate, type Template } from "../expressions/template.ts";
+import { compileTemplate, type Template } from "../../expressions/template.ts";
 import { object, ref } from "../profile/profile-words.ts";
 import type { ErrorDefinition } from "../written.ts";
 import type { Kind, Named } from "./kind.ts";

@@ -1,4 +1,4 @@
-import { compileExpression, type Template } from "../expressions/template.ts";
+import { compileExpression, type Template } from "../../expressions/template.ts";
 import { compileTemplateOrExpression, include } from "../plan-parts.ts";
 import {
   boolean,

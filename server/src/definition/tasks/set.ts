@@ -1,4 +1,4 @@
-import { compileTemplate, type Template } from "../expressions/template.ts";
+import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { templateRule } from "../rules/rules-expressions.ts";
 import type { TemplateJson } from "../written.ts";

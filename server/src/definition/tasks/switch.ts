@@ -1,6 +1,6 @@
 import type { Json } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
-import { compileExpression, type Template } from "../expressions/template.ts";
+import { compileExpression, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { include } from "../plan-parts.ts";
 import { quote } from "../problem.ts";

@@ -1,4 +1,4 @@
-import { compileExpression, compileTemplate, type Template } from "../expressions/template.ts";
+import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { compileDuration, include } from "../plan-parts.ts";
 import { object, ref, variable } from "../profile/profile-words.ts";

@@ -1,4 +1,4 @@
-import type { Template } from "../expressions/template.ts";
+import type { Template } from "../../expressions/template.ts";
 import { compileDuration } from "../plan-parts.ts";
 import { ref } from "../profile/profile-words.ts";
 import type { Duration } from "../written.ts";

@@ -1,5 +1,5 @@
 /** What a call authenticates with: its policy, evaluated for each attempt anew with the secrets that it names. It is never kept. */
-import { ExpressionError } from "../../definition/expressions/expression-error.ts";
+import { ExpressionError } from "../../expressions/expression-error.ts";
 import { quote, type Path } from "../../definition/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { BodyOf } from "../../definition/plan.ts";

@@ -4,7 +4,7 @@
  */
 import { hint } from "../../definition/did-you-mean.ts";
 import { pointer, type Path } from "../../definition/problem.ts";
-import type { Template } from "../../definition/expressions/template.ts";
+import type { Template } from "../../expressions/template.ts";
 import { misreadingOf } from "../../definition/misread-url.ts";
 import { bodyProblem, contentTypeOf, HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";

@@ -1,7 +1,7 @@
 /**
  * The audit (decision 0021): who did what from where. Rows are only added, and only by a function that chains them: each
  * organization's are numbered from 1 without gaps, and each has the hash of the one before. Where the cluster is our own,
- * both then belong to a role that nobody signs in as (`storage/cluster.ts`), so that the server can't change them even if it
+ * both then belong to a role that nobody signs in as (`postgres/cluster.ts`), so that the server can't change them even if it
  * wants to; elsewhere to whoever owns the schema, whom the revoked rights and the trigger stop.
  */
 import { sql, type Kysely } from "kysely";
