@@ -54,17 +54,17 @@ import { createTokens } from "./execution/calls/oauth2-tokens.ts";
 import { createHttpCall } from "./execution/tasks/http.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
 import { forgetDrafts } from "./drafts/draft-store.ts";
-import { fireDue } from "./triggers/clock/fire-due.ts";
+import { fireDue } from "./triggers/schedule/fire-due.ts";
 import { sweepEvents } from "./triggers/events/sweep-events.ts";
 import { publishUntold } from "./triggers/events/own-events.ts";
 import { insertPublished } from "./triggers/events/untold-store.ts";
 import { checkDefined, checkDefinedIn } from "./triggers/defined-triggers.ts";
 import { publishTriggers } from "./triggers/publish-triggers.ts";
-import { letNext, releaseQueues } from "./triggers/overlap/release-queues.ts";
-import type { Firing, Trigger } from "./triggers/trigger.ts";
+import { letNext, releaseQueues } from "./triggers/firings/release-queues.ts";
+import type { Firing, Trigger } from "./triggers/store/trigger.ts";
 import { forgetFirings } from "./triggers/forget-firings.ts";
 import { createTriggers, tellChanged } from "./triggers/triggers.ts";
-import { tellFiring } from "./triggers/watch-firings.ts";
+import { tellFiring } from "./triggers/firings/watch-firings.ts";
 import { startWatchdog } from "./watchdog/watchdog.ts";
 
 export type JoinOptions = {

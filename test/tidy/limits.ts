@@ -38,10 +38,10 @@ const DIFF = "server/src/agents/diff-versions.test.ts";
 const REST = "server/src/runs/rest.db.test.ts";
 const LOG = "server/src/lib/log/log.test.ts";
 const TRIGGERS = "server/src/triggers/triggers.db.test.ts";
-const EVENTS = "server/src/triggers/events/events.db.test.ts";
+const EVENTS = "server/src/triggers/events.db.test.ts";
 const AT_ONCE = "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events";
-const DUE = "server/src/triggers/clock/due-clock.db.test.ts";
-const MAPPED = "server/src/triggers/map-input.db.test.ts";
+const DUE = "server/src/triggers/schedule/due-clock.db.test.ts";
+const MAPPED = "server/src/triggers/firings/map-input.db.test.ts";
 const LLM = "test/llm.test.ts";
 const OUTBOUND = "server/src/outbound/outbound.test.ts";
 const CALLS = "test/call-answers.test.ts";
@@ -362,14 +362,14 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   invitationDays: shown("test/invitations.test.ts", "has at most 100 open ones", "it has expired"),
   triggersPerAgent: refused(TRIGGERS, "an agent has its 100 triggers and not one more"),
   triggersPerOrganization: refused(TRIGGERS, "an organization has its 100,000 triggers and not one more"),
-  triggerBytes: refused("server/src/triggers/kinds.test.ts", "have triggerBytes as JSON and not one more"),
+  triggerBytes: refused("server/src/triggers/kinds/kinds.test.ts", "have triggerBytes as JSON and not one more"),
   deliveryCharacters: refused("test/triggers.test.ts", "a delivery's name has 255 characters and not one more"),
   tokenOverlapMinutes: refused("test/firings.test.ts", "for 10,080 minutes at most"),
   formBodyFields: refused(
     "test/webhook-bodies.test.ts",
     "with 1,000 fields is taken, with one more or what cannot be read it is 400",
   ),
-  webhookAddresses: refused("server/src/triggers/kinds.test.ts", "addresses are 100 at most"),
+  webhookAddresses: refused("server/src/triggers/kinds/kinds.test.ts", "addresses are 100 at most"),
   refusedCallsPerAddress: refused("test/signatures.test.ts", "takes nothing of the plan and leaves few firings"),
   refusedCallsPerTrigger: shown(
     "test/signatures.test.ts",
@@ -436,17 +436,17 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   usageDays: refused("test/rates.test.ts", "usage by day: requests, refused, runs and steps"),
   keyReachIds: refused("test/reach.test.ts", "to at most 100 projects and agents"),
   scheduleCharacters: refused(
-    "server/src/triggers/cron/instants.test.ts",
+    "server/src/triggers/kinds/cron/instants.test.ts",
     "takes an expression of 500 characters and no more",
   ),
   queuedFirings: refused(TRIGGERS, "1,000 runs of a trigger wait for the one before, and not one more"),
   missedInstants: shown(
-    "server/src/triggers/cron/missed.test.ts",
+    "server/src/triggers/kinds/cron/missed.test.ts",
     "of more than a thousand, the last thousand",
     "a skipped firing counts the others",
   ),
   punctualSeconds: shown(
-    "server/src/triggers/cron/missed.test.ts",
+    "server/src/triggers/kinds/cron/missed.test.ts",
     "later than `none` takes",
     "the instant was missed",
   ),

@@ -162,7 +162,7 @@ const TIMERS_OF_THEIR_OWN = [
   "server/src/runs/admit-runs.ts",
   "server/src/runs/decide-approval.ts",
   "server/src/runs/watch/wait-for-run.ts",
-  "server/src/triggers/map-input.ts",
+  "server/src/triggers/firings/map-input.ts",
   "server/src/watchdog/watchdog-worker.ts",
   "server/src/watchdog/watchdog.ts",
 ];

@@ -17,7 +17,7 @@ const FOR_ALL: Record<string, string> = {
   "server/src/runs/read/count-open-approvals.ts approvals":
     "one number for the operator, of all organizations together",
   "server/src/execution/journal/read-journal.ts steps": EXECUTOR,
-  "server/src/triggers/firing-store.ts firings": "inserts whole rows, which have their organization",
+  "server/src/triggers/store/firing-store.ts firings": "inserts whole rows, which have their organization",
   "server/src/execution/journal/write.ts runs": JOURNAL,
   "server/src/execution/journal/write.ts steps": JOURNAL,
   "server/src/execution/journal/write.ts attempts": JOURNAL,

@@ -53,13 +53,13 @@ import {
   readFiringPayloads,
   readFiringRequests,
   readFiringRows,
-} from "../triggers/firing-store.ts";
+} from "../triggers/store/firing-store.ts";
 import type { Event } from "../triggers/events/event.ts";
-import { explainEvents, type Explained } from "../triggers/events/explain-event.ts";
+import { explainEvents, type Explained } from "../triggers/matching/explain-event.ts";
 import { readEventData, readEventRows } from "../triggers/events/read-events.ts";
-import { readTriggerRows, triggerNames } from "../triggers/store.ts";
+import { readTriggerRows, triggerNames } from "../triggers/store/trigger-store.ts";
 import { readTokens, type PresentToken } from "../triggers/webhooks/token-store.ts";
-import type { Firing, Trigger } from "../triggers/trigger.ts";
+import type { Firing, Trigger } from "../triggers/store/trigger.ts";
 import type { AnswerSize } from "./documents/answer-size.ts";
 import type { Handles } from "./rooms.ts";
 

@@ -25,7 +25,7 @@ import type { UsageDay } from "../rates/usage.ts";
 import type { RunDraft } from "../drafts/draft-run-input.ts";
 import type { Found } from "../drafts/sentence.ts";
 import type { RunWait } from "../runs/read/run-waits.ts";
-import type { CronInstant } from "../triggers/cron/preview-cron.ts";
+import type { CronInstant } from "../triggers/kinds/cron/preview-cron.ts";
 import type { StepCount } from "../runs/read/step-counts.ts";
 import type { ErrorResponse } from "../definition/workflow-error.ts";
 import type { Approval, Attempt, HttpResponse, Run, RunError, Step } from "../execution/run.ts";
@@ -34,9 +34,9 @@ import type { Count } from "../runs/read/count-runs.ts";
 import type { RunEvent } from "../runs/watch/watch-run.ts";
 import type { FieldProblem } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
-import type { EventMiss } from "../triggers/events/explain-event.ts";
+import type { EventMiss } from "../triggers/matching/explain-event.ts";
 import type { Event } from "../triggers/events/event.ts";
-import type { Firing, Trigger } from "../triggers/trigger.ts";
+import type { Firing, Trigger } from "../triggers/store/trigger.ts";
 import type { Secret } from "../secrets/secret.ts";
 
 /** A person as others see them; `email` and `organization` are read when asked for. */

@@ -1,7 +1,7 @@
 /**
  * Agents with a limit on concurrent runs: a run is parked at its start (`pending`, not due) and admitted in order when
  * fewer runs than the limit have begun and not ended. Running, waiting and paused runs count. A run of a trigger that lets its
- * runs wait for one another is parked too, and not looked at here until its turn comes (`triggers/overlap/queue.ts`).
+ * runs wait for one another is parked too, and not looked at here until its turn comes (`triggers/firings/queue.ts`).
  */
 import { messageOf } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";

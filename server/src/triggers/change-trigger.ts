@@ -10,18 +10,18 @@ import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { Query } from "../storage/database.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
 import { agentFor, problemsFor } from "./check-trigger.ts";
-import { checkSource } from "./events/check-source.ts";
-import { readTrigger } from "./list-triggers.ts";
+import { checkSource } from "./check-source.ts";
+import { readTrigger } from "./store/list-triggers.ts";
 import { checkAlike, nameTaken } from "./create-trigger.ts";
-import { checkedKeys, checkedPolicy, GIVEN_AT, type TriggerType } from "./kinds.ts";
-import { dueAfter, lockTrigger, markDeleted, updateTriggerRow } from "./store.ts";
-import { dropDue } from "./skip.ts";
-import { tellFiring } from "./watch-firings.ts";
-import { checkMaySign } from "./webhooks/may-sign.ts";
-import { signatureOf } from "./webhooks/signature.ts";
+import { checkedKeys, checkedPolicy, GIVEN_AT, type TriggerType } from "./kinds/kinds.ts";
+import { dueAfter, lockTrigger, markDeleted, updateTriggerRow } from "./store/trigger-store.ts";
+import { dropDue } from "./schedule/skip.ts";
+import { tellFiring } from "./firings/watch-firings.ts";
+import { checkMaySign } from "./may-sign.ts";
+import { signatureOf } from "./kinds/webhook/signature.ts";
 import { deleteTokens } from "./webhooks/token-store.ts";
-import { refuseAny } from "./trigger-kind.ts";
-import type { Trigger } from "./trigger.ts";
+import { refuseAny } from "./kinds/contract/trigger-kind.ts";
+import type { Trigger } from "./store/trigger.ts";
 import { tellChanged, type Triggers } from "./triggers.ts";
 
 type UpdateRequest = {

@@ -10,10 +10,10 @@ import type { JsonObject } from "../lib/json/json.ts";
 import type { Within } from "../lib/reach.ts";
 import { checkStartInput } from "../runs/prepare-run.ts";
 import { knownNames } from "../secrets/store.ts";
-import { kindOf, type GivenAt } from "./kinds.ts";
-import { doesNotCompile } from "./mapping.ts";
-import type { Trigger } from "./trigger.ts";
-import { signatureOf } from "./webhooks/signature.ts";
+import { kindOf, type GivenAt } from "./kinds/kinds.ts";
+import { doesNotCompile } from "./kinds/contract/mapping.ts";
+import type { Trigger } from "./store/trigger.ts";
+import { signatureOf } from "./kinds/webhook/signature.ts";
 
 /** What the checks read. */
 type Asked = Pick<Agents, "database" | "clock" | "check">;

@@ -11,7 +11,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Within } from "../lib/reach.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
 import { problemsFor } from "./check-trigger.ts";
-import { configured, TRIGGER_TYPES, type GivenAt, type TriggerType } from "./kinds.ts";
+import { configured, TRIGGER_TYPES, type GivenAt, type TriggerType } from "./kinds/kinds.ts";
 
 /** `status`: what it begins with; afterwards `setTriggerStatus` says. */
 export type DefinedTrigger = {

@@ -2,9 +2,9 @@ import { actorOf, type Caller } from "../auth/caller.ts";
 import { badInput, notFound } from "../lib/errors.ts";
 import type { TriggerId } from "../lib/ids.ts";
 import { isObject, type Json } from "../lib/json/json.ts";
-import { fire } from "./fire.ts";
-import { readTrigger } from "./list-triggers.ts";
-import type { Firing } from "./trigger.ts";
+import { fire } from "./firings/fire.ts";
+import { readTrigger } from "./store/list-triggers.ts";
+import type { Firing } from "./store/trigger.ts";
 import type { Triggers } from "./triggers.ts";
 
 /**

@@ -5,12 +5,12 @@ import type { Workflow } from "../definition/workflow.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { checkAlike, checkCounts, insertNew, nameTaken } from "./create-trigger.ts";
-import { checkSource } from "./events/check-source.ts";
+import { checkSource } from "./check-source.ts";
 import { definedTriggers, type DefinedTrigger } from "./defined-triggers.ts";
-import { dueAfter, lockTrigger, markDeleted, readManaged, updateTriggerRow } from "./store.ts";
+import { dueAfter, lockTrigger, markDeleted, readManaged, updateTriggerRow } from "./store/trigger-store.ts";
 import { deleteTokens } from "./webhooks/token-store.ts";
-import { dropDue } from "./skip.ts";
-import type { Firing, Trigger } from "./trigger.ts";
+import { dropDue } from "./schedule/skip.ts";
+import type { Firing, Trigger } from "./store/trigger.ts";
 import type { Triggers } from "./triggers.ts";
 
 /** `changed` is called with each, and `dropped` with the firings of instants that do not come any more; after the commit. */

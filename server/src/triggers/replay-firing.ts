@@ -4,12 +4,12 @@ import type { FiringId } from "../lib/ids.ts";
 import { parseStored, type JsonObject } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { readEvent } from "./events/list-events.ts";
-import { fire } from "./fire.ts";
-import { kindOf } from "./kinds.ts";
-import { readFiringPayloads, readFiringRequests } from "./firing-store.ts";
-import { readFiring } from "./list-firings.ts";
-import { readTrigger } from "./list-triggers.ts";
-import type { Firing } from "./trigger.ts";
+import { fire } from "./firings/fire.ts";
+import { kindOf } from "./kinds/kinds.ts";
+import { readFiringPayloads, readFiringRequests } from "./store/firing-store.ts";
+import { readFiring } from "./store/list-firings.ts";
+import { readTrigger } from "./store/list-triggers.ts";
+import type { Firing } from "./store/trigger.ts";
 import type { Triggers } from "./triggers.ts";
 
 /**

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startDatabases } from "../auth/auth.testsuite.ts";
 import { ROW_SETS } from "../execution/journal/write.ts";
 import type { ColumnType } from "../storage/binary-rows.ts";
-import { NEXT } from "./clock/due-store.ts";
+import { NEXT } from "./schedule/due-store.ts";
 import { GIVENS } from "./events/event-store.ts";
 import { KEYS } from "./events/untold-store.ts";
 

@@ -17,7 +17,7 @@ import { decodeId, encodeId } from "../../lib/ids.ts";
 import { findDataFolder } from "../../postgres/data-folder.ts";
 import type { Plan } from "../../storage/schema.ts";
 import { insertNew } from "../../triggers/create-trigger.ts";
-import { configured, GIVEN_AT } from "../../triggers/kinds.ts";
+import { configured, GIVEN_AT } from "../../triggers/kinds/kinds.ts";
 import { readTokens } from "../../triggers/webhooks/token-store.ts";
 import { createTokenSealer } from "../../triggers/webhooks/token.ts";
 import { urlOf } from "../../triggers/webhooks/webhook-url.ts";

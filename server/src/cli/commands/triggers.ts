@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { isObject, parseJson, type JsonObject } from "../../lib/json/json.ts";
-import { keysOf, TRIGGER_TYPES } from "../../triggers/kinds.ts";
+import { keysOf, TRIGGER_TYPES } from "../../triggers/kinds/kinds.ts";
 import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
 import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
 import { findAgentId } from "../find-agent.ts";

@@ -1,7 +1,7 @@
 /** When a cron schedule comes, before there is a trigger with it and once there is one. */
 import { LIMITS } from "../../lib/limits.ts";
 import { inTurns, type Steps } from "../../lib/sharing/slices.ts";
-import { previewingCron, previewingTrigger } from "../../triggers/cron/preview-cron.ts";
+import { previewingCron, previewingTrigger } from "../../triggers/kinds/cron/preview-cron.ts";
 import type { Builder } from "../builder.ts";
 import { callerOf, type Context } from "../context.ts";
 

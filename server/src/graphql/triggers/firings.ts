@@ -2,11 +2,11 @@
 import { encodeId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { replayFiring } from "../../triggers/replay-firing.ts";
-import { watchFirings, type FiringFilter } from "../../triggers/watch-firings.ts";
+import { watchFirings, type FiringFilter } from "../../triggers/firings/watch-firings.ts";
 import { fireTrigger } from "../../triggers/fire-trigger.ts";
-import { listFirings, readFiring } from "../../triggers/list-firings.ts";
-import { readTrigger } from "../../triggers/list-triggers.ts";
-import type { Firing } from "../../triggers/trigger.ts";
+import { listFirings, readFiring } from "../../triggers/store/list-firings.ts";
+import { readTrigger } from "../../triggers/store/list-triggers.ts";
+import type { Firing } from "../../triggers/store/trigger.ts";
 import { checkFilter, idOf, listOf, optionalId, requireFound } from "../arguments.ts";
 import type { Builder } from "../builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";

@@ -1,16 +1,16 @@
-/** Triggers: what starts runs of an agent by itself. Their keys come from the table of kinds (triggers/kinds.ts). */
+/** Triggers: what starts runs of an agent by itself. Their keys come from the table of kinds (triggers/kinds/kinds.ts). */
 import { encodeId } from "../../lib/ids.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { deleteTrigger, setTriggerStatus, updateTrigger } from "../../triggers/change-trigger.ts";
 import { createTrigger } from "../../triggers/create-trigger.ts";
-import { keysOf, kindOf, type TriggerType } from "../../triggers/kinds.ts";
-import { rotateToken } from "../../triggers/webhooks/rotate-token.ts";
-import { listTriggers, readTrigger } from "../../triggers/list-triggers.ts";
-import type { TriggerFilter } from "../../triggers/store.ts";
+import { keysOf, kindOf, type TriggerType } from "../../triggers/kinds/kinds.ts";
+import { rotateToken } from "../../triggers/rotate-token.ts";
+import { listTriggers, readTrigger } from "../../triggers/store/list-triggers.ts";
+import type { TriggerFilter } from "../../triggers/store/trigger-store.ts";
 import { curlOf, urlOf } from "../../triggers/webhooks/webhook-url.ts";
-import type { Key, Keys } from "../../triggers/trigger-kind.ts";
-import type { Trigger } from "../../triggers/trigger.ts";
+import type { Key, Keys } from "../../triggers/kinds/contract/trigger-kind.ts";
+import type { Trigger } from "../../triggers/store/trigger.ts";
 import { checkFilter, idOf, listOf, optionalIds, requireFound } from "../arguments.ts";
 import type { Builder } from "../builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";

@@ -7,7 +7,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { isJson, readMediaType } from "../../lib/media-type.ts";
 import { checkEvent, type EventKeys } from "../../triggers/events/check-event.ts";
 import type { CheckedEvent } from "../../triggers/events/publish-event.ts";
-import { refuseAny } from "../../triggers/trigger-kind.ts";
+import { refuseAny } from "../../triggers/kinds/contract/trigger-kind.ts";
 import { checkContentType, type Taken } from "../content-type.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 

@@ -7,13 +7,13 @@ import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { isForm } from "../../lib/media-type.ts";
 import { readValues } from "../../secrets/read-values.ts";
-import { refuseCall, type Occasion } from "../../triggers/fire.ts";
-import type { Trigger } from "../../triggers/trigger.ts";
+import { refuseCall, type Occasion } from "../../triggers/firings/fire.ts";
+import type { Trigger } from "../../triggers/store/trigger.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
-import { acceptsForms } from "../../triggers/webhooks/accept.ts";
-import { checkAddress } from "../../triggers/webhooks/addresses.ts";
-import { callPartsOf } from "../../triggers/webhooks/call-parts.ts";
-import { deliveryNameIn } from "../../triggers/webhooks/delivery-name.ts";
+import { acceptsForms } from "../../triggers/kinds/webhook/accept.ts";
+import { checkAddress } from "../../triggers/kinds/webhook/addresses.ts";
+import { callPartsOf } from "../../triggers/kinds/webhook/call-parts.ts";
+import { deliveryNameIn } from "../../triggers/kinds/webhook/delivery-name.ts";
 import type { WebhookPath } from "../../triggers/webhooks/find-webhook.ts";
 import {
   checkSignature,
@@ -23,8 +23,8 @@ import {
   pings,
   signedDelivery,
   type Signed,
-} from "../../triggers/webhooks/signature.ts";
-import { Unsigned } from "../../triggers/webhooks/unsigned.ts";
+} from "../../triggers/kinds/webhook/signature.ts";
+import { Unsigned } from "../../triggers/kinds/webhook/unsigned.ts";
 import { checkContentType, JSON_BODY, JSON_OR_FORM } from "../content-type.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 

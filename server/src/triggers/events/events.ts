@@ -12,7 +12,7 @@ import { createEventWriter, type EventRow, type EventWritten } from "./event-sto
 import type { EventMessage } from "./event.ts";
 import { Listeners } from "./listeners.ts";
 import { FiringPlaces } from "./firing-places.ts";
-import { createKnownTriggers, type KnownTriggers } from "./known-triggers.ts";
+import { createKnownTriggers, type KnownTriggers } from "../matching/known-triggers.ts";
 import { WaitingEvents } from "./waiting-events.ts";
 
 export type Events = {

@@ -4,7 +4,7 @@ import { ExactNumber, exactKey, plainZero } from "../../lib/json/exact-number.ts
 import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { isStorable, UNSTORABLE } from "../../lib/text.ts";
-import type { Problems } from "../trigger-kind.ts";
+import type { Problems } from "../kinds/contract/trigger-kind.ts";
 
 /** `path`: the names between the dots of `field`. */
 export type Filter = readonly { field: string; path: readonly string[]; accepted: Values }[];

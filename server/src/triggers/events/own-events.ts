@@ -19,7 +19,7 @@ import { readPayloads } from "../../runs/read/read-payloads.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
 import type { Triggers } from "../triggers.ts";
 import { originOfRun, type Origin } from "./event-roots.ts";
-import type { EventTrigger, TriggersNow } from "./known-triggers.ts";
+import type { EventTrigger, TriggersNow } from "../matching/known-triggers.ts";
 import { OWN_SOURCE } from "./own-source.ts";
 import { acceptEvent } from "./publish-event.ts";
 import { deleteUntold, releaseUntold, takeUntold, type Untold } from "./untold-store.ts";

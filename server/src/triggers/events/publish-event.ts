@@ -11,14 +11,14 @@ import { heldBytes } from "../../lib/sharing/held-bytes.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Within } from "../../lib/reach.ts";
 import { checkTakes } from "../../runs/prepare-run.ts";
-import { refuseAny } from "../trigger-kind.ts";
+import { refuseAny } from "../kinds/contract/trigger-kind.ts";
 import type { Triggers } from "../triggers.ts";
 import { checkEvent, EVENT_KEYS } from "./check-event.ts";
 import type { Event, GivenEvent } from "./event.ts";
 import { countOfRoot, type Origin } from "./event-roots.ts";
 import { freeEventId, eventOfRow, readFirstEvent, writtenList, type EventRow } from "./event-store.ts";
-import { fireAll, leaseFrom, matching } from "./fire-events.ts";
-import type { EventTrigger } from "./known-triggers.ts";
+import { fireAll, leaseFrom, matching } from "../matching/fire-events.ts";
+import type { EventTrigger } from "../matching/known-triggers.ts";
 import { tellEvent } from "./watch-events.ts";
 
 /** `text`: its data as JSON. */

@@ -7,11 +7,11 @@ import { messageOf } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Loop, type Round } from "../../lib/loops/loop.ts";
-import type { Trigger } from "../trigger.ts";
+import type { Trigger } from "../store/trigger.ts";
 import type { Triggers } from "../triggers.ts";
 import { firedOn, releaseEvents, takeEvents, type ToFire } from "./events-to-fire.ts";
-import { fireAll, leaseFrom, matching, publisherOf } from "./fire-events.ts";
-import type { TriggersNow } from "./known-triggers.ts";
+import { fireAll, leaseFrom, matching, publisherOf } from "../matching/fire-events.ts";
+import type { TriggersNow } from "../matching/known-triggers.ts";
 
 const LOOK_EVERY_MS = 5_000;
 /** Of each organization, taken from the table at a time: it may exceed its share by as many. */

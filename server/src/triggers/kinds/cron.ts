@@ -6,12 +6,12 @@ import { conflict, type Refusal } from "../../lib/errors.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { platformZone, type Zone, zoneNamed, zoneProblem } from "../../lib/zone.ts";
-import { comingsBetween, nextComing } from "../cron/instants.ts";
-import { dueNow, MISSED, type Missed } from "../cron/missed.ts";
-import { checkRelativeDates, resolveRelativeDates } from "../cron/relative-dates.ts";
-import { readSchedule, type Schedule } from "../cron/schedule.ts";
-import { OVERLAP_KEY, settleOverlap } from "../overlap/overlap.ts";
-import type { TriggerKind } from "../trigger-kind.ts";
+import { comingsBetween, nextComing } from "./cron/instants.ts";
+import { dueNow, MISSED, type Missed } from "./cron/missed.ts";
+import { checkRelativeDates, resolveRelativeDates } from "./cron/relative-dates.ts";
+import { readSchedule, type Schedule } from "./cron/schedule.ts";
+import { OVERLAP_KEY, settleOverlap } from "./contract/overlap.ts";
+import type { TriggerKind } from "./contract/trigger-kind.ts";
 
 const MINUTE_MS = 60_000;
 const CATCH_UP_MINUTES = 60;

@@ -3,9 +3,9 @@ import { isPlainText } from "../../auth/names.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { checkFilter } from "../events/filter.ts";
 import { OWN_EVENTS, OWN_SOURCE } from "../events/own-source.ts";
-import { MAPPING_KEY, settleMapping } from "../mapping.ts";
-import { OVERLAP_KEY, settleOverlap } from "../overlap/overlap.ts";
-import type { TriggerKind } from "../trigger-kind.ts";
+import { MAPPING_KEY, settleMapping } from "./contract/mapping.ts";
+import { OVERLAP_KEY, settleOverlap } from "./contract/overlap.ts";
+import type { TriggerKind } from "./contract/trigger-kind.ts";
 
 /** What a mapping may refer to (`fire.ts`). */
 const VARIABLES: ReadonlySet<string> = new Set(["event"]);

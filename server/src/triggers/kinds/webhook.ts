@@ -1,15 +1,15 @@
 /** A POST to the trigger's URL. */
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { ACCEPT_KEY, settleAccept } from "../webhooks/accept.ts";
-import { ADDRESSES_KEY, settleAddresses } from "../webhooks/addresses.ts";
-import { FILTER_KEY, settleFilter } from "../webhooks/body-filter.ts";
-import { CALL_VARIABLES } from "../webhooks/call-parts.ts";
-import { DELIVERY_HEADER_KEY, settleDeliveryHeader } from "../webhooks/delivery-name.ts";
-import { MAPPING_KEY, settleMapping } from "../mapping.ts";
-import { OVERLAP_KEY, settleOverlap } from "../overlap/overlap.ts";
-import { settleSignature, SIGNATURE_KEY } from "../webhooks/signature.ts";
-import type { TriggerKind } from "../trigger-kind.ts";
+import { ACCEPT_KEY, settleAccept } from "./webhook/accept.ts";
+import { ADDRESSES_KEY, settleAddresses } from "./webhook/addresses.ts";
+import { FILTER_KEY, settleFilter } from "./webhook/body-filter.ts";
+import { CALL_VARIABLES } from "./webhook/call-parts.ts";
+import { DELIVERY_HEADER_KEY, settleDeliveryHeader } from "./webhook/delivery-name.ts";
+import { MAPPING_KEY, settleMapping } from "./contract/mapping.ts";
+import { OVERLAP_KEY, settleOverlap } from "./contract/overlap.ts";
+import { settleSignature, SIGNATURE_KEY } from "./webhook/signature.ts";
+import type { TriggerKind } from "./contract/trigger-kind.ts";
 
 const METHOD = "POST";
 const AUTHENTICATION = "bearer_token";

@@ -9,10 +9,10 @@ import { decodeId, NO_ID, type OrganizationId } from "../../lib/ids.ts";
 import { wholeOf } from "../../lib/reach.ts";
 import { FairCache } from "../../lib/sharing/fair-cache.ts";
 import type { Database } from "../../storage/database.ts";
-import { readTriggerRows } from "../store.ts";
+import { readTriggerRows } from "../store/trigger-store.ts";
 import { findTokens, type TokenPlace } from "./token-store.ts";
 import { hashToken } from "./token.ts";
-import type { Trigger } from "../trigger.ts";
+import type { Trigger } from "../store/trigger.ts";
 
 export type KnownWebhooks = {
   /** `address`: of the client. Undefined when there is none. Throws UNAVAILABLE when too many wait to be looked up. */

@@ -8,7 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { FairCache } from "../../lib/sharing/fair-cache.ts";
-import type { Trigger } from "../trigger.ts";
+import type { Trigger } from "../store/trigger.ts";
 
 export type RefusedCalls = {
   /** Counts it. Throws RATE_LIMITED when there were too many. */

@@ -3,7 +3,7 @@ import type { OrganizationId, TriggerId } from "../../lib/ids.ts";
 import type { Owner } from "../../secrets/seal.ts";
 import type { Database, Query } from "../../storage/database.ts";
 import { hashToken } from "./token.ts";
-import type { Trigger } from "../trigger.ts";
+import type { Trigger } from "../store/trigger.ts";
 
 export type TokenPlace = {
   organizationId: OrganizationId;

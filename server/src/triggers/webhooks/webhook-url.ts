@@ -5,7 +5,7 @@ import { presentKeyId } from "../../secrets/present-key.ts";
 import type { Query } from "../../storage/database.ts";
 import { insertToken } from "./token-store.ts";
 import { hashToken, newToken } from "./token.ts";
-import type { Trigger } from "../trigger.ts";
+import type { Trigger } from "../store/trigger.ts";
 import type { Triggers } from "../triggers.ts";
 
 const ownerOf = ({ organizationId, projectId, id }: Trigger) => ({ organizationId, projectId, name: id });

@@ -1,0 +1,371 @@
+/**
+ * The one door between triggers and runs: whatever fires goes through here, and leaves a firing that says what came of it. One
+ * that starts a run is committed with it in one statement, or neither is.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { DuplicateStart, LockedTrigger } from "../../execution/journal/journal.ts";
+import type { FiringRow } from "../../execution/journal/rows.ts";
+import type { Run } from "../../execution/run.ts";
+import { isFinal } from "../../execution/states.ts";
+import { runOf } from "../../execution/journal/loaded-run.ts";
+import type { Actor } from "../../lib/actor.ts";
+import type { Ending } from "../../lib/ending.ts";
+import { conflict, Refusal, shortened } from "../../lib/errors.ts";
+import { encodeId, newIdAt, type FiringId } from "../../lib/ids.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { wholeOf } from "../../lib/reach.ts";
+import { insertRun, newHead } from "../../runs/insert-run.ts";
+import { cancelIfOpen } from "../../runs/cancel-run.ts";
+import { checkTakes, prepareRun } from "../../runs/prepare-run.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
+import { readPayloads } from "../../runs/read/read-payloads.ts";
+import { readRun } from "../../runs/read/read.ts";
+import { untilSettled } from "../../runs/watch/wait-for-run.ts";
+import { firingOfRow, freeOnce, insertFiring, readFirst, type FirstFiring } from "../store/firing-store.ts";
+import type { Event } from "../events/event.ts";
+import { kindOf } from "../kinds/kinds.ts";
+import { withMapped } from "./map-input.ts";
+import { overlapOf } from "../kinds/contract/overlap.ts";
+import { checkQueue, hasQueue } from "./queue.ts";
+import { forgetLastRun, readLastRun, readTriggerRows } from "../store/trigger-store.ts";
+import type { Overlap } from "../kinds/contract/trigger-kind.ts";
+import type { Firing, Trigger } from "../store/trigger.ts";
+import type { Triggers } from "../triggers.ts";
+import { tellFiring } from "./watch-firings.ts";
+import { unmatchedField } from "../kinds/webhook/body-filter.ts";
+
+export type Occasion = {
+  /** When it was due; null: it was called. ms since 1970. */
+  dueAt: number | null;
+  /** What came with it. */
+  payload: JsonObject | undefined;
+  /** The headers and the query of a call, where the trigger's mapping uses them. */
+  parts?: JsonObject | undefined;
+  /** What its sender calls it, and SHA-256 of what came: it starts one run, however often it comes. */
+  delivery?: { name: string; bodyHash: string } | undefined;
+  /** The event that it fires on, which has what came; its delivery is named by its source. */
+  event?: Event | undefined;
+  /** Who asked for it by hand: also of a paused trigger. */
+  firedBy?: Actor | undefined;
+  replayOf?: FiringId | undefined;
+  /** The instant that dates in the input are relative to, if it is another one. ms since 1970. */
+  asOf?: number | undefined;
+  /** Returns when the run ends or pauses, or after this long. */
+  waitSeconds?: number | undefined;
+  /** When it ends, nobody waits any longer. */
+  ending?: Ending | undefined;
+};
+
+/** `run`: what it started or, as a duplicate, the first one did. `refusal`: of a refused one. */
+export type Fired = { firing: Firing; run?: Run | undefined; refusal?: Refusal };
+
+/**
+ * Undefined: the instant at which it was due, or the event, has had its firing, in this process or another, or the trigger has been
+ * deleted. Throws UNAVAILABLE, with no firing, when the server takes no runs at all, or somebody has the trigger locked for long:
+ * whoever called may call again.
+ */
+export async function fire(triggers: Triggers, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
+  checkTakes("runs", triggers.runs);
+  const fired = (await passOver(triggers, trigger, occasion)) ?? (await attempt(triggers, trigger, occasion));
+  if (fired) tellFiring(triggers, fired.firing);
+  return fired;
+}
+
+/** Records a call whose body does not match the policy's filter as a firing that started nothing. Undefined: it matches. */
+async function passOver(triggers: Triggers, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
+  const { payload, event, firedBy, dueAt } = occasion;
+  // A firing by hand is wanted, and the firing of a paused trigger says that it is paused.
+  if (event || firedBy || dueAt !== null || trigger.status === "paused") return undefined;
+  const field = unmatchedField(trigger.policy, payload ?? {});
+  if (field === undefined) return undefined;
+  const message = `the body does not match the trigger's filter: ${shortened(field)}`;
+  return skipped(triggers, rowOf(triggers, trigger, occasion), "filter", message);
+}
+
+/** How often a firing that has no turn tries again after it made room. */
+const TRIES = 3;
+
+/**
+ * A firing whose trigger somebody changes tries again for so long: soon, then each time after as long as it has waited, as a lock
+ * is mostly over in milliseconds. By the real time, as the lock is, and without a connection meanwhile.
+ */
+const LOCKED_MS = 10_000;
+const FIRST_LOOK_MS = 5;
+const LAST_LOOK_MS = 250;
+
+/** How often it is still tried, and for how long it has waited for whoever has the trigger locked. */
+type Patience = { tries: number; waitedMs: number };
+
+async function attempt(
+  triggers: Triggers,
+  trigger: Trigger,
+  occasion: Occasion,
+  patience: Patience = { tries: TRIES, waitedMs: 0 },
+): Promise<Fired | undefined> {
+  const row = rowOf(triggers, trigger, occasion);
+  try {
+    // Those that wait go first.
+    row.is_queued = overlapIn(trigger) === "queue" && (patience.tries === 0 || (await hasQueue(triggers, trigger)));
+    return await start(triggers, trigger, occasion, row);
+  } catch (error) {
+    const isHeldUp = error instanceof LockedTrigger || error instanceof DuplicateStart;
+    if (!isHeldUp && (!(error instanceof Refusal) || error.code === "UNAVAILABLE")) throw error;
+    if (row.once !== row.id) {
+      const first = await firstOf(triggers, trigger, row);
+      if (first) return occasion.delivery && !occasion.event ? repeated(triggers, row, first, occasion) : undefined;
+    }
+    if (!isHeldUp) return refuse(triggers, row, error);
+    // What held it up may have changed it.
+    const known = await readTriggerRows(triggers.database, wholeOf(row.organization_id), [trigger.id]);
+    const present = known.get(trigger.id);
+    if (!present) return undefined;
+    if (isPausedFor(present, occasion)) return refuse(triggers, row, paused());
+    return again(triggers, present, occasion, row, { ...patience, isLocked: error instanceof LockedTrigger });
+  }
+}
+
+async function again(
+  triggers: Triggers,
+  trigger: Trigger,
+  occasion: Occasion,
+  row: FiringRow,
+  { tries, waitedMs, isLocked }: Patience & { isLocked: boolean },
+): Promise<Fired | undefined> {
+  const overlap = overlapIn(trigger);
+  // A run that waits in the queue needs no turn. Of many that cancel each other one has it at a time.
+  if (isLocked ? overlap !== "queue" : overlap === "cancelPrevious" && tries === 1) {
+    const waited = waitedMs + (await unlocking(waitedMs));
+    if (!isLocked) await makeRoom(triggers, trigger);
+    return attempt(triggers, trigger, occasion, { tries, waitedMs: waited });
+  }
+  const hasRoom = !isLocked && tries > 1 && (await makeRoom(triggers, trigger));
+  if (hasRoom) return attempt(triggers, trigger, occasion, { tries: tries - 1, waitedMs });
+  if (overlap === "queue" && tries > 0) return attempt(triggers, trigger, occasion, { tries: 0, waitedMs });
+  return holdBack(triggers, row);
+}
+
+const isPausedFor = ({ status }: Trigger, { firedBy }: Occasion): boolean => status === "paused" && !firedBy;
+const paused = (): Refusal => conflict("wrong_state", "the trigger is paused");
+
+export const beingChanged = (): Refusal =>
+  new Refusal("UNAVAILABLE", "the trigger is being changed: fire it again in a moment", { retryAfter: 1 });
+
+/** Answers how long it waited. Throws UNAVAILABLE when that was long enough. */
+async function unlocking(waitedMs: number): Promise<number> {
+  if (waitedMs >= LOCKED_MS) throw beingChanged();
+  const ms = Math.min(Math.max(FIRST_LOOK_MS, waitedMs), LAST_LOOK_MS);
+  await sleep(ms);
+  return ms;
+}
+
+/** Whether the trigger's last run is in nobody's way any longer: it has ended, or is cancelled now if the policy says so. */
+async function makeRoom({ database, runs }: Triggers, trigger: Trigger): Promise<boolean> {
+  const { organizationId } = trigger;
+  if (overlapIn(trigger) === "allow") return true;
+  const id = await readLastRun(database, trigger);
+  const run = id && (await readRun(runs, wholeOf(organizationId), id));
+  if (id && !run) await forgetLastRun(database, trigger, id);
+  if (!run || isFinal(run.status)) return true;
+  if (overlapIn(trigger) !== "cancelPrevious") return false;
+  try {
+    await cancelIfOpen(runs, organizationId, run.id);
+  } catch (error) {
+    // It has ended meanwhile.
+    if (!(error instanceof Refusal)) throw error;
+  }
+  return true;
+}
+
+const overlapIn = ({ type, policy }: Trigger): Overlap => overlapOf(policy, kindOf(type).overlap);
+
+/** What is known of a firing before anything came of it. */
+export function rowOf({ clock }: Pick<Triggers, "clock">, trigger: Trigger, occasion: Occasion): FiringRow {
+  const { organizationId, projectId, agentId, id: triggerId } = trigger;
+  const { dueAt, payload, parts, delivery, event, firedBy, replayOf } = occasion;
+  const at = clock.now();
+  const id = newIdAt<"firing">(at);
+  return {
+    id,
+    organization_id: organizationId,
+    project_id: projectId,
+    agent_id: agentId,
+    trigger_id: triggerId,
+    once: repeatOf(occasion) ?? id,
+    at,
+    due_at: dueAt,
+    outcome: "started",
+    run_id: null,
+    policy: null,
+    code: null,
+    message: null,
+    fields: null,
+    is_queued: false,
+    skipped: null,
+    delivery: delivery?.name ?? null,
+    body_hash: delivery?.bodyHash ?? null,
+    // That of an event is in its row, once for all its firings.
+    payload: payload === undefined || event ? null : JSON.stringify(payload),
+    request: parts === undefined ? null : JSON.stringify(parts),
+    fired_by_kind: firedBy?.kind ?? null,
+    fired_by_id: firedBy?.id ?? null,
+    replay_of: replayOf ?? null,
+    event_id: event?.id ?? null,
+  };
+}
+
+export const onceAt = (dueAt: number): string => `due ${dueAt}`;
+
+/** What makes a second one a repeat. Undefined: nothing does. */
+function repeatOf({ dueAt, delivery, event }: Occasion): string | undefined {
+  if (dueAt !== null) return onceAt(dueAt);
+  if (!delivery) return undefined;
+  return event ? `event ${event.id}` : `delivery ${delivery.name}`;
+}
+
+/** Throws what refuses it, DuplicateStart and LockedTrigger. */
+async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, row: FiringRow): Promise<Fired> {
+  const { runs } = triggers;
+  const { organizationId, agentId } = trigger;
+  const { dueAt, payload, parts, event, asOf, firedBy, waitSeconds, ending } = occasion;
+  if (isPausedFor(trigger, occasion)) throw paused();
+  const kind = kindOf(trigger.type);
+  using stack = new DisposableStack();
+  let settled: ReturnType<typeof untilSettled> | undefined;
+  const variables = { event: event ? shownEvent(event) : null, headers: null, query: null, ...parts };
+  const given = { data: payload, variables };
+  const inserted = await withMapped(triggers, organizationId, trigger.policy, given, async (came) => {
+    const prepared = await prepareRun(runs, wholeOf(organizationId), {
+      agentId,
+      input: kind.inputOf(trigger.configuration, came, asOf ?? dueAt ?? row.at),
+      path: "input",
+      unknown: kind.dropsUnknown ? "drop" : "refuse",
+    });
+    if (row.is_queued) await checkQueue(triggers, trigger);
+    const parked = row.is_queued && { limited: true };
+    const head = newHead(runs, prepared, { organizationId, startedBy: { kind: "trigger", id: trigger.id }, ...parked });
+    if (waitSeconds !== undefined) settled = stack.use(untilSettled(runs, head, waitSeconds, ending));
+    row.run_id = head.id;
+    const turn = {
+      run_id: head.id,
+      organization_id: organizationId,
+      trigger_id: trigger.id,
+      by_hand: firedBy !== undefined,
+    };
+    return insertRun(runs, head, {
+      ...prepared,
+      firing: row,
+      turn: overlapIn(trigger) === "allow" || row.is_queued ? undefined : turn,
+      waits: settled !== undefined,
+    });
+  });
+  if (row.is_queued) triggers.queues.known.set(organizationId, trigger.id, true);
+  const { run } = settled ? await settled.result() : { run: runOf(inserted) };
+  return { firing: firingOfRow(row, event?.data), run };
+}
+
+/** As a mapping sees it, in the words of the API. */
+const shownEvent = ({ id, source, event, sourceId, time, at }: Event): Json => ({
+  id: encodeId("event", id),
+  source,
+  event,
+  sourceId,
+  time: time.toISOString(),
+  at: at.toISOString(),
+});
+
+/** The first firing of the same instant, or of the same delivery if its time is not over. */
+async function firstOf({ database, clock }: Triggers, { type }: Trigger, row: FiringRow) {
+  const first = await readFirst(database, row);
+  if (!first || row.due_at !== null || row.event_id !== null) return first;
+  if (first.at.getTime() > clock.now() - kindOf(type).deliveryHours * 3_600_000) return first;
+  await freeOnce(database, row.organization_id, first.id);
+  return undefined;
+}
+
+async function repeated(
+  triggers: Triggers,
+  row: FiringRow,
+  first: FirstFiring,
+  { delivery, waitSeconds, ending }: Occasion,
+): Promise<Fired | undefined> {
+  if (first.bodyHash !== delivery!.bodyHash)
+    return refuse(triggers, row, conflict("key_reused", "this delivery came before with another body"));
+  const { runs, database } = triggers;
+  const firing = await insertFiring(database, {
+    ...row,
+    once: row.id,
+    outcome: "duplicate",
+    run_id: first.runId,
+    // The same as with the first one, whose run it has.
+    payload: first.runId ? null : row.payload,
+  });
+  const run = first.runId ? await readRun(runs, wholeOf(row.organization_id), first.runId) : undefined;
+  if (!firing || !run || waitSeconds === undefined) return firing && { firing, run };
+  using settled = untilSettled(runs, run, waitSeconds, ending);
+  return { firing, run: (await settled.result()).run };
+}
+
+/** An instant that started nothing does not come again; a delivery may. */
+const onceOf = (row: FiringRow): string => (row.due_at === null ? row.id : row.once);
+
+/** Keeps that nothing was started, because the run before is open. */
+const holdBack = (triggers: Triggers, row: FiringRow): Promise<Fired | undefined> =>
+  skipped(triggers, row, "overlap", "the trigger's previous run has not ended");
+
+async function skipped(
+  { database }: Triggers,
+  row: FiringRow,
+  policy: "overlap" | "filter",
+  message: string,
+): Promise<Fired | undefined> {
+  const firing = await insertFiring(database, {
+    ...row,
+    once: onceOf(row),
+    outcome: "skipped",
+    run_id: null,
+    policy,
+    message,
+    skipped: 1,
+  });
+  return firing && { firing };
+}
+
+/** Keeps that nothing was started, and why. */
+async function refuse({ database }: Triggers, row: FiringRow, refusal: Refusal): Promise<Fired | undefined> {
+  const { code, message, details } = refusal;
+  const firing = await insertFiring(database, {
+    ...row,
+    once: onceOf(row),
+    outcome: "refused",
+    run_id: null,
+    code,
+    message,
+    fields: details.fields?.length ? JSON.stringify(details.fields.slice(0, LIMITS.firingFields)) : null,
+  });
+  return firing && { firing, refusal };
+}
+
+/** Keeps that it was not tried, and why. Throws UNAVAILABLE. */
+export async function refuseFiring(
+  triggers: Triggers,
+  trigger: Trigger,
+  occasion: Occasion,
+  refusal: Refusal,
+): Promise<void> {
+  checkTakes("runs", triggers.runs);
+  const fired = await refuse(triggers, rowOf(triggers, trigger, occasion), refusal);
+  if (fired) tellFiring(triggers, fired.firing);
+}
+
+/** Records a call that was rejected before its body was accepted; the body is not kept. */
+export const refuseCall = (triggers: Triggers, trigger: Trigger, refusal: Refusal): Promise<void> =>
+  refuseFiring(triggers, trigger, { dueAt: null, payload: undefined }, refusal);
+
+/** The output of what a firing started, once that has ended; undefined while it has not. */
+export async function outputOf({ runs }: Triggers, run: Run): Promise<JsonText | null | undefined> {
+  if (!isFinal(run.status)) return undefined;
+  const { id, organizationId, output } = run;
+  if (output === null || output instanceof JsonText) return output;
+  return (await readPayloads(runs, organizationId, [{ of: "run", id, column: "output" }]))[0] ?? null;
+}

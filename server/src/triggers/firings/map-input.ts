@@ -1,0 +1,70 @@
+/** A run's input, of what came with a firing by the policy `mapping`. */
+import { ExpressionError } from "../../expressions/expression-error.ts";
+import type { Variables } from "../../expressions/expressions.ts";
+import { badInput, Refusal } from "../../lib/errors.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { shortenedTo } from "../../lib/text.ts";
+import { mappingOf } from "../kinds/contract/mapping.ts";
+import type { Triggers } from "../triggers.ts";
+
+/** A result that takes more memory than this waits for one of few places, until it is written. */
+const LARGE_BYTES = 256 * 1024;
+/** And no longer than this. */
+const WAIT_MS = 10_000;
+
+/**
+ * Calls `start` with what the policy's mapping, if it has one, makes of `data`. Throws BAD_USER_INPUT if that is no object, or fails;
+ * UNAVAILABLE; and what `start` throws.
+ */
+export async function withMapped<Result>(
+  triggers: Triggers,
+  organizationId: OrganizationId,
+  policy: JsonObject,
+  { data, variables }: { data: JsonObject | undefined; variables: Variables },
+  start: (input: JsonObject | undefined) => Promise<Result>,
+): Promise<Result> {
+  const template = mappingOf(policy);
+  if (!template) return start(data);
+  let bytes = 0;
+  const evaluate = async (): Promise<JsonObject> => {
+    const made = (heldBytes: number): void => void (bytes += heldBytes);
+    const { expressions } = triggers.runs.executions;
+    return objectOf(await expressions.evaluate(template, data ?? {}, variables, organizationId, made));
+  };
+  const small = await evaluate().then((input) => (bytes <= LARGE_BYTES ? input : undefined), asRefusal);
+  if (small) return start(small);
+  // Released, and made again in its turn: many that wait would hold megabytes each.
+  await takePlace(triggers, organizationId);
+  try {
+    return await start(await evaluate().catch(asRefusal));
+  } finally {
+    triggers.largeInputs.release(organizationId);
+  }
+}
+
+async function takePlace({ largeInputs, clock }: Triggers, organizationId: OrganizationId): Promise<void> {
+  const ending = new AbortController();
+  using _late = clock.at(clock.now() + WAIT_MS, () => ending.abort());
+  if (await largeInputs.take(organizationId, ending.signal)) return;
+  const message = "large inputs of the organization's triggers wait to be written: fire it again in a moment";
+  throw new Refusal("UNAVAILABLE", message, { retryAfter: 1 });
+}
+
+function objectOf(value: Json): JsonObject {
+  if (isObject(value)) return value;
+  const is = value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  throw refused(`the trigger's mapping must return an object, but returned ${is}`);
+}
+
+/** The expression itself is not for whoever sends. */
+function asRefusal(error: unknown): never {
+  if (error instanceof ExpressionError) throw refused(`the trigger's mapping failed: ${error.reason}`);
+  throw error;
+}
+
+const refused = (sentence: string): Refusal => {
+  const message = shortenedTo(sentence, LIMITS.messageCharacters);
+  return badInput("invalid_input", message, [{ path: "policy.mapping", code: "invalid", message }]);
+};
