@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "./config.ts";
-import type { Handles } from "./graphql/rooms.ts";
+import type { Handles } from "./graphql/context/rooms.ts";
 import { listenMetrics } from "./http/pages/listen-metrics.ts";
 import { listen, PortInUse } from "./http/listen.ts";
 import type { LastActs } from "./lib/last-acts.ts";

@@ -16,7 +16,7 @@ import { compileWorkflow } from "./definition/plan.ts";
 import { EmbeddedEngine } from "./engine/embedded.ts";
 import type { Engine, EngineOptions } from "./engine/engine.ts";
 import { createGraphql, type Graphql } from "./graphql/graphql.ts";
-import type { Handles } from "./graphql/rooms.ts";
+import type { Handles } from "./graphql/context/rooms.ts";
 import { createEdge } from "./http/edge.ts";
 import type { Edge, Listener, Readiness } from "./http/listen.ts";
 import type { Clock } from "./lib/clock.ts";

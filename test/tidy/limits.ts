@@ -191,7 +191,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "a connection has at most ${LIMITS.subscriptionsPerConnection} operations at a time",
   ),
   lastingRequests: shown(
-    "server/src/graphql/documents/lasting.test.ts",
+    "server/src/graphql/context/lasting.test.ts",
     "an organization has as many subscriptions and waits as stay free beside it",
     SHARE,
   ),
@@ -218,7 +218,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
     "the oldest is forgotten",
   ),
   messageCharacters: shown(
-    "server/src/graphql/errors.test.ts",
+    "server/src/graphql/documents/errors.test.ts",
     "a text that repeats what was sent is cut",
     "the text is cut",
   ),

@@ -3,7 +3,7 @@ import type { Actor } from "../lib/actor.ts";
 import type { Id, Kind, OrganizationId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
 
-/** `graphql/enums.ts` says what each means. */
+/** `graphql/builder/enums.ts` says what each means. */
 export type AuditAction =
   | "organization_created"
   | "organization_renamed"

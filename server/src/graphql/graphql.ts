@@ -12,16 +12,16 @@ import { LIMITS } from "../lib/limits.ts";
 import { Roll } from "../lib/sharing/roll.ts";
 import { running } from "../lib/sharing/running.ts";
 import { overRate, type Standing } from "../rates/rates.ts";
-import { AnswerSize } from "./documents/answer-size.ts";
-import type { Context, Origin, WatchCredential } from "./context.ts";
+import { AnswerSize } from "./context/answer-size.ts";
+import type { Context, Origin, WatchCredential } from "./context/context.ts";
 import { createDocuments, type Operation } from "./documents/documents.ts";
-import { createErrorMask, type ErrorMask, type ShownError } from "./errors.ts";
+import { createErrorMask, type ErrorMask, type ShownError } from "./documents/errors.ts";
 import { countAnswer, createGraphqlFigures, type GraphqlFigures } from "./documents/graphql-figures.ts";
-import { Lasting } from "./documents/lasting.ts";
-import { Loaders } from "./loaders.ts";
+import { Lasting } from "./context/lasting.ts";
+import { Loaders } from "./context/loaders.ts";
 import { createSchema } from "./schema.ts";
 import { SentAnswers } from "./documents/sent-answers.ts";
-import type { Handles } from "./rooms.ts";
+import type { Handles } from "./context/rooms.ts";
 
 /** Who sent a request, as long as nobody has looked at what it asks for. */
 export type Asking = {

@@ -9,7 +9,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { expect, test } from "vitest";
-import { MAY_GROW } from "./enums.ts";
+import { MAY_GROW } from "./builder/enums.ts";
 import { RELEASED_SCHEMA_FILE, schemaText } from "./print-schema.ts";
 
 /** What can break a client that keeps to the documentation, a sentence each. */

@@ -1,6 +1,6 @@
 /** The whole schema. Nothing of it is made on import, and it is not made when a field has no entry in auth/field-scopes.ts. */
-import { isInputObjectType, type GraphQLInputFieldMap, type GraphQLSchema } from "graphql";
-import { addActor } from "./actors.ts";
+import { getNullableType, isInputObjectType, type GraphQLInputFieldMap, type GraphQLSchema } from "graphql";
+import { addActor } from "./builder/actors.ts";
 import { addAgentSettings } from "./agents/agent-settings.ts";
 import { addAgentDrafts } from "./agents/agent-drafts.ts";
 import { addAgentVersions } from "./agents/agent-versions.ts";
@@ -8,22 +8,21 @@ import { addAgents } from "./agents/agents.ts";
 import { addApiKeys } from "./people/api-keys.ts";
 import { addApprovals } from "./runs/approvals.ts";
 import { addAudit } from "./people/audit.ts";
-import { createBuilder } from "./builder.ts";
+import { createBuilder } from "./builder/builder.ts";
 import { addChanges } from "./runs/changes.ts";
 import { addCaller } from "./people/caller.ts";
 import { chargeFields } from "./documents/charge.ts";
-import { addPageInfo } from "./connection.ts";
+import { addPageInfo } from "./builder/connection.ts";
 import { addCounts } from "./runs/counts.ts";
 import { addCron } from "./triggers/cron.ts";
 import { addLlm } from "./people/llm.ts";
 import { addRunDrafts } from "./runs/run-drafts.ts";
 import { addDefinitions } from "./agents/definitions.ts";
-import { addEnums } from "./enums.ts";
+import { addEnums } from "./builder/enums.ts";
 import { addInvitations } from "./people/invitations.ts";
 import { addMembers } from "./people/members.ts";
 import { readFieldNeeds } from "./documents/needs.ts";
 import { addNode } from "./node.ts";
-import { makeRootsNullable } from "./nullable-roots.ts";
 import { addOrganizations } from "./people/organizations.ts";
 import { addPlannedTasks } from "./runs/planned-tasks.ts";
 import { addPublish } from "./agents/publish.ts";
@@ -34,7 +33,7 @@ import { addRunFilter } from "./runs/run-filter.ts";
 import { addRunWaits } from "./runs/run-waits.ts";
 import { addRunSummary } from "./runs/run-summary.ts";
 import { addRuns } from "./runs/runs.ts";
-import { addScalars } from "./scalars.ts";
+import { addScalars } from "./builder/scalars.ts";
 import { addSecrets } from "./people/secrets.ts";
 import { addSessions } from "./people/sessions.ts";
 import { addSignIn } from "./people/sign-in.ts";
@@ -126,4 +125,15 @@ function keepInputFieldsFast(schema: GraphQLSchema): void {
     const fields: GraphQLInputFieldMap = Object.setPrototypeOf({ ...type.getFields() }, null);
     type.getFields = () => fields;
   }
+}
+
+/**
+ * The fields of Query and Mutation are nullable, so that one refusal does not take the other fields' answers with it:
+ * of two mutations in one operation, the first is done and answered when the second is refused, and the third is executed.
+ * This holds for the whole schema, so that no field has to say it.
+ */
+function makeRootsNullable(schema: GraphQLSchema): GraphQLSchema {
+  for (const type of [schema.getQueryType(), schema.getMutationType()])
+    for (const field of Object.values(type?.getFields() ?? {})) field.type = getNullableType(field.type);
+  return schema;
 }

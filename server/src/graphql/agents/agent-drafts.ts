@@ -1,9 +1,9 @@
 /** What an agent's next version is being made of. */
 import type { Draft } from "../../agents/draft-store.ts";
 import { readDraftForm } from "../../agents/drafts.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf, type Context } from "../context.ts";
-import { fieldsOf } from "./form-fields.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import { fieldsOf } from "../context/form-fields.ts";
 
 export function addAgentDrafts(builder: Builder): void {
   builder.objectType("AgentDraft", {

@@ -2,10 +2,10 @@
 import { setAgentStatus } from "../../agents/set-agent-status.ts";
 import { setAgentLimit } from "../../runs/set-agent-limit.ts";
 import { findAgent } from "./agents.ts";
-import { idOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { actingOf } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { idOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { actingOf } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addAgentSettings(builder: Builder, enums: Enums): void {
   addStatus(builder, enums);

@@ -3,12 +3,12 @@ import { diffAgent } from "../../agents/diff-agent.ts";
 import type { AgentVersion } from "../../agents/agent.ts";
 import { listVersions, readVersion } from "../../agents/versions.ts";
 import { encodeId, type AgentId, type AgentVersionId } from "../../lib/ids.ts";
-import { idOf, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
-import { fieldsOf } from "./form-fields.ts";
-import type { List } from "../objects.ts";
+import { idOf, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import { fieldsOf } from "../context/form-fields.ts";
+import type { List } from "../builder/objects.ts";
 
 export function addAgentVersions(builder: Builder): void {
   addVersion(builder);

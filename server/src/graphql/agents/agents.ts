@@ -6,12 +6,12 @@ import { published, readAgent, type Published } from "../../agents/published.ts"
 import type { AgentFilter } from "../../agents/store.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { checkFilter, idOf, listOf, optionalId, optionalIds, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
-import { fieldsOf } from "./form-fields.ts";
+import { checkFilter, idOf, listOf, optionalId, optionalIds, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
+import { fieldsOf } from "../context/form-fields.ts";
 
 export function addAgents(builder: Builder, enums: Enums): void {
   addInputFields(builder, enums);

@@ -1,10 +1,10 @@
 /** Checking a definition without publishing it. */
 import { validateDefinition } from "../../agents/validate-definition.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { optionalId } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { optionalId } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addDefinitions(builder: Builder, enums: Enums): void {
   builder.objectType("DefinitionProblem", {

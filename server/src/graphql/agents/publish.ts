@@ -3,9 +3,9 @@ import { publishAgent } from "../../agents/publish-agent.ts";
 import { publishAgentDraft } from "../../agents/publish-agent-draft.ts";
 import { publishAgentVersion } from "../../agents/publish-agent-version.ts";
 import { saveAgentDraft } from "../../agents/save-agent-draft.ts";
-import { idOf, optionalId } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { actingOf, callerOf } from "../context.ts";
+import { idOf, optionalId } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { actingOf, callerOf } from "../context/context.ts";
 
 export function addPublish(builder: Builder): void {
   addSaveDraft(builder);

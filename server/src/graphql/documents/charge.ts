@@ -14,7 +14,7 @@ import {
 import { Refusal } from "../../lib/errors.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../context/context.ts";
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 type Count = (value: unknown, context: Context) => unknown;

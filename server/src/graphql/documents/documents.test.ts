@@ -7,7 +7,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { leastMs } from "../../lib/processor-time.testsuite.ts";
 import { createDocuments } from "./documents.ts";
-import { GraphqlRefusal } from "../errors.ts";
+import { GraphqlRefusal } from "./errors.ts";
 import { createSchema } from "../schema.ts";
 
 const schema = createSchema();

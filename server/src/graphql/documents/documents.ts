@@ -21,7 +21,7 @@ import { OWN_CREDENTIAL, TRIES_PASSWORD, URGENT, type Needs, type RootField } fr
 import { Refusal, shortened } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { costOf, type Cost } from "./cost.ts";
-import { GraphqlRefusal } from "../errors.ts";
+import { GraphqlRefusal } from "./errors.ts";
 import { needsOf, readFieldNeeds, type FieldNeeds } from "./needs.ts";
 import { checkSize, fragmentsOf, nestingOf, repeatsOf } from "./size.ts";
 import { createVariableChecks, type VariableCheck, type VariableChecks } from "./variables.ts";

@@ -4,10 +4,10 @@ import { createApiKey } from "../../auth/api-keys/create-api-key.ts";
 import { API_KEY_PRESETS } from "../../auth/api-keys/api-key-presets.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { idOf, optionalIds } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf } from "../context.ts";
+import { idOf, optionalIds } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf } from "../context/context.ts";
 
 export function addApiKeys(builder: Builder): void {
   addApiKey(builder);

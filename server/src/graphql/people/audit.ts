@@ -3,12 +3,12 @@ import type { AuditAction } from "../../audit/event.ts";
 import { listAuditEvents, readAuditEvent, type AuditEvent, type AuditFilter } from "../../audit/read-events.ts";
 import { decodeId, type ApiKeyId, type UserId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { idOf, listOf, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
-import type { List } from "../objects.ts";
+import { idOf, listOf, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
+import type { List } from "../builder/objects.ts";
 
 export function addAudit(builder: Builder, enums: Enums): void {
   addEvent(builder, enums);

@@ -3,9 +3,9 @@ import { readApiKey } from "../../auth/api-keys/api-keys.ts";
 import { listMemberships } from "../../auth/accounts/memberships.ts";
 import { readMember } from "../../auth/accounts/users.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addCaller(builder: Builder, enums: Enums): void {
   addMembership(builder, enums);

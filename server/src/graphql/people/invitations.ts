@@ -5,11 +5,11 @@ import { acceptInvitation } from "../../members/accept-invitation.ts";
 import type { Invitation } from "../../members/invitation.ts";
 import { findByToken, listInvitations, readInvitation, revokeInvitation } from "../../members/invitations.ts";
 import { inviteMember } from "../../members/invite-member.ts";
-import { idOf, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf, loginFrom, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { idOf, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf, loginFrom, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addInvitations(builder: Builder, enums: Enums): void {
   addInvitation(builder, enums);

@@ -1,10 +1,10 @@
 /** The language model that the operator configured: what it is, and whether it answers. */
 import { LIMITS } from "../../lib/limits.ts";
 import { testConnection } from "../../llm/test-connection.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf, endWithCredential, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
-import type { ShownLlm } from "../objects.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf, endWithCredential, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
+import type { ShownLlm } from "../builder/objects.ts";
 
 export function addLlm(builder: Builder, enums: Enums): void {
   builder.objectType("LlmTest", {

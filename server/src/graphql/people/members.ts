@@ -4,12 +4,12 @@ import { listMembers, readMember } from "../../members/list-members.ts";
 import { memberIdOf, type Member } from "../../members/member.ts";
 import { leaveOrganization, removeMember } from "../../members/remove-member.ts";
 import { setMemberRole } from "../../members/set-member-role.ts";
-import { idOf, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
-import type { List } from "../objects.ts";
+import { idOf, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
+import type { List } from "../builder/objects.ts";
 
 export function addMembers(builder: Builder, enums: Enums): void {
   addMember(builder, enums);

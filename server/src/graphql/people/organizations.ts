@@ -5,12 +5,12 @@ import { readOrganization, renameOrganization } from "../../auth/accounts/organi
 import type { Project } from "../../projects/project.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { requireFound, idOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
-import type { Connection } from "../objects.ts";
+import { requireFound, idOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
+import type { Connection } from "../builder/objects.ts";
 
 export function addOrganizations(builder: Builder, enums: Enums): void {
   addOrganization(builder, enums);

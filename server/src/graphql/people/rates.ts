@@ -1,10 +1,10 @@
 /** How often the organization may ask, and what it used. */
 import { LIMITS } from "../../lib/limits.ts";
 import { WINDOW_MS } from "../../rates/window.ts";
-import type { Builder } from "../builder.ts";
+import type { Builder } from "../builder/builder.ts";
 import { badInput } from "../../lib/errors.ts";
-import { callerOf } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { callerOf } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addRates(builder: Builder, enums: Enums): void {
   addRateLimit(builder, enums);

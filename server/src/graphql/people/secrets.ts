@@ -5,10 +5,10 @@ import { deleteSecret } from "../../secrets/delete-secret.ts";
 import { listSecrets, readSecret } from "../../secrets/list-secrets.ts";
 import type { Secret } from "../../secrets/secret.ts";
 import { setSecret } from "../../secrets/set-secret.ts";
-import { checkFilter, idOf, optionalId, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf, type Context } from "../context.ts";
+import { checkFilter, idOf, optionalId, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf, type Context } from "../context/context.ts";
 
 export function addSecrets(builder: Builder): void {
   addSecret(builder);

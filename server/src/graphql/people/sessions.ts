@@ -9,11 +9,11 @@ import {
 } from "../../auth/sessions/own-sessions.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { idOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf, loginFrom, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { idOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf, loginFrom, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addSessions(builder: Builder, enums: Enums): void {
   addSession(builder, enums);

@@ -4,9 +4,9 @@ import { logout } from "../../auth/sessions/logout.ts";
 import { refreshSession } from "../../auth/sessions/refresh-session.ts";
 import { setUpAndSignIn } from "../../auth/accounts/setup.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { idOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { actingOf, loginFrom } from "../context.ts";
+import { idOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { actingOf, loginFrom } from "../context/context.ts";
 
 export function addSignIn(builder: Builder): void {
   addLoginResult(builder);

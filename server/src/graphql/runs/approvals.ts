@@ -5,13 +5,13 @@ import { canDecide, decideApproval } from "../../runs/decide-approval.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
 import type { Approval } from "../../execution/run.ts";
-import { fieldsOf } from "../agents/form-fields.ts";
-import { readPayload } from "../payloads.ts";
-import { checkFilter, requireFound, idOf, listOf, optionalIds } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { fieldsOf } from "../context/form-fields.ts";
+import { readPayload } from "../context/payloads.ts";
+import { checkFilter, requireFound, idOf, listOf, optionalIds } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addApprovals(builder: Builder, enums: Enums): void {
   addApproval(builder, enums);

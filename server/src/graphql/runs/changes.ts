@@ -1,8 +1,8 @@
 /** Subscriptions to all that changes in an organization, a project or an agent. */
 import { watchAgents, watchApprovals, watchRuns, type ChangeFilter } from "../../runs/watch/watch-changes.ts";
-import { checkFilter, optionalId } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf, type Context } from "../context.ts";
+import { checkFilter, optionalId } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf, type Context } from "../context/context.ts";
 
 type Which = { projectId?: string | null | undefined; agentId?: string | null | undefined };
 

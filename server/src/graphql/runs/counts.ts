@@ -2,9 +2,9 @@
 import { watchBadges } from "../../runs/watch/watch-badges.ts";
 import { countRuns } from "../../runs/read/count-runs.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { checkFilter, optionalId } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf, type Context } from "../context.ts";
+import { checkFilter, optionalId } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf, type Context } from "../context/context.ts";
 import { checkedFilter, type RunFilterInput } from "./run-filter.ts";
 
 export function addCounts(builder: Builder, filter: RunFilterInput): void {

@@ -1,8 +1,8 @@
 /** The tasks of a version, and the task of a step. */
 import { plannedTasks } from "../../definition/planned-tasks.ts";
 import { pathOf } from "../../execution/journal/plan-path.ts";
-import { requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
+import { requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
 
 /** A task and its fields. */
 const TASK_VALUES = 5;

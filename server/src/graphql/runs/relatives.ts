@@ -1,17 +1,10 @@
 /** The runs that a run comes from or has started, and those of an agent. */
-import type { RunId } from "../../lib/ids.ts";
 import { listRuns } from "../../runs/read/list-runs.ts";
-import { readRun } from "../../runs/read/read.ts";
-import type { Run } from "../../execution/run.ts";
-import type { Builder } from "../builder.ts";
-import { connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
+import type { Builder } from "../builder/builder.ts";
+import { connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf } from "../context/context.ts";
+import { findRelative } from "../context/find-relative.ts";
 import { checkedFilter, type RunFilterInput } from "./run-filter.ts";
-
-/** Null when its month was dropped, when starting it failed, and when the caller does not reach it. */
-export async function findRelative(context: Context, id: RunId): Promise<Run | null> {
-  return (await readRun(context.runs, callerOf(context), id)) ?? null;
-}
 
 export function addRelatives(builder: Builder, filter: RunFilterInput): void {
   builder.objectField("Agent", "runs", (t) =>

@@ -1,10 +1,10 @@
 /** Runs that repeat others. */
 import { rerunRun } from "../../runs/rerun-run.ts";
 import { retryRun } from "../../runs/retry-run.ts";
-import { idOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf } from "../context.ts";
-import { IDEMPOTENCY_KEY, keyOf } from "../idempotency-key.ts";
+import { idOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf } from "../context/context.ts";
+import { IDEMPOTENCY_KEY, keyOf } from "../context/idempotency-key.ts";
 
 export function addRerunAndRetry(builder: Builder): void {
   addRerun(builder);

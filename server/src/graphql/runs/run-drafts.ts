@@ -2,10 +2,10 @@
 import { draftRunInput } from "../../drafts/draft-run-input.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { optionalId } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf, endWithCredential } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { optionalId } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf, endWithCredential } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addRunDrafts(builder: Builder, enums: Enums): void {
   builder.objectType("RunDraftField", {

@@ -5,10 +5,10 @@ import { decodeId, idsFrom, type IdRange, type RunId } from "../../lib/ids.ts";
 import { wholeOf, type Within } from "../../lib/reach.ts";
 import { knownRuns } from "../../runs/read/read.ts";
 import type { Run, RunFilter } from "../../execution/run.ts";
-import { checkFilter, listOf, optionalIds } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { checkFilter, listOf, optionalIds } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 type Ids = readonly string[] | null | undefined;
 type StarterFilter = { kind?: readonly ActorKind[] | null | undefined; id?: Ids };

@@ -5,9 +5,9 @@ import { isObject, type Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { membersAtStart } from "../../lib/json/json-beginning.ts";
 import { BEGINNING } from "../../runs/read/read-payloads.ts";
-import type { Builder } from "../builder.ts";
-import type { Context } from "../context.ts";
-import type { Objects } from "../objects.ts";
+import type { Builder } from "../builder/builder.ts";
+import type { Context } from "../context/context.ts";
+import type { Objects } from "../builder/objects.ts";
 
 /** Values of an input, and characters of each, of a title and of an error. */
 const MOST = { values: 3, valueCharacters: 60, titleCharacters: 40, errorCharacters: 200 };

@@ -1,8 +1,8 @@
 /** What a run waits for. */
 import { isFinal } from "../../execution/states.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { sizeOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
+import { sizeOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
 
 const WAITS = 20;
 

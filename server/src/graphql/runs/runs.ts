@@ -6,12 +6,12 @@ import { listRuns } from "../../runs/read/list-runs.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readRun } from "../../runs/read/read.ts";
 import type { Run } from "../../execution/run.ts";
-import { requireFound, idOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
-import { readError, readPayload } from "../payloads.ts";
+import { requireFound, idOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
+import { readError, readPayload } from "../context/payloads.ts";
 import { checkedFilter, type RunFilterInput } from "./run-filter.ts";
 
 export function addRuns(builder: Builder, enums: Enums, filter: RunFilterInput): void {

@@ -6,11 +6,11 @@ import { cancelRun } from "../../runs/cancel-run.ts";
 import { cancelRuns, type CancelTarget } from "../../runs/cancel-runs.ts";
 import { DraftNotFound } from "../../runs/draft-texts.ts";
 import { startRun } from "../../runs/start-run.ts";
-import { idOf, listOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { actingOf, callerOf, endWithCredential, type Context } from "../context.ts";
+import { idOf, listOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { actingOf, callerOf, endWithCredential, type Context } from "../context/context.ts";
 import { checkedFilter, type FilterInput, type RunFilterInput } from "./run-filter.ts";
-import { IDEMPOTENCY_KEY, keyOf } from "../idempotency-key.ts";
+import { IDEMPOTENCY_KEY, keyOf } from "../context/idempotency-key.ts";
 import { keepSteps } from "./steps.ts";
 
 export function addStartAndCancel(builder: Builder, filter: RunFilterInput): void {

@@ -1,6 +1,6 @@
 /** How many steps a run has, and how many are inside a step. */
-import type { Builder } from "../builder.ts";
-import type { Enums } from "../enums.ts";
+import type { Builder } from "../builder/builder.ts";
+import type { Enums } from "../builder/enums.ts";
 
 /** Most lists of children have one or two statuses; further ones count as they are read. */
 const STATUSES_COUNTED = 2;

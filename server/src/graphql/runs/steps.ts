@@ -7,15 +7,15 @@ import { countAttempts, countListed, isAmong, listAttempts, readStep, type StepF
 import { nameOfCall } from "../../runs/read/step-names.ts";
 import type { PayloadKey } from "../../runs/read/read-payloads.ts";
 import { itemOf, visitOf } from "../../execution/journal/step-keys.ts";
-import { sizeOf } from "../arguments.ts";
+import { sizeOf } from "../context/arguments.ts";
 import { stepDuration, type Attempt, type HttpResponse, type Run, type Step } from "../../execution/run.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
-import type { List } from "../objects.ts";
-import { readError, readPayload } from "../payloads.ts";
-import { findRelative } from "./relatives.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
+import type { List } from "../builder/objects.ts";
+import { readError, readPayload } from "../context/payloads.ts";
+import { findRelative } from "../context/find-relative.ts";
 
 /** The steps that `runAgent` waited for, by the run of its answer: they need no extra statement. */
 const kept = new WeakMap<Run, Step[]>();

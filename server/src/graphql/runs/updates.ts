@@ -1,8 +1,8 @@
 /** Subscriptions: a run as it changes. */
 import { watchRun, watchRunEvents } from "../../runs/watch/watch-run.ts";
-import { idOf } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf } from "../context.ts";
+import { idOf } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf } from "../context/context.ts";
 
 export function addUpdates(builder: Builder): void {
   builder.objectType("RunEvent", {

@@ -2,8 +2,8 @@
 import { LIMITS } from "../../lib/limits.ts";
 import { inTurns, type Steps } from "../../lib/sharing/slices.ts";
 import { previewingCron, previewingTrigger } from "../../triggers/kinds/cron/preview-cron.ts";
-import type { Builder } from "../builder.ts";
-import { callerOf, type Context } from "../context.ts";
+import type { Builder } from "../builder/builder.ts";
+import { callerOf, type Context } from "../context/context.ts";
 
 const COUNTED = { cost: { most: LIMITS.cronPreviewInstants, argument: "count" } };
 /** As many as one looks at. */

@@ -7,10 +7,10 @@ import type { Event } from "../../triggers/events/event.ts";
 import { watchEvents } from "../../triggers/events/watch-events.ts";
 import { listEventFirings, listEvents, readEvent } from "../../triggers/events/list-events.ts";
 import { publishEvent } from "../../triggers/events/publish-event.ts";
-import { idOf, listOf, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
+import { idOf, listOf, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf, type Context } from "../context/context.ts";
 
 export function addEvents(builder: Builder): void {
   addEvent(builder);

@@ -7,13 +7,13 @@ import { fireTrigger } from "../../triggers/fire-trigger.ts";
 import { listFirings, readFiring } from "../../triggers/store/list-firings.ts";
 import { readTrigger } from "../../triggers/store/list-triggers.ts";
 import type { Firing } from "../../triggers/store/trigger.ts";
-import { checkFilter, idOf, listOf, optionalId, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { checkFilter, idOf, listOf, optionalId, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
-import { findRelative } from "../runs/relatives.ts";
+import { findRelative } from "../context/find-relative.ts";
 
 export function addFirings(builder: Builder, enums: Enums): void {
   addFiring(builder, enums);

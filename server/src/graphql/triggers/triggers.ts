@@ -11,11 +11,11 @@ import type { TriggerFilter } from "../../triggers/store/trigger-store.ts";
 import { curlOf, urlOf } from "../../triggers/webhooks/webhook-url.ts";
 import type { Key, Keys } from "../../triggers/kinds/contract/trigger-kind.ts";
 import type { Trigger } from "../../triggers/store/trigger.ts";
-import { checkFilter, idOf, listOf, optionalIds, requireFound } from "../arguments.ts";
-import type { Builder } from "../builder.ts";
-import { addConnection, connect, listById, pageArguments, PAGED } from "../connection.ts";
-import { actingOf, callerOf, type Context } from "../context.ts";
-import type { Enums } from "../enums.ts";
+import { checkFilter, idOf, listOf, optionalIds, requireFound } from "../context/arguments.ts";
+import type { Builder } from "../builder/builder.ts";
+import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
+import { actingOf, callerOf, type Context } from "../context/context.ts";
+import type { Enums } from "../builder/enums.ts";
 
 export function addTriggers(builder: Builder, enums: Enums): void {
   addPolicy(builder, enums);

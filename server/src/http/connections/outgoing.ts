@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
-import type { AnswerSize } from "../../graphql/documents/answer-size.ts";
+import type { AnswerSize } from "../../graphql/context/answer-size.ts";
 import type { Result } from "../../graphql/graphql.ts";
 import { stringify } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -49,7 +49,7 @@ export class Outgoing {
     held.size.clear();
   }
 
-  /** `uncounted`: its bytes, but those of a result, which are counted until they are taken (graphql/documents/answer-size.ts). */
+  /** `uncounted`: its bytes, but those of a result, which are counted until they are taken (graphql/context/answer-size.ts). */
   async #queue(text: string, uncounted: number): Promise<void> {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return;
     // More than its operations and pings need is a flood.

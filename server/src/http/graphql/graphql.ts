@@ -4,7 +4,7 @@
  */
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Answer, Asking, Graphql } from "../../graphql/graphql.ts";
-import type { Origin } from "../../graphql/context.ts";
+import type { Origin } from "../../graphql/context/context.ts";
 import { Ending } from "../../lib/ending.ts";
 import { type Code } from "../../lib/errors.ts";
 import { stringify } from "../../lib/json/json-text.ts";

@@ -1,7 +1,7 @@
 /** Subscriptions as Server-Sent Events: `next` with a result, `complete` at the end (graphql-sse, distinct connections). */
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { notSignedIn } from "../../auth/caller.ts";
-import type { AnswerSize } from "../../graphql/documents/answer-size.ts";
+import type { AnswerSize } from "../../graphql/context/answer-size.ts";
 import type { Answer, Result } from "../../graphql/graphql.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { stringify } from "../../lib/json/json-text.ts";

@@ -5,7 +5,7 @@ import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql"
 import { CloseCode, handleProtocols, makeServer, type Context } from "graphql-ws";
 import { WebSocketServer, type WebSocket } from "ws";
 import type { Caller } from "../../auth/caller.ts";
-import type { Origin } from "../../graphql/context.ts";
+import type { Origin } from "../../graphql/context/context.ts";
 import type { Answer, Asking, Graphql, Refused, Result } from "../../graphql/graphql.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Ending } from "../../lib/ending.ts";

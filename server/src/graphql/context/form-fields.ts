@@ -1,7 +1,7 @@
 /** The fields of a form. How many values they are is known only once they are read, not from the query. */
 import { inputFields, type FormField } from "../../definition/form.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "./context.ts";
 
 /** How many fields a form field and a choice have. */
 const FIELD_VALUES = 8;

@@ -1,9 +1,9 @@
 /** What a caller sees of an error. Refusals are shown; anything else is a bug: logged with the request's id and masked. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { Refusal, type Code, type Reason } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log/log.ts";
-import { shortenedTo } from "../lib/text.ts";
+import { Refusal, type Code, type Reason } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { Log } from "../../lib/log/log.ts";
+import { shortenedTo } from "../../lib/text.ts";
 
 /** Errors that graphql-js itself found in the query's text or its variables. */
 export class GraphqlRefusal extends Error {

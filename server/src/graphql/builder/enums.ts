@@ -1,11 +1,11 @@
 /** The enumerations, in lower case as the specification has them. */
-import type { AuditAction, SubjectKind } from "../audit/event.ts";
-import type { Reader } from "../drafts/draft-run-input.ts";
-import { LIMITS } from "../lib/limits.ts";
-import type { LlmProblem } from "../llm/problem.ts";
-import type { Missed } from "../triggers/kinds/cron/missed.ts";
-import type { Overlap } from "../triggers/kinds/contract/trigger-kind.ts";
-import { kindOf, TRIGGER_TYPES, type TriggerType } from "../triggers/kinds/kinds.ts";
+import type { AuditAction, SubjectKind } from "../../audit/event.ts";
+import type { Reader } from "../../drafts/draft-run-input.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { LlmProblem } from "../../llm/problem.ts";
+import type { Missed } from "../../triggers/kinds/cron/missed.ts";
+import type { Overlap } from "../../triggers/kinds/contract/trigger-kind.ts";
+import { kindOf, TRIGGER_TYPES, type TriggerType } from "../../triggers/kinds/kinds.ts";
 import type { Builder } from "./builder.ts";
 
 const RUN_STATUS = {

@@ -1,12 +1,12 @@
 /** Ids in arguments. A malformed id, an unknown one and one of another organization get the same NOT_FOUND. */
-import { readAgents } from "../agents/list-agents.ts";
-import { readAgent } from "../agents/published.ts";
-import { readProjects } from "../projects/projects.ts";
-import { badInput, notFound } from "../lib/errors.ts";
-import { decodeId, type AgentId, type Id, type Kind, type ProjectId, type RunId } from "../lib/ids.ts";
-import { LIMITS } from "../lib/limits.ts";
-import type { Within } from "../lib/reach.ts";
-import { knownRuns } from "../runs/read/read.ts";
+import { readAgents } from "../../agents/list-agents.ts";
+import { readAgent } from "../../agents/published.ts";
+import { readProjects } from "../../projects/projects.ts";
+import { badInput, notFound } from "../../lib/errors.ts";
+import { decodeId, type AgentId, type Id, type Kind, type ProjectId, type RunId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { Within } from "../../lib/reach.ts";
+import { knownRuns } from "../../runs/read/read.ts";
 import type { Handles } from "./rooms.ts";
 
 const NAMES = {

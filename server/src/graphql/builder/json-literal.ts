@@ -1,9 +1,9 @@
 /** Reads a literal of the scalar JSON as `parseJson` reads a variable, with the digits as written. */
 import { Kind, type ObjectValueNode, type ValueNode } from "graphql";
-import { badInput, shortened, type Refusal } from "../lib/errors.ts";
-import { numberOf } from "../lib/json/exact-number.ts";
-import { forbiddenKey, isForbidden, isScalar, type Json, type JsonObject } from "../lib/json/json.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { badInput, shortened, type Refusal } from "../../lib/errors.ts";
+import { numberOf } from "../../lib/json/exact-number.ts";
+import { forbiddenKey, isForbidden, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
 
 type Variables = { readonly [name: string]: unknown } | null | undefined;
 

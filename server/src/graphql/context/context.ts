@@ -1,10 +1,10 @@
 /** What every resolver gets. */
-import { requireCaller, type Acting, type Caller } from "../auth/caller.ts";
-import type { LoginFrom } from "../auth/sign-in/login.ts";
-import { Refusal } from "../lib/errors.ts";
-import type { Ending } from "../lib/ending.ts";
-import type { AnswerSize } from "./documents/answer-size.ts";
-import type { Lasting } from "./documents/lasting.ts";
+import { requireCaller, type Acting, type Caller } from "../../auth/caller.ts";
+import type { LoginFrom } from "../../auth/sign-in/login.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { Ending } from "../../lib/ending.ts";
+import type { AnswerSize } from "./answer-size.ts";
+import type { Lasting } from "./lasting.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
 

@@ -1,7 +1,7 @@
 import { valueFromASTUntyped } from "graphql";
-import { isDateTime } from "../definition/calendar.ts";
-import { badInput } from "../lib/errors.ts";
-import type { Json } from "../lib/json/json.ts";
+import { isDateTime } from "../../definition/calendar.ts";
+import { badInput } from "../../lib/errors.ts";
+import type { Json } from "../../lib/json/json.ts";
 import type { Builder } from "./builder.ts";
 import { jsonOfLiteral } from "./json-literal.ts";
 

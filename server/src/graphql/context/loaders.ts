@@ -2,24 +2,24 @@
  * Look-ups within one turn of the event loop become one statement, so a list of runs asks for its agents once. Nothing is kept
  * between turns, so each event of a subscription sees the present state.
  */
-import { readDrafts } from "../agents/drafts.ts";
-import { readAgents } from "../agents/list-agents.ts";
-import { readSecretUsers, type SecretKey } from "../agents/secret-users.ts";
-import type { Compiled } from "../agents/agent-cache.ts";
-import type { Agent, AgentVersion } from "../agents/agent.ts";
-import type { Draft } from "../agents/draft-store.ts";
-import { nameOfVersion, type VersionKey } from "../agents/version-store.ts";
-import { published } from "../agents/published.ts";
-import { readSources, readVersions } from "../agents/versions.ts";
-import { requireCaller, type Caller } from "../auth/caller.ts";
-import { readProjects } from "../projects/projects.ts";
-import type { Project } from "../projects/project.ts";
-import { apiKeyNames } from "../auth/api-keys/api-keys.ts";
-import { memberEmails, userNames } from "../auth/accounts/users.ts";
-import { inputFields, type FormField } from "../definition/form.ts";
-import { sampleInput } from "../definition/sample-input.ts";
-import type { Ending } from "../lib/ending.ts";
-import { notFound } from "../lib/errors.ts";
+import { readDrafts } from "../../agents/drafts.ts";
+import { readAgents } from "../../agents/list-agents.ts";
+import { readSecretUsers, type SecretKey } from "../../agents/secret-users.ts";
+import type { Compiled } from "../../agents/agent-cache.ts";
+import type { Agent, AgentVersion } from "../../agents/agent.ts";
+import type { Draft } from "../../agents/draft-store.ts";
+import { nameOfVersion, type VersionKey } from "../../agents/version-store.ts";
+import { published } from "../../agents/published.ts";
+import { readSources, readVersions } from "../../agents/versions.ts";
+import { requireCaller, type Caller } from "../../auth/caller.ts";
+import { readProjects } from "../../projects/projects.ts";
+import type { Project } from "../../projects/project.ts";
+import { apiKeyNames } from "../../auth/api-keys/api-keys.ts";
+import { memberEmails, userNames } from "../../auth/accounts/users.ts";
+import { inputFields, type FormField } from "../../definition/form.ts";
+import { sampleInput } from "../../definition/sample-input.ts";
+import type { Ending } from "../../lib/ending.ts";
+import { notFound } from "../../lib/errors.ts";
 import type {
   AgentId,
   AgentVersionId,
@@ -33,34 +33,34 @@ import type {
   StepId,
   TriggerId,
   UserId,
-} from "../lib/ids.ts";
-import { pageOf, type Page } from "../lib/page.ts";
-import type { Within } from "../lib/reach.ts";
-import type { JsonObject } from "../lib/json/json.ts";
-import { JsonText } from "../lib/json/json-text.ts";
-import type { Approval, Run, Step } from "../execution/run.ts";
-import { readDraftTexts } from "../runs/draft-texts.ts";
-import { newestRunsOfEach } from "../runs/read/list-runs.ts";
-import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../runs/read/read.ts";
-import { readRunVersions } from "../runs/read/read-run-versions.ts";
-import { readBeginnings, readPayloads, type PayloadKey } from "../runs/read/read-payloads.ts";
-import { listWaits, type RunWait, type WaitsKey } from "../runs/read/run-waits.ts";
-import { readStepNames } from "../runs/read/step-names.ts";
-import { countChildren, countSteps, type StepCount } from "../runs/read/step-counts.ts";
+} from "../../lib/ids.ts";
+import { pageOf, type Page } from "../../lib/page.ts";
+import type { Within } from "../../lib/reach.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
+import type { Approval, Run, Step } from "../../execution/run.ts";
+import { readDraftTexts } from "../../runs/draft-texts.ts";
+import { newestRunsOfEach } from "../../runs/read/list-runs.ts";
+import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../../runs/read/read.ts";
+import { readRunVersions } from "../../runs/read/read-run-versions.ts";
+import { readBeginnings, readPayloads, type PayloadKey } from "../../runs/read/read-payloads.ts";
+import { listWaits, type RunWait, type WaitsKey } from "../../runs/read/run-waits.ts";
+import { readStepNames } from "../../runs/read/step-names.ts";
+import { countChildren, countSteps, type StepCount } from "../../runs/read/step-counts.ts";
 import {
   firingsOfRuns,
   newestFiringsOfEach,
   readFiringPayloads,
   readFiringRequests,
   readFiringRows,
-} from "../triggers/store/firing-store.ts";
-import type { Event } from "../triggers/events/event.ts";
-import { explainEvents, type Explained } from "../triggers/matching/explain-event.ts";
-import { readEventData, readEventRows } from "../triggers/events/read-events.ts";
-import { readTriggerRows, triggerNames } from "../triggers/store/trigger-store.ts";
-import { readTokens, type PresentToken } from "../triggers/webhooks/token-store.ts";
-import type { Firing, Trigger } from "../triggers/store/trigger.ts";
-import type { AnswerSize } from "./documents/answer-size.ts";
+} from "../../triggers/store/firing-store.ts";
+import type { Event } from "../../triggers/events/event.ts";
+import { explainEvents, type Explained } from "../../triggers/matching/explain-event.ts";
+import { readEventData, readEventRows } from "../../triggers/events/read-events.ts";
+import { readTriggerRows, triggerNames } from "../../triggers/store/trigger-store.ts";
+import { readTokens, type PresentToken } from "../../triggers/webhooks/token-store.ts";
+import type { Firing, Trigger } from "../../triggers/store/trigger.ts";
+import type { AnswerSize } from "./answer-size.ts";
 import type { Handles } from "./rooms.ts";
 
 type StepsKey = { runId: RunId; page: StepPage; filter: StepFilter };

@@ -1,8 +1,8 @@
 import { GraphQLError, parse } from "graphql";
 import { expect, test } from "vitest";
-import { badInput, notFound, type FieldProblem } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
-import type { Log } from "../lib/log/log.ts";
+import { badInput, notFound, type FieldProblem } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { Log } from "../../lib/log/log.ts";
 import { createErrorMask, GraphqlRefusal } from "./errors.ts";
 
 function maskWithLog() {

@@ -1,8 +1,8 @@
 /** Relay connections, forward only. A cursor names its list and an item of it; to clients it is opaque. */
-import { badInput, type Refusal } from "../lib/errors.ts";
-import { decodeId, encodeId, type Id, type Kind } from "../lib/ids.ts";
-import { LIMITS } from "../lib/limits.ts";
-import { checkPage, type Page, type PageRequest } from "../lib/page.ts";
+import { badInput, type Refusal } from "../../lib/errors.ts";
+import { decodeId, encodeId, type Id, type Kind } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { checkPage, type Page, type PageRequest } from "../../lib/page.ts";
 import type { Builder } from "./builder.ts";
 import type { Connection, Edge, List, Objects } from "./objects.ts";
 

@@ -1,10 +1,10 @@
 /** Who or what did something. Whoever may see the thing may read the actor's name. */
-import { actorId, type Actor, type ActorKind } from "../lib/actor.ts";
-import type { Context } from "./context.ts";
-import type { ApiKeyId, RunId, TriggerId, UserId } from "../lib/ids.ts";
+import { actorId, type Actor, type ActorKind } from "../../lib/actor.ts";
+import type { Context } from "../context/context.ts";
+import type { ApiKeyId, RunId, TriggerId, UserId } from "../../lib/ids.ts";
 import type { Builder } from "./builder.ts";
 import type { Enums } from "./enums.ts";
-import type { Loaders } from "./loaders.ts";
+import type { Loaders } from "../context/loaders.ts";
 
 export function addActor(builder: Builder, enums: Enums): void {
   builder.objectType("Actor", {

@@ -1,11 +1,11 @@
 /**
  * The builder that the files of this folder add the schema's types to. Nothing is nullable unless it says so, but for the
- * fields of Query and Mutation (`nullable-roots.ts`).
+ * fields of Query and Mutation (`makeRootsNullable` in schema.ts).
  */
 import SchemaBuilder from "@pothos/core";
-import type { Json } from "../lib/json/json.ts";
-import type { JsonText } from "../lib/json/json-text.ts";
-import type { Context } from "./context.ts";
+import type { Json } from "../../lib/json/json.ts";
+import type { JsonText } from "../../lib/json/json-text.ts";
+import type { Context } from "../context/context.ts";
 import type { Objects } from "./objects.ts";
 
 type Types = {

@@ -1,6 +1,6 @@
 /** The argument `idempotencyKey` of mutations that start runs, or the header instead. */
-import { badInput } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { badInput } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { Context } from "./context.ts";
 
 export const IDEMPOTENCY_KEY = {

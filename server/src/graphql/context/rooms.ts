@@ -1,0 +1,24 @@
+/** The handles of the rooms that resolvers call. */
+import type { Agents } from "../../agents/agents.ts";
+import type { Auth } from "../../auth/auth.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log/log.ts";
+import type { Members } from "../../members/members.ts";
+import type { Rates } from "../../rates/rates.ts";
+import type { Runs } from "../../runs/runs.ts";
+import type { Triggers } from "../../triggers/triggers.ts";
+import type { Drafts } from "../../drafts/draft-store.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+
+export type Handles = {
+  drafts: Drafts;
+  auth: Auth;
+  members: Members;
+  agents: Agents;
+  runs: Runs;
+  triggers: Triggers;
+  rates: Rates;
+  secrets: Secrets;
+  clock: Clock;
+  log: Log;
+};
