@@ -23,7 +23,7 @@ type Side = "theirs" | "ours";
 type Subject = { server: Server; world: World };
 
 type Load = {
-  /** Of one measurement: seconds of it on two cores, so that clock ticks of 10 ms are nothing. */
+  /** The length of one measurement: seconds of it on two cores, so that clock ticks of 10 ms are nothing. */
   requests: number;
   request: (subject: Subject) => Request | Promise<Request>;
   /** Runs go on after the answer. */

@@ -88,7 +88,7 @@ const readArguments = () =>
     },
   }).values;
 
-/** What needs server and floor side by side. */
+/** The figures that need server and floor side by side. */
 async function measureSpeed(parts: Part[], effort: Effort, generator: Generator, sinkUrl: string): Promise<Measured[]> {
   const chosen = (Object.keys(SPEED) as (keyof typeof SPEED)[]).filter((part) => parts.includes(part));
   if (chosen.length === 0) return [];

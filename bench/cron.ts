@@ -113,7 +113,7 @@ const create = (server: Server, world: World, schedule: string): Promise<unknown
     },
   });
 
-/** Of the first organization, as they would be after as many calls. */
+/** The first organization's addresses, as they would be after that many calls. */
 const insert = (postgres: Postgres, count: number, schedule: string, at: number): Promise<unknown> =>
   postgres.query(
     `insert into triggers (organization_id, id, project_id, agent_id, name, type, status, configuration, policy,

@@ -28,7 +28,7 @@ const DATA = {
   customer: { id: "customer 81", country: "DE", mail: "somebody@example.org" },
   items: [{ article: "4711", count: 2, price: 12.5 }],
   total: 25,
-  // What the agent that it fires is given.
+  // The input of the agent that it fires.
   n: 1,
 };
 const eventOf = (id: string, source = "bench"): object => ({

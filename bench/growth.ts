@@ -17,7 +17,7 @@ export type Subject = { server: Server; world: World & { projectId: string }; si
 /** `prepare` is not measured; what it answers is, until it resolves. */
 export type GrowthCase = {
   operation: string;
-  /** What there is `full` of. */
+  /** The thing that there is `full` of. */
   input: string;
   full: number;
   prepare: (subject: Subject, size: number) => Promise<() => Promise<unknown>>;
@@ -27,11 +27,11 @@ export type GrowthCase = {
 
 const PARTS = [1 / 4, 1 / 2, 1];
 const MOST_EXPONENT = 1.5;
-/** What takes less with its largest input hurts nobody, however it grows. */
+/** An operation that takes less with its largest input hurts nobody, however it grows. */
 const FLOOR_MS = 100;
 const MOST_STRETCH_MS = 100;
 const QUICK = 1 / 20;
-/** What is short is tried so often, and the least counts: a collection or PostgreSQL's own work beside it takes as long. */
+/** A short operation is tried this often, and the least counts: a collection or PostgreSQL's own work beside it takes as long. */
 const TRIES = 3;
 const SHORT_MS = 300;
 
@@ -71,7 +71,7 @@ async function measureCase(one: GrowthCase, sinkUrl: string): Promise<Cost[]> {
   await using stack = new AsyncDisposableStack();
   stack.defer(() => server[Symbol.asyncDispose]());
   const subject: Subject = { server, world: (await makeWorld(server, sinkUrl)) as Subject["world"], sinkUrl };
-  // What is compiled and planned at the first time.
+  // The first round compiles and plans.
   await (
     await one.prepare(subject, Math.ceil(one.full / 20))
   )();
@@ -113,7 +113,7 @@ class Probe {
     return startServer({ folder, flags, env: { PROBE_FILE: this.#file } });
   }
 
-  /** Of the time since the last one. */
+  /** Since the last one. */
   async read({ child }: Server): Promise<number> {
     rmSync(this.#file, { force: true });
     child.kill("SIGUSR2");

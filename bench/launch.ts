@@ -20,7 +20,7 @@ const children = new Set<ChildProcess>();
 /** For an end in the midst of it: a signal, an error, or too long. */
 export async function endEverything(): Promise<void> {
   await Promise.all([...children].map((child) => end(child)));
-  // Of a server that was killed.
+  // Left by a server that was killed.
   for (const folder of folders) await stopPostgres(path.join(folder, "data"));
   folders.forEach(removeFolder);
 }
@@ -125,7 +125,7 @@ export type Server = {
   readyMs: number;
   spawnedAt: number;
   dataFolder: string;
-  /** Of the server and of PostgreSQL's main process: what all their processes are below. */
+  /** The server and PostgreSQL's main process: all their processes are below these. */
   roots(): number[];
   /** `kill -9`; PostgreSQL stays. */
   kill(): Promise<void>;

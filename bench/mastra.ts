@@ -115,7 +115,7 @@ async function startMastra(folder: string, how: "asItIs" | "synced"): Promise<Pe
   return { request, roots: () => [child.pid!], [Symbol.asyncDispose]: () => end(child) };
 }
 
-/** What it answered must be in its storage. */
+/** Its storage must hold every answer. */
 async function checkStored(url: string, answered: number): Promise<void> {
   const response = await fetch(new URL("/runs", url), { method: "POST" });
   const { total } = (await response.json()) as { total: number };

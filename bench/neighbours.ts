@@ -22,7 +22,7 @@ const RUNS = 2_000;
 /** Each has so many of each kind at once. */
 const ROUNDS = { full: 40, quick: 12 };
 const AT_ONCE = 5;
-/** What a wait lasts: its run is unloaded. */
+/** The length of a wait: the run is unloaded. */
 const WAIT_MS = 1_200;
 const POLL_MS = 5;
 const LATE_MS = 1_000;
@@ -194,7 +194,7 @@ const pauseUntil = (agentId: string, end: number) => ({
 const DECIDE = "mutation ($input: DecideApprovalInput!) { decideApproval(input: $input) { id } }";
 type Started = { runAgent: { id: string; status: string; approvals: { nodes: { id: string }[] } } };
 
-/** What the twenty-first does; each answers in ms how long it waited. */
+/** The work of the twenty-first; each answers in ms how long it waited. */
 async function makeCanary(server: Server, world: World) {
   const { projectId } = world as World & { projectId: string };
   const { project } = await graphql<{ project: { handle: string } }>(

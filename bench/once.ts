@@ -170,7 +170,7 @@ const PAGE = `query ($agentId: ID!, $after: String) {
   }
 }`;
 
-/** Of each run, when its first step since the server was spawned began. */
+/** When each run's first step since the server was spawned began. */
 async function firstSteps(server: Server, world: World): Promise<number[]> {
   const found: number[] = [];
   for (let after: string | undefined, more = true; more;) {

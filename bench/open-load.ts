@@ -34,7 +34,7 @@ export type OpenResult = {
   ms: number;
   p50Ms: number;
   p99Ms: number;
-  /** Of the last that was wrong. */
+  /** The last wrong one. */
   example?: string;
 };
 

@@ -18,7 +18,7 @@ const TIMES = 3;
 /** The rate with each is measured; the best is the peak. */
 const CONNECTIONS = [16, 64];
 const WARM_UP_REQUESTS = 4_000;
-/** At least as many as wait at a time: what comes in half a second. */
+/** At least the number that waits at a time: what comes in half a second. */
 const OPEN_CONNECTIONS = 4_000;
 const PROBE_EVERY_MS = 50;
 

@@ -1,4 +1,4 @@
-/** What processes cost, read from Linux's /proc: CPU of whole process trees and their memory. */
+/** The cost of processes, read from Linux's /proc: CPU of whole process trees and their memory. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 

@@ -8,7 +8,7 @@ const FOLDER = import.meta.dirname;
 
 export const today = (): string => new Date().toISOString().slice(0, 10);
 
-/** What the numbers depend on. */
+/** The conditions that the numbers depend on. */
 export function machine(): Record<string, string> {
   return {
     date: `${new Date().toISOString().slice(0, 16).replace("T", " ")} UTC`,

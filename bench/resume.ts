@@ -79,7 +79,7 @@ async function countOpen(server: Server): Promise<number> {
   return row!["open"] as number;
 }
 
-/** Of each run that was open at the kill, in ms since the restart: when its first step since then began. Ascending. */
+/** For each run that was open at the kill: when its first step since the restart began, in ms after it. Ascending. */
 async function untilMoved(server: Server, open: number): Promise<number[]> {
   await using postgres = await connectTo(server);
   const end = Date.now() + MOVE_TIMEOUT_MS;

@@ -1,4 +1,4 @@
-/** What a start page asks for over a million runs: the newest runs of fifty agents, and how many runs there are of a kind. */
+/** The queries of a start page over a million runs: the newest runs of fifty agents, and how many runs there are of a kind. */
 import type { Figure } from "./figures.ts";
 import type { Server } from "./launch.ts";
 import type { Generator } from "./load.ts";

@@ -12,7 +12,7 @@ import path from "node:path";
 import type { Server } from "./launch.ts";
 import { connectTo, type Postgres } from "./postgres.ts";
 
-/** Whose runs, and how they ended. Ids as PostgreSQL has them. */
+/** The owner of the runs, and how they ended. Ids as PostgreSQL has them. */
 export type Kind = {
   organizationId: string;
   projectId: string;
@@ -27,7 +27,7 @@ export type Fill = { kinds: Kind[]; count: number; first: number; last: number }
 
 type Month = { name: string; from: number; to: number };
 
-/** Of this month only what is past. */
+/** This month, only its past. */
 function monthBack(back: number, now: number): Month {
   const date = new Date(now);
   const from = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - back);
@@ -79,7 +79,7 @@ type Part = Fill & { salt: string; month: Month };
 /** A UUIDv7 of the time `at` (ms), its random bits from `seed`. */
 const UUID = `(left(time, 8) || '-' || right(time, 4) || '-7' || substr(seed, 1, 3) || '-8' || substr(seed, 4, 3) || '-'
   || substr(seed, 7, 12))::uuid`;
-/** What differs from the template. */
+/** The differences from the template. */
 const OF_RUN: Record<string, string> = {
   id: "made.id",
   organization_id: "made.organization_id",

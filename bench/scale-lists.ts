@@ -47,7 +47,7 @@ export async function measureLists(
   return { figures, details: { lists: samples } };
 }
 
-/** What `makeWorld` answers besides. */
+/** Further results of `makeWorld`. */
 export type SandboxWorld = { projectId: string; agents: Record<"echo" | "approve", string> } & World;
 
 async function openRuns(server: Server, world: World): Promise<void> {

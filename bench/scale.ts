@@ -48,7 +48,7 @@ export async function measureScale(generator: Generator, sinkUrl: string, isQuic
     const own = path.join(folder.path, name);
     fs.mkdirSync(own, { mode: 0o711 });
     const worlds = await fillOne(own, sinkUrl, effort[name]);
-    // Started anew: it knows the months, and neither it nor PostgreSQL has anything of the filling left.
+    // Restarted: it knows the months, and neither it nor PostgreSQL has anything of the filling left.
     return { server: stack.use(await startServer({ folder: own })), worlds };
   };
   const small = await open("small");

@@ -1,4 +1,4 @@
-/** What must be true when the stream has ended: read from the API, as a client would. */
+/** Checks what must be true when the stream has ended: read from the API, as a client would. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Server } from "./launch.ts";
 import { STEPS, type SoakSink } from "./soak-sink.ts";

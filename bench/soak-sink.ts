@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Of one run, by step: index 0 is step 1. */
+/** The calls of one run, by step: index 0 is step 1. */
 type Calls = { requests: number[]; keys: (string | undefined)[] };
 
 export type SoakSink = {

@@ -8,10 +8,10 @@ import { onFloor, runToResult, SETTLED_POLL_MS, startOnly, typename, untilEnded,
 
 export type Effort = {
   rounds: number;
-  /** Of one measurement at 16 at once, and of one alone. */
+  /** The length of one measurement at 16 at once, and of one alone. */
   togetherMs: number;
   aloneMs: number;
-  /** Of each target before anything is measured, and no fewer than `WARM_REQUESTS`: the JIT and the prepared statements. */
+  /** Requests to each target before anything is measured, at least `WARM_REQUESTS`: the JIT and the prepared statements. */
   warmUpMs: number;
 };
 

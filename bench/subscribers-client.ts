@@ -17,7 +17,7 @@ export type Commands = {
 };
 export type Answers = {
   connect: object;
-  /** Of each subscription in ms: from asking to the first event. */
+  /** Per subscription, in ms: from asking to the first event. */
   subscribe: { firstMs: number[] };
   finish: { subscribers: Subscriber[] };
   close: object;
@@ -37,7 +37,7 @@ export type Client = {
   send<Name extends keyof Commands>(name: Name, command: Commands[Name]): Promise<Answers[Name]>;
 } & AsyncDisposable;
 
-/** Of one process: connects and first events that are under way. */
+/** Connects and first events that one process has under way. */
 const IN_FLIGHT = 16;
 const NEXT_TIMEOUT_MS = 30_000;
 const QUERY = `subscription ($id: ID!) { runUpdated(runId: $id) { id status currentStep progress revision } }`;
@@ -109,7 +109,7 @@ async function inFlight<Item>(items: Iterable<Item>, work: (item: Item) => Promi
   await Promise.all(Array.from({ length: IN_FLIGHT }, line));
 }
 
-/** What the process does; its answers are in the order of its commands. */
+/** The commands of the process; its answers are in their order. */
 class Subscribers {
   #sockets: Socket[] = [];
   readonly #failure = Promise.withResolvers<never>();

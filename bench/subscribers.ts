@@ -65,7 +65,7 @@ type Seen = {
   firstMs: number[];
   /** From each decision to the last state of its run. */
   lateMs: number[];
-  /** Of the server, in MB: without subscribers, with all, when the last event was sent, when all are gone. */
+  /** The server's memory in MB: without subscribers, with all, when the last event was sent, when all are gone. */
   memory: Record<"before" | "during" | "atEnd" | "after", number>;
   cpuMs: number;
 };

@@ -156,7 +156,7 @@ async function liveRun(browser: Browser, server: Server, world: World, items: nu
 const SCRIPT_OR_LAYOUT =
   /^(FunctionCall|EvaluateScript|FireAnimationFrame|TimerFire|RunMicrotasks|EventDispatch|WebSocketReceive|V8\.GC.*|MinorGC|MajorGC|UpdateLayoutTree|Layout|PrePaint)$/;
 
-/** Of the page's main thread: its longest task, and what scripts and layout took in each frame's time. ms. */
+/** The page's main thread: its longest task, and what scripts and layout took in each frame's time. ms. */
 function workIn(events: TraceEvent[]): { longest: number; p95: number } {
   const main = events.find(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")?.tid;
   const whole = events.filter(({ ph, tid }) => tid === main && ph === "X");
@@ -167,7 +167,7 @@ function workIn(events: TraceEvent[]): { longest: number; p95: number } {
   for (const { ts, dur = 0, tdur = dur } of whole
     .filter(({ name }) => SCRIPT_OR_LAYOUT.test(name))
     .toSorted((a, b) => a.ts - b.ts)) {
-    // What is within another is counted there.
+    // An entry within another is counted there.
     if (ts < reached) continue;
     reached = ts + dur;
     const frame = Math.floor(ts / 1_000 / FRAME_MS);

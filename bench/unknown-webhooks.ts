@@ -11,7 +11,7 @@ import type { Measured } from "./speed.ts";
 import { graphql, makeWorld, type World } from "./world.ts";
 
 const NEVER = "a token that never was";
-/** What the share may be away from a half. */
+/** The share may differ from a half by this much. */
 const TELLING = 0.03;
 const WARM_UP = 300;
 

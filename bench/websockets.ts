@@ -37,7 +37,7 @@ export async function measureWebSockets(generator: Generator, sinkUrl: string, i
   const { url } = server;
   const open = ({ apiKey }: World, sockets: number): Promise<unknown> =>
     Promise.all(clients.map((client) => client.send("connect", { url, apiKey, sockets: sockets / PROCESSES })));
-  // What the first sockets load and compile stays.
+  // The first sockets load and compile code that stays.
   await open(owners[0]!, 200);
   await Promise.all(clients.map((client) => client.send("close", {})));
   await sleep(SETTLE_MS);

@@ -1,4 +1,4 @@
-/** What is measured: a server with the sandbox's agents, and the requests that are sent to it and to the floor. */
+/** The subject of the measurements: a server with the sandbox's agents, and the requests that are sent to it and to the floor. */
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { serverSettings, type Floor, type Server } from "./launch.ts";
 import type { Load } from "./load.ts";
 
-/** What `autograph sandbox --json` prints, as far as it is used here. */
+/** The output of `autograph sandbox --json`, as far as it is used here. */
 export type World = {
   apiKey: string;
   email: string;

@@ -44,7 +44,7 @@ const cells = new Map<string, Cells>(
   }),
 );
 
-/** What names nothing: an operation that is let in finds nothing to do. */
+/** Arguments that name nothing: an operation that is let in finds nothing to do. */
 function valueOf(type: GraphQLInputType): unknown {
   if (isNonNullType(type)) return valueOf(type.ofType);
   if (isListType(type)) return [];

@@ -13,7 +13,7 @@ import { acknowledged } from "./web-socket.ts";
 
 const MEDIA_TYPES = ["application/json", "application/graphql-response+json", "text/event-stream"] as const;
 type MediaType = (typeof MEDIA_TYPES)[number];
-/** Of a refusal, whatever is asked for. */
+/** A refusal's form, whatever is asked for. */
 const ANSWER_CHARACTERS = 30_000;
 const STREAM_MS = 20_000;
 const TRIES = 5;

@@ -92,7 +92,7 @@ describe("so is each at the other doors", () => {
         Buffer.from(bytes as string, "latin1").subarray(AS_GRAPHQL.length),
       ]);
       const got = await answerTo({ what, bytes: there, answers, ...(ends && { ends }) });
-      // What is taken is accepted.
+      // The allowed ones are accepted.
       const said = answersIn(got).replaceAll("202", "200");
       const isFit = answers.includes(said) || (what === MAY_GO_ON && said === `${answers[0]} last`);
       if (!isFit || /x-request-id: smuggled/i.test(got)) troubles.push(`${what}: ${said}`);

@@ -64,7 +64,7 @@ test("what the operator does is the system's, from the command line", async () =
   await cliJson(["tokens", "rotate-key"], { env });
   const filter = { action: ["signing_key_rotated"] };
   expect(await list({ filter })).toEqual([]);
-  // Of the whole installation: the first organization, which is the operator's own, is told.
+  // Only the first organization, which is the operator's own, sees those of the whole installation.
   expect(await list({ filter }, here.server.world.apiKey)).toMatchObject([{ ...by, detail: { note, atOnce: false } }]);
   const key = (await list({ filter: { action: ["api_key_created"] } })).at(-1);
   expect(key).toMatchObject({ ...by, subject: { name: "test" }, detail: { note } });

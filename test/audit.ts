@@ -59,7 +59,7 @@ export async function pagesOf(query: string, variables: Variables = {}): Promise
   }
 }
 
-/** What was recorded while `work` ran, oldest first. */
+/** The events recorded while `work` ran, oldest first. */
 export async function eventsOf(work: () => Promise<unknown>, token?: string): Promise<Data[]> {
   const before = (await list({ first: 1 }, token))[0].number;
   await work();

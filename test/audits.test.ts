@@ -29,7 +29,7 @@ const WHO = {
   "a stranger": auditsOf(() => ({})).filter(({ id }) => id !== OF_THE_SCHEMA),
 };
 
-test("there are as many as in the release that was looked at", () => {
+test("their number is that of the release that was read", () => {
   const ids = WHO["a caller"].map(({ id }) => id);
   expect(ids).toEqual(expect.arrayContaining([...NOT_DONE, OF_THE_SCHEMA]));
   expect(ids).toHaveLength(61);

@@ -56,7 +56,7 @@ test.each(["MD5", "SHA-256"] as const)("a digest by %s, also when the nonce was 
   expect(seen.length).toBe(5);
 });
 
-test("one request for a token serves many runs until its end; a revoked one is asked for anew", async () => {
+test("one request for a token serves many runs until its end; a revoked one is requested again", async () => {
   const { asked, valid, given, server: service } = tokenService({ id: "shop", secret: "pl4nted/client secret" });
   const url = await serve(service);
   await setSecret("clientSecret", "pl4nted/client secret");
@@ -86,7 +86,7 @@ test("one request for a token serves many runs until its end; a revoked one is a
   // 600 s less 30, from when it was given.
   await server.clock.set(least + 569_000);
   await ran(server, agent);
-  // Whoever takes a second for it may have asked anew.
+  // A call that takes a second to get it may have requested another.
   if ((await server.clock.now()) < least + 570_000) expect(asked).toHaveLength(2);
   else most = await server.clock.now();
   const before = asked.length;
@@ -207,7 +207,7 @@ test.each([
 );
 
 test("credentials are as large as secrets, and an answer of their beginnings costs no stretch of 100 ms", async () => {
-  // What stands between letters that servers read wrongly: 200 texts with one beginning, which each place of the answer has.
+  // Characters that servers misread between letters: 200 texts with one beginning, in each place of the answer.
   const pieces = Array.from({ length: 200 }, (_, at) => `ä${"a".repeat(33)}${at}`).join("");
   const most = pieces + "a".repeat(LIMITS.secretBytes - Buffer.byteLength(pieces));
   const url = await serve(createServer((_, response) => void response.end("a".repeat(1_000_000))));

@@ -1,4 +1,4 @@
-/** What is built of the server, from its text: that it works is in every other test here, which start it. */
+/** The text of the built server: that it works is in every other test here, which start it. */
 import fs from "node:fs";
 import { builtinModules } from "node:module";
 import path from "node:path";

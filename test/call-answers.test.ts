@@ -129,7 +129,7 @@ describe("which statuses are errors", () => {
   });
 });
 
-/** What a `catch` makes of the error of a call: jq on `$error`. */
+/** The output that a `catch` makes of a call's error: jq on `$error`. */
 const caught = async (made: string, policy = ""): Promise<Data> =>
   (await runOf(server, `do: [{t: {try: [${get()}], catch: {${policy}do: [{out: {set: {it: '\${ ${made} }'}}}]}}}]`))
     .output.it;

@@ -79,7 +79,7 @@ describe("a call that knows the trigger as it was", () => {
 });
 
 test("an event whose triggers fire in turns starts no run of one that is paused before its turn, and leaves no firing there", async () => {
-  // As many as one organization fires at once.
+  // The number that one organization fires at once.
   const source = "turns";
   const first = await Promise.all(
     Array.from({ length: 64 }, () =>

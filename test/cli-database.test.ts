@@ -177,7 +177,7 @@ describe("with DATABASE_URL", () => {
     const { rows } = await client.query("select name from kysely_migration order by name");
     await client.query("insert into kysely_migration values ('9999-later', '2999-01-01')");
     const newer = await cli(["org", "create", "Acme", "--owner", "bob@example.org"], { env });
-    // The tests' shared PostgreSQL waits for no disk, which an operator is told.
+    // The tests' shared PostgreSQL waits for no disk, and the operator is warned of it.
     const told = /^\{.*"DATABASE_URL: fsync is off there: .*\}\nautograph: .*newer.*\n$/;
     expect(newer).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(told) });
     expect(await cli(["migrate"], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining("newer") });

@@ -251,7 +251,7 @@ test("org list shows the organizations of the server, and what was agreed", asyn
 
 test("usage is shown day by day", async () => {
   const today = async () => (await json("usage", "--days", "2"))[0];
-  // What a process counts is written every 5 s.
+  // A process writes its counts every 5 s.
   const used = await eventually(async () => ((await today()).requests > 0 ? today() : null));
   expect(used).toMatchObject({ date: expect.stringMatching(/^[\d-]{10}$/), refused: 0, runs: expect.any(Number) });
   const { stdout } = await autograph("usage", "--days", "3");

@@ -161,7 +161,7 @@ describe("what it answers", () => {
   test("with --wait an exit code for each way it can stand", async () => {
     const codes = { adds: 0, fails: 1, asks: 3, held: 4 };
     for (const [name, code] of Object.entries(codes)) {
-      // What comes to an end is given the time for it.
+      // A run that is ending gets the time for it.
       const wait = name === "held" ? "1" : "30";
       const { code: ended, stdout } = await run(name, ...(name === "adds" ? ["n=1"] : []), "--wait", wait);
       expect([name, ended]).toEqual([name, code]);

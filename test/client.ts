@@ -28,7 +28,7 @@ export type Variables = Record<string, unknown>;
 export const ON_OPERATORS = "skipped on DATABASE_URL: the PostgreSQL is the operator's";
 
 export type TestServerOptions = {
-  /** Settings beside the usual ones. With a `DATABASE_URL` the world is made anew: the database must be empty. */
+  /** Settings beside the usual ones. With a `DATABASE_URL` the world is created each time: the database must be empty. */
   env?: Record<string, string>;
   /** Begin with no owner yet. "from nothing": with keys and a name of its own, which copies of one folder have in common. */
   fresh?: boolean | "from nothing";
@@ -40,12 +40,12 @@ export type TestServer = {
   readonly dataFolder: string;
   /** Its PostgreSQL is its own. */
   readonly isEmbedded: boolean;
-  /** Of its PostgreSQL when that is somebody else's. */
+  /** Its PostgreSQL, if that is not its own. */
   readonly databaseUrl: string | undefined;
   readonly setupLink: string | null;
   /** Where it serves its figures, with `METRICS_PORT` among its settings. */
   readonly metricsUrl: string | null;
-  /** What it wrote to stderr so far. */
+  /** Its output to stderr so far. */
   log(): string;
   /** Undefined on a fresh one. */
   readonly world: World;
@@ -78,7 +78,7 @@ export type TestServer = {
   setPlan(organizationId: string, plan: Plan, perMinute?: number): Promise<void>;
   /** The access token of the same session as the web UI gets it. */
   uiToken(token: string): Promise<string>;
-  /** What its process spent and holds; `collected`: once garbage is gone. */
+  /** The processor time and memory of its process; `collected`: once garbage is gone. */
   measure(collected?: boolean): Promise<Figures>;
   /** How many times slower its main thread is now than where the bounds were set. */
   slowness(): Promise<number>;

@@ -31,7 +31,7 @@ const INVALID: Closed = { code: 4400, reason: "Invalid message received" };
 const expectClosed = async ({ closed }: Talk, expected: Closed): Promise<void> =>
   expect(await closed).toEqual(expected);
 
-/** What is no message of a client, whoever sends it. */
+/** Messages that no client may send. */
 const NO_MESSAGES: [what: string, message: object | string][] = [
   ["nothing", ""],
   ["half a JSON text", '{"type":"ping"'],

@@ -7,7 +7,7 @@ const REASON_LISTS: Readonly<Record<string, readonly unknown[]>> = REASONS;
 
 type Extensions = { code?: unknown; reason?: unknown; fields?: { code?: unknown }[] };
 
-/** What of an error's `extensions` is in none of the lists, in words. */
+/** Describes each part of an error's `extensions` that is in none of the lists. */
 export function outsideTheLists({ code, reason, fields = [] }: Extensions = {}): string[] {
   const reasons = REASON_LISTS[String(code)] ?? [undefined];
   return [

@@ -16,11 +16,11 @@ export type CliOptions = {
   /** Nothing of the test's own environment is in it. */
   env?: Record<string, string>;
   cwd?: string;
-  /** What is piped in. */
+  /** Its standard input. */
   stdin?: string;
 };
 
-/** What it has written so far, and how it ended. */
+/** Its output so far, and how it ended. */
 export type Running = { readonly stdout: string; readonly stderr: string; ended: Promise<Ended> };
 
 /** Node's own `require`: vitest would take the bundle apart into modules. */

@@ -1,4 +1,4 @@
-/** What is due and has not fired yet, and the clock that fires it, over the wire, with a clock that the test moves. */
+/** Instants that are due and have not fired yet, and the clock that fires them, over the wire, with a clock that the test moves. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decodeId } from "../server/src/lib/ids.ts";
 import { publish } from "./agents.ts";
@@ -26,7 +26,7 @@ describe("instants that are due and have not fired yet", () => {
     server.data("mutation($input: UpdateTriggerInput!) { updateTrigger(input: $input) { nextDueAt } }", {
       input: { triggerId, ...change },
     });
-  /** Of the instants from 00:10 to 00:50 those have fired by 00:50 that are older than this trigger is late. */
+  /** Among the instants from 00:10 to 00:50, those that are older than this trigger's lateness have fired by 00:50. */
   const halfDue = async (): Promise<Data> => {
     await server.clock.set(at);
     const trigger = await cron.create(EVERY_TEN, LATE);
@@ -99,7 +99,7 @@ describe("instants that are due and have not fired yet", () => {
 
 describe("the clock", () => {
   const EVERY_FIVE = { schedule: "*/5 * * * *", timezone: "UTC" };
-  /** As whoever writes to the database beside the server. */
+  /** Writes to the database beside the server, as an operator might. */
   const write = async (trigger: Data, statement: string, values: unknown[] = []): Promise<Data> => {
     const client = await connectTo(server);
     const { rows } = await client.query(statement, [decodeId("trigger", trigger["id"]), ...values]);

@@ -223,7 +223,7 @@ describe("instants at which no server ran", () => {
     );
   });
 
-  test("who watches is told of those that were dropped", async () => {
+  test("a watcher receives those that were dropped", async () => {
     await server.clock.set(at);
     const trigger = await cron.create({ schedule: "*/10 * * * *", timezone: "UTC" }, { missed: "none" });
     const client = server.webSocket();
@@ -284,7 +284,7 @@ describe("the policy", () => {
   });
 });
 
-test("a trigger with a zone that was accepted before goes on by its clocks, and is refused it when it is given anew", async () => {
+test("a trigger with a zone that was accepted before goes on by its clocks, and is refused when the zone is given again", async () => {
   const trigger = await cron.create({ schedule: "0 14 * * *", timezone: "Asia/Dhaka" });
   const database = await connectTo(server);
   await database.query(

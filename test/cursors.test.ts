@@ -11,7 +11,7 @@ type Connection = {
 };
 
 let server: SharedServer;
-/** What each list is asked by: `?` stands for its arguments. */
+/** The query of each list: `?` stands for its arguments. */
 const lists: Record<string, string> = {};
 const KEYS: Record<string, string> = { versions: "version", steps: "number", otherSteps: "number" };
 

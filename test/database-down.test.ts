@@ -1,4 +1,4 @@
-/** What clients see while PostgreSQL is away: UNAVAILABLE, never a bug, and everything again when it is back. */
+/** Clients while PostgreSQL is away: UNAVAILABLE, never a bug, and everything again when it is back. */
 import { expect, test } from "vitest";
 import { startTestPostgres } from "./postgres.ts";
 import { publish } from "./agents.ts";

@@ -93,7 +93,7 @@ test("at once, the same decision is answered alike, and another is CONFLICT", as
   }
 });
 
-test("a withdrawn and an expired one cannot be decided, whoever asks again", async () => {
+test("a withdrawn and an expired one cannot be decided by anybody", async () => {
   const cancelled = await asking(`do: [${ask()}]`);
   await server.data(`mutation { cancelRun(runId: "${cancelled.id}") { id } }`);
   expect(reasonOf(await decide(cancelled.approvals[0]!, "approve"))).toEqual([["CONFLICT", "wrong_state"]]);

@@ -26,7 +26,7 @@ const triggersOf = async (agentId: string): Promise<Record<string, Data>> => {
   );
   return Object.fromEntries(agent.triggers.nodes.map((trigger: Data) => [trigger.name, trigger]));
 };
-/** What the database has of their tokens. */
+/** Their tokens as the database holds them. */
 async function tokensOf(triggers: Data[]): Promise<unknown[]> {
   const database = await connectTo(server);
   const ids = triggers.map(({ id }) => decodeId("trigger", id));
@@ -170,7 +170,7 @@ test("are made, changed and deleted by nobody who lacks triggers:write", async (
   }
   const { hook } = await triggersOf(agent);
   expect((await call(hook!.url)).status).toBe(403);
-  // What leaves them as they are is published without it.
+  // A text that leaves them unchanged is published without it.
   await server.data(PUBLISH, text("1.2.0", [signed]), key);
   await server.data(back, {}, key);
   await publish("guarded", "1.3.0", []);

@@ -56,7 +56,7 @@ export type Block = {
   json: string | undefined;
 };
 
-/** What is between fences, and the answer in JSON where it stands right behind a query. */
+/** The text between fences, and the answer in JSON if it stands right behind a query. */
 export function blocksOf(page: string): Block[] {
   const text = readFileSync(path.join(ROOT, "docs", `${page}.md`), "utf8");
   const blocks: Block[] = [];
@@ -148,7 +148,7 @@ export class Reader implements AsyncDisposable {
       .replace(/\b([a-z]+)_…/g, (id, prefix: string) => this.#ids.get(prefix) ?? id);
   }
 
-  /** What was set in one block is known in the next ones, as in one terminal. */
+  /** Variables set in one block are known in the next ones, as in one terminal. */
   async shell(text: string): Promise<{ stdout: string; output: string }> {
     const child = spawn("bash", ["--norc", "-s"], {
       cwd: this.#folder,

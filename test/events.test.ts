@@ -152,7 +152,7 @@ describe("a mapping", () => {
     const source = newSource();
     await eventTriggerOf(server, agent, { source, event: "paid" }, { policy: { mapping } });
     const { id } = await send(source, data);
-    // Of a busy machine the mapping may need more time than its publisher waits.
+    // On a busy machine the mapping may need more time than its publisher waits.
     const [firing] = await eventually(async () => {
       const firings = await firingsOfEvent(server, id);
       return firings.length > 0 ? firings : undefined;

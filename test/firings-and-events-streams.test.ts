@@ -17,7 +17,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 type Heard = { firings: Data[]; events: Data[] };
 
-/** What comes from now on. */
+/** Everything that comes from now on. */
 async function listen(token: string | undefined): Promise<Heard & AsyncDisposable> {
   const heard: Heard = { firings: [], events: [] };
   const client = server.webSocket(token);
@@ -59,7 +59,7 @@ test("each hears of its own", async () => {
   await using narrow = await listen(secret);
   await using tenant = await listen(other.apiKey);
   await using whole = await listen(undefined);
-  // What somebody may not hear comes before what tells that it would have been heard.
+  // An event that this caller may not see comes before one that shows that it would have been received.
   for (const [index, token] of [undefined, undefined, other.apiKey].entries())
     await server.data(`mutation { fireTrigger(input: {triggerId: "${hooks[index]!.id}"}) { id } }`, {}, token);
   for (const [id, token] of [

@@ -1,4 +1,4 @@
-/** What triggers do with what comes: waits for runs, overlaps, other URLs, firings again, and who is told. */
+/** Triggers and their policies: waits for runs, overlaps, other URLs, replays, and who receives what. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
 import { publish } from "./agents.ts";
@@ -262,7 +262,7 @@ test("who changes a trigger holds up its own firings, and nobody else's runs; wh
   const holding = await connectTo(server);
   await holding.query("begin");
   await holding.query("select 1 from triggers where id = $1 for no key update", [decodeId("trigger", hook.id)]);
-  /** As a sender does that is told to send it again. */
+  /** A sender that got UNAVAILABLE and sends it again. */
   const send = async (): Promise<Called> => {
     const called = await call(hook.url);
     return called.status === 503 ? send() : called;

@@ -1,4 +1,4 @@
-/** What is left of an API key that ended long ago: nothing but its name, at what it made. */
+/** An API key that ended long ago: only its name is left, at what it made. */
 import { expect, test } from "vitest";
 import { DEFINITIONS } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";

@@ -1,4 +1,4 @@
-/** What is refused, with which code and HTTP status: docs/errors.md and the rules of GraphQL over HTTP. */
+/** Refusals, with their code and HTTP status: docs/errors.md and the rules of GraphQL over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
 import { DEFINITIONS, publish } from "./agents.ts";

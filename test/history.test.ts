@@ -1,4 +1,4 @@
-/** What a run's steps and attempts tell: every try with its error, what a `catch` caught, and the names as written. */
+/** The record of a run's steps and attempts: every try with its error, what a `catch` caught, and the names as written. */
 import { once } from "node:events";
 import { createServer, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";

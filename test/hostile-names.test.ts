@@ -1,4 +1,4 @@
-/** What every object has from its prototype, as a name wherever one can be said: nothing answers 500, and nothing tells of it. */
+/** Names that every object has from its prototype, wherever a name can be given: nothing answers 500 or gives them away. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type Data } from "./client.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";

@@ -54,7 +54,7 @@ describe("a request that has ended reads no further", () => {
   async function hold(table: "runs" | "steps") {
     const database = await connectTo(server);
     await database.query(`begin; lock table ${table} in access exclusive mode`);
-    // Of the API: others look at these tables when the clock moves.
+    // The API's own: others look at these tables when the clock moves.
     // By their beginnings: PostgreSQL shows a kilobyte of a statement, and their columns alone take that.
     const text = table === "runs" ? "select id, organization_id, project_id, agent_id%" : "select steps.* from unnest%";
     const counted = `select count(*)::int as count from pg_stat_activity
@@ -258,8 +258,9 @@ describe("what is sent is not printed again and again", () => {
   const LONG_KEYS = object(100, (index) => `${index}${"x".repeat(9_000)}`);
 
   let texts = 0;
-  /** What is asked is kept once it was read: the text is another one each time, or only the first would be. */
-  const anew = (body: { query: string }): string => JSON.stringify({ ...body, query: `${body.query}\n#${++texts}` });
+  /** A document is cached once it was read: each text differs, or only the first would be measured. */
+  const differing = (body: { query: string }): string =>
+    JSON.stringify({ ...body, query: `${body.query}\n#${++texts}` });
 
   type Body = { query: string; variables?: object; operationName?: string };
   /** The answer, its length and the processor time of it. */
@@ -267,7 +268,7 @@ describe("what is sent is not printed again and again", () => {
     const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
     let text = "";
     const longestMs = await leastOf(async () => {
-      const sent = typeof body === "string" ? body : anew(body);
+      const sent = typeof body === "string" ? body : differing(body);
       const response = await fetch(`${server.url}/graphql`, { method: "POST", headers, body: sent });
       text = await response.text();
     });
@@ -324,7 +325,7 @@ describe("what is sent is not printed again and again", () => {
     expect(longestMs).toBeLessThan(MAIN_THREAD_MS);
   });
 
-  test("one of as many as may be is read within 100 ms, with half a million numbers beside", async () => {
+  test("one with the maximum is read within 100 ms, with half a million numbers beside", async () => {
     const steps = LIMITS.jsonSteps - 100;
     const objects = listOf(Math.floor(steps / 9), (index) => `{"${index.toString(36)}":0}`);
     const numbers = listOf(400_000, () => "0");

@@ -42,7 +42,7 @@ const asMe = (headers: http.OutgoingHttpHeaders = {}): http.RequestOptions => ({
   headers: { "content-type": "application/json", authorization: `Bearer ${server.world.apiKey}`, ...headers },
 });
 
-/** What comes back over a bare connection until it is closed or `until` is in it. */
+/** The response over a bare connection until it is closed or contains `until`. */
 async function raw(text: string, until?: string): Promise<string> {
   const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
   let got = "";

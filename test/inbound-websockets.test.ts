@@ -1,4 +1,4 @@
-/** What arrives over WebSockets, of strangers and callers, over raw sockets. */
+/** Input over WebSockets, from strangers and callers, over raw sockets. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
@@ -93,7 +93,7 @@ describe("WebSockets", () => {
     for (const raw of all) raw.write(frame(900_000, { isLast: false }));
     let heldMs = 0;
     await eventually(async () => {
-      // What stands still must not be closed for that yet, however slow the machine is.
+      // A socket that stands still must not be closed for that yet, however slow the machine is.
       await server.clock.advance(-1_000);
       heldMs += 1_000;
       return all.filter((raw) => !raw.isOpen()).length >= most * 0.2;

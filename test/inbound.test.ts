@@ -1,4 +1,4 @@
-/** What arrives: bodies and requests of strangers and callers, over raw sockets, with the server's memory measured. */
+/** Input over HTTP: bodies and requests of strangers and callers, over raw sockets, with the server's memory measured. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe("unfinished bodies", () => {
-  /** What stands still must not be cut for that meanwhile, however slow the machine is. */
+  /** A request that stands still must not be cut for that meanwhile, however slow the machine is. */
   const holdClock = (): Promise<void> => server.clock.advance(-10_000);
 
   test.runIf(process.platform === "linux")(
@@ -55,7 +55,7 @@ describe("unfinished bodies", () => {
     expect(refused.got()).toMatch(/retry-after: 1\r\n/i);
     expect(refused.got()).toContain('"code":"UNAVAILABLE"');
     expect(await ask(server, other.apiKey, 900_000)).toMatchObject({ status: 200, name: "other" });
-    // What comes whole in one piece is never held.
+    // A body that comes in one piece is never held.
     expect(await ask(server, apiKey)).toMatchObject({ status: 200 });
     held[Symbol.dispose]();
     await eventually(async () => (await ask(server, apiKey, 900_000)).status === 200);

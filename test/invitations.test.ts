@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 let server: MovedServer;
-/** Whose people are invited in these tests. */
+/** The organization whose members are invited in these tests. */
 let world: World;
 beforeAll(async () => {
   server = await movedServer();
@@ -229,7 +229,7 @@ describe("who accepts", () => {
     expect(codeOf(await preview(token))).toBe("NOT_FOUND");
   });
 
-  test("is told what is missing", async () => {
+  test("learns what is missing", async () => {
     const { token } = await invite({ role: "viewer" });
     const paths = async (given: Given): Promise<string[]> =>
       (await accept({ token, ...given })).errors![0]!.extensions.fields!.map(({ path, code }) => `${path} ${code}`);
@@ -242,7 +242,7 @@ describe("who accepts", () => {
     expect((await preview(token)).errors).toBeUndefined();
   });
 
-  test("signed in gives nothing but the token; who is a member is told so and the link stays; a key is refused", async () => {
+  test("signed in gives only the token; a member is told so and the link stays; a key is refused", async () => {
     const { token } = await invite({ role: "viewer" });
     const owner = await signIn(world.email);
     expect(reasonOf(await accept({ token }, owner))).toBe("already_member");

@@ -1,4 +1,4 @@
-/** What runs at the same time within a run: `fork`, and the items of `call: each` (docs/definitions.md). */
+/** Concurrency within a run: `fork`, and the items of `call: each` (docs/definitions.md). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
 import { eventually, type Data } from "./client.ts";

@@ -30,7 +30,7 @@ do:
     catch: {retry: {${policy}}${more}}
 `;
 
-/** How many attempts a step had: a page of them has 100 unless it is told otherwise. */
+/** The number of a step's attempts: a page of them has 100 unless another size is asked for. */
 async function attemptsOf(run: Data, number: number): Promise<number> {
   const { run: read } = await server.data(
     `{ run(id: "${run.id}") { steps(first: 1, after: ${number - 1}) { attempts(first: 1000) { number } } } }`,

@@ -221,7 +221,7 @@ describe("readers that take nothing", () => {
     let sent = 0;
     const subscribe = (query: string): void => send({ id: `${++sent}`, type: "subscribe", payload: { query } });
     [...queries, ...runs, ...steps].forEach(subscribe);
-    // What others held until a moment ago may have left them no room.
+    // Memory that others held until a moment ago may have left them no room.
     await expect.poll(() => (subscribe(queries[0]!), isHeld()), { interval: 1_000 }).toBe(true);
     expect(residentMb() - before).toBeLessThan(200);
     await expect.poll(isHeldLater, { interval: 500 }).toBe(false);

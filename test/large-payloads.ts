@@ -98,7 +98,7 @@ async function untilIdle(party: Party): Promise<void> {
   while (!(await isIdle(party))) await sleep(200);
 }
 
-/** What an API answers: a list of records. */
+/** An API's answer: a list of records. */
 const recordsOf = (bytes: number): object[] => {
   const records: object[] = [];
   let left = bytes;

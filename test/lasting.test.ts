@@ -49,14 +49,14 @@ const untilFull = (all: Raw[], one: string, isFull: () => Promise<boolean>): Pro
     return false;
   });
 
-test("whoever opens ever more, one behind the other on many connections, has its share; then a neighbour's open and its own again", async () => {
+test("a caller that opens ever more on many connections has its share; then a neighbour's open, and its own again", async () => {
   const body = JSON.stringify({ query: CHANGES });
   const one = head(body.length, flooding.apiKey, "accept: text/event-stream\r\n") + body;
   const all = await openMany(one);
   const agentId = await publish(server, "echo", flooding);
   const RUN = "mutation($input: RunAgentInput!) { runAgent(input: $input) { status } }";
   const run = (more: object): Promise<Data> => server.graphql(RUN, { input: { agentId, ...more } }, flooding.apiKey);
-  // What has not begun by then is refused as this is. A busy machine also refuses with 503 what would wait too long.
+  // Requests that have not begun by then are refused in the same way. A busy machine also refuses with 503 what would wait too long.
   await untilFull(all, one, async () => TOO_MANY.test((await run({ wait: 1 })).errors?.[0].message));
   const most = await subscriptions();
   expect(most).toBeGreaterThan(300);

@@ -31,7 +31,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 function holdEdges(edges: Edges): void {
   test.each(Object.entries(edges))("%s", async (name, { ask, code, says }) => {
     const most = LIMITS[name as Limit];
-    expect(await ask(most), "as many as may be").toBeUndefined();
+    expect(await ask(most), "the maximum").toBeUndefined();
     expect(await ask(most + 1), "one more").toEqual({ code, message: expect.stringContaining(says ?? String(most)) });
   });
 }

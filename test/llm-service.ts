@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
 export type Asked = { path: string; authorization: string | undefined; body: any };
-/** What is answered: a text of the model, or whatever is done with the response. */
+/** The answer: a text of the model, or whatever is done with the response. */
 export type Reply = string | object | ((response: ServerResponse) => void);
 
 export type LlmService = {

@@ -287,7 +287,7 @@ describe("rules take over, and the draft says so, when the model", () => {
     llm.replies = [(response) => void waiting.push(response)];
     const held = Array.from({ length: LIMITS.llmAtOnceOwn }, () => draft());
     await eventually(() => waiting.length === LIMITS.llmAtOnceOwn);
-    // What finds no place is not counted against the minute.
+    // A call that finds no place is not counted against the minute.
     for (let n = 0; n < LIMITS.llmUsesPerMinute; n++) await takesOver("too_often");
     llm.replies = [{ agent: null }];
     expect(await draft(TEXT, {}, other.apiKey)).toMatchObject({ agent: null, reader: "model" });
@@ -301,7 +301,7 @@ describe("rules take over, and the draft says so, when the model", () => {
     const names = Array.from({ length: LIMITS.llmAtOnce / LIMITS.llmAtOnceOwn }, (_, n) => `crowd-${n}`);
     const crowd = await Promise.all(names.map((name) => server.organization(name)));
     const last = await server.organization("last");
-    // Of none nobody asks which one is meant.
+    // Without any, nobody asks which one is meant.
     for (const { apiKey } of [...crowd, last]) await publish("one", "One", "a: {type: string}", apiKey);
     const waiting: ServerResponse[] = [];
     llm.replies = [(response) => void waiting.push(response)];

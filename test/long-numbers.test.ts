@@ -16,7 +16,7 @@ let server: MovedServer;
 let service: Server;
 let base: string;
 let echo: string;
-/** What the service was asked: the request line, headers, and the body. */
+/** The request that the service received: its line, headers, and body. */
 const seen: string[] = [];
 
 beforeAll(async () => {
@@ -232,7 +232,7 @@ describe("a definition", () => {
     );
   });
 
-  test("of JSON has them too; the author is told that a computation would round", async () => {
+  test("of JSON has them too; the author learns that a computation would round", async () => {
     const definition = `{"document":{"dsl":"1.0.3","namespace":"test","name":"json","version":"1.0.0"},"do":[{"a":{"set":{"n":${NUMBERS}}}}]}`;
     const published = await ask(
       "mutation($i: PublishAgentInput!) { publishAgent(input: $i) { id } }",

@@ -31,7 +31,7 @@ test(`${SOCKETS * EACH} subscriptions and 400 runs that change`, async () => {
     const one = await acknowledged(server, world.apiKey);
     for (let id = 0; id < EACH; id++) one.send({ type: "subscribe", id: `${id}`, payload: { query: CHANGES } });
     all.push(one);
-    // Of more that come together a slow machine would refuse some.
+    // A slow machine would refuse some if more came together.
     await eventually(async () => (await subscriptions()) === all.length * EACH, 60_000);
   }
   // Nobody reads: all that changes waits.
@@ -93,7 +93,7 @@ test(`${STREAMS} event streams that leave together`, async () => {
     while (all.length < STREAMS) {
       const some = await Promise.all(Array.from({ length: 50 }, () => connect(server)));
       for (const raw of some) raw.write(head(body.length, apiKey, "accept: text/event-stream\r\n") + body);
-      // Of more that come together some would be refused for that.
+      // Some would be refused if more came together.
       await eventually(() => some.every((raw) => raw.got().startsWith("HTTP/1.1 200")));
       all.push(...some);
     }

@@ -284,7 +284,7 @@ describe("what somebody loses", () => {
     "a member who is demoted: each operation on each socket of their token asks again, and the older socket ends, with the %s one looked at first",
     async (first) => {
       const ed = await person("editor");
-      // What leaves gives its place among those that are looked at to the one that came last.
+      // An entry that leaves gives its place among those that are read to the one that came last.
       using leaving = await acknowledged(server, ed.token);
       using older = await acknowledged(server, ed.token);
       expect([await askOver(leaving), await askOver(older)]).toEqual(["NOT_FOUND", "NOT_FOUND"]);

@@ -1,4 +1,4 @@
-/** What a process spends and holds, read from within it (test/server.ts): the product has no such door. */
+/** The processor time and memory of a process, read from within it (test/server.ts): the product has no such door. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { calmMs, slowness, threadMs, watchThread } from "../server/src/lib/processor-time.testsuite.ts";

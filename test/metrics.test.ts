@@ -311,7 +311,7 @@ describe("on METRICS_PORT", () => {
   });
 });
 
-/** What is read from the database is there. */
+/** The figures read from the database are there. */
 const isCounted = (now: Map<string, number>): boolean =>
   now.has("autograph_due_runs") && now.has("autograph_open_approvals");
 
@@ -361,7 +361,7 @@ describe("what is made from it", () => {
     ]);
     scraped = new Set(series.map((name) => name.replace(/\{.*/, "")));
   });
-  /** What is no PromQL, and metrics and labels that no server shows. */
+  /** Texts that are no PromQL, and metrics and labels that no server shows. */
   const mistakesIn = (expressions: string[]): string[] =>
     expressions.flatMap((written) => {
       const text = written.replaceAll("$__rate_interval", "5m");

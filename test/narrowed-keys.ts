@@ -23,7 +23,7 @@ export const NAMES = Object.keys(AGENTS) as Name[];
 export const definitionOf = (name: string, project: string, body: string): string =>
   `document: {dsl: '1.0.3', namespace: ${project}, name: ${name}, version: '1.0.0', title: Title of ${name}}\ndo: [{${body}}]\n`;
 
-/** What belongs to an agent. */
+/** Ids that belong to an agent. */
 export type Its = Record<
   "agent" | "agentVersion" | "run" | "step" | "approval" | "trigger" | "firing" | "event" | "runDraft",
   string

@@ -22,7 +22,7 @@ const TEXTS = naughtyAt(0, scaled({ whole: 1, part: 4 }));
 /** BAD_REQUEST: what is no JSON for us, an object with a key `__proto__`. */
 const POLITE = ["BAD_REQUEST", "BAD_USER_INPUT"];
 
-/** What is read back, in the order of the ids; many in one operation. */
+/** The texts as they are read back, in the order of the ids; many in one operation. */
 async function readAll(type: string, ids: readonly string[], selection: string): Promise<Data[]> {
   const read: Data[] = [];
   for (let at = 0; at < ids.length; at += LIMITS.queryAliases) {

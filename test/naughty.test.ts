@@ -17,7 +17,7 @@ import { scaled } from "./scale.ts";
 import { acknowledged } from "./web-socket.ts";
 
 let server: TestServer;
-/** What stands beside a text, so that it is reached: ids of what there is. */
+/** The arguments beside a text, so that it is reached: existing ids. */
 let given: Given;
 /** For triggers, of which each has only so many. */
 let hooked: string[];
@@ -31,7 +31,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const inputs = textInputs(createSchema());
 const POLITE = ["BAD_USER_INPUT", "NOT_FOUND", "CONFLICT", "FORBIDDEN", "UNAUTHENTICATED", "RATE_LIMITED"];
-/** Of the document, not of its texts: fewer at a time. */
+/** For texts that count as the document's own: fewer at a time. */
 const TOO_MUCH = ["QUERY_TOO_COMPLEX", "GRAPHQL_VALIDATION_FAILED"];
 
 const codesOf = ({ errors }: Answer): string[] => (errors ?? []).map(({ extensions }) => extensions.code);
@@ -39,7 +39,7 @@ const codesOf = ({ errors }: Answer): string[] => (errors ?? []).map(({ extensio
 const name = (text: string): string => text.normalize("NFC").trim();
 const exactly = (text: string): string => text;
 
-/** What is stored and shown at once: where the answer has it, and in which form. */
+/** Mutations that store and show a text at once: where the answer has it, and in which form. */
 type Shown = {
   selection: string;
   read(answer: Data): unknown;
@@ -111,7 +111,7 @@ const EVERY = scaled({ whole: 1, part: 24 });
 const textsFor = (place: number): readonly string[] => naughtyAt(place, EVERY);
 const SAID = naughtyAt(0, scaled({ whole: 1, part: 6 }));
 
-/** Of how many texts at most in one operation, as the document's limits allow. */
+/** The number of texts in one operation, as the document's limits allow. */
 const AT_ONCE = LIMITS.queryAliases;
 
 async function tryInput(input: TextInput, texts: readonly string[]): Promise<string[]> {
@@ -255,7 +255,7 @@ const HEADERS = ["x-request-id", "idempotency-key", "accept", "origin", "authori
 test("in headers: answered, and a request id is repeated only if it may be written to a log", async () => {
   for (const [place, name] of HEADERS.entries()) {
     for (const text of textsFor(place)) {
-      // Nobody's client sends others; by hand: attacks-http.test.ts.
+      // No client sends others; by hand: attacks-http.test.ts.
       if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) continue;
       const headers = { "content-type": "application/json", [name]: text };
       const body = JSON.stringify({ query: "{ __typename }" });
@@ -273,7 +273,7 @@ const START = "mutation($input: RunAgentInput!) { runAgent(input: $input) { id s
 const PUBLISH =
   "mutation($input: PublishAgentInput!) { publishAgent(input: $input) { id name description definition inputFields { name title description default choices { value title } } } }";
 
-/** Publishes with all of these texts, or with as many as are taken: those that are refused are answered. */
+/** Publishes with all of these texts, or with those that are accepted, and returns the refused ones. */
 async function publishEach(
   texts: readonly string[],
   definitionOf: (texts: readonly string[]) => object,
@@ -303,7 +303,7 @@ const documentOf = (more: object = {}): object => ({
 });
 const QUIET = [{ one: { set: { a: 1 } } }];
 
-/** What text may not have in it where people write it: PostgreSQL's text has no NUL, and UTF-8 no half of a pair. */
+/** Characters that text may not have where people write it: PostgreSQL's text has no NUL, and UTF-8 no half of a pair. */
 const isSound = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 
 describe("in a definition", () => {
@@ -325,7 +325,7 @@ describe("in a definition", () => {
   });
 
   test("as a title and a summary", async () => {
-    // As many as a title has room for.
+    // The most that a title has room for.
     const titles: string[][] = [[]];
     for (const text of SAID.filter((one) => one.trim() !== "")) {
       if ([...titles.at(-1)!, text].join(" ").length > LIMITS.nameCharacters) titles.push([]);

@@ -187,7 +187,7 @@ test(`${FLOODING} organizations with 2,000 hanging runs each delay no run, wait 
   };
   const { single, wait, approval } = canary(server, neighbour, agents);
   await server.clock.advance(SWEEP_MS);
-  // They are under way, as many as have a place: all of them hang, and most of the runs wait for them.
+  // All that have a place are under way and hang, and most of the runs wait for them.
   await eventually(() => door.calls() > LIMITS.runsInMemory * 0.9, 60_000);
   const measured: number[] = [];
   const round = async (): Promise<void> => {

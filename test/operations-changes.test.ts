@@ -27,7 +27,7 @@ const RUNS =
 const APPROVALS =
   "subscription($p: ID, $a: ID) { approvalsChanged(projectId: $p, agentId: $a) { id status question run { id } } }";
 
-/** What came so far, over WebSocket. */
+/** Everything that came so far over WebSocket. */
 function watch(query: string, variables: object, token?: string): { seen: Data[] } & AsyncDisposable {
   const seen: Data[] = [];
   const client = server.webSocket(token);
@@ -154,7 +154,7 @@ test("100 subscriptions with 150 changes each hold the thread for less than 100 
     await sleep(300);
     await server.measure();
     for (const seen of all) seen.clear();
-    // Of those before, a change may still come.
+    // Earlier runs may still send a change.
     const ids = new Set(await tell(150));
     await eventually(() => all.every((seen) => seen.isSupersetOf(ids)));
     stretches.push((await server.measure()).longestMs);

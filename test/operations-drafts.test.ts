@@ -115,7 +115,7 @@ describe("a draft", () => {
     expect((await read(id)).draft).toEqual(draftOf(draft));
     await publish(draft);
     expect(await read(id)).toMatchObject({ version: "2.0.0", draft: null });
-    // What is published already is no draft.
+    // A published text is no draft.
     await saved(textOf(name, "3.0.0"));
     expect((await saved(draft)).draft).toBeNull();
   });
@@ -318,7 +318,7 @@ describe("expectedRevision", () => {
     });
   });
 
-  test("the present text is told only to who may read it", async () => {
+  test("only a caller who may read the present text gets it", async () => {
     const name = newName();
     const { id } = await saved(textOf(name, "1.0.0"));
     const query = "mutation($input: SaveAgentDraftInput!) { saveAgentDraft(input: $input) { id } }";
@@ -391,7 +391,7 @@ describe("the form of a draft", () => {
     `${textOf(name, "1.0.0")}${tail}input: {schema: {document: ${form}}}\n`;
   const FORM = "{type: object, properties: {order: {type: string}, n: {type: integer}}, required: [order]}";
 
-  test("is told while other parts of the text have mistakes, and empty while it has some itself", async () => {
+  test("is returned while other parts of the text have mistakes, and empty while it has some itself", async () => {
     const name = newName();
     const { id } = await saved(withForm(name, FORM, "  - second: {sett: {a: 1}}\n"));
     expect((await draft(id)).inputFields).toEqual([

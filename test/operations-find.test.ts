@@ -30,7 +30,7 @@ async function publish(namespace: string, handle: string, title: string): Promis
 
 const LIST =
   "query($filter: AgentFilter, $after: String) { agentsConnection(filter: $filter, first: 2, after: $after) { nodes { handle project { handle } } pageInfo { hasNextPage endCursor } } }";
-/** Of all pages, oldest first. */
+/** The runs of all pages, oldest first. */
 async function find(filter: object | null): Promise<string[]> {
   const found: string[] = [];
   for (let after: string | null = null; ;) {

@@ -208,7 +208,7 @@ test("a task that took too long goes on in the middle, with a new time", async (
   expect(step(again, "one").finishedAt).toBe(step(first, "one").finishedAt);
 });
 
-test("in a try whose tries were used up: they are counted anew, and so are their times", async () => {
+test("in a try whose tries were used up: they are counted from one again, and so are their times", async () => {
   const first = await failedRun(`
   - attempt:
       try:

@@ -1,4 +1,4 @@
-/** What an operator does with runs, over the wire: later, again, from a step on, many at once, few at a time. */
+/** An operator's work with runs, over the wire: later, again, from a step on, many at once, few at a time. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
 import { DEFINITIONS, publish, start } from "./agents.ts";
@@ -174,7 +174,7 @@ describe("retryRun", () => {
     }
   });
 
-  test("a timeout and a try around the step begin anew", async () => {
+  test("a timeout and a try around the step start over", async () => {
     const body = (last: string): string => `  - list:
       do:
         - attempt:

@@ -1,4 +1,4 @@
-/** What `npm run test:url` runs before the tests: one PostgreSQL for all of them, told by the environment (test/client.ts). */
+/** `npm run test:url` runs this before the tests: one PostgreSQL for all of them, named in the environment (test/client.ts). */
 import { startTestPostgres } from "./postgres.ts";
 
 /** Four files at a time, a few servers each, with up to 24 connections. */

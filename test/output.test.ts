@@ -1,4 +1,4 @@
-/** Whoever reads what the program writes may go away, its disk may be full, its terminal may hang up: that ends nothing halfway. */
+/** The reader of the program's output may go away, its disk may be full, its terminal may hang up: that ends nothing halfway. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";

@@ -15,7 +15,7 @@ import { call, webhookOf } from "./webhooks.ts";
 /** More than `requestsWaiting` in any case. */
 const CONNECTIONS = scaled({ whole: 1_500, part: 300 });
 const LOOKS = scaled({ whole: 20, part: 2 });
-/** Of what takes 250 ms at most: this machine may be anybody's, and the order of turns has tests of its own. */
+/** For work of 250 ms at most: this machine may be busy, and the order of turns has tests of its own. */
 const DEADLINE_MS = 10_000;
 /** Seconds: of so many connections 400 a second are read again. */
 const TOLD = [1, 2, 3, 4];
@@ -112,7 +112,7 @@ async function flood(
   while (all.length < connections) {
     const some = await accepted(Math.min(250, connections - all.length), from);
     all.push(...some);
-    // At once: whoever asks nothing for some seconds is let go of.
+    // At once: an idle connection is closed after some seconds.
     some.forEach(drive);
   }
   const refused = (): number => counts.get(503) ?? 0;
@@ -216,10 +216,10 @@ test("a flood is refused in part with 503 and Retry-After; what is urgent, healt
 /** More than `requestsWaiting` and one second's worth of those that are read again. */
 const IMPATIENT = { connections: scaled({ whole: 1_000, part: 700 }), afterRefusalMs: 0 };
 const READ_AGAIN_PER_SECOND = 400;
-/** Of each connection, while it is watched. */
+/** The counts of each connection, while it is watched. */
 const REFUSALS = scaled({ whole: 3, part: 1.7 });
 
-test("of connections that were refused and ask again at once, 400 a second are read, and each is told when", async () => {
+test("among connections that were refused and ask again at once, 400 a second are read, and each learns when", async () => {
   await using all = await flood(flooding, IMPATIENT);
   await eventually(() => all.told.has(2), 60_000);
   const answered = (): number => all.counts.get(200) ?? 0;

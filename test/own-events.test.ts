@@ -29,7 +29,7 @@ const listen = (event: string, filter: object): Promise<{ id: string }> =>
 const firstOf = (trigger: { id: string }): Promise<Data> =>
   eventually(async () => (await firingsOf(server, trigger))[0]);
 
-test("the end of a run is told, in whatever state, and starts the agent that listens", async () => {
+test("the end of a run is published, in whatever state, and starts the agent that listens", async () => {
   const completed = await listen("run.completed", { agent: ["three"] });
   const failed = await listen("run.failed", { agent: ["failing"] });
   const cancelled = await listen("run.cancelled", { agent: ["patient"] });
@@ -61,7 +61,7 @@ test("the end of a run is told, in whatever state, and starts the agent that lis
   expect(events.nodes).toEqual([{ source: "autograph", publishedBy: { kind: "system" } }]);
 });
 
-test("the end of a run is told with an output of 16,384 bytes, and without a larger one", async () => {
+test("the end of a run is published with an output of 16,384 bytes, and without a larger one", async () => {
   const completed = await listen("run.completed", { agent: ["large-echo"] });
   const { publishAgent: agent } = await server.data(
     "mutation($definition: String!) { publishAgent(input: {definition: $definition}) { id } }",
@@ -137,7 +137,7 @@ test("a question and a published agent are told", async () => {
 });
 
 test("without a trigger for it nothing is published", async () => {
-  // Of an organization that has none: what others of this file start ends at any time.
+  // In an organization without any: runs that other tests here start end at any time.
   const other = await server.organization("quiet");
   const definition =
     "document: {dsl: '1.0.3', namespace: test, name: echo, version: '1.0.0'}\ndo: [{a: {set: {b: 1}}}]\n";
@@ -154,7 +154,7 @@ test("without a trigger for it nothing is published", async () => {
 });
 
 test("a loop ends: 10 events lead to one another, and the next firing is refused and says so", async () => {
-  // What others of this file started would begin one more.
+  // An event of other tests here would start one more.
   await eventually(async () => (await server.data("{ badges { openRuns } }")).badges.openRuns === 0);
   const loop = await listen("run.completed", { agent: ["echo"] });
   await start(server, agents.echo);

@@ -96,7 +96,7 @@ const tasksOf = async (agent: string, version?: string): Promise<Data[]> =>
 const stepsOf = async (run: string): Promise<Data[]> =>
   (await server.data(`{ run(id: "${run}") { steps { ${STEPS} } } }`)).run.steps;
 
-/** What a JSON pointer points to in the definition. */
+/** The value that a JSON pointer points to in the definition. */
 const at = (path: string): Data =>
   path
     .split("/")

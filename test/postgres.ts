@@ -42,7 +42,7 @@ export async function startTestPostgres(settings: Record<string, string> = {}): 
   return { url, pid, dataFolder: cluster, ...databasesOn(url), stop, [Symbol.asyncDispose]: stop };
 }
 
-/** What may be done with one that other files use after this one. */
+/** Operations on a PostgreSQL that other files use after this one. */
 export type SharedPostgres = Pick<TestPostgres, "createDatabase" | "createMigrated"> & AsyncDisposable;
 
 let shared: Promise<Pick<TestPostgres, "createDatabase" | "createMigrated">> | undefined;
@@ -182,7 +182,7 @@ async function runOn(url: string, text: string): Promise<void> {
   await client.end();
 }
 
-/** Below what the system gives to whoever wants any port, so many for each of vitest's workers. */
+/** Below the ports that the system assigns by itself, some for each of vitest's workers. */
 const FIRST_PORT = 15_000;
 const PORTS = 2_000;
 const WORKERS = 8;

@@ -1,4 +1,4 @@
-/** What can be asked of the API, generated from its schema: every argument that takes an id, and every field that leads anywhere. */
+/** Every question to the API, generated from its schema: every argument that takes an id, and every field that leads anywhere. */
 import {
   getNamedType,
   isCompositeType,
@@ -76,7 +76,7 @@ export const places: Place[] = (Object.entries(ROOTS) as [Operation, GraphQLObje
       ),
 );
 
-/** What is required beside the id, so that nothing else is wrong. */
+/** The required arguments beside the id, so that nothing else is wrong. */
 const RESTS: Record<string, object> = {
   saveAgentDraft: { definition: definitionOf("new", "test", "wait: {wait: PT1H}") },
   publishAgent: { definition: definitionOf("new", "test", "wait: {wait: PT1H}") },

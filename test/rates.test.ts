@@ -65,7 +65,7 @@ test("of 100 requests at once on Free exactly 10 pass; the others get 429 with a
   const { apiKey } = await freeOrganization();
   const since = performance.now();
   const answers = await Promise.all(Array.from({ length: 100 }, () => send(apiKey)));
-  // What is told counts down while they are answered.
+  // The remaining number counts down while they are answered.
   const least = 60 - Math.ceil((performance.now() - since) / 1_000);
   const [passed, refused] = [200, 429].map((wanted) => answers.filter(({ status }) => status === wanted));
   expect([passed!.length, refused!.length]).toEqual([10, 90]);

@@ -11,7 +11,7 @@ export const BUSY_MS = 40_000;
 
 export type Raw = {
   got(): string;
-  /** What came since, which is not kept. */
+  /** The bytes received since, which are not kept. */
   take(): string;
   onData(listener: () => void): void;
   write(data: string | Buffer): void;

@@ -151,7 +151,7 @@ describe("a key is narrowed", () => {
     });
   });
 
-  test("the presets say which scopes to take, to whoever asks", async () => {
+  test("the presets list the scopes to take, for any caller", async () => {
     const { apiKeyPresets } = await server.data(
       "{ apiKeyPresets { id title description scopes needsAgent } }",
       {},

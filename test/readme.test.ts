@@ -14,7 +14,7 @@ const ROOT = path.join(import.meta.dirname, "..");
 const README = readFileSync(path.join(ROOT, "README.md"), "utf8");
 const URL_IN_README = "http://127.0.0.1:4400";
 
-/** What is between ```sh and ```; the first starts the server. */
+/** The text between ```sh and ```; the first block starts the server. */
 const [START, ...PASTED] = [...README.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text]) => text!);
 
 /** `-H`: an exclamation mark means as much as in a terminal. */

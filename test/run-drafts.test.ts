@@ -237,7 +237,7 @@ describe("a run that is started from a draft", () => {
     ).toHaveLength(1);
   });
 
-  test("keeps it when the draft has expired, as does whoever repeats the start", async () => {
+  test("keeps it when the draft has expired, as does a repeat of the start", async () => {
     await server.clock.set(Date.UTC(2026, 10, 24, 23, 31));
     const { id } = await draft(text);
     await server.clock.set(Date.UTC(2026, 10, 25, 23, 30));
@@ -248,7 +248,7 @@ describe("a run that is started from a draft", () => {
     expect(started.draftText).toBe(text);
   });
 
-  test("shows the sentence to whoever may read the run, and to who starts it", async () => {
+  test("shows the sentence to callers who may read the run, and to the one who starts it", async () => {
     const { id } = await draft(text);
     const key = async (scopes: string): Promise<string> =>
       (await server.data(`mutation { createApiKey(input: {name: "k", scopes: [${scopes}]}) { secret } }`)).createApiKey

@@ -53,7 +53,7 @@ do:
   expect(ended.steps[0].duration).toBeGreaterThan(0);
 });
 
-test("a rejection is an error that may be caught, or goes on when it is told to", async () => {
+test("a rejection is an error that may be caught, or goes on if the definition says so", async () => {
   const failing = await asking(`do: [${ask()}, {after: {set: {a: 1}}}]`);
   await decide(server, failing, "reject", { comment: "too dear" });
   expect(await until(server, failing, ...ENDED)).toMatchObject({
@@ -157,7 +157,7 @@ describe("too late", () => {
     const agent = await agentOf(server, `do: [${ask(", timeout: PT2S")}]`);
     const race = async (offsetMs: number): Promise<void> => {
       const id = await start(server, agent);
-      // On a slow machine it may have expired by now.
+      // On a slow machine it may have expired already.
       const run = await until(server, id, "paused", ...ENDED);
       const left = Date.parse(run.steps[0].startedAt) + 2_000 - (await server.clock.now());
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, left + offsetMs)));

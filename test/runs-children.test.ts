@@ -24,7 +24,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const run = (name: string, more = ""): string =>
   `{run: {workflow: {namespace: test, name: ${name}, version: latest, input: {}}${more}}}`;
 
-/** What a run has started, newest first. */
+/** The runs that a run has started, newest first. */
 async function childrenOf(id: string): Promise<Data[]> {
   const { run: parent } = await server.data(
     "query($id: ID!) { run(id: $id) { children(first: 20) { nodes { id status steps(first: 1) { child { id status } } } } } }",

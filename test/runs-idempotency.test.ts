@@ -75,7 +75,7 @@ test("a refused start leaves its key free", async () => {
   const agent = await publish(server, "three");
   expect(codeOf(await run("refused", { input: { n: "1" } }, agent))).toBe("BAD_USER_INPUT");
   const id = idOf(await run("refused", { input: { n: 1 } }, agent));
-  // By now it stands for that run.
+  // The key stands for that run already.
   expect(codeOf(await run("refused", { input: { n: "1" } }, agent))).toBe("CONFLICT");
   expect(idOf(await run("refused", { input: { n: 1 } }, agent))).toBe(id);
 });

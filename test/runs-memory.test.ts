@@ -16,11 +16,11 @@ import { agentOf } from "./runs.ts";
 import { scaled } from "./scale.ts";
 import type { World } from "./server.ts";
 
-/** Of which runs share 21 MB, and one that finds no room there has 18 MB to itself. What each test makes would not fit into it. */
+/** Runs share 21 MB of it, and one that finds no room there has 18 MB to itself. No test's output would fit into it. */
 const HEAP_MB = 200;
 /** Those 39 MB and half as much again: what runs hold at most, without garbage. */
 const HELD_MB = 60;
-/** Of the whole process, however large what is made. */
+/** The limit of the whole process, however large its runs' outputs. */
 const MOST_MB = 600;
 
 let server: TestServer;
@@ -66,7 +66,7 @@ async function startDoor(answer = ""): Promise<Door> {
 const peakMegabytes = ({ pid }: TestServer): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
 
-/** What the process holds without garbage. */
+/** The memory of the process without garbage. */
 const heldMegabytes = async (): Promise<number> => (await server.measure(true)).heapBytes / 1e6;
 
 /** Connections to a port of ours that their clients have closed, and the server has not. */

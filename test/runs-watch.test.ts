@@ -1,4 +1,4 @@
-/** What subscribers see: every state in order, the last one always, nothing twice, and nothing that the table forbids. */
+/** Subscribers see every state in order, the last one always, nothing twice, and nothing that the table of states forbids. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RUN_TRANSITIONS } from "../server/src/execution/states.ts";
 import { publish, start } from "./agents.ts";
@@ -42,7 +42,7 @@ function expectInOrder(updates: Data[]): void {
     const before = updates[index - 1];
     expect(revision).toBeGreaterThan(before.revision);
     expect(progress).toBeGreaterThanOrEqual(before.progress);
-    // What lies between two updates was not sent; a final state is the last.
+    // States between two updates were not sent; a final state is the last.
     expect(ENDED).not.toContain(before.status);
     expect(RUN_TRANSITIONS).toHaveProperty(status);
   }
@@ -78,7 +78,7 @@ do:
   );
   const resting = Promise.withResolvers<void>();
   const watching = eventsOf(id, 0, ({ step }) => (step?.name === "rest" && resting.resolve(), false));
-  // Whoever comes later is told of everything as it is then.
+  // A later subscriber gets everything as it is then.
   await resting.promise;
   await server.clock.advance(3_600_000);
   await decide(server, id, "approve");
@@ -162,7 +162,7 @@ test("a cancel reaches every watcher with its steps", async () => {
     updatesOf(id, updating.resolve),
     eventsOf(id, 0, ({ run }) => (run && telling.resolve(), false)),
   ] as const;
-  // What is cancelled before it is watched is told of as it is then.
+  // A run that is cancelled before it is watched is shown as it is then.
   await Promise.all([updating.promise, telling.promise]);
   await server.data(CANCEL, { id });
   const [updates, events] = await Promise.all(watching);

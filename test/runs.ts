@@ -1,4 +1,4 @@
-/** What tests of runs do again and again: publish a few lines of a definition, start it, look at what became of it. */
+/** The frequent steps of tests of runs: publish a few lines of a definition, start it, look at what became of it. */
 import type { Data, TestServer } from "./client.ts";
 import { eventually } from "./client.ts";
 

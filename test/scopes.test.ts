@@ -28,7 +28,7 @@ async function keyWith(scopes: readonly Scope[]): Promise<string> {
 }
 const keyWithout = (scope: Scope): Promise<string> => keyWith(ALL_SCOPES.filter((one) => one !== scope));
 
-/** What one asks `query` with; a subscription by its first event. */
+/** The arguments of `query`; a subscription is asked for its first event. */
 async function ask(query: string, token: string): Promise<{ data: Data; errors: ShownError[] | undefined }> {
   if (!query.startsWith("subscription")) return server.graphql(query, { ids }, token);
   for await (const { data } of server.events(query, {}, token)) return data;
@@ -337,7 +337,7 @@ const INPUTS: Record<string, () => string> = {
   publishEvent: () => `input: {source: "shop", event: "paid", id: "2"}`,
   decideApproval: () => `input: {approvalId: ${id("approval")}, decision: approve, answer: {costCentre: "office"}}`,
 };
-/** What they give others: nobody grants more than they have. */
+/** Scopes that callers give others: nobody grants more than they have. */
 const GRANTED: Record<string, Iterable<Scope>> = {
   setMemberRole: ROLE_SCOPES.runner,
   inviteMember: ROLE_SCOPES.runner,
@@ -372,7 +372,7 @@ const state = (): Promise<Data> =>
   server.data(`{ organization { name } members(first: 100) { nodes { id role } } invitations { nodes { id } } projects { nodes { id } } apiKeys(first: 100) { nodes { id revokedAt } } secrets { nodes { id updatedAt } } triggers(first: 100) { nodes { id updatedAt } } runs(first: 100) { nodes { id status revision } }
     approvals { nodes { status } } agentsConnection { nodes { id status version draft { revision } concurrency updatedAt versions { nodes { version } } } } }`);
 
-test("who may not ask is told so first, whatever the variables are", async () => {
+test("a caller without the scope is told so first, whatever the variables are", async () => {
   const query = "query($id: ID!) { run(id: $id) { id } }";
   const token = await keyWithout("runs:read");
   expect((await server.graphql(query, {}, token)).errors).toEqual([forbidden("runs:read")]);

@@ -137,7 +137,7 @@ do: [{a: {set: {b: 1}}}]`;
   });
 });
 
-/** What a planted secret may look like: the test finds each in plain text, in base64 anywhere in a text, in a URL and in JSON. */
+/** The forms of a planted secret: the test finds each in plain text, in base64 anywhere in a text, in a URL and in JSON. */
 const PLANTED = Array.from(
   { length: 20 },
   (_, index) => `pl4nted ${index} "${"é/+&<'!".repeat(2)}${randomBytes(12).toString("hex")}`,
@@ -244,7 +244,7 @@ describe("in calls", () => {
     echo.close();
   });
 
-  /** What a person is asked, and what fires: an approval, the run's own event, a webhook that is signed. */
+  /** The places of texts for people and triggers: an approval, the run's own event, a signed webhook. */
   async function askedAndFired(): Promise<Record<string, string>> {
     const call = (name: string, path: string, use: string, more = ""): string =>
       `- ${name}: {call: http, with: {method: get, endpoint: {uri: '${url}${path}', authentication: {basic: {use: ${use}}}}${more}}}`;
@@ -307,7 +307,7 @@ describe("in calls", () => {
 
   test("20 planted secrets come back from nowhere: steps, errors, attempts, events, log, metrics, dump, files", async () => {
     for (const [index, value] of PLANTED.entries()) {
-      // What can be a header, what is JSON for `use`, what is only named.
+      // Some can be headers, some are JSON for `use`, some are only named.
       if (index < 10) await setSecret(`p${index}`, value);
       else if (index < 15) await setSecret(`p${index}`, JSON.stringify({ username: "robot", password: value }));
       else await setSecret(`p${index}`, value);

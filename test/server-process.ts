@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=60"];
 const START_TIMEOUT_MS = 180_000;
 
-/** What a server needs that depends on nothing of the test's own environment. */
+/** Settings that a server needs and that do not depend on the test's own environment. */
 const environment = (dataFolder: string, more: Record<string, string> = {}): NodeJS.ProcessEnv => ({
   PATH: process.env["PATH"],
   DATA_DIR: dataFolder,

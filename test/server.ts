@@ -34,7 +34,7 @@ export type Command =
   | { command: "now" }
   /** Forgets every timer that is armed. */
   | { command: "loseTimers" }
-  /** What the disk has free from now on; null: what it really has. */
+  /** The free disk space from now on; null: the real one. */
   | { command: "freeBytes"; bytes: number | null }
   /** A new organization with an owner, a project and a key. The owner's e-mail is of the domain, else of example.org. */
   | { command: "organization"; name: string; domain?: string }
@@ -46,9 +46,9 @@ export type Command =
   | { command: "plan"; organizationId: string; plan: Plan; perMinute?: number }
   /** The same session's access token as the web UI gets it. */
   | { command: "uiToken"; token: string }
-  /** What the process spent and holds (`Figures`); `collected`: without garbage. The first one starts the meter. */
+  /** The processor time and memory of the process (`Figures`); `collected`: without garbage. The first one starts the meter. */
   | { command: "measure"; collected: boolean }
-  /** What a fixed piece of work costs in it now. */
+  /** The present cost of a fixed piece of work in it. */
   | { command: "slowness" };
 
 export type World = {
@@ -186,7 +186,7 @@ async function uiTokenOf({ auth }: App["handles"], token: string): Promise<strin
   return (await auth.accessTokens.issue({ ...claims, client: "ui" })).token;
 }
 
-/** What an answer with `TAKES_TIME` in it holds the thread for. */
+/** How long an answer with `TAKES_TIME` in it holds the thread. */
 const TAKEN_MS = 5;
 
 /**

@@ -12,7 +12,7 @@ import { ServerProcess, prepare } from "./server-process.ts";
 import { sharedFolder, sharedProcess } from "./run-folder.ts";
 import type { World } from "./server.ts";
 
-/** What would change the server under the files that come after, or speaks of others' organizations too. */
+/** Settings that would change the server for later files, or that reach other organizations too. */
 type OfTheProcess =
   | "pid"
   | "setupLink"
@@ -38,7 +38,7 @@ export type MovedServer = SharedServer &
 
 /** An address of loopback whose connections have no share of their own. */
 export const PROXY = "127.0.0.9";
-/** What changes nothing for who does not use it: calls reach loopback, and a client may be one behind a proxy. */
+/** Settings that change nothing for files that do not use them: calls reach loopback, and a client may be one behind a proxy. */
 const SETTINGS = { OUTBOUND_ALLOW: "127.0.0.0/8", TRUSTED_PROXIES: `127.0.0.1, ${PROXY}` };
 
 const DAY_MS = 86_400_000;
@@ -119,7 +119,7 @@ async function organizationOn(server: ServerProcess): Promise<SharedServer> {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(clients.map(async (client) => client.dispose()));
-      // What it has written until now is here once it has answered.
+      // Everything that it has written so far is here once it has answered.
       await server.command({ command: "now" });
       const errors = log()
         .split("\n")

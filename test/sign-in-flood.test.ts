@@ -69,7 +69,7 @@ test("sixty wrong passwords from a dozen addresses pause the account for strange
 
 const ADDRESSES = scaled({ whole: 2_000, part: 500 });
 
-test(`a flood of sign-ins from ${ADDRESSES} addresses holds nobody's connection, and leaves others their files, look-ups and sign-ins`, async () => {
+test(`a flood of sign-ins from ${ADDRESSES} addresses holds no connection of others, and leaves them their files, look-ups and sign-ins`, async () => {
   const { email, password, apiKey } = await server.organization("flooded");
   const home = "192.0.2.7";
   expect(await login(home, email, password)).toMatchObject({ code: undefined });

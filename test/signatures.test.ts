@@ -141,7 +141,7 @@ describe.each(Object.keys(SIGN))("%s", (preset) => {
 test.each([
   ["stripe", "id"],
   ["slack", "event_id"],
-])("%s sends an event again, signed anew: it starts one run", async (preset, key) => {
+])("%s sends an event again with a new signature: it starts one run", async (preset, key) => {
   const hook = await hookOf(preset, `${preset} again`);
   const seconds = await now();
   const send = (id: unknown, shift: number, more = {}): Promise<Called> => {
@@ -157,7 +157,7 @@ test.each([
     ["duplicate", "evt_1"],
     ["started", "evt_1"],
   ]);
-  // What is no name names nothing.
+  // An invalid name names nothing.
   const others = await Promise.all(["evt_2", 1, "", "x".repeat(256), "a\nb"].map((id) => send(id, 6)));
   expect(new Set([first, ...others].map(({ body }) => body.runId)).size).toBe(6);
 });
@@ -314,7 +314,7 @@ describe("the secret", () => {
         error: { code: "BAD_USER_INPUT", fields: [{ path: "input.policy.signature.secret", code: "unknown" }] },
       });
       const { hook } = await made([scope], "there");
-      // Whoever may change triggers only may change all else of it.
+      // A caller who may only change triggers may change all else of it.
       const change = async (policy: object) =>
         server.graphql(
           "mutation($input: UpdateTriggerInput!) { updateTrigger(input: $input) { id } }",
@@ -368,7 +368,7 @@ test("a flood of what is not signed, or from elsewhere, takes nothing of the pla
     // Six seconds later there would be room for another one.
     await server.clock.set(began);
     expect((await send(`${from}11`)).status).toBe(429);
-    // Whoever may call does, also from an address that is refused.
+    // A caller with the scope to call does, also from an address that is refused.
     for (let count = 0; count < 10; count++) {
       const body = JSON.stringify({ count });
       const headers = { "x-forwarded-for": "192.0.2.1", ...SIGN["github"]!(body, 0) };

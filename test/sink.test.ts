@@ -34,7 +34,7 @@ it("counts by run and step and keeps the keys", async () => {
   expect(sink.count("a", 1)).toBeUndefined();
 });
 
-it("refuses and drops as often as it is told, for each run and step", async () => {
+it("refuses and drops as often as it is set to, for each run and step", async () => {
   const statuses = [];
   for (const step of [1, 1, 1, 2]) statuses.push(await post(`/refuse/2?run=a&step=${step}`));
   expect(statuses).toEqual([503, 503, 200, 503]);

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 const postmasterPid = (): number | undefined => readPidFile(path.join(folder, "postgres"))?.pid;
 
-/** Made by the server that is told of it, with a project of examples: nobody needs it where nobody signs in. */
+/** Created by the server when it starts, with a project of examples, unless people sign in. */
 const OWNER = { ADMIN_EMAIL: "ada@example.org", ADMIN_PASSWORD: "correct horse" };
 
 /** As npm does it below a terminal: in a process group of its own. */

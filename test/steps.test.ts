@@ -1,4 +1,4 @@
-/** What a run did, step by step, over the wire: each step as an object of its own, level by level and by status. */
+/** The steps of a run, over the wire: each step as an object of its own, level by level and by status. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { publish, start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";

@@ -31,7 +31,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** A document with wrong names, and the right ones. */
 type Misspelled = { query: string; right: readonly string[] };
 
-/** As many as are reported at once. */
+/** The number reported at once. */
 const AT_ONCE = 15;
 const inBatches = (names: readonly string[]): string[][] =>
   Array.from({ length: Math.ceil(names.length / AT_ONCE) }, (_, batch) =>
@@ -121,7 +121,7 @@ const ofTheDocument: Misspelled[] = [
 
 const ALL = { fields, args, inputFields, enumValues, typeNames, ofTheDocument };
 
-/** As many as stay within the limits of a stranger's document. */
+/** The number within the limits of a stranger's document. */
 async function messagesOf({ query }: Misspelled, token: string | null): Promise<string> {
   expect(query.length).toBeLessThanOrEqual(LIMITS.strangerQueryCharacters);
   const { errors } = await server.graphql(query, {}, token);

@@ -244,7 +244,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** What is required beside the id, so that nothing else is wrong. */
+/** The required arguments beside the id, so that nothing else is wrong. */
 const restOf = (): Record<string, object> => ({
   setSecret: { name: "theirs", value: "mine" },
   createApiKey: { name: "narrow", scopes: ["runs:read"] },

@@ -30,7 +30,7 @@ export type Target = {
   /** A good token and the refresh token of its session. */
   good: string;
   refreshToken: string;
-  /** Of the good one. */
+  /** The good token's. */
   parts: [string, string, string];
   header: JWTHeaderParameters & { kid: string };
   claims: Claims;
@@ -43,7 +43,7 @@ export type Target = {
   /** Header and claims as texts, signed with that key. */
   oursOf(header: string, claims: string): string;
   ask(token: string, accept?: string): Promise<Got>;
-  /** What a WebSocket is closed with; "acknowledged" when the server takes the token. */
+  /** The code that a WebSocket is closed with; "acknowledged" when the server takes the token. */
   open(token: string, where?: "message" | "header"): Promise<number | "acknowledged">;
   /** Over HTTP, Server-Sent Events and WebSocket, while another caller is answered in time, and nothing is fetched. */
   expectAllRefused(attacks: Record<string, Attack | string>): Promise<void>;
@@ -64,7 +64,7 @@ export const signIn = async (
     )
   ).login;
 
-/** The first of the keys that the server has published, and the pair behind it: whoever runs a server has its secret. */
+/** The first of the keys that the server has published, and the pair behind it: an operator has its secret. */
 export async function keyOf({ url, dataFolder }: TestServer): Promise<{ kid: string; issuer: string; pair: Pair }> {
   const published: Data = await (await fetch(`${url}/.well-known/jwks.json`)).json();
   const master = parseSecretKey(readFileSync(path.join(dataFolder, "secret.key"), "utf8"))!;
@@ -126,7 +126,7 @@ export async function startTarget(): Promise<Target> {
 }
 
 let sent = 0;
-/** Of every request its own, so that the limit of wrong credentials does not answer for the token. */
+/** Different in every request, so that the limit of wrong credentials does not answer for the token. */
 const address = (): string => `10.1.${Math.floor(++sent / 250)}.${(sent % 250) + 1}`;
 
 const ask = (server: TestServer, token: string, accept = "application/json"): Promise<Got> =>

@@ -45,7 +45,7 @@ test("what is asked does what the page says", async () => {
   expect({ data: await ask("cronPreview(") }).toEqual(JSON.parse(answer!));
 });
 
-test("the filter takes the event that is published, and why another is not taken is told", async () => {
+test("the filter takes the event that is published, and it is said why another is not taken", async () => {
   const echo = await publish(server, "echo");
   const example = examplesOf("json").find((text) => text.includes('"filter"'));
   const { type, source, event, filter } = JSON.parse(example!).trigger;

@@ -115,7 +115,7 @@ describe("a trigger", () => {
     expect(server.log()).not.toContain(hook.url.split("/").at(-1));
   });
 
-  test("is told of by the audit: made, changed, paused and deleted, and never its token", async () => {
+  test("is recorded in the audit: made, changed, paused and deleted, and never its token", async () => {
     const hook = await webhookOf(server, echo, { name: "audited" });
     const change = (field: string, type: string, input: object) =>
       server.data(`mutation($input: ${type}!) { ${field}(input: $input) { id } }`, {

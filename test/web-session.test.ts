@@ -39,7 +39,7 @@ class Browser {
     this.#origin = origin ?? `http://localhost:${new URL(at.url).port}`;
   }
 
-  /** What another tab has that began at the same time. */
+  /** The session of another tab that began at the same time. */
   tab(): Browser {
     const other = new Browser(this.#origin, this.#at);
     other.cookie = this.cookie;

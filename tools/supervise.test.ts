@@ -1,4 +1,4 @@
-/** What stands before the server for `npm start`, with programs in the server's place. */
+/** The supervisor that stands before the server for `npm start`, with programs in the server's place. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -55,7 +55,7 @@ test.each(["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"] as const)("so is the end by
   expect(lines("starts")).toHaveLength(1);
 });
 
-test("the server is told whose child it is, and whose child that is", async () => {
+test("the server gets its parent's and its grandparent's pid", async () => {
   const { child, ended } = supervise("exit 0", { parent: 4711 });
   await ended;
   expect(lines("starts")[0]).toMatch(new RegExp(`^\\d+ main.js --json --parent=${child.pid} --parent=4711$`));

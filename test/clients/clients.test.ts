@@ -58,7 +58,7 @@ async function pausedRun(): Promise<string> {
 
 const approve = (id: string): Promise<unknown> => decide(server, id, "approve", { answer: { costCentre: "office" } });
 
-/** What both caches hold in the end. */
+/** The final contents of both caches. */
 const IS_OVER = {
   listed: "completed",
   run: expect.objectContaining({
@@ -92,7 +92,7 @@ test("Apollo's normalised cache", async () => {
 
   const live = client.subscribe<Data>({ query: apollo(LIVE), variables: { id } }).subscribe(() => {});
   await approve(id);
-  // Each query is told in a turn of its own.
+  // Each query is notified in a tick of its own.
   await expect.poll(() => ({ listed: listed(), run: shown.detail?.run })).toEqual(IS_OVER);
   expect(asked()).toBe(before);
   live.unsubscribe();
@@ -100,7 +100,7 @@ test("Apollo's normalised cache", async () => {
   await socket.dispose();
 });
 
-/** What was sent, by its method: whole, or a hash alone. */
+/** Requests by method: whole, or a hash alone. */
 const wireOf = (sent: { url: string; init: RequestInit | undefined }[]): string[] =>
   sent.map(({ url: to, init }) => {
     const { query, extensions } = JSON.parse(String(init?.body ?? "{}"));
@@ -177,7 +177,7 @@ test("urql with graphcache, which finds an id wherever it needs one", async () =
 
   watching.push(client.subscription(LIVE, { id }).subscribe(() => {}));
   await approve(id);
-  // Each query is told in a turn of its own.
+  // Each query is notified in a tick of its own.
   await expect.poll(() => ({ listed: listed(), run: shown.detail?.run })).toEqual(IS_OVER);
   expect(asked()).toBe(before);
   expect(warned.mock.calls.map(([text]) => String(text).split("\n")[0])).toEqual([]);

@@ -1,7 +1,7 @@
 import type { TestServer } from "../client.ts";
 import type { World } from "../server.ts";
 
-/** What tests ask a server for, with the key of a world that is not the server's own. */
+/** Requests to a server with the key of a world that is not the server's own. */
 export const askedAs = (server: TestServer, world: World): Pick<TestServer, "data" | "graphql" | "world"> => ({
   world,
   data: (query, variables, token = world.apiKey) => server.data(query, variables, token),

@@ -119,7 +119,7 @@ const CHECKS: Record<string, string> = {
 
 const SHOWN = 5;
 
-/** What is wrong, with the first few places of each kind. */
+/** The violations, with the first few places of each kind. */
 export async function violations(client: pg.Client): Promise<string[]> {
   const found: string[] = [];
   for (const [name, sql] of Object.entries(CHECKS)) {

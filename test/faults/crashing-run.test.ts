@@ -11,7 +11,7 @@ import { scaled } from "../scale.ts";
 import { startSink } from "../sink.ts";
 import { connectTo, installAudit, violations } from "./audit.ts";
 
-/** Whoever calls it is dead before it could hear an answer: for a run, a task that ends its process. */
+/** Ends its caller before it could hear an answer: for a run, a task that ends its process. */
 async function startPoison(victim: () => number): Promise<{ url: string; deaths(): number } & AsyncDisposable> {
   let deaths = 0;
   const server = http.createServer(() => {
@@ -94,7 +94,7 @@ test("five times blamed, it fails with the type crashed; the runs beside it, und
     "fine completed",
     "kill cancelled",
   ]);
-  // What is held was called by processes that are gone, too.
+  // Held connections were opened by processes that are gone, too.
   const answering = setInterval(() => sink.letGo(), 20);
   for (const other of others) expect((await until(server, other, ...ENDED)).output).toEqual({ n: 1 });
   clearInterval(answering);

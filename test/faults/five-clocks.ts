@@ -13,9 +13,9 @@ import { zoneNamed } from "../../server/src/lib/zone.ts";
 import { connectTo } from "./audit.ts";
 import type { Random } from "./random.ts";
 
-/** Of the clock, whose triggers are due at full minutes. */
+/** The clock's start; its triggers are due at full minutes. */
 const STEP_MS = 60_000;
-/** What a process had taken when it was killed comes back after half a minute of the clock. */
+/** The claims of a killed process are released after half a minute of the clock. */
 const PATIENCE_MS = 1_000;
 const LOOK_MS = 20;
 const CATCH_UP_MS = 60_000;

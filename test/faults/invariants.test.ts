@@ -17,7 +17,7 @@ import { insist, insisted } from "./workload.ts";
 const RUNS = scaled({ whole: 10_000, part: 100 });
 const SMALL_CLIENTS = scaled({ whole: 24, part: 6 });
 const WILD_CLIENTS = scaled({ whole: 10, part: 6 });
-/** Of each end: chance goes on until there are so many. */
+/** Chance goes on until each end has happened this often. */
 const LEAST = scaled({ whole: 20, part: 5 });
 const DEFINITIONS = scaled({ whole: 60, part: 25 });
 const KILLS = scaled({ whole: 8, part: 2 });
@@ -91,7 +91,7 @@ test(`${RUNS} runs and ${KILLS} kills: states along the table, numbers and revis
     for (let kill = 1; kill <= KILLS; kill++) {
       await eventually(() => acknowledged.size >= (kill * RUNS) / (KILLS + 1), 60_000);
       await sleep(random.between(0, 200));
-      // Of the operator's PostgreSQL only sessions: eight ends of the server in a row would be taken up too carefully for
+      // On the operator's PostgreSQL only sessions: eight ends of the server in a row would be taken up too carefully for
       // this test, with pauses of 10 s.
       const ofPostgres = server.isEmbedded ? (["postmaster", "backend"] as const) : (["session"] as const);
       const what = kill % 2 === 1 ? "server" : random.pick<(typeof ofPostgres)[number]>(ofPostgres);

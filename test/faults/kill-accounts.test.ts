@@ -58,7 +58,7 @@ function clientOf(server: TestServer) {
     isOpen: async (token: string): Promise<boolean> => !(await server.graphql(PREVIEW, { token }, null)).errors,
     members: async (): Promise<Map<string, string>> =>
       new Map((await server.data(MEMBERS)).members.nodes.map(({ id, user }: Data) => [user.email, id])),
-    /** Of what something was done to, how often. */
+    /** How often each account was changed. */
     told: async (action: string, id: string): Promise<number> =>
       (await server.data(AUDIT, { action: [action] })).auditEvents.nodes.filter(
         ({ subject }: Data) => subject.id === id,
@@ -108,7 +108,7 @@ test(`${KILLED_AFTER.length} times kill -9: a change is done with all that follo
     await Promise.all([refreshing, rotating.ended]);
     await server.restart();
 
-    // Of the tokens of a session one is good at most, and that is the last one that was answered, or one that was lost.
+    // At most one of a session's tokens is good: the last one that was answered, or one that was lost.
     const last = chain.at(-1)!;
     const isLastGood = !(await refresh(last.refreshToken)).errors;
     if (!isLastGood) expect(await isGood(last)).toBe(false);

@@ -11,7 +11,7 @@ import { CALLS_AT_ONCE, CLIENTS, publishShapes, shapesOf } from "./shapes.ts";
 import { expectEnds, expectOneRunAKey, expectOnlyAttempts } from "./verify.ts";
 import { startWorkload } from "./workload.ts";
 
-/** Of each kind, in turn. */
+/** Kills of each kind, in turn. */
 const KILLS = scaled({ whole: 20, part: 1 });
 
 const isReady = async (server: TestServer): Promise<boolean> => (await fetch(`${server.url}/readyz`)).status === 200;

@@ -116,7 +116,7 @@ test(`${KILLS} kills during ${EVENTS} events, half of them sent twice: none is l
 
 const RUNS = scaled({ whole: 400, part: 48 });
 
-test(`${KILLS} kills while ${RUNS} runs end, fail, ask and are cancelled: each is told once, and starts one run a trigger`, async () => {
+test(`${KILLS} kills while ${RUNS} runs end, fail, ask and are cancelled: each is published once, and starts one run a trigger`, async () => {
   const names = ["three", "failing", "patient", "approve"] as const;
   const agents = new Map(await Promise.all(names.map(async (name) => [name, await publish(server, name)] as const)));
   const triggers = { "run.completed": 2, "run.failed": 1, "run.cancelled": 1, "approval.requested": 1 };

@@ -50,7 +50,7 @@ async function opened(at: Named, queries: string[], there: Named): Promise<Watch
       await there.data(CANCEL, { id: await asking(there) });
       return all.every(({ sent, refused }) => sent.length > 0 || refused);
     }, MISSED_MS);
-    // One that is told of what was missed in the test before would say nothing about what is missed now.
+    // If it had heard of the changes of the test before, it would say nothing about those that are missed now.
     if (all.every(({ refused }) => !refused)) return all;
   }
 }
@@ -89,7 +89,7 @@ test("badges, agents, runs and approvals at either: what the other does", async 
   }
 });
 
-test("what was missed while no word came: the numbers are right again, and who cannot know what changed is told so", async () => {
+test("changes missed while no notice came: the numbers are right again, and a watcher that cannot know what changed is told so", async () => {
   const { executor, standby } = await rolesOf(pair);
   await listening();
   const [counted, ...others] = (await opened(standby, [BADGES, AGENTS, RUNS, APPROVALS], standby)) as [

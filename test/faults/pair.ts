@@ -14,7 +14,7 @@ export type Pair = {
   /** The world's API key, which both know. */
   token: string;
   sink: Sink;
-  /** Of the test itself; the audit is installed. */
+  /** The test's own connection; the audit is installed. */
   client: pg.Client;
   proxy: Proxy;
 } & AsyncDisposable;

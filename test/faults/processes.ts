@@ -9,7 +9,7 @@ function readOf(pid: number, name: string): string | undefined {
   }
 }
 
-/** What it shows as its command line; empty when it has ended. */
+/** Its command line; empty when it has ended. */
 export const titleOf = (pid: number): string => readOf(pid, "cmdline") ?? "";
 
 /** The fields of `/proc/<pid>/stat` behind the name (proc_pid_stat(5)), from the third one. */
@@ -30,7 +30,7 @@ export const childrenOf = (parent: number): number[] =>
     .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.[PARENT] === String(parent))
     .map(Number);
 
-/** What these processes have computed so far, ms. */
+/** The processor time of these processes so far, ms. */
 export const cpuMsOf = (pids: number[]): number =>
   pids.reduce((sum, pid) => {
     const stat = statOf(pid);

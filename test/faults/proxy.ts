@@ -31,7 +31,7 @@ export type Proxy = {
 
 /** The statements of execution/journal/write.ts are named so in each message that binds their values. */
 const WRITE = Buffer.from("write_2");
-/** What is remembered of each connection. */
+/** The state of each connection. */
 const KEPT_CHARACTERS = 10_000;
 
 export async function startProxy(databaseUrl: string): Promise<Proxy> {

@@ -1,10 +1,10 @@
-/** What one process revokes, another refuses a moment later: it is told, and does not wait until what it remembers is old. */
+/** A credential that one process revokes, another refuses a moment later: a notice tells it, not the end of its cache. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publish } from "../agents.ts";
 import { eventually, type Data } from "../client.ts";
 import { startPair, type Pair } from "./pair.ts";
 
-/** What is remembered is good for 5 s from its first use, which is just before each change here. */
+/** The cache is good for 5 s from its first use, which is just before each change here. */
 const SOON_MS = 4_000;
 
 let pair: Pair;

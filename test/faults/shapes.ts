@@ -9,7 +9,7 @@ import type { TestServer } from "../client.ts";
 
 export type Shape = {
   name: string;
-  /** What stands beside `document`. */
+  /** The arguments beside `document`. */
   body: object;
   input?: object;
   status: "completed" | "failed";
@@ -25,7 +25,7 @@ const BROKEN = { type: "https://example.org/errors/broken", status: 422, title: 
 const COMPLETED = (...names: string[]): string[] => names.map((name) => `${name} completed`).toSorted();
 /** The most calls that a run of these shapes makes at the same time. */
 export const CALLS_AT_ONCE = 2;
-/** Of a workload: at least one for each shape. */
+/** A workload has at least one for each shape. */
 export const CLIENTS = scaled({ whole: 20, part: 14 });
 
 /** A call of the sink, whose answer is dropped. */

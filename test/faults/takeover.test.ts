@@ -108,7 +108,7 @@ do:
   expect((await rolesOf(pair)).executor.name).toBe(standby.name);
   for (const id of ids) expect((await until(standby, id, ...ENDED)).status).toBe("completed");
   expect(await lastWrite()).toBe(before);
-  // What was under way when it stopped was repeated by the other, and nothing else was called twice.
+  // Steps under way when it stopped were repeated by the other, and nothing else was called twice.
   for (const id of ids) {
     const counts = Array.from({ length: ROUNDS }, (_, index) => sink.count(id, String(index))!);
     expect(counts.filter(({ requests }) => requests > 2)).toEqual([]);

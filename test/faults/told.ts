@@ -1,10 +1,10 @@
-/** What happened, against what was told of it as events of the service itself. */
+/** Compares what happened with the service's own events about it. */
 import type pg from "pg";
 import { expect } from "vitest";
 import { decodeId, encodeId } from "../../server/src/lib/ids.ts";
 import { eventually } from "../client.ts";
 
-/** Of an organization (its public id), nothing waits to be published or fired any more. */
+/** Waits until the organization (its public id) has nothing left to publish or fire. */
 export const untilTold = (database: pg.Client, organizationId: string): Promise<unknown> =>
   eventually(async () => {
     const { rows } = await database.query(

@@ -1,4 +1,4 @@
-/** Two processes on one database, both well: either may be asked, one executes, and each is told what the other does. */
+/** Two processes on one database, both well: either may be asked, one executes, and each learns what the other does. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../in-time.ts";
@@ -201,7 +201,7 @@ test("triggers that were made at the one a moment ago: a webhook, events and end
     const source = `made at ${maker.name}`;
     const send = async (id: string): Promise<string> =>
       (await publishEvent(other, { source, event: "paid", id, data: {} })).data.publishEvent.id;
-    // What is known of it by heart at the other: nobody listens.
+    // The other one has it cached: nobody listens.
     expect(await firingsOfEvent(other, await send("before"))).toEqual([]);
     const hook = await webhookOf(maker, echo, { name: source });
     const url = hook.url.replace(/^.*(?=\/webhook\/)/, other.server.url);
@@ -232,7 +232,7 @@ test("calls at both at once: what is queued goes one after the other, and of tho
   const { executor, standby } = await rolesOf(pair);
   const callBoth = async (hook: { url: string }, count: number): Promise<void> => {
     const urls = [executor, standby].map(({ server }) => hook.url.replace(/^.*(?=\/webhook\/)/, server.url));
-    /** As a sender does that is told to send it again. */
+    /** A sender that got UNAVAILABLE and sends it again. */
     const send = async (index: number): Promise<number> => {
       const { status } = await post(urls[index % 2]!, { index });
       return status === 503 ? send(index) : status;
@@ -268,7 +268,7 @@ test("calls at both at once: what is queued goes one after the other, and of tho
   expect(statuses).toHaveLength(8);
 });
 
-test("a clock that is an hour ahead of the other's: nobody takes over, and each is told what the other does", async () => {
+test("a clock that is an hour ahead of the other's: neither takes over, and each learns what the other does", async () => {
   const { executor, standby } = await rolesOf(pair);
   await standby.server.clock.advance(3_600_000);
   const three = await publish(executor, "three");

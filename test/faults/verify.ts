@@ -1,4 +1,4 @@
-/** What must be true of a workload's runs when all is over, read from the API, the journal and the sink. */
+/** Checks what must be true of a workload's runs when all is over, read from the API, the journal and the sink. */
 import type pg from "pg";
 import { expect } from "vitest";
 import { decodeId } from "../../server/src/lib/ids.ts";

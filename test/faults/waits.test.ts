@@ -16,11 +16,11 @@ import { cpuMsOf } from "./processes.ts";
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const WAITS = 10_000;
-/** Of which so many end with the test: those that were started, the others are copies of one that waits longer. */
+/** The number that ends within the test: those that were started; the others are copies of one that waits longer. */
 const STARTED = scaled({ whole: 10_000, part: 200 });
 const CLIENTS = 50;
 const MEASURED_MS = scaled({ whole: 5_000, part: 3_000 });
-/** Of a second, beside what an idle server computes. */
+/** Per second, beside what an idle server computes. */
 const MOST_MS = 40;
 
 let server: TestServer;
@@ -40,7 +40,7 @@ const processesOf = (server: TestServer): number[] => [
   ...(server.isEmbedded ? postgresProcesses(server) : []),
 ];
 
-/** What they compute of a second, in ms, over some seconds. */
+/** Their processor time per second, in ms, over some seconds. */
 async function cpuMsASecond(server: TestServer): Promise<number> {
   const before = cpuMsOf(processesOf(server));
   await sleep(MEASURED_MS);
@@ -72,7 +72,7 @@ test(`${WAITS} waits of days: no CPU, not lost by a kill, all over when their ti
 
   // 10,000 that are looked at once a second would be hundreds of ms.
   let openMs = Infinity;
-  // What the start or PostgreSQL's own work costs for a moment is over at another look.
+  // The momentary cost of a start or of PostgreSQL's own work is gone at the next look.
   for (let time = 0; time < 5 && openMs >= idleMs + MOST_MS; time++)
     openMs = Math.min(openMs, await cpuMsASecond(server));
   process.stderr.write(`${WAITS} open waits: ${openMs.toFixed(0)} ms CPU a second, ${idleMs.toFixed(0)} without any\n`);
@@ -134,7 +134,7 @@ async function timed(): Promise<Record<string, string>> {
   return started;
 }
 
-/** What a run shows after its end: every time is there, none before the one it must follow. */
+/** The times of a run after its end: every time is there, none before the one it must follow. */
 function expectOrder(run: Data): void {
   const times = [run.createdAt, run.startedAt, run.finishedAt].map(Date.parse);
   expect(times).toEqual(times.toSorted((a, b) => a - b));

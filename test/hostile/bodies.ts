@@ -26,7 +26,7 @@ const HUGE_NUMBERS = [
   "-0",
 ];
 
-/** What can stand as a header's value. */
+/** Values that a header can have. */
 const headerText = (random: Random): string => random.pick(NAUGHTY).replaceAll(/[^\t\x20-\x7e]/g, "") || "x";
 
 const listed = (count: number, item: (index: number) => string): string =>

@@ -18,7 +18,7 @@ export type Canary = { count: number; queryMs: number; runMs: number; stop(): Pr
 /** `agentId`: of a run that ends at once. */
 export type Neighbour = { apiKey: string; agentId: string };
 
-/** `found` is told what it did not get, or not in time. */
+/** Calls `found` with what it did not get, or not in time. */
 export function startCanary(
   server: Pick<TestServer, "data">,
   { apiKey, agentId }: Neighbour,

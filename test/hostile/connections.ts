@@ -22,12 +22,12 @@ async function connect({ server }: HostileWorld): Promise<net.Socket> {
   const socket = net.connect(Number(port), hostname);
   socket.on("error", () => {});
   await once(socket, "connect");
-  // What is not asked for stays in the kernel, and then in the server.
+  // A response that is not read stays in the kernel, and then in the server.
   socket.pause();
   return socket;
 }
 
-/** Opens as many as `count`, looks what is held when they have done their worst, and leaves. */
+/** Opens `count` of them, looks what is held when they have done their worst, and leaves. */
 async function hold(
   world: HostileWorld,
   count: number,

@@ -100,7 +100,7 @@ const TASKS: Make[] = [
   (random) => `  - a: {set: ${JSON.stringify(anyJson(random))}}\n`,
 ];
 
-/** Of a project `test`. */
+/** In a project `test`. */
 export function randomText(random: Random): string {
   if (random.next() < 0.2)
     return randomFromProfile(random).replace('"version":"1.0.0"', `"version":"1.1.${random.between(0, 1e9)}"`);

@@ -1,7 +1,7 @@
 /** Random jq over large data: every operator and builtin meets lists, texts and objects of a run's whole input. */
 import type { Random } from "../faults/random.ts";
 
-/** What a run is given: half a megabyte in all, something of each sort, or next to nothing. */
+/** Inputs of a run: half a megabyte in all, something of each sort, or next to nothing. */
 export function largeInput(random: Random): Record<string, unknown> {
   const share = random.pick([0.01, 1, 1, 1]);
   const list = <Item>(length: number, item: (n: number) => Item): Item[] =>

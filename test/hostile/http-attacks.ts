@@ -13,7 +13,7 @@ export type HttpAttack = { what: string; bytes: string | Buffer; answers: readon
 
 export const QUERY = '{"query":"{ __typename }"}';
 const SMUGGLED = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: smuggled\r\n\r\n";
-/** What a client means, and what a server behind a careless proxy would take for the next request. */
+/** The request that a client means, and what a server behind a careless proxy would take for the next one. */
 const CHUNKED = `0\r\n\r\n${SMUGGLED}`;
 
 const lines = (...all: string[]): string => all.map((line) => `${line}\r\n`).join("");

@@ -11,7 +11,7 @@ import { scaled } from "../scale.ts";
 import { KINDS, hostileSession, lineOf, type Share } from "./session.ts";
 
 const TIMES = scaled({ whole: 100, part: 4 });
-/** Of what takes a hundred times as long. */
+/** Cases that take a hundred times as long. */
 const LONG_TIMES = scaled({ whole: 8, part: 0.5 });
 const READERS = scaled({ whole: 24, part: 3 });
 
@@ -26,7 +26,7 @@ const RUNS_AND_CONNECTIONS: Share[] = [
   { kind: KINDS["reader"]!, cases: READERS, seconds: 5 * LONG_TIMES },
   { kind: KINDS["sender"]!, cases: 4 * LONG_TIMES, seconds: 5 * LONG_TIMES },
 ];
-/** What is held at the end is measured against a server that has done little. */
+/** Memory at the end is compared with a server that has done little. */
 const SESSIONS = scaled({
   whole: [REQUESTS, RUNS_AND_CONNECTIONS],
   part: [[...REQUESTS, ...RUNS_AND_CONNECTIONS]],

@@ -23,7 +23,7 @@ export type Report = {
   findings: Finding[];
   spent: Spent[];
   canary: { count: number; mostMs: number };
-  /** What the server holds at the end beyond the beginning. */
+  /** The memory that the server holds at the end beyond the beginning. */
   keptBytes: number;
 };
 

@@ -51,7 +51,7 @@ function pathsIn({ name, type }: GraphQLArgument | GraphQLInputField): [string[]
   return TAKES_TEXT.includes(named.name) ? [[[name], named.name as TextInput["type"]]] : [];
 }
 
-/** What stands beside the text: `given` by name, and something harmless for what else is required. */
+/** The arguments beside the text: `given` by name, and something harmless for what else is required. */
 export type Given = Readonly<Record<string, unknown>>;
 
 function valueOf(type: GraphQLInputType, given: Given): unknown {

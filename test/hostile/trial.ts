@@ -6,7 +6,7 @@ import { startCanary, type Canary } from "./canary.ts";
 import { Unanswered, type Received } from "./send.ts";
 import type { HostileWorld } from "./world.ts";
 
-/** What a case does to the server; what it answers is held to the closed list. `about`: a line for the report. */
+/** The effect of a case on the server; its answer is held to the closed list. `about`: a line for the report. */
 export type Case = { about: string; run(world: HostileWorld): Promise<Result> };
 /** `heldBytes`: what the server held when the case had done its worst. */
 export type Result = { answers: Received[]; heldBytes?: number };
@@ -28,7 +28,7 @@ export type Spent = {
   mostHeldBytes: number;
 };
 
-/** What connections that take nothing, or give nothing whole, may make the server hold in all. */
+/** The most that connections that read nothing, or send nothing whole, may make the server hold in all. */
 const HELD_BYTES = 160 * 1024 * 1024;
 const TRIED_AGAIN = 3;
 const FINDINGS_MOST = 30;
@@ -67,7 +67,7 @@ export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
   };
 
   let readTo = 0;
-  /** What the server calls an error is a bug of ours, whoever brought it about. */
+  /** An error that the server masks is a bug of ours, whatever caused it. */
   const readLog = (about: string): void => {
     const log = world.server.log();
     for (const line of log.slice(readTo).split("\n")) {
@@ -86,7 +86,7 @@ export function startTrial(world: HostileWorld): Trial & AsyncDisposable {
     for (const wrong of first.answers.flatMap(mistakes)) found(wrong, about);
     const costOf = async ({ figures: { longestMs, spentMs }, answers }: typeof first): Promise<number> => {
       if (kind.limit === "stretch") return longestMs;
-      // Of one request; a case may be two.
+      // One request's; a case may be two.
       const ms = spentMs / answers.length;
       return Math.max(longestMs, ms > MAIN_THREAD_MS ? ms / (await world.server.slowness()) : ms);
     };
@@ -158,7 +158,7 @@ async function answers({ server }: HostileWorld): Promise<boolean> {
   }
 }
 
-/** What an answer must not be. */
+/** Forms that no answer may have. */
 function mistakes({ status, type, text, isWhole }: Received): string[] {
   if (type.startsWith("text/event-stream")) {
     const events = text.match(/^data: \{.*\}$/gm) ?? [];
@@ -167,7 +167,7 @@ function mistakes({ status, type, text, isWhole }: Received): string[] {
   // HEAD has no body.
   if (!isWhole || text === "") return status === 500 ? [`status 500`] : [];
   if (/json/.test(type)) return codesOf(text);
-  // What node:http refuses itself has no body.
+  // A refusal by node:http itself has no body.
   return status === 500 || (status !== 200 && text.length > 0)
     ? [`status ${status} ${type}: ${text.slice(0, 100)}`]
     : [];

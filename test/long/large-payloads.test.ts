@@ -20,7 +20,7 @@ import type { World } from "../server.ts";
 
 /** A part of what the bench does: as much at once, and for less long. */
 const SCALE = 0.15;
-/** What is promised, ms. */
+/** The promise, ms. */
 const PROMISED = { run: 1_000, wait: 1_000, query: 250 };
 const ALONE_MS = 2_500;
 /** A machine may be this many times slower than promised. */

@@ -69,11 +69,11 @@ export type Tries = {
   units: string[];
   /** How the pattern begins, up to a repetition. */
   starts: string[];
-  /** What it hardly goes on with. */
+  /** The input that hardly goes on. */
   ends: string[];
 };
 
-/** What a pattern is tried on; undefined if it repeats nothing without end, and so can't take more than linear time. */
+/** The inputs that a pattern is tried on; undefined if it repeats nothing without end, and so can't take more than linear time. */
 export function triesOf({ source, unicode, unicodeSets }: RegExp): Tries | undefined {
   const ast = new RegExpParser({ ecmaVersion: 2025 }).parsePattern(source, 0, source.length, { unicode, unicodeSets });
   const samples = new Set<string>();
@@ -122,7 +122,7 @@ function shortest(node: AST.Node, pick: Pick): string {
   return node.type === "Quantifier" ? shortest(node.element, pick).repeat(Math.min(node.min, 300)) : "";
 }
 
-/** What matches from the pattern's beginning up to a part of it. */
+/** A match from the pattern's beginning up to a part of it. */
 function before(node: AST.Node, pick: Pick): string {
   const { parent } = node;
   if (!parent) return "";

@@ -70,13 +70,13 @@ export function read(path: string): Source {
   return source;
 }
 
-/** What runs in the server: no tests. */
+/** The code of the server: no tests. */
 export const serverSources = (): Source[] =>
   filesBelow("server/src")
     .filter((path) => path.endsWith(".ts") && !isTest(path))
     .map(read);
 
-/** What runs in the browser. */
+/** The code of the browser. */
 export const webSources = (): Source[] =>
   filesBelow("web/src")
     .filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".d.ts") && !isTest(path))

@@ -23,7 +23,7 @@ afterAll(async () => {
 const open = (agent: string, tab: "triggers" | "definition"): Promise<void> =>
   person.go(`/agents/${agents[agent]}?tab=${tab}`);
 
-/** What a trigger's menu has. */
+/** The entries of a trigger's menu. */
 const choose = async (trigger: Locator, word: string): Promise<void> => {
   await trigger.getByRole("button", { name: /^More for / }).click();
   await person.page.getByRole("menuitem", { name: word, exact: true }).click();

@@ -1,4 +1,4 @@
-/** What ends the server or moves its clock: a page says so, and goes on by itself. */
+/** The server ends or its clock moves: a page says so, and goes on by itself. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cliJson, settingsOf } from "../command-line.ts";

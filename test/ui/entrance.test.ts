@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 test("setup below a path of PUBLIC_URL: a wrong link is said; by keyboard alone, after what is wrong was said at its fields; the server that is gone", async () => {
-  // What stands before a server has its address first: a port that is only chosen may be another process's by then.
+  // The proxy before a server gets its address first: a port that is only chosen may be taken by another process.
   let port = 0;
   await using front = await startFront(() => port);
   const base = `${front.url}/agents/here`;
@@ -136,7 +136,7 @@ test("who is not signed in is asked to by a page of good looks, told what is wro
   const refused = page.getByRole("alert");
   await signIn(page, { ...member, password: "wrong password" });
   await refused.getByText("wrong").waitFor();
-  // Somebody else, who has been wrong too often, is told when to try again.
+  // A second person, who has been wrong too often, learns when to try again.
   const who = { email: "nobody@example.org", password: "wrong password" };
   const login =
     "mutation ($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }";

@@ -94,7 +94,7 @@ test("open the link, own the place, run and approve, run from a sentence, cancel
   const first = await run("sh", ["-c", await copy(page, "Copy the command")]);
   expect(JSON.parse(first.stdout).data.runAgent.id).toMatch(/^run_/);
 
-  // What the form would start, for a shell and for a program: both as they are pasted.
+  // The same start as the form's, for a shell and for a program: both as they are pasted.
   await nav.getByRole("link", { name: "Agents" }).click();
   await page.getByRole("link", { name: "Expense approval", exact: true }).click();
   await page.getByLabel("What was it for").fill("Ada's taxi");

@@ -1,4 +1,4 @@
-/** What holds on every screen: few requests, the focus, a deploy, and the organization that one is in. */
+/** True on every screen: few requests, the focus, a deploy, and the organization that one is in. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ran } from "../runs.ts";
@@ -167,7 +167,7 @@ const FIRST_PAGE_MOST = 220_000;
 /** With what is loaded soon after, before anybody asks for it. */
 const EARLY_MOST = 300_000;
 
-/** Of its files, as they were sent. */
+/** The sizes of its files, as they were sent. */
 const bytesOf = (page: Page): Promise<number> =>
   page.evaluate(() =>
     [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
@@ -177,7 +177,7 @@ const bytesOf = (page: Page): Promise<number> =>
 
 test("the first page weighs less than it may", async () => {
   const page = await person.tab();
-  // What comes two seconds later (web/src/lib/later.ts) does not come: on a slow machine it would be weighed, too.
+  // Files that load two seconds later (web/src/lib/later.ts) do not come: on a slow machine they would be weighed, too.
   await page.addInitScript(() => {
     const { setTimeout: set } = window;
     Object.assign(window, {
@@ -206,7 +206,7 @@ test("a part that is loaded before anybody asks for it and is missing leaves the
   await page.goto(`${server.url}/agents`);
   await page.evaluate(() => Object.assign(window, { isSame: true }));
   await refused.promise;
-  // Whoever reads the page anew asks for it first.
+  // A page that is reloaded asks for it first.
   for (const place of ["Runs", "Approvals", "Events", "Agents"]) {
     await page.getByRole("link", { name: new RegExp(`^${place}`) }).click();
     await page.getByRole("heading", { name: place, exact: true }).waitFor();
@@ -215,7 +215,7 @@ test("a part that is loaded before anybody asks for it and is missing leaves the
   await page.close();
 });
 
-test("a deploy replaces a page's files: it is read anew, once; what stays missing is said within the frame", async () => {
+test("a deploy replaces a page's files: it is reloaded, once; a file that stays missing is an error within the frame", async () => {
   const { page } = person;
   let missing = 1;
   await page.route(/assets\/approvals-[^/]*\.js/, (route) =>

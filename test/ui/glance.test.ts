@@ -1,4 +1,4 @@
-/** What a user sees at a glance, also on a phone, and what is still there on coming back. */
+/** Visible at a glance, also on a phone, and still there on coming back. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scaled } from "../scale.ts";
@@ -156,7 +156,7 @@ test("what was typed into a run's form is there after other tabs, Back, and the 
   await page.getByRole("button", { name: "Clear what I typed" }).click();
   await expect.poll(typed).toEqual(["", "1"]);
 
-  // What an earlier run was given stays as well, whether it was changed or not.
+  // An earlier run's input stays as well, whether it was changed or not.
   await person.go(`/agents/${agentId}?from=${from}`);
   await expect.poll(typed).toEqual(["Tom", "7"]);
   await tabs.getByRole("link", { name: "Triggers" }).click();

@@ -1,4 +1,4 @@
-/** What is done without a mouse: the palette, the keys, and many approvals one after the other. */
+/** Work without a mouse: the palette, the keys, and many approvals one after the other. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type Data, type TestServer } from "../client.ts";
@@ -177,7 +177,7 @@ test("three approvals are decided by keyboard alone: two keys each", async () =>
       .waitFor();
 });
 
-/** What a person presses, and how often. */
+/** The keys that a person presses, and how often. */
 class Keyboard {
   count = 0;
 

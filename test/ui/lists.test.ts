@@ -103,7 +103,7 @@ test("runs are filtered by agent, starter and time; the address has it all, and 
   await other.close();
 });
 
-/** Of an agent whose runs wait for a day. */
+/** An agent whose runs wait for a day. */
 async function startWaiting(count: number): Promise<string> {
   agents.waits ??= await publish("test", "Waits", "[{pause: {wait: {days: 1}}}]");
   const id = agents.waits;
@@ -257,7 +257,7 @@ test("without approvals the decided ones lead to the open ones, and those to the
 /** In the database the organization is not the only one. */
 const ownId = (): string => decodeId("organization", server.world.organizationId)!;
 
-/** Of the organization's first row, with ids of their own and what else is said of each by its `number`. */
+/** Copies of the organization's first row, with ids of their own and other values made from their `number`. */
 const copies = async (client: Client, table: string, count: number, other = "'{}'"): Promise<unknown> =>
   client.query(
     `insert into ${table} select (jsonb_populate_record(one, jsonb_build_object('id',

@@ -1,4 +1,4 @@
-/** What is shown stays true: two tabs, runs that start elsewhere, many steps. */
+/** Screens stay true: two tabs, runs that start elsewhere, many steps. */
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
@@ -64,7 +64,7 @@ test("a run that starts elsewhere shows on both tabs, and a decision in one ends
   const fresh = page.getByRole("button", { name: "Show 1 new" });
   await fresh.click();
   await row.getByText("paused").waitFor();
-  // What was asked before the page was connected shows as well.
+  // Questions asked before the page was connected show as well.
   connect();
   await inbox.getByRole("button", { name: /Go on\?/ }).click();
   await person.go(`/runs/${runId}`);

@@ -102,7 +102,7 @@ test("a first text may be a draft, in another project; and it takes no other age
   expect(page.url()).toBe(href);
 });
 
-test("who may not create agents is told who may, is offered nothing, and reads definitions without changing them", async () => {
+test("a member who may not create agents learns who may, is offered nothing, and reads definitions without changing them", async () => {
   const agentId = await publish(server, "echo");
   const viewer = await server.memberOf(server.world, "looks@example.org", "viewer");
   const { page } = person;
@@ -117,6 +117,6 @@ test("who may not create agents is told who may, is offered nothing, and reads d
   await text.getByText("name: echo").waitFor();
   await text.focus();
   await page.keyboard.type("changed");
-  // What is typed is there at once where it may be.
+  // Typed text is there at once where it is allowed.
   expect(await text.textContent()).not.toContain("changed");
 });

@@ -25,7 +25,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Of processor time, to show it with all of its scripts, styles and layout: a tenth of it is usual. */
+/** The processor time to show it with all of its scripts, styles and layout: a tenth of it is usual. */
 const MOST_S = 1;
 /** Says so on the page if any browser takes it for more than text. */
 const SCRIPT = "document.documentElement.dataset.ran=1";
@@ -114,7 +114,7 @@ test("what others have written is shown as text: no script runs, no other host i
   const problems: string[] = [];
   for (const [path, text] of shown) {
     let leastS = Infinity;
-    // What others of the machine delay costs processor time, too: not each time.
+    // Delays by others on the machine cost processor time, too: not each time.
     for (let time = 0; time < 5 && leastS > MOST_S; time++) {
       const beforeS = await spentS();
       await narrow.go(path);
@@ -329,7 +329,7 @@ test("without a network the page says since when, and is right again when it is 
   await wide.go("/runs");
   await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   const another = await publishText(GREETER.replaceAll("reeter", "uest"));
-  // What the first page does without comes soon after it.
+  // Files that the first page does without come soon after it.
   await page.waitForFunction(() =>
     performance.getEntriesByType("resource").some(({ name }) => /\/menus-[^/]+\.js$/.test(name)),
   );
@@ -346,7 +346,7 @@ test("without a network the page says since when, and is right again when it is 
   await page.getByRole("row", { name: /Guest/ }).getByText("completed").waitFor();
 });
 
-/** What moved by itself, once what is there is painted. */
+/** Elements that moved by themselves once they were painted. */
 async function shiftsHere(): Promise<{ sum: number; what: string }> {
   for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
   type Shift = { value: number; sources: { node: Element | null }[] };

@@ -42,7 +42,7 @@ const ON_A_PHONE: ReadonlySet<string> = new Set(["agents", "runs", "failed run",
 const ON_A_WIDE_SCREEN: ReadonlySet<string> = new Set(["agents", "runs"]);
 const WIDE: Looks = { colorScheme: "light", viewport: { width: 2560, height: 1200 } };
 
-/** What a fresh server has no fixed address for. */
+/** Screens that have no fixed address on a fresh server. */
 const made = { agent: "", order: "", greeting: "", run: "", failed: "", branches: "", waiting: "", event: "" };
 
 /** `shows`: once it is there; `act`: what is done there. */
@@ -153,7 +153,7 @@ beforeAll(async () => {
   browser = await sharedBrowser();
   person = await Person.open(browser);
   owner = await (SHOTS ? beginWithPictures() : begin());
-  // What the page itself asks for is no usage.
+  // The page's own requests are no usage.
   const token = await server.uiToken(await accessTokenOf(server, owner));
   const { agents } = await server.data("{ agents { id name } }", {}, token);
   const idOf = (name: string): string => agents.find((agent: Data) => agent.name === name).id;
@@ -188,7 +188,7 @@ async function shoot(page: Page, name: string, of: string): Promise<void> {
   await page.screenshot({ path: join(SHOTS!, `${name.replaceAll(" ", "-")}-${of}.png`), animations: "disabled" });
 }
 
-/** What has no address of its own, for its picture; other tests look at it closer. */
+/** Screens without an address of their own, for their pictures; other tests look at them closer. */
 async function shootOthers(page: Page, colorScheme: "light" | "dark"): Promise<void> {
   await page.goto(`${server.url}/approvals`);
   await page.getByRole("button", { name: /for Train\?/ }).click();
@@ -225,7 +225,7 @@ async function open(who: Person, [, path, shows, act]: Screen): Promise<void> {
 
 test.each(SHOTS ? (["light", "dark"] as const) : [])("pictures, %s", async (colorScheme) => {
   const { page } = person;
-  // What fades in is there at once.
+  // An element that fades in is there at once.
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.setViewportSize(LOOKS[0]!.viewport);
   for (const screen of SCREENS.filter(([name]) => colorScheme === "light" || IN_THE_DARK.has(name))) {
@@ -253,7 +253,7 @@ test.each(SHOTS ? [{ width: 360, height: 740 }] : [])("pictures of a phone, and 
   }
 });
 
-/** What is wider has more room: the lists, which fill it, are asked. */
+/** Wider screens have more room: the lists, which fill it, are looked at. */
 const onAWideScreen = scaled({ whole: new Set(SCREENS.map(([name]) => name)), part: ON_A_WIDE_SCREEN });
 
 /** Both themes and three widths, one after the other as a window is made narrower. */

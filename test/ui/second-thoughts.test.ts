@@ -127,7 +127,7 @@ test("the second of two quick clicks in one place does nothing to what came ther
   const approve = card(page, "one").getByRole("button", { name: "Approve" });
   await approve.scrollIntoViewIfNeeded();
   const { x, y } = await boxOf(approve);
-  // What comes is put where the pointer is, whatever the layout.
+  // The popover is put where the pointer is, whatever the layout.
   await page.evaluate(
     ([left, top]) => {
       const found = new MutationObserver(() => {
@@ -185,7 +185,7 @@ test("on a run's page keys decide once the card has the focus, and a decision is
     .getByText(/^Approving in 1 s/)
     .waitFor();
   expect(await approvalsOf(runId)).toMatchObject([{ status: "open" }]);
-  // What is taken back is there again, with what was said.
+  // An approval that is taken back is there again, with its comment.
   await page.keyboard.press("u");
   await bar(page).waitFor({ state: "detached" });
   await card(page).getByRole("button", { name: "Approve" }).and(page.locator(":focus")).waitFor();
@@ -234,7 +234,7 @@ test("two decisions in quick succession have five seconds each, wherever one goe
   await page.clock.resume();
 });
 
-test("who reads the page anew, closes it or signs out has decided", async () => {
+test("reloading the page, closing it or signing out is a decision", async () => {
   const agentId = await publish(asking("leaving"));
   const decide = async (page: Page, runId: string): Promise<void> => {
     await page.goto(`${server.url}/runs/${runId}`);
@@ -280,7 +280,7 @@ test("who reads the page anew, closes it or signs out has decided", async () => 
   // Chromium ends the page of a closing tab after half a second, whether it has come to its turn or not.
   await closeTab().catch(closeTab).catch(closeTab);
   await decide(page, runs[1]);
-  // What the page reads again as it signs out is refused.
+  // The requests that the page repeats as it signs out are refused.
   person.mayFail();
   await page.getByRole("button", { name: "account" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -309,7 +309,7 @@ test("who signs out waits for a decision that is under way", async () => {
   await sent;
   await page.getByRole("button", { name: "account" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
-  // What it would send, it has sent before it answers.
+  // It has sent its decision before it answers.
   await page.evaluate(() => fetch("/healthz"));
   expect(isOut, "it waits").toBe(false);
   held.resolve();
@@ -395,13 +395,13 @@ test("what is published while a draft is there is what is shown as published, an
   await person.go(`/agents/${id}?tab=definition`);
   await page.getByText("This is a draft that is not published").waitFor();
   await expectGoodLooks(page, "a draft");
-  await write(page, GREETING("1.2.0", "Welcomer", " anew"));
+  await write(page, GREETING("1.2.0", "Welcomer", " again"));
   await page.getByRole("button", { name: "Publish", exact: true }).click();
   await page.getByText("1.2.0 is published").waitFor();
   await page.getByText("Published version 1.2.0.").waitFor();
   await page.getByRole("heading", { name: "Welcomer", exact: true }).waitFor();
   await expect.poll(() => page.title()).toBe("Welcomer · Autograph");
-  expect((await written(page)).join("\n")).toContain("hello anew");
+  expect((await written(page)).join("\n")).toContain("hello again");
   // It grew out of the draft, which is gone with it.
   await expect.poll(() => page.getByText("There is a draft").count()).toBe(0);
   const draftOf = async () =>

@@ -1,4 +1,4 @@
-/** What a page sends and asks for: an answer that is lost or late, a rejection without the form, and what would be lost by leaving. */
+/** The requests of a page: an answer that is lost or late, a rejection without the form, and what would be lost by leaving. */
 import type { Browser, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sharedServer, type SharedServer } from "../shared-server.ts";
@@ -70,7 +70,7 @@ test("a number of many digits is typed, sent and shown with all of them", async 
   await person.go(`/agents/${await publish("long-ids", rest)}`);
   await page.getByLabel(/^Order/).fill(order);
   await page.getByRole("button", { name: "Run long-ids" }).click();
-  // As it is told while it runs, and as it is read again.
+  // As it is shown while it runs, and as it is read again.
   for (const isAgain of [false, true]) {
     if (isAgain) await page.reload();
     await page.getByRole("region", { name: "Output" }).getByText(`${order}, -9007199254740993`).waitFor();

@@ -34,7 +34,7 @@ test("a sentence is read, reviewed with the words that each field came from, cor
   expect(await review.getByText("by default: please check", { exact: true }).count()).toBe(2);
   expect(await review.getByLabel(/^Deliver by/).inputValue()).toBe("2026-12-24");
 
-  // What was put in or emptied by hand stays however often the sentence is read again, and says so.
+  // Values entered or cleared by hand stay however often the sentence is read again, and the form says so.
   await review.getByLabel(/^Customer/).fill("Ada Lovelace");
   await review.getByText("needs a value").waitFor({ state: "detached" });
   await review.getByLabel(/^Deliver by/).fill("");
@@ -160,7 +160,7 @@ test("a sentence in the palette finds its agent by its words, and another can be
   await review.getByRole("button", { name: /^Run with/ }).waitFor();
 });
 
-test("whoever comes to describe a run writes at once", async () => {
+test("the sentence has the focus at once", async () => {
   const { page } = person;
   await person.go("/agents");
   await page.getByRole("link", { name: "Describe a run" }).click();

@@ -1,4 +1,4 @@
-/** Settings: keys, members, plan and usage, secrets, sessions, the theme; and what a member without permission is told. */
+/** Settings: keys, members, plan and usage, secrets, sessions, the theme; and what a member without permission sees. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
@@ -53,7 +53,7 @@ async function enter(person: Person, path: string, who: Credentials = server.wor
   return person.page;
 }
 
-/** What a finger may miss. Lines of text may have links, and a label is pressed as well as its box. */
+/** Targets that a finger may miss. Lines of text may have links, and a label is pressed as well as its box. */
 const tooSmall = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>("main :is(button, input, select, textarea, summary, nav a)")]

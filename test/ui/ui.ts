@@ -30,7 +30,7 @@ const TELLING: typeof LOOKS = [
   { ...LOOKS[2]!, name: "narrow and dark", colorScheme: "dark", rules: "colours" },
 ];
 
-/** What the browser says of a request that failed. A style that is refused with JSON is one. */
+/** The browser's message about a request that failed. A style that is refused with JSON is one. */
 const REQUEST_FAILED =
   /Failed to load resource|WebSocket connection|Failed to fetch dynamically|Refused to apply style/;
 
@@ -165,7 +165,7 @@ export async function stopTime(page: Page): Promise<void> {
   }
 }
 
-/** Of another session than the one in the browser. */
+/** In another session than the one in the browser. */
 export async function accessTokenOf(
   server: Pick<TestServer, "data">,
   { email, password }: Credentials,
@@ -202,7 +202,7 @@ export async function expectEachLook(page: Page, name: string): Promise<void> {
 
 /** No rule of WCAG is broken, text has a width (fonts are there), and nothing sticks out at the side. */
 export async function expectGoodLooks(page: Page, name: string, rules: Rules = "all"): Promise<void> {
-  // What fades in is pale on its way, and may not have begun to: what is wrong must stay so.
+  // Fading elements are pale on their way, and may not have begun to: what is wrong must stay so.
   const problems = async (): Promise<string[]> => {
     await settle(page);
     return accessibilityProblems(page, rules);
