@@ -53,7 +53,7 @@ import type { ReadSecrets } from "./execution/calls/authentication.ts";
 import { createTokens } from "./execution/calls/oauth2-tokens.ts";
 import { createHttpCall } from "./execution/tasks/http.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
-import { forgetDrafts } from "./drafts/draft-store.ts";
+import { forgetDrafts } from "./run-drafts/run-draft-store.ts";
 import { fireDue } from "./triggers/schedule/fire-due.ts";
 import { sweepEvents } from "./triggers/events/sweep-events.ts";
 import { publishUntold } from "./triggers/events/own-events.ts";

@@ -3,7 +3,7 @@
  * authentication. The places are found in the profile's schema, so a new key is among them by itself.
  */
 import { PROFILE } from "../../server/src/definition/profile/profile.ts";
-import type { Schema, SchemaObject } from "../../server/src/definition/schema-walk.ts";
+import type { Schema, SchemaObject } from "../../server/src/definition/schema/schema-walk.ts";
 import type { Json, JsonObject } from "../../server/src/lib/json/json.ts";
 import type { Random } from "../faults/random.ts";
 

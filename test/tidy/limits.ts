@@ -141,11 +141,11 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   expressionMemoryBytes: refused(HOSTILE, "toMatch(/^needs more than 64 MiB/)"),
   expressionDataBytes: refused(NATIVE, "its data is larger than 8388608 bytes"),
   definitionTextNesting: refused(
-    "server/src/definition/read-text.test.ts",
+    "server/src/definition/text/read-text.test.ts",
     "as many words and signs as there may be, and as many levels, and not one more",
   ),
   definitionTokens: refused(
-    "server/src/definition/read-text.test.ts",
+    "server/src/definition/text/read-text.test.ts",
     "as many words and signs as there may be, and as many levels, and not one more",
   ),
   definitionProblems: { ...here('"definitionProblems"'), instead: "further problems are left out" },
@@ -165,7 +165,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   forkBranches: here("forkBranches"),
   eachConcurrency: here("eachConcurrency"),
   schemaSteps: refused(
-    "server/src/definition/schema-check.test.ts",
+    "server/src/definition/schema/schema-check.test.ts",
     "a check that costs too much ends with a sentence instead of holding the process",
   ),
   stepsPerRun: refused(DATA, "a run has at most 10,000 steps, and a run that is too large ends before it is"),

@@ -6,15 +6,16 @@ import { analyse } from "scslre";
 import { expect, test, vi } from "vitest";
 import { PROFILE } from "../../server/src/definition/profile/profile.ts";
 import { encodingFor } from "../../server/src/http/pages/files.ts";
-import { saidIn } from "../../server/src/drafts/read-answer.ts";
+import { saidIn } from "../../server/src/run-drafts/model/read-answer.ts";
 import { leastHereMs } from "../../server/src/lib/processor-time.testsuite.ts";
 import { literalsIn, load, makesPatterns, patternsMadeBy, runningSources, triesOf, type Pattern } from "./patterns.ts";
 import { parse } from "./source.ts";
 
 /** Patterns that a function makes, by file. A new one needs a line here: a call that makes it, or the patterns that it is made of. */
 const MADE_LATER: Record<string, () => unknown> = {
-  "server/src/definition/schema-walk.ts": () => schemaPatterns(PROFILE).map((pattern) => new RegExp(pattern, "u")),
-  "server/src/drafts/read-answer.ts": () => saidIn("a b-c (d) e", "b-c (d) e"),
+  "server/src/definition/schema/schema-walk.ts": () =>
+    schemaPatterns(PROFILE).map((pattern) => new RegExp(pattern, "u")),
+  "server/src/run-drafts/model/read-answer.ts": () => saidIn("a b-c (d) e", "b-c (d) e"),
   "server/src/http/pages/files.ts": () =>
     encodingFor(
       { type: "", isHashed: false, encodings: ["br", "gzip"], read: () => Promise.resolve(new Uint8Array()) },

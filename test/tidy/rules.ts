@@ -225,15 +225,15 @@ export const SERVER_RULES: Rule[] = [
       // It is meant there too, or left to others.
       "server/src/expressions/weigh.ts",
       "server/src/expressions/operators.ts",
-      "server/src/definition/long-numbers.ts",
+      "server/src/definition/rules/long-numbers.ts",
       "server/src/graphql/documents/variables.ts",
       // No values: trees, schemas and answers of our own.
       "server/src/auth/tokens/access-token.ts",
       "server/src/cli/api.ts",
       "server/src/expressions/native.ts",
       "server/src/definition/flow/shape.ts",
-      "server/src/definition/schema-walk.ts",
-      "server/src/definition/sentences.ts",
+      "server/src/definition/schema/schema-walk.ts",
+      "server/src/definition/profile/sentences.ts",
     ],
     bad: 'const isPart = (value: Json) => typeof value === "object" && value !== null;',
   },

@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseInSlices } from "../definition/parse-definition.ts";
 import type { Plan } from "../definition/plan.ts";
-import type { Workflow } from "../definition/workflow.ts";
+import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
 import { FairCache } from "../lib/sharing/fair-cache.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";

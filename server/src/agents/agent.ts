@@ -1,5 +1,5 @@
 /** What an agent is, and which status it may have. */
-import type { Workflow } from "../definition/workflow.ts";
+import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Actor } from "../lib/actor.ts";
 import { conflict, type Refusal } from "../lib/errors.ts";
 import type { AgentId, AgentVersionId, OrganizationId, ProjectId } from "../lib/ids.ts";

@@ -4,8 +4,8 @@ import { checkDefinition, type Checked, type Others } from "../definition/check-
 import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import type { Plan } from "../definition/plan.ts";
-import type { Finding } from "../definition/problem.ts";
-import type { Workflow } from "../definition/workflow.ts";
+import type { Finding } from "../definition/text/problem.ts";
+import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { Within } from "../lib/reach.ts";

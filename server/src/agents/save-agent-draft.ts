@@ -3,7 +3,7 @@ import type { Project } from "../projects/project.ts";
 import { readProject } from "../projects/projects.ts";
 import { notOfProject } from "../definition/check-definition.ts";
 import { readDocumentInSlices, type DocumentHead } from "../definition/read-document.ts";
-import { unfitText } from "../definition/read-text.ts";
+import { unfitText } from "../definition/text/read-text.ts";
 import type { Actor } from "../lib/actor.ts";
 import { badInput, notFound, Refusal } from "../lib/errors.ts";
 import { newId, type AgentId, type ProjectId } from "../lib/ids.ts";

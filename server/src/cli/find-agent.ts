@@ -1,5 +1,5 @@
 /** The agent that a person means by its id, its handle or `project/handle`. */
-import { hint } from "../definition/did-you-mean.ts";
+import { hint } from "../lib/did-you-mean.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { ApiError, type Api } from "./api.ts";
 import type { FieldType } from "./run-input.ts";

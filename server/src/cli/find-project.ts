@@ -1,5 +1,5 @@
 /** The project that a person means by its id or its handle. */
-import { hint } from "../definition/did-you-mean.ts";
+import { hint } from "../lib/did-you-mean.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Api } from "./api.ts";

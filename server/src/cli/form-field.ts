@@ -1,4 +1,4 @@
-import type { FormField } from "../definition/form.ts";
+import type { FormField } from "../definition/form/form.ts";
 import type { Json } from "../lib/json/json.ts";
 import { plainText } from "./terminal.ts";
 

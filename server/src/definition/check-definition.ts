@@ -4,12 +4,12 @@ import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { inSlices, type Steps } from "../lib/sharing/slices.ts";
 import { checkFlow } from "./flow/flow.ts";
-import { longNumbersIn } from "./long-numbers.ts";
+import { longNumbersIn } from "./rules/long-numbers.ts";
 import type { ExpressionPlace } from "./rules/lint.ts";
 import { bySeverity, parseWithPlaces, sortProblems, type Parsed } from "./parse-definition.ts";
-import { valueAt, type Finding, type Problem } from "./problem.ts";
+import { valueAt, type Finding, type Problem } from "./text/problem.ts";
 import { doesNotCompile } from "./rules/rules-expressions.ts";
-import type { Workflow } from "./workflow.ts";
+import type { Workflow } from "./profile/workflow.ts";
 
 /** `Expressions.check`: undefined when the text compiles. */
 export type ExpressionCheck = (text: string) => Promise<{ message: string; offset: number } | undefined>;

@@ -12,7 +12,7 @@ import { checkDefinition } from "./check-definition.ts";
 import { compileExpression } from "../expressions/template.ts";
 import { checkFlow } from "./flow/flow.ts";
 import { bySeverity, parseWithPlaces, type ParsedWithPlaces } from "./parse-definition.ts";
-import type { Finding } from "./problem.ts";
+import type { Finding } from "./text/problem.ts";
 import { longText, PLACES } from "../../../test/hostile/from-profile.ts";
 import { seeded } from "../../../test/faults/random.ts";
 import { scaled } from "../../../test/scale.ts";

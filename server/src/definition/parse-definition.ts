@@ -2,14 +2,14 @@
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ExpressionPlace, Found } from "./rules/lint.ts";
-import { lint } from "./rules/linter.ts";
+import { lint } from "./linter.ts";
 import { atOnce, inSlices, type Steps } from "../lib/sharing/slices.ts";
-import { byPlace, type Finding, type Problem } from "./problem.ts";
+import { byPlace, type Finding, type Problem } from "./text/problem.ts";
 import { PROFILE } from "./profile/profile.ts";
-import { readingText } from "./read-text.ts";
-import { SchemaWalk, TooCostly } from "./schema-walk.ts";
-import { findingsOf } from "./sentences.ts";
-import type { Workflow } from "./workflow.ts";
+import { readingText } from "./text/read-text.ts";
+import { SchemaWalk, TooCostly } from "./schema/schema-walk.ts";
+import { findingsOf } from "./profile/sentences.ts";
+import type { Workflow } from "./profile/workflow.ts";
 
 /** `workflow` only when there is no problem; problems in the order of the text, at most `LIMITS.definitionProblems`. */
 export type Parsed = { workflow?: Workflow; problems: Problem[] };

@@ -4,12 +4,12 @@
  */
 import type { JsonObject } from "../lib/json/json.ts";
 import { compileExpression, compileTemplate, type Template } from "../expressions/template.ts";
-import { compileTemplateOrExpression, include } from "./plan-parts.ts";
-import { valueAt } from "./problem.ts";
-import { compileSchema, type SchemaCheck } from "./schema-check.ts";
+import { compileTemplateOrExpression, include } from "./tasks/plan-parts.ts";
+import { valueAt } from "./text/problem.ts";
+import { compileSchema, type SchemaCheck } from "./schema/schema-check.ts";
 import type { Inner, Named, Way } from "./tasks/kind.ts";
 import { KINDS, kindOf, type KindName, type PlannedBody } from "./tasks/kinds.ts";
-import type { Export, Input, Output, Task, TaskList, Timeout, Use, Workflow } from "./workflow.ts";
+import type { Export, Input, Output, Task, TaskList, Timeout, Use, Workflow } from "./profile/workflow.ts";
 
 export type Plan = {
   /** The document, as `$workflow.definition` shows it. */

@@ -1,12 +1,12 @@
 /** What a definition says it is, however broken the rest of it: for drafts. */
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { atOnce, inSlices, type Steps } from "../lib/sharing/slices.ts";
-import type { Finding, Problem } from "./problem.ts";
+import type { Finding, Problem } from "./text/problem.ts";
 import { PROFILE } from "./profile/profile.ts";
-import { readingText } from "./read-text.ts";
-import { SchemaWalk } from "./schema-walk.ts";
-import { findingsOf } from "./sentences.ts";
-import type { Workflow } from "./workflow.ts";
+import { readingText } from "./text/read-text.ts";
+import { SchemaWalk } from "./schema/schema-walk.ts";
+import { findingsOf } from "./profile/sentences.ts";
+import type { Workflow } from "./profile/workflow.ts";
 
 /** A version, title or summary that would prevent publishing is left out. */
 export type DocumentHead = Pick<Workflow["document"], "namespace" | "name" | "title" | "summary"> & {

@@ -2,8 +2,8 @@
 import { isObject, type JsonObject } from "../lib/json/json.ts";
 import { inSlices, type Steps } from "../lib/sharing/slices.ts";
 import { inspect } from "./parse-definition.ts";
-import { valueAt } from "./problem.ts";
-import { readingText } from "./read-text.ts";
+import { valueAt } from "./text/problem.ts";
+import { readingText } from "./text/read-text.ts";
 
 /** `input.schema.document`; undefined while there is none, or there are mistakes in it. */
 export const readFormInSlices = (text: string): Promise<JsonObject | undefined> => inSlices(reading(text));

@@ -1,6 +1,6 @@
 /** Which `$variables` an expression may use, by its place (DSL, "Runtime expression arguments"). */
 import type { Json, JsonObject } from "../lib/json/json.ts";
-import { valueAt, type Path } from "./problem.ts";
+import { valueAt, type Path } from "./text/problem.ts";
 import { variableName } from "./tasks/kind.ts";
 import { KINDS, kindOf } from "./tasks/kinds.ts";
 

@@ -5,7 +5,7 @@ import type { Template } from "../expressions/template.ts";
 import { weigh } from "../expressions/weigh.ts";
 import type { PlanTask } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
-import { durationMs } from "../lib/durations.ts";
+import { durationMs } from "../definition/rules/durations.ts";
 import { heldBytes } from "../lib/sharing/held-bytes.ts";
 import { ExactNumber } from "../lib/json/exact-number.ts";
 import { isScalar, type Json } from "../lib/json/json.ts";

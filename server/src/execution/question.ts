@@ -1,6 +1,6 @@
 /** `call: approval:1.0.0@default`: a question to a person (docs/definitions.md). */
-import { compileField } from "../definition/field-check.ts";
-import { propertiesOf } from "../definition/form.ts";
+import { compileField } from "../definition/form/field-check.ts";
+import { propertiesOf } from "../definition/form/form.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { appendEvent, eventValues } from "../audit/record.ts";
 import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
-import { checkInput, misfitOf } from "../definition/check-input.ts";
+import { checkInput, misfitOf } from "../definition/form/check-input.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
 import { parseStored, type Json } from "../lib/json/json.ts";

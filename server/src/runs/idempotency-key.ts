@@ -5,7 +5,7 @@ import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
 import { ExactNumber, exactKey } from "../lib/json/exact-number.ts";
 import { isScalar, type Json } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
-import { DraftNotFound } from "./draft-texts.ts";
+import { DraftNotFound } from "./run-draft-texts.ts";
 import { forgetKey } from "./forget-keys.ts";
 import { DuplicateStart } from "../execution/journal/journal.ts";
 import { readRun } from "./read/read.ts";

@@ -2,7 +2,7 @@
 import { takesRuns } from "../agents/agent.ts";
 import { published, readAgent, type Published } from "../agents/published.ts";
 import { versionNotFound } from "../agents/versions.ts";
-import { checkInput, misfitOf, type InputOptions } from "../definition/check-input.ts";
+import { checkInput, misfitOf, type InputOptions } from "../definition/form/check-input.ts";
 import { badInput, conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";

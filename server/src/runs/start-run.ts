@@ -6,7 +6,7 @@ import type { AgentId, RunDraftId } from "../lib/ids.ts";
 import type { Ending } from "../lib/ending.ts";
 import type { Json } from "../lib/json/json.ts";
 import { startOnce, type IdempotencyKey } from "./idempotency-key.ts";
-import { takeDraft } from "./draft-texts.ts";
+import { takeDraft } from "./run-draft-texts.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { prepareRun } from "./prepare-run.ts";
 import type { Runs } from "./runs.ts";

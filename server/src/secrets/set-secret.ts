@@ -1,7 +1,7 @@
 import { record } from "../audit/record.ts";
 import { refuseProblems } from "../auth/names.ts";
 import { actorOf, whoOf, type Acting } from "../auth/caller.ts";
-import { fieldsIn } from "../lib/secret-fields.ts";
+import { fieldsIn } from "./secret-fields.ts";
 import { conflict, notFound, type FieldProblem } from "../lib/errors.ts";
 import { encodeId, newId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";

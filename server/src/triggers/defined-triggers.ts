@@ -2,8 +2,8 @@
 import type { Agents } from "../agents/agents.ts";
 import { nameProblem, tidyName } from "../auth/names.ts";
 import type { Others } from "../definition/check-definition.ts";
-import { enumerate, valueAt, type Finding, type Path } from "../definition/problem.ts";
-import type { Workflow } from "../definition/workflow.ts";
+import { enumerate, valueAt, type Finding, type Path } from "../definition/text/problem.ts";
+import type { Workflow } from "../definition/profile/workflow.ts";
 import type { FieldProblem } from "../lib/errors.ts";
 import type { ProjectId } from "../lib/ids.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";

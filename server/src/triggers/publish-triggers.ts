@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../agents/agent.ts";
 import { actorOf, lacksScopes, type Acting } from "../auth/caller.ts";
-import type { Workflow } from "../definition/workflow.ts";
+import type { Workflow } from "../definition/profile/workflow.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { checkAlike, checkCounts, insertNew, nameTaken } from "./create-trigger.ts";

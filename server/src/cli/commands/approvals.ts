@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import type { FormField } from "../../definition/form.ts";
+import type { FormField } from "../../definition/form/form.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { ApprovalStatus } from "../../storage/schema.ts";
 import { addApiOptions, openApi, type Api, type ApiOptions } from "../api.ts";

@@ -1,11 +1,11 @@
 /** For each kind of task: what its expressions see, and what it yields before `output.as`. */
-import { durationMs } from "../../lib/durations.ts";
+import { durationMs } from "../rules/durations.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Steps } from "../../lib/sharing/slices.ts";
 import { expressionIn } from "../../expressions/template.ts";
-import { valueAt } from "../problem.ts";
+import { valueAt } from "../text/problem.ts";
 import { hasFixedHost } from "../tasks/http.ts";
 import { variableName } from "../tasks/kind.ts";
 import { KINDS, type KindName } from "../tasks/kinds.ts";

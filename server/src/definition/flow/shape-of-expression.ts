@@ -1,5 +1,5 @@
 /** What an expression yields, as far as that is known, and the fields that it reads where there can be none of that name. */
-import { hint } from "../did-you-mean.ts";
+import { hint } from "../../lib/did-you-mean.ts";
 import type { Node } from "../../expressions/syntax.ts";
 import { isFields, type Shape, type Shapes } from "./shape.ts";
 

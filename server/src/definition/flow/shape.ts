@@ -1,7 +1,7 @@
 /** What is known of a value before a run has it: which fields it can have. */
 import type { Json } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
-import { propertiesOf } from "../form.ts";
+import { propertiesOf } from "../form/form.ts";
 
 /**
  * `any`: nothing is known. `never`: no value comes here. `context`: what the run's context already is, while it is being

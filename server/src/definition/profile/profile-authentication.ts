@@ -1,9 +1,19 @@
 /** How a call authenticates (DSL reference "Authentication"), and the names of secrets. */
 import { LIMITS } from "../../lib/limits.ts";
 import { SECRET_NAME } from "../../lib/secret-name.ts";
-import { fixed, ignored, list, object, ref, refused, refusedKey, text, type Properties } from "./profile-words.ts";
-import { REFUSED } from "../refusals.ts";
-import type { SchemaObject } from "../schema-walk.ts";
+import {
+  fixed,
+  ignored,
+  list,
+  object,
+  ref,
+  refused,
+  refusedKey,
+  text,
+  type Properties,
+} from "../schema/schema-words.ts";
+import { REFUSED } from "../schema/refusals.ts";
+import type { SchemaObject } from "../schema/schema-walk.ts";
 
 const template = text({ "x-value": "template" });
 const words = list(text({ "x-value": "template" }));

@@ -3,9 +3,9 @@
  * is any JSON Schema without parts of unbounded cost (`pattern`, references).
  */
 import { LIMITS } from "../../lib/limits.ts";
-import { boolean, fixed, list, object, ref, refused, text, type Properties } from "./profile-words.ts";
-import { REFUSED } from "../refusals.ts";
-import type { SchemaObject } from "../schema-walk.ts";
+import { boolean, fixed, list, object, ref, refused, text, type Properties } from "../schema/schema-words.ts";
+import { REFUSED } from "../schema/refusals.ts";
+import type { SchemaObject } from "../schema/schema-walk.ts";
 
 const amount: SchemaObject = { type: "integer", minimum: 0, "x-say": "write a whole number from 0" };
 const number: SchemaObject = { type: "number" };

@@ -1,9 +1,9 @@
 /** The tasks of the profile, assembled from their kinds. A task is recognized by its keyword, a call by what it calls. */
 import { LIMITS } from "../../lib/limits.ts";
-import { enumerate } from "../problem.ts";
-import { COMMON, object, refusedKey, taskList, text } from "./profile-words.ts";
-import { REFUSED } from "../refusals.ts";
-import type { SchemaObject } from "../schema-walk.ts";
+import { enumerate } from "../text/problem.ts";
+import { COMMON, object, refusedKey, taskList, text } from "../schema/schema-words.ts";
+import { REFUSED } from "../schema/refusals.ts";
+import type { SchemaObject } from "../schema/schema-walk.ts";
 import { CALL_NAMES, KEYWORDS, KINDS } from "../tasks/kinds.ts";
 import type { Kind } from "../tasks/kind.ts";
 

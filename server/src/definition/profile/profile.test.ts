@@ -11,7 +11,7 @@ import { documented, examples, EVERYTHING } from "../definitions.fixture.ts";
 import { createExpressions } from "../../expressions/expressions.ts";
 import { parseDefinition } from "../parse-definition.ts";
 import { PROFILE } from "./profile.ts";
-import { SchemaWalk } from "../schema-walk.ts";
+import { SchemaWalk } from "../schema/schema-walk.ts";
 
 /** The DSL's own schema, as its SDK has it; it knows its own version of the language only. */
 function acceptedByTheSdk(definition: unknown): true | string {

@@ -7,11 +7,22 @@
 import { LIMITS } from "../../lib/limits.ts";
 import { AUTHENTICATION_SCHEMAS } from "./profile-authentication.ts";
 import { FORM_SCHEMAS } from "./profile-forms.ts";
-import { fixed, label, list, map, object, ref, refused, text, version, type Properties } from "./profile-words.ts";
+import {
+  fixed,
+  label,
+  list,
+  map,
+  object,
+  ref,
+  refused,
+  text,
+  version,
+  type Properties,
+} from "../schema/schema-words.ts";
 import { VISIBLE } from "../../lib/text.ts";
 import { TASK_SCHEMAS } from "./profile-tasks.ts";
-import { REFUSED } from "../refusals.ts";
-import type { SchemaObject } from "../schema-walk.ts";
+import { REFUSED } from "../schema/refusals.ts";
+import type { SchemaObject } from "../schema/schema-walk.ts";
 
 /** Names are shown on one line and stored in columns of type text, which cannot hold NUL. */
 const ONE_LINE = "^[^\\p{Cc}\\p{Surrogate}]*$";

@@ -1,11 +1,11 @@
 /** What the schema of forms cannot express: limits in order, defaults that fit, `required` names that exist. */
 import { compareNumbers } from "../../lib/json/exact-number.ts";
 import { isNumber, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { hint } from "../did-you-mean.ts";
-import { compileField } from "../field-check.ts";
-import { choicesOf, propertiesOf, typeOfField } from "../form.ts";
+import { hint } from "../../lib/did-you-mean.ts";
+import { compileField } from "../form/field-check.ts";
+import { choicesOf, propertiesOf, typeOfField } from "../form/form.ts";
 import type { Found, Lint } from "./lint.ts";
-import { quote, type Path } from "../problem.ts";
+import { quote, type Path } from "../text/problem.ts";
 
 /** `isEvaluated`: whether a default is an expression, which cannot be checked yet. */
 export function formRule(

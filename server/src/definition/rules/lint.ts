@@ -1,6 +1,6 @@
 /** What the linter gives to its rules (rules-*.ts, form-rules.ts, tasks/; the table of them is in linter.ts). */
 import type { Json } from "../../lib/json/json.ts";
-import type { Finding, Path } from "../problem.ts";
+import type { Finding, Path } from "../text/problem.ts";
 
 /** A value of the document with its meaning (`x-value` in the profile). */
 export type Found = { path: Path; value: Json; means: string };

@@ -2,7 +2,7 @@
 import { isScalar } from "../../lib/json/json.ts";
 import { compileExpression, expressionIn, type CompiledExpression } from "../../expressions/template.ts";
 import type { Found, Lint } from "./lint.ts";
-import { unknownVariable } from "../known-variables.ts";
+import { unknownVariable } from "./known-variables.ts";
 import { secretProblems } from "./rules-secrets.ts";
 
 /** Whether all of it is `${ … }`. */

@@ -1,9 +1,9 @@
 /** Names of secrets: each that a definition uses stands under `use.secrets`, so that one sees which without looking further. */
 import type { Json } from "../../lib/json/json.ts";
-import { hint } from "../did-you-mean.ts";
+import { hint } from "../../lib/did-you-mean.ts";
 import type { CompiledExpression } from "../../expressions/template.ts";
 import type { Found, Lint } from "./lint.ts";
-import { quote, valueAt } from "../problem.ts";
+import { quote, valueAt } from "../text/problem.ts";
 
 export function secretRule({ path, value }: Found, lint: Lint): void {
   const message = notListed(value as string, lint);

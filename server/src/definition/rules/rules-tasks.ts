@@ -2,10 +2,10 @@
 import type { Json } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { hint } from "../did-you-mean.ts";
-import { GIVEN } from "../known-variables.ts";
+import { hint } from "../../lib/did-you-mean.ts";
+import { GIVEN } from "./known-variables.ts";
 import type { Found, Lint } from "./lint.ts";
-import { quote, valueAt, type Path } from "../problem.ts";
+import { quote, valueAt, type Path } from "../text/problem.ts";
 
 const DIRECTIVES = ["continue", "exit", "end"];
 

@@ -1,10 +1,10 @@
 /** Durations, timeouts, retries: long enough to make sense, short enough for a run. */
-import { durationMs } from "../../lib/durations.ts";
+import { durationMs } from "./durations.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Found, Lint } from "./lint.ts";
-import { quote } from "../problem.ts";
+import { quote } from "../text/problem.ts";
 import { isWhole, oneLineRule } from "./rules-expressions.ts";
 
 const LONGEST_MS = LIMITS.runtimeDays * 86_400_000;

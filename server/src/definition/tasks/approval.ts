@@ -2,7 +2,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import { formRule } from "../rules/form-rules.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { fixed, ref, text } from "../profile/profile-words.ts";
+import { fixed, ref, text } from "../schema/schema-words.ts";
 import { isWhole, templateRule } from "../rules/rules-expressions.ts";
 import type { Kind, Named } from "./kind.ts";
 

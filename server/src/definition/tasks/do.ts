@@ -1,5 +1,5 @@
-import { ref } from "../profile/profile-words.ts";
-import type { InnerList } from "../written.ts";
+import { ref } from "../schema/schema-words.ts";
+import type { InnerList } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
 type DoTask = { do: InnerList };

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../lib/limits.ts";
 import { compileExpression, type Template } from "../../expressions/template.ts";
-import { fixed, ref, variable } from "../profile/profile-words.ts";
-import type { ExpressionText, InnerList } from "../written.ts";
+import { fixed, ref, variable } from "../schema/schema-words.ts";
+import type { ExpressionText, InnerList } from "./written.ts";
 import { variableName, type Kind, type Variable } from "./kind.ts";
 
 /** Runs the tasks of `do` for every item, several at the same time; the results are in order. */

@@ -1,7 +1,7 @@
 import { compileExpression, type Template } from "../../expressions/template.ts";
-import { include } from "../plan-parts.ts";
-import { object, ref, variable } from "../profile/profile-words.ts";
-import type { ExpressionText, InnerList } from "../written.ts";
+import { include } from "./plan-parts.ts";
+import { object, ref, variable } from "../schema/schema-words.ts";
+import type { ExpressionText, InnerList } from "./written.ts";
 import { variableName, type Kind, type Variable } from "./kind.ts";
 
 type ForTask = {

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../lib/limits.ts";
-import { boolean, object, taskList } from "../profile/profile-words.ts";
-import type { InnerList } from "../written.ts";
+import { boolean, object, taskList } from "../schema/schema-words.ts";
+import type { InnerList } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
 /** Branches run at the same time; with `compete` the first to end wins, and the others are cancelled. */

@@ -2,7 +2,7 @@
 import { essenceOf, isForm, isMultipart, isXml } from "../../lib/media-type.ts";
 import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { isWhole } from "../rules/rules-expressions.ts";
-import type { Path } from "../problem.ts";
+import type { Path } from "../text/problem.ts";
 
 /** `path` leads to it within the body. */
 export type BodyProblem = { path: Path; message: string };

@@ -4,12 +4,12 @@ import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
 import type { Demand } from "../../expressions/given.ts";
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { include } from "../plan-parts.ts";
-import { misreadingOf } from "../misread-url.ts";
-import { pointer, valueAt } from "../problem.ts";
-import { boolean, fixed, object, ref, text } from "../profile/profile-words.ts";
+import { include } from "./plan-parts.ts";
+import { misreadingOf } from "../../lib/misread-url.ts";
+import { pointer, valueAt } from "../text/problem.ts";
+import { boolean, fixed, object, ref, text } from "../schema/schema-words.ts";
 import { isWhole, oneLineRule, templateRule, URI } from "../rules/rules-expressions.ts";
-import type { SchemaObject } from "../schema-walk.ts";
+import type { SchemaObject } from "../schema/schema-walk.ts";
 import { writtenBodyProblem } from "./http-body.ts";
 import type { Kind, Named } from "./kind.ts";
 

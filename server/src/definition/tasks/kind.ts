@@ -4,8 +4,8 @@
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Rule } from "../rules/lint.ts";
-import { valueAt } from "../problem.ts";
-import type { Properties } from "../profile/profile-words.ts";
+import { valueAt } from "../text/problem.ts";
+import type { Properties } from "../schema/schema-words.ts";
 
 export type Kind = {
   /** For a call, its full name. Any other kind is recognized by its own name, which is a key of the task. */

@@ -1,6 +1,6 @@
 import { compileTemplate, type Template } from "../../expressions/template.ts";
-import { object, ref } from "../profile/profile-words.ts";
-import type { ErrorDefinition } from "../written.ts";
+import { object, ref } from "../schema/schema-words.ts";
+import type { ErrorDefinition } from "./written.ts";
 import type { Kind, Named } from "./kind.ts";
 
 type RaiseTask = { raise: { error: ErrorDefinition | string } };

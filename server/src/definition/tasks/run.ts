@@ -1,5 +1,5 @@
 import { compileExpression, type Template } from "../../expressions/template.ts";
-import { compileTemplateOrExpression, include } from "../plan-parts.ts";
+import { compileTemplateOrExpression, include } from "./plan-parts.ts";
 import {
   boolean,
   fixed,
@@ -9,9 +9,9 @@ import {
   refusedKey,
   versionOrLatest,
   type Properties,
-} from "../profile/profile-words.ts";
-import { REFUSED } from "../refusals.ts";
-import type { TemplateJson } from "../written.ts";
+} from "../schema/schema-words.ts";
+import { REFUSED } from "../schema/refusals.ts";
+import type { TemplateJson } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
 /** A run of another agent of the organization, named by its project's handle and its own. */

@@ -1,7 +1,7 @@
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { templateRule } from "../rules/rules-expressions.ts";
-import type { TemplateJson } from "../written.ts";
+import type { TemplateJson } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
 type SetTask = { set: TemplateJson };

@@ -2,11 +2,11 @@ import type { Json } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { compileExpression, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { include } from "../plan-parts.ts";
-import { quote } from "../problem.ts";
-import { list, object, ref } from "../profile/profile-words.ts";
+import { include } from "./plan-parts.ts";
+import { quote } from "../text/problem.ts";
+import { list, object, ref } from "../schema/schema-words.ts";
 import { nameOf } from "../rules/rules-tasks.ts";
-import type { ExpressionText, FlowDirective } from "../written.ts";
+import type { ExpressionText, FlowDirective } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
 type WrittenCase = { when?: ExpressionText; then: FlowDirective };

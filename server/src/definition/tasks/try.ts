@@ -1,8 +1,8 @@
 import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { compileDuration, include } from "../plan-parts.ts";
-import { object, ref, variable } from "../profile/profile-words.ts";
-import type { Duration, ErrorDefinition, ExpressionText, InnerList } from "../written.ts";
+import { compileDuration, include } from "./plan-parts.ts";
+import { object, ref, variable } from "../schema/schema-words.ts";
+import type { Duration, ErrorDefinition, ExpressionText, InnerList } from "./written.ts";
 import { variableName, type Kind, type Named, type Variable } from "./kind.ts";
 
 type TryTask = {

@@ -1,7 +1,7 @@
 import type { Template } from "../../expressions/template.ts";
-import { compileDuration } from "../plan-parts.ts";
-import { ref } from "../profile/profile-words.ts";
-import type { Duration } from "../written.ts";
+import { compileDuration } from "./plan-parts.ts";
+import { ref } from "../schema/schema-words.ts";
+import type { Duration } from "./written.ts";
 import type { Kind } from "./kind.ts";
 
 type WaitTask = { wait: Duration };

@@ -1,6 +1,6 @@
 /** What a call authenticates with: its policy, evaluated for each attempt anew with the secrets that it names. It is never kept. */
 import { ExpressionError } from "../../expressions/expression-error.ts";
-import { quote, type Path } from "../../definition/problem.ts";
+import { quote, type Path } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { BodyOf } from "../../definition/plan.ts";
 import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
@@ -10,7 +10,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
 import type { MakeVariables } from "../variables.ts";
 import type { Frame } from "../frame.ts";
-import { objectIn } from "../../lib/secret-fields.ts";
+import { objectIn } from "../../secrets/secret-fields.ts";
 import { unusable } from "./authorize.ts";
 
 export type Authentication = {

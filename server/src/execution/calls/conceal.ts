@@ -9,7 +9,7 @@ import { isNumber, isScalar, type Json } from "../../lib/json/json.ts";
 import type { Steps } from "../../lib/sharing/slices.ts";
 import { misreadingsOf, rangesBefore, readEscapes, type Range } from "./read-escapes.ts";
 import { ENOUGH, Needles } from "./needles.ts";
-import { remainsOf } from "../../lib/secret-fields.ts";
+import { remainsOf } from "../../secrets/secret-fields.ts";
 
 const HIDDEN = "[redacted]";
 

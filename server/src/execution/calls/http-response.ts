@@ -1,6 +1,6 @@
 /** What people see of an endpoint's answer: its status and the beginning of its body, without what authenticated the call. */
 import { domainToASCII } from "node:url";
-import { valueAt } from "../../definition/problem.ts";
+import { valueAt } from "../../definition/text/problem.ts";
 import { WorkflowError, type ErrorResponse } from "../../definition/workflow-error.ts";
 import { charsetIn, essenceOf, isJson, isText } from "../../lib/media-type.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
@@ -11,7 +11,7 @@ import type { SecretValues } from "../../secrets/secret.ts";
 import type { Steps } from "../../lib/sharing/slices.ts";
 import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
 import type { HttpResponse } from "../run.ts";
-import { partsOf } from "../../lib/secret-fields.ts";
+import { partsOf } from "../../secrets/secret-fields.ts";
 
 /** What becomes of bytes that mean nothing, and what no text contains. */
 const NO_TEXT = /[\0\ufffd]/;

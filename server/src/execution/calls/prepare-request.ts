@@ -2,10 +2,10 @@
  * The request of a `call: http`, from its evaluated arguments. What yields null, nothing or an empty text where a URL or a
  * header needs a value ends the task before anything is sent: `DELETE /orders/{id}` without an id is another request.
  */
-import { hint } from "../../definition/did-you-mean.ts";
-import { pointer, type Path } from "../../definition/problem.ts";
+import { hint } from "../../lib/did-you-mean.ts";
+import { pointer, type Path } from "../../definition/text/problem.ts";
 import type { Template } from "../../expressions/template.ts";
-import { misreadingOf } from "../../definition/misread-url.ts";
+import { misreadingOf } from "../../lib/misread-url.ts";
 import { bodyProblem, contentTypeOf, HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { isNumber, isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";

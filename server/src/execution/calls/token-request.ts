@@ -1,5 +1,5 @@
 /** The request for a token that an `oauth2` policy means (DSL reference "OAUTH2 Authentication"). */
-import { authorityProblem, TOKEN_PATH, tokenPathProblem, tokenUrl } from "../../definition/token-endpoint.ts";
+import { authorityProblem, TOKEN_PATH, tokenPathProblem, tokenUrl } from "../../definition/rules/token-endpoint.ts";
 import { HALF_OF_A_PAIR } from "../../definition/tasks/http-body.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";

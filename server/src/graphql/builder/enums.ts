@@ -1,6 +1,6 @@
 /** The enumerations, in lower case as the specification has them. */
 import type { AuditAction, SubjectKind } from "../../audit/event.ts";
-import type { Reader } from "../../drafts/draft-run-input.ts";
+import type { Reader } from "../../run-drafts/draft-run-input.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { LlmProblem } from "../../llm/problem.ts";
 import type { Missed } from "../../triggers/kinds/cron/missed.ts";

@@ -1,5 +1,5 @@
 import { valueFromASTUntyped } from "graphql";
-import { isDateTime } from "../../definition/calendar.ts";
+import { isDateTime } from "../../lib/calendar.ts";
 import { badInput } from "../../lib/errors.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { Builder } from "./builder.ts";

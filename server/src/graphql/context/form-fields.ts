@@ -1,5 +1,5 @@
 /** The fields of a form. How many values they are is known only once they are read, not from the query. */
-import { inputFields, type FormField } from "../../definition/form.ts";
+import { inputFields, type FormField } from "../../definition/form/form.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Context } from "./context.ts";
 

@@ -7,7 +7,7 @@ import type { Members } from "../../members/members.ts";
 import type { Rates } from "../../rates/rates.ts";
 import type { Runs } from "../../runs/runs.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
-import type { Drafts } from "../../drafts/draft-store.ts";
+import type { Drafts } from "../../run-drafts/run-draft-store.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 
 export type Handles = {

@@ -20,7 +20,7 @@ import {
   type VariableDefinitionNode,
 } from "graphql";
 import { weighed } from "../../expressions/weigh.ts";
-import { enumerate } from "../../definition/problem.ts";
+import { enumerate } from "../../definition/text/problem.ts";
 import { badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -1,5 +1,5 @@
 /** A run's input from a sentence, to be reviewed. */
-import { draftRunInput } from "../../drafts/draft-run-input.ts";
+import { draftRunInput } from "../../run-drafts/draft-run-input.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { optionalId } from "../context/arguments.ts";

@@ -1,5 +1,5 @@
 /** What a list tells of each run at a glance. It is short whatever the run's size, and reads no payloads. */
-import type { FormField } from "../../definition/form.ts";
+import type { FormField } from "../../definition/form/form.ts";
 import type { Payload, Run } from "../../execution/run.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";

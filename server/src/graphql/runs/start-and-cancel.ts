@@ -4,7 +4,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { decodeId, type RunDraftId } from "../../lib/ids.ts";
 import { cancelRun } from "../../runs/cancel-run.ts";
 import { cancelRuns, type CancelTarget } from "../../runs/cancel-runs.ts";
-import { DraftNotFound } from "../../runs/draft-texts.ts";
+import { DraftNotFound } from "../../runs/run-draft-texts.ts";
 import { startRun } from "../../runs/start-run.ts";
 import { idOf, listOf } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";

@@ -1,6 +1,6 @@
 /** CloudEvents 1.0 over HTTP: what a request says, as events to publish (docs/triggers.md). */
 import type { IncomingHttpHeaders } from "node:http";
-import { isDateTime } from "../../definition/calendar.ts";
+import { isDateTime } from "../../lib/calendar.ts";
 import { badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";

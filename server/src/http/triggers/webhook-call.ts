@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { badInput, Refusal } from "../../lib/errors.ts";
-import { readFormFields } from "../../lib/form-fields.ts";
+import { readFormFields } from "../../lib/json/form-fields.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { isForm } from "../../lib/media-type.ts";

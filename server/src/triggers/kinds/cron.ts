@@ -1,7 +1,7 @@
 /** A schedule. */
 import { createHash } from "node:crypto";
-import { isDateTime } from "../../definition/calendar.ts";
-import { enumerate } from "../../definition/problem.ts";
+import { isDateTime } from "../../lib/calendar.ts";
+import { enumerate } from "../../definition/text/problem.ts";
 import { conflict, type Refusal } from "../../lib/errors.ts";
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -1,5 +1,5 @@
 /** The policy `mapping`: an expression in jq, as definitions have them, makes the run's input of what came with a firing. */
-import { unknownVariable } from "../../../definition/known-variables.ts";
+import { unknownVariable } from "../../../definition/rules/known-variables.ts";
 import { compileExpression, type Template } from "../../../expressions/template.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { isStorable, UNSTORABLE } from "../../../lib/text.ts";

@@ -1,6 +1,6 @@
 /** The policy `accept`: which bodies a webhook takes besides JSON. */
 import type { JsonObject } from "../../../lib/json/json.ts";
-import { enumerate } from "../../../definition/problem.ts";
+import { enumerate } from "../../../definition/text/problem.ts";
 import type { Key, Problems } from "../contract/trigger-kind.ts";
 
 export const ACCEPTED = ["json", "form"] as const;

@@ -3,7 +3,7 @@
  * again, so anything named like a credential is left out.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { readFormFields } from "../../../lib/form-fields.ts";
+import { readFormFields } from "../../../lib/json/form-fields.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { redact } from "../../../lib/log/log.ts";
 import { variablesIn } from "../contract/mapping.ts";

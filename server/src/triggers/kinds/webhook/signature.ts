@@ -3,7 +3,7 @@
  * agent's project. Each preset is a sender's own way (docs/triggers.md); where it signs a time, that is within five minutes.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { enumerate } from "../../../definition/problem.ts";
+import { enumerate } from "../../../definition/text/problem.ts";
 import type { Refusal } from "../../../lib/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { isSecretName } from "../../../lib/secret-name.ts";

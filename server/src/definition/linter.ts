@@ -1,0 +1,83 @@
+/** What a schema cannot express about a definition: one rule for each meaning (`x-value`) in the profile. */
+import type { Json } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Steps } from "../lib/sharing/slices.ts";
+import { formRule } from "./rules/form-rules.ts";
+import type { ExpressionPlace, Found, Lint, Rule } from "./rules/lint.ts";
+import type { Finding } from "./text/problem.ts";
+import { errorTypeRule, expressionRule, fromOrAsRule, instanceRule, templateRule } from "./rules/rules-expressions.ts";
+import { referenceRule, tasksRule, thenRule, variableRule } from "./rules/rules-tasks.ts";
+import { listedSecrets, secretRule } from "./rules/rules-secrets.ts";
+import { durationRule, jitterRule, retryRule, timeoutRule } from "./rules/rules-time.ts";
+import { IGNORED_MEANS } from "./schema/schema-words.ts";
+import { IGNORED } from "./schema/refusals.ts";
+import { scopeAt } from "./scope.ts";
+import { KINDS } from "./tasks/kinds.ts";
+import { authorityRule, tokenPathRule } from "./rules/token-endpoint.ts";
+
+/** Reports at the key, since the key can be left out. */
+const ignoredRule =
+  (message: string): Rule =>
+  ({ path }, lint) =>
+    lint.report({ path, at: "key", message, severity: "warning" });
+
+const RULES = new Map<string, Rule>(
+  Object.entries({
+    authority: authorityRule,
+    duration: durationRule,
+    errorType: errorTypeRule,
+    expression: expressionRule,
+    form: formRule,
+    fromOrAs: fromOrAsRule,
+    instance: instanceRule,
+    jitter: jitterRule,
+    retry: retryRule,
+    tasks: tasksRule,
+    template: templateRule,
+    then: thenRule,
+    timeout: timeoutRule,
+    tokenPath: tokenPathRule,
+    "use.authentications": referenceRule,
+    "use.errors": referenceRule,
+    "use.retries": referenceRule,
+    "use.secrets": secretRule,
+    "use.timeouts": referenceRule,
+    variable: variableRule,
+    ...Object.fromEntries(Object.entries(IGNORED).map(([why, message]) => [IGNORED_MEANS + why, ignoredRule(message)])),
+    ...Object.assign({}, ...Object.values(KINDS).map(({ rules }) => rules)),
+  }),
+);
+
+/** The default names of variables. */
+const UNWRITTEN = Object.values(KINDS).flatMap(({ variables = [] }) => variables.map(({ otherwise }) => otherwise));
+
+/** Also returns the expressions of the document, for jq's own compiler (check-definition.ts). */
+export function* lint(
+  root: Json,
+  values: Found[],
+  violated: Finding[],
+): Steps<{ findings: Finding[]; expressions: ExpressionPlace[] }> {
+  const findings: Finding[] = [];
+  const expressions: ExpressionPlace[] = [];
+  const declared = values.filter(({ means }) => means === "variable").map(({ value }) => value as string);
+  const waiting: Found[] = [];
+  const variables = new Set([...UNWRITTEN, ...declared]);
+  const context: Lint = {
+    root,
+    names: new Map(),
+    secrets: listedSecrets(root),
+    known: (path) => scopeAt(root, path, variables),
+    isSound: (path) => !violated.some((finding) => path.every((part, index) => finding.path[index] === part)),
+    report: (finding) => findings.push(finding),
+    next: (found) => waiting.push(found),
+    isFull: () => findings.length >= LIMITS.definitionProblems,
+    expression: (place) => expressions.push(place),
+  };
+  for (const value of values) {
+    for (let found: Found | undefined = value; found && !context.isFull(); found = waiting.pop()) {
+      RULES.get(found.means)?.(found, context);
+      yield;
+    }
+  }
+  return { findings, expressions };
+}

@@ -1,0 +1,19 @@
+/** Building blocks of plans. */
+import type { Json } from "../../lib/json/json.ts";
+import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
+import type { Duration } from "./written.ts";
+
+export const compileDuration = (value: Duration): Template => compileTemplate(value);
+
+/** `from` and `as` take an expression text, or an object with expressions in it. */
+export const compileTemplateOrExpression = (value: Json): Template =>
+  typeof value === "string" ? compileExpression(value) : compileTemplate(value);
+
+/** `{[key]: make(value)}`, or nothing if there is no value: exactOptionalPropertyTypes forbids undefined. */
+export function include<Key extends string, Value, Made>(
+  key: Key,
+  value: Value | undefined,
+  make: (value: Value) => Made,
+): { [K in Key]?: Made } {
+  return value === undefined ? {} : ({ [key]: make(value) } as { [K in Key]?: Made });
+}

@@ -1,0 +1,33 @@
+/** A secret that is a JSON object: the fields of a scheme (DSL, "Secret"). */
+import { isObject, isScalar, parseJson, type Json, type JsonObject } from "../lib/json/json.ts";
+
+export function objectIn(text: string): JsonObject | undefined {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  try {
+    const value = parseJson(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Words of the language: a server's answer may have them for reasons of its own. */
+const PLAIN = new Set(["grant", "authentication", "encoding"]);
+
+/** What must not be shown of a secret: all of it, and each text in it. */
+export const partsOf = (secret: string): string[] => [secret, ...fieldsIn(secret)];
+
+/** The texts of a secret that is a JSON object. */
+export function fieldsIn(secret: string): string[] {
+  const fields = objectIn(secret);
+  return fields ? textsIn(fields) : [];
+}
+
+/** What is left of a text where Latin-1 is read as UTF-8 or the other way round, as many a server does. */
+export const remainsOf = (text: string): string[] => (/[^ -~]/.test(text) ? (text.match(/[ -~]{12,}/g) ?? []) : []);
+
+function textsIn(value: Json): string[] {
+  if (typeof value === "string") return value === "" ? [] : [value];
+  if (isScalar(value)) return [];
+  return Object.entries(value).flatMap(([key, child]) => (PLAIN.has(key) ? [] : textsIn(child)));
+}
