@@ -1,6 +1,6 @@
 /** Refusals, with their code and HTTP status: docs/errors.md and the rules of GraphQL over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
+import { makeApiKey } from "../server/src/auth/api-key.ts";
 import { DEFINITIONS, publish } from "./agents.ts";
 import { type ShownError } from "./client.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";

@@ -1,7 +1,7 @@
 /** How often an organization may ask, over every way in. */
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
+import { makeApiKey } from "../server/src/auth/api-key.ts";
 import { eventually, type Data } from "./client.ts";
 import { publish } from "./agents.ts";
 import type { World } from "./server.ts";

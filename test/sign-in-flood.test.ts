@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { lookup } from "node:dns/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
+import { makeApiKey } from "../server/src/auth/api-key.ts";
 import { startTestServer, type TestServer } from "./client.ts";
 import { scaled } from "./scale.ts";
 

@@ -4,7 +4,7 @@ import net from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { expectInTime } from "./in-time.ts";
-import { makeApiKey } from "../server/src/auth/api-keys/api-key.ts";
+import { makeApiKey } from "../server/src/auth/api-key.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type TestServer } from "./client.ts";

@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import type { Handles } from "./graphql/context/rooms.ts";
-import { listenMetrics } from "./http/pages/listen-metrics.ts";
-import { listen, PortInUse } from "./http/listen.ts";
+import { listenMetrics } from "./http/server/listen-metrics.ts";
+import { listen, PortInUse } from "./http/server/listen.ts";
 import type { LastActs } from "./lib/last-acts.ts";
 import type { JoinOptions } from "./join-rooms.ts";
 import { OperatorError } from "./lib/errors.ts";

@@ -29,7 +29,7 @@ const LARGE = "test/large-answers.test.ts";
 const SIZE = "server/src/graphql/documents/size.test.ts";
 const PASSWORDS = "server/src/auth/sign-in/passwords.test.ts";
 const THROTTLE = "server/src/auth/sign-in/login-throttle.test.ts";
-const SIGN_IN = "server/src/auth/sign-in/sign-in.db.test.ts";
+const SIGN_IN = "server/src/auth/sessions/sign-in.db.test.ts";
 const KNOWN = "server/src/auth/sign-in/known-addresses.db.test.ts";
 const SESSIONS = "server/src/auth/sessions/sessions.db.test.ts";
 const NATIVE = "server/src/expressions/native-limits.test.ts";
@@ -77,12 +77,12 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   ),
   operationIdCharacters: here("operationIdCharacters"),
   unansweredBytes: shown(
-    "server/src/http/connections/unanswered.test.ts",
+    "server/src/http/graphql/websocket/unanswered.test.ts",
     "a stranger's may be 1 MiB together, a caller's have the organization's share",
     "the WebSocket is closed",
   ),
   messagesWaiting: shown(
-    "server/src/http/connections/outgoing.test.ts",
+    "server/src/http/graphql/websocket/outgoing.test.ts",
     "a thousand messages wait for a client that does not read",
     "the WebSocket is closed",
   ),
@@ -302,24 +302,24 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   knownAddressesPerUser: shown(KNOWN, "an address is known for 90 days", "the oldest is forgotten"),
   knownAddressDays: shown(KNOWN, "an address is known for 90 days", "it is forgotten"),
   keysLookedUpAtOnce: shown(
-    "server/src/auth/api-keys/api-key-look-ups.test.ts",
+    "server/src/auth/handle/api-key-look-ups.test.ts",
     "one statement at a time, for all that wait, and each gets its own",
     "the rest goes with the next",
   ),
   keysWaiting: refused(
-    "server/src/auth/api-keys/api-key-look-ups.test.ts",
+    "server/src/auth/handle/api-key-look-ups.test.ts",
     "as many as may wait are looked up, one more is refused",
   ),
   keysWaitingPerAddress: refused(
-    "server/src/auth/api-keys/api-key-look-ups.test.ts",
+    "server/src/auth/handle/api-key-look-ups.test.ts",
     "of one address as many wait as may, and one more is refused",
   ),
   refreshesWaiting: refused(
-    "server/src/auth/sessions/refresh-turns.test.ts",
+    "server/src/auth/handle/refresh-turns.test.ts",
     "%s as many wait as may, and one more is refused",
   ),
   refreshesWaitingPerAccount: refused(
-    "server/src/auth/sessions/refresh-turns.test.ts",
+    "server/src/auth/handle/refresh-turns.test.ts",
     "%s as many wait as may, and one more is refused",
   ),
   drainSeconds: shown(

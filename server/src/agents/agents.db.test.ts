@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { shortest } from "../../../test/client.ts";
-import { openAuth, startDatabases, type TestAuth } from "../auth/auth.testsuite.ts";
+import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { ownerCaller } from "../auth/caller.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";

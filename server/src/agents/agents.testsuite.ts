@@ -1,7 +1,7 @@
 /** An organization with a project, agents on a real database, and definitions to publish. */
 import type { TestClock } from "../../../test/clock.ts";
-import type { Auth } from "../auth/auth.ts";
-import { makeOwner, quiet } from "../auth/auth.testsuite.ts";
+import type { Auth } from "../auth/handle/auth.ts";
+import { makeOwner, quiet } from "../auth/handle/auth.testsuite.ts";
 import type { Acting } from "../auth/caller.ts";
 import type { Project } from "../projects/project.ts";
 import { createProject } from "../projects/projects.ts";

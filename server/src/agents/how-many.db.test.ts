@@ -1,6 +1,6 @@
 /** How many agents an organization may have, and versions an agent. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openAuth, startDatabases, type TestAuth } from "../auth/auth.testsuite.ts";
+import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import type { Auth } from "../auth/auth.ts";
+import type { Auth } from "../auth/handle/auth.ts";
 import type { Acting } from "../auth/caller.ts";
 import { createProject } from "../projects/projects.ts";
 import { messageOf } from "../lib/errors.ts";

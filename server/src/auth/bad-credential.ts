@@ -3,9 +3,9 @@
  * exists here.
  */
 import { Refusal } from "../lib/errors.ts";
-import { API_KEY_PREFIX } from "./api-keys/api-key.ts";
+import { API_KEY_PREFIX } from "./api-key.ts";
 import type { Credential } from "./caller.ts";
-import { REFRESH_TOKEN_PREFIX } from "./sessions/refresh-token.ts";
+import { REFRESH_TOKEN_PREFIX } from "./refresh-token.ts";
 
 /** Three parts of base64url, the first of which begins with `{"`. */
 const ACCESS_TOKEN = /^eyJ[\w-]*\.[\w-]*\.[\w-]*$/;

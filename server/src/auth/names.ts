@@ -2,7 +2,7 @@
 import { badInput, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { composed, isVisible } from "../lib/text.ts";
-import { COMMON_PASSWORDS } from "./sign-in/common-passwords.ts";
+import { COMMON_PASSWORDS } from "./common-passwords.ts";
 
 /** RFC 1123 label: a project's handle is a definition's namespace. */
 const HANDLE = new RegExp(`^[a-z0-9](?:[a-z0-9-]{0,${LIMITS.handleCharacters - 2}}[a-z0-9])?$`);

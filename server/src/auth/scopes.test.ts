@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findRefusal } from "./admission.ts";
+import { findRefusal } from "./admission/admission.ts";
 import { ownerCaller, type Caller } from "./caller.ts";
 import { ROOT_FIELDS, type Need, type Needs, type RootField } from "./field-scopes.ts";
 import { newId } from "../lib/ids.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { createAgents, type Agents } from "../agents/agents.ts";
 import { publishDemo } from "../agents/publish-demo.ts";
-import { createAuth, type Auth } from "../auth/auth.ts";
+import { createAuth, type Auth } from "../auth/handle/auth.ts";
 import type { Acting } from "../auth/caller.ts";
 import { openSecretKeys, secretKeys } from "../auth/tokens/secret-key.ts";
 import type { Config } from "../config.ts";

@@ -1,4 +1,4 @@
-import type { Organization } from "../auth/accounts/organization.ts";
+import type { Organization } from "../auth/organization.ts";
 import { findOrganizations, listOrganizations, readOrganization } from "../auth/accounts/organizations.ts";
 import { OperatorError } from "../lib/errors.ts";
 import { decodeId, encodeId } from "../lib/ids.ts";

@@ -1,7 +1,7 @@
 /** One GraphQL request over any transport: chooses the operation, admits it, executes it, and shows its errors. */
 import { normalizedExecutor } from "@graphql-tools/executor";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
-import { findRefusal } from "../auth/admission.ts";
+import { findRefusal } from "../auth/admission/admission.ts";
 import type { Caller } from "../auth/caller.ts";
 import { overloaded, Refusal, type Code } from "../lib/errors.ts";
 import { ByteBudget } from "../lib/sharing/byte-budget.ts";

@@ -5,7 +5,7 @@ import net, { type AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../../../test/in-time.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { sendError } from "./answer.ts";
+import { sendError } from "./write-response.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 const PIECE = Buffer.alloc(64 * 1024);

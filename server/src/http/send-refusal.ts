@@ -1,7 +1,7 @@
 import type { Graphql } from "../graphql/graphql.ts";
 import type { Code } from "../lib/errors.ts";
-import { sendJson, type Exchange } from "./answer.ts";
-import { Misfit } from "./graphql/misfit.ts";
+import { sendJson, type Exchange } from "./write-response.ts";
+import { Misfit } from "./http-refusal.ts";
 
 /** What refuses a request that is not GraphQL, in the shape of GraphQL errors. It counts against no plan. */
 export async function sendRefusal(

@@ -1,7 +1,7 @@
 /** Becoming a member by a link: as who one is signed in as, as a user who proves a password, or as a new user. */
 import { record } from "../audit/record.ts";
 import { notSignedIn, type Caller } from "../auth/caller.ts";
-import { openSession, tryPassword, wrongLogin, type LoginFrom, type Opening } from "../auth/sign-in/login.ts";
+import { openSession, tryPassword, wrongLogin, type LoginFrom, type Opening } from "../auth/sessions/login.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "../auth/names.ts";
 import type { SignedIn } from "../auth/sessions/session.ts";
 import { memberEmails } from "../auth/accounts/users.ts";

@@ -1,14 +1,14 @@
 /** What cannot be asked over the wire: how many members there may be, and what of an invitation is in the database. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../auth/auth.testsuite.ts";
+import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
-import { authenticate } from "../auth/authenticate.ts";
+import { authenticate } from "../auth/admission/authenticate.ts";
 import type { Acting } from "../auth/caller.ts";
 import { createApiKey } from "../auth/api-keys/create-api-key.ts";
 import { revokeApiKey } from "../auth/api-keys/api-keys.ts";
-import { openSession } from "../auth/sign-in/login.ts";
+import { openSession } from "../auth/sessions/login.ts";
 import { refreshSession } from "../auth/sessions/refresh-session.ts";
 import type { SignedIn } from "../auth/sessions/session.ts";
 import { ALL_SCOPES } from "../auth/scopes.ts";

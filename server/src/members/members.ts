@@ -1,5 +1,5 @@
 /** The room's handle. */
-import type { Auth } from "../auth/auth.ts";
+import type { Auth } from "../auth/handle/auth.ts";
 
 export type Members = {
   auth: Auth;

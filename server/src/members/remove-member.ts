@@ -2,7 +2,7 @@
 import type { AuditAction } from "../audit/event.ts";
 import { record } from "../audit/record.ts";
 import { whoOf, type Acting } from "../auth/caller.ts";
-import type { Organization } from "../auth/accounts/organization.ts";
+import type { Organization } from "../auth/organization.ts";
 import { readOrganization } from "../auth/accounts/organizations.ts";
 import { holdUser, leaveSessions } from "../auth/sessions/session-store.ts";
 import { badInput, notFound } from "../lib/errors.ts";

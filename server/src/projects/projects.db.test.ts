@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeOwner, openAuth, startDatabases, type TestAuth } from "../auth/auth.testsuite.ts";
+import { makeOwner, openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { createProject } from "./projects.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { PLANS } from "../auth/accounts/organization.ts";
+import { PLANS } from "../auth/organization.ts";
 import { limitOf, REQUESTS_PER_MINUTE } from "./plans.ts";
 
 test("docs/limits.md has every plan with its requests a minute", () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { testClock, type TestClock } from "../../../test/clock.ts";
 import { randomFrom, type Random } from "../../../test/faults/random.ts";
-import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { makeOwner, openAuth, quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../auth/caller.ts";
 import { setPlan } from "../auth/accounts/organizations.ts";
 import type { OrganizationId } from "../lib/ids.ts";

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { testClock, type TestClock } from "../../../test/clock.ts";
-import { quiet, startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { newId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { openNotices, type Notice, type Notices } from "./notices.ts";

@@ -1,6 +1,6 @@
 /** Finding out who may begin next does not look at everything that waits. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { newId, type RunId } from "../lib/ids.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { admitRuns } from "./admit-runs.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../../../test/in-time.ts";
 import { eventually } from "../../../test/client.ts";
 import { testClock } from "../../../test/clock.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { newId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { Notices } from "../realtime/notices.ts";

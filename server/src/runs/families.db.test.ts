@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { testClock } from "../../../test/clock.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";

@@ -1,7 +1,7 @@
 /** The fence: whoever lost the run writes nothing, not even a step, and nothing overwrites a person's decision. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { newId, type RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
-import { startDatabases } from "../auth/auth.testsuite.ts";
+import { startDatabases } from "../auth/handle/auth.testsuite.ts";
 import { newId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { createLog } from "../lib/log/log.ts";

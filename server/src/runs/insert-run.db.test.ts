@@ -1,7 +1,7 @@
 /** The one door to a run, opened by what is no user: a trigger. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { DuplicateStart } from "../execution/journal/journal.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import { leastIdOf, newId, type AgentId } from "../lib/ids.ts";

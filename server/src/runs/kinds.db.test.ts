@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { compileWorkflow, type Plan } from "../definition/plan.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { createAdvance } from "../execution/advance.ts";

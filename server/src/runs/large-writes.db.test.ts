@@ -1,7 +1,7 @@
 /** A commit of many bytes is one transaction of several statements, in a lane that no small commit waits for. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { Journal, LostRun } from "../execution/journal/journal.ts";
 import { headFromRow } from "../execution/journal/read-rows.ts";
 import { readJournalSteps } from "../execution/journal/read-journal.ts";

@@ -1,7 +1,7 @@
 /** A commit whose answer is lost or late: the run continues from what is there, and its watchers see it. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../execution/run.ts";
 import type { RunId } from "../lib/ids.ts";

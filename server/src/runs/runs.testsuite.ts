@@ -2,7 +2,7 @@
 import { createAgents } from "../agents/agents.ts";
 import { makeWorld } from "../agents/agents.testsuite.ts";
 import { publishAgent } from "../agents/publish-agent.ts";
-import { openAuth, quiet } from "../auth/auth.testsuite.ts";
+import { openAuth, quiet } from "../auth/handle/auth.testsuite.ts";
 import type { Acting } from "../auth/caller.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
 import { createExpressions } from "../expressions/expressions.ts";

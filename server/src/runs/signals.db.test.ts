@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";

@@ -1,7 +1,7 @@
 /** Whatever ends a run writes down that somebody is to be told, in the same statement; and only where somebody listens. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
-import { startDatabases } from "../auth/auth.testsuite.ts";
+import { startDatabases } from "../auth/handle/auth.testsuite.ts";
 import type { RunId } from "../lib/ids.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { meddling, noting, openRuns, type TestRuns } from "./runs.testsuite.ts";

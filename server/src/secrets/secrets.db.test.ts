@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openAuth, makeOwner, quiet, startDatabases, type Databases } from "../auth/auth.testsuite.ts";
+import { openAuth, makeOwner, quiet, startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Acting } from "../auth/caller.ts";
 import { secretKeys } from "../auth/tokens/secret-key.ts";
 import { newId, type ProjectId } from "../lib/ids.ts";

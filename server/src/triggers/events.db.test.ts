@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../../../test/in-time.ts";
 import { SYSTEM } from "../audit/event.ts";
-import { startDatabases } from "../auth/auth.testsuite.ts";
+import { startDatabases } from "../auth/handle/auth.testsuite.ts";
 import { secretKeys } from "../auth/tokens/secret-key.ts";
 import { newId, type AgentId, type FiringId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";

@@ -1,6 +1,6 @@
 /** PostgreSQL reads a row by the order of its columns alone, so two of one type could change places unnoticed. */
 import { expect, test } from "vitest";
-import { startDatabases } from "../auth/auth.testsuite.ts";
+import { startDatabases } from "../auth/handle/auth.testsuite.ts";
 import { ROW_SETS } from "../execution/journal/write.ts";
 import type { ColumnType } from "../storage/binary-rows.ts";
 import { NEXT } from "./schedule/due-store.ts";

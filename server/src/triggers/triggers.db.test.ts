@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDatabases } from "../auth/auth.testsuite.ts";
+import { startDatabases } from "../auth/handle/auth.testsuite.ts";
 import { secretKeys } from "../auth/tokens/secret-key.ts";
 import { encodeId, newId, newIdAt, type AgentId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";

@@ -7,10 +7,9 @@ import type { OrganizationId, UserId } from "../../lib/ids.ts";
 import type { Query } from "../../storage/database.ts";
 import { isDuplicate } from "../../storage/pg-errors.ts";
 import type { Plan } from "../../storage/schema.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems, tidyName } from "../names.ts";
-import type { Organization, User } from "./organization.ts";
-import { organizationOf } from "./organizations.ts";
+import { organizationOf, type Organization, type User } from "../organization.ts";
 import { findUser, nameOfEmail, userOf } from "./users.ts";
 
 type NewOrganization = {

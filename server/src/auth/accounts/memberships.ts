@@ -1,9 +1,8 @@
 import type { UserId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Role } from "../../storage/schema.ts";
-import type { Auth } from "../auth.ts";
-import type { Organization } from "./organization.ts";
-import { COLUMNS, organizationOf } from "./organizations.ts";
+import type { Auth } from "../handle/auth.ts";
+import { COLUMNS, organizationOf, type Organization } from "../organization.ts";
 
 /** An organization that a user is a member of, and as what. */
 export type Membership = { organization: Organization; role: Role };

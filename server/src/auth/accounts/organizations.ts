@@ -3,22 +3,12 @@ import { COMMAND_LINE, SYSTEM } from "../../audit/event.ts";
 import { record } from "../../audit/record.ts";
 import { badInput, notFound } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
-import type { Query, Row } from "../../storage/database.ts";
+import type { Query } from "../../storage/database.ts";
 import type { Plan } from "../../storage/schema.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import { whoOf, type Acting } from "../caller.ts";
 import { nameProblem, refuseProblems, tidyName } from "../names.ts";
-import type { Organization } from "./organization.ts";
-import { PLANS } from "./organization.ts";
-
-export const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.created_at";
-export const organizationOf = (row: Row): Organization => ({
-  id: row.id,
-  name: row.name,
-  plan: row.plan,
-  requestsPerMinute: row.requests_per_minute,
-  createdAt: row.created_at,
-});
+import { COLUMNS, organizationOf, PLANS, type Organization } from "../organization.ts";
 
 export async function readOrganization(
   auth: Pick<Auth, "database">,

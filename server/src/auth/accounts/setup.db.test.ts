@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OperatorError } from "../../lib/errors.ts";
 import { createApiKey } from "../api-keys/create-api-key.ts";
 import { ALL_SCOPES } from "../scopes.ts";
-import { openAuth, PASSWORD, startDatabases, type Databases, type TestAuth } from "../auth.testsuite.ts";
+import { openAuth, PASSWORD, startDatabases, type Databases, type TestAuth } from "../handle/auth.testsuite.ts";
 import type { Caller } from "../caller.ts";
-import { login } from "../sign-in/login.ts";
+import { login } from "../sessions/login.ts";
 import { createAdmin, createFirstOwner, setup, type FirstOwner } from "./setup.ts";
 import { isEmpty } from "./users.ts";
 

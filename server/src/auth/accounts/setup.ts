@@ -1,12 +1,12 @@
 /** Creating the first owner of an installation, once: by the setup link, ADMIN_EMAIL, or the command line. */
 import { COMMAND_LINE, SYSTEM, type From } from "../../audit/event.ts";
 import { conflict, messageOf, OperatorError, Refusal } from "../../lib/errors.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import { ownerCaller, type Acting } from "../caller.ts";
 import { insertWithOwner } from "./create-organization.ts";
-import { openSession, type LoginFrom } from "../sign-in/login.ts";
+import { openSession, type LoginFrom } from "../sessions/login.ts";
 import { emailProblem, nameProblem, passwordProblem, refuseProblems } from "../names.ts";
-import type { Organization, User } from "./organization.ts";
+import type { Organization, User } from "../organization.ts";
 import type { SignedIn } from "../sessions/session.ts";
 import { isDuplicate } from "../../storage/pg-errors.ts";
 import { isEmpty, nameOfEmail } from "./users.ts";

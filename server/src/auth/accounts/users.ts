@@ -4,10 +4,10 @@ import { conflict, notFound } from "../../lib/errors.ts";
 import { newId, type OrganizationId, type UserId } from "../../lib/ids.ts";
 import type { Row } from "../../storage/database.ts";
 import type { Role } from "../../storage/schema.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import { emailProblem, isEmail, nameProblem, passwordProblem, refuseProblems, tidyName } from "../names.ts";
-import type { User } from "./organization.ts";
-import { storePassword } from "../sign-in/store-password.ts";
+import type { User } from "../organization.ts";
+import { storePassword } from "./store-password.ts";
 
 const COLUMNS = "u.id, u.name, u.email, u.created_at";
 

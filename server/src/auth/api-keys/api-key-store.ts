@@ -2,7 +2,7 @@
 import type { AgentId, ApiKeyId, OrganizationId, ProjectId, UserId } from "../../lib/ids.ts";
 import { pageOf, type Page, type PageRequest } from "../../lib/page.ts";
 import type { Database, Query, Row } from "../../storage/database.ts";
-import type { ApiKey } from "./api-key.ts";
+import type { ApiKey } from "../api-key.ts";
 
 const COLUMNS = `k.id, k.name, k.hint, k.user_id, k.scopes, k.project_ids, k.agent_ids, k.created_at, k.expires_at, k.revoked_at,
   k.last_used_at`;

@@ -3,9 +3,9 @@ import { record } from "../../audit/record.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { ApiKeyId, OrganizationId } from "../../lib/ids.ts";
 import { checkPage, type Page, type PageRequest } from "../../lib/page.ts";
-import type { ApiKey } from "./api-key.ts";
+import type { ApiKey } from "../api-key.ts";
 import { pageOfApiKeys, readApiKeyNames, readApiKeyRow, revokeApiKeyRow } from "./api-key-store.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import { whoOf, type Acting, type Caller } from "../caller.ts";
 
 /** Newest first, including those that were revoked or have expired in the last 90 days. `after` is a key's id. */

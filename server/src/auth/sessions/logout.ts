@@ -1,10 +1,10 @@
 import { record } from "../../audit/record.ts";
 import { badInput } from "../../lib/errors.ts";
 import type { OrganizationId, SessionId } from "../../lib/ids.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import type { From, Who } from "../../audit/event.ts";
 import { whoOf, type Acting } from "../caller.ts";
-import { readRefreshToken } from "./refresh-token.ts";
+import { readRefreshToken } from "../refresh-token.ts";
 import { readSession, revokeSession } from "./session-store.ts";
 
 /** Ends the caller's session: its access tokens at once in this process, a moment later in others. BAD_USER_INPUT for a key. */

@@ -3,7 +3,7 @@ import { record } from "../../audit/record.ts";
 import { notFound, Refusal } from "../../lib/errors.ts";
 import type { SessionId } from "../../lib/ids.ts";
 import { checkPage, type Page, type PageRequest } from "../../lib/page.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import { whoOf, type Acting, type Caller, type Credential } from "../caller.ts";
 import {
   holdUser,

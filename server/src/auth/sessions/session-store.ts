@@ -9,8 +9,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { pageOf, type Page, type PageRequest } from "../../lib/page.ts";
 import type { Database, Query, Row } from "../../storage/database.ts";
 import type { Client } from "../caller.ts";
-import type { Organization } from "../accounts/organization.ts";
-import { COLUMNS as ORGANIZATION, organizationOf } from "../accounts/organizations.ts";
+import { COLUMNS as ORGANIZATION, organizationOf, type Organization } from "../organization.ts";
 import { REFRESH_LIFE_MS } from "./session.ts";
 
 /** Until the transaction ends, no other one opens or ends sessions of the user. Answers the password's hash. */

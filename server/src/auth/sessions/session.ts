@@ -1,7 +1,7 @@
 /** What signing in and refreshing answer. */
 import type { OrganizationId, SessionId, UserId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { Auth } from "../auth.ts";
+import type { Auth } from "../handle/auth.ts";
 import type { Client } from "../caller.ts";
 
 export type SignedIn = {

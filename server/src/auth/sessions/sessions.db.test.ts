@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LIMITS } from "../../lib/limits.ts";
 import type { UserId } from "../../lib/ids.ts";
 import type { Database } from "../../storage/database.ts";
-import { authenticate } from "../authenticate.ts";
-import type { Auth } from "../auth.ts";
+import { authenticate } from "../admission/authenticate.ts";
+import type { Auth } from "../handle/auth.ts";
 import {
   isStillValid,
   makeOwner,
@@ -13,11 +13,11 @@ import {
   startDatabases,
   type TestAuth,
   type TestOwner,
-} from "../auth.testsuite.ts";
-import { changePassword } from "../sign-in/change-password.ts";
+} from "../handle/auth.testsuite.ts";
+import { changePassword } from "../accounts/change-password.ts";
 import { createApiKey } from "../api-keys/create-api-key.ts";
 import { createOrganization } from "../accounts/create-organization.ts";
-import { login, openSession, type LoginFrom } from "../sign-in/login.ts";
+import { login, openSession, type LoginFrom } from "./login.ts";
 import { logout } from "./logout.ts";
 import { listSessions, revokeOtherSessions } from "./own-sessions.ts";
 import { refreshSession } from "./refresh-session.ts";

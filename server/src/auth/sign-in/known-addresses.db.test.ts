@@ -3,10 +3,10 @@ import { testClock } from "../../../../test/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Database } from "../../storage/database.ts";
-import { makeOwner, openAuth, PASSWORD, quiet, startDatabases, type TestAuth } from "../auth.testsuite.ts";
+import { makeOwner, openAuth, PASSWORD, quiet, startDatabases, type TestAuth } from "../handle/auth.testsuite.ts";
 import { resetPassword } from "../accounts/users.ts";
 import { createKnownAddresses } from "./known-addresses.ts";
-import { login, type LoginFrom } from "./login.ts";
+import { login, type LoginFrom } from "../sessions/login.ts";
 
 const from: LoginFrom = { address: "192.0.2.1", client: "api" };
 

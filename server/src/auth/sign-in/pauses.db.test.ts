@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { testClock, type TestClock } from "../../../../test/clock.ts";
 import { randomFrom } from "../../../../test/faults/random.ts";
 import type { Database } from "../../storage/database.ts";
-import { quiet, startDatabases, type Databases } from "../auth.testsuite.ts";
+import { quiet, startDatabases, type Databases } from "../handle/auth.testsuite.ts";
 import { createDatabasePauses } from "./database-pauses.ts";
 import { createMemoryPauses, RULES, type Counted, type Kind, type Pauses } from "./pauses.ts";
 

@@ -1,5 +1,6 @@
 /** The public keys of access tokens, for whoever checks tokens without asking this server (RFC 7517). */
-import type { Auth } from "../auth.ts";
+import type { AccessTokens } from "./access-token.ts";
+import type { SigningKeys } from "./signing-keys.ts";
 
 type KeySet = {
   /** `iss` and `aud` of the tokens. */
@@ -7,7 +8,9 @@ type KeySet = {
   keys: { kty: string; crv: string; x: string; kid: string; use: "sig"; alg: "EdDSA" }[];
 };
 
-export async function publicKeys({ accessTokens: { issuer }, signingKeys }: Auth): Promise<KeySet> {
+type Signing = { accessTokens: AccessTokens; signingKeys: SigningKeys };
+
+export async function publicKeys({ accessTokens: { issuer }, signingKeys }: Signing): Promise<KeySet> {
   const keys = await signingKeys.inUse();
   return {
     issuer,

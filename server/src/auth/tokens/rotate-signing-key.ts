@@ -6,7 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Database, Query } from "../../storage/database.ts";
-import { firstOrganization } from "../accounts/first-organization.ts";
+import { firstOrganization } from "../first-organization.ts";
 import { AFTERLIFE_MS } from "./signing-keys.ts";
 
 /** `signsFrom` and `formerUntil` (when the last token of the former key has ended) in ms since 1970. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { OperatorError } from "../../lib/errors.ts";
 import type { Database } from "../../storage/database.ts";
-import { startDatabases, type Databases } from "../auth.testsuite.ts";
+import { startDatabases, type Databases } from "../handle/auth.testsuite.ts";
 import { openSecretKeys, type SecretKeys } from "./secret-key.ts";
 
 const stack = new AsyncDisposableStack();

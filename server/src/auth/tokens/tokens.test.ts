@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import { redact } from "../../lib/log/log.ts";
-import { API_KEY_PREFIX, hintOf, isApiKey, makeApiKey } from "../api-keys/api-key.ts";
-import { accountOf, makeRefreshToken, readRefreshToken } from "../sessions/refresh-token.ts";
+import { API_KEY_PREFIX, hintOf, isApiKey, makeApiKey } from "../api-key.ts";
+import { accountOf, makeRefreshToken, readRefreshToken } from "../refresh-token.ts";
 
 const key = Buffer.alloc(32, 1);
 

@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import { createOrganization } from "../../auth/accounts/create-organization.ts";
-import { PLANS, type Organization } from "../../auth/accounts/organization.ts";
+import { PLANS, type Organization } from "../../auth/organization.ts";
 import { listOrganizations, setPlan } from "../../auth/accounts/organizations.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { limitOf } from "../../rates/plans.ts";

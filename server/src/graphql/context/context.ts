@@ -1,6 +1,6 @@
 /** What every resolver gets. */
 import { requireCaller, type Acting, type Caller } from "../../auth/caller.ts";
-import type { LoginFrom } from "../../auth/sign-in/login.ts";
+import type { LoginFrom } from "../../auth/sessions/login.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Ending } from "../../lib/ending.ts";
 import type { AnswerSize } from "./answer-size.ts";

@@ -1,6 +1,6 @@
 /** The handles of the rooms that resolvers call. */
 import type { Agents } from "../../agents/agents.ts";
-import type { Auth } from "../../auth/auth.ts";
+import type { Auth } from "../../auth/handle/auth.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { Members } from "../../members/members.ts";

@@ -1,7 +1,7 @@
 /** What a page of a large run's steps costs: one statement for each field, which reads the run once. And what the runs of many agents cost. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../../../../test/in-time.ts";
-import { startDatabases, type Databases } from "../../auth/auth.testsuite.ts";
+import { startDatabases, type Databases } from "../../auth/handle/auth.testsuite.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { newId, type RunId } from "../../lib/ids.ts";
 import { listSteps, type StepFilter, type StepPage } from "../../runs/read/read.ts";

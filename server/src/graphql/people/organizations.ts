@@ -1,6 +1,6 @@
 /** Who asks: the user, the organization and its projects. */
 import { createProject, listProjects, readProject } from "../../projects/projects.ts";
-import type { Organization } from "../../auth/accounts/organization.ts";
+import type { Organization } from "../../auth/organization.ts";
 import { readOrganization, renameOrganization } from "../../auth/accounts/organizations.ts";
 import type { Project } from "../../projects/project.ts";
 import { encodeId } from "../../lib/ids.ts";

@@ -1,5 +1,5 @@
 /** The signed-in user's own account: the password, and the sessions that are open. */
-import { changePassword } from "../../auth/sign-in/change-password.ts";
+import { changePassword } from "../../auth/accounts/change-password.ts";
 import {
   listSessions,
   readOwnSession,

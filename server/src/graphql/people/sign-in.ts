@@ -1,5 +1,5 @@
 /** Signing in and out, and setting up the first owner. */
-import { login } from "../../auth/sign-in/login.ts";
+import { login } from "../../auth/sessions/login.ts";
 import { logout } from "../../auth/sessions/logout.ts";
 import { refreshSession } from "../../auth/sessions/refresh-session.ts";
 import { setUpAndSignIn } from "../../auth/accounts/setup.ts";

@@ -4,7 +4,7 @@
  */
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Known } from "../../auth/authenticate.ts";
+import type { Known } from "../../auth/admission/authenticate.ts";
 import { network } from "../../auth/sign-in/login-throttle.ts";
 import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
 import type { Ending } from "../../lib/ending.ts";

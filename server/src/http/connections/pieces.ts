@@ -5,7 +5,7 @@
 import { Readable } from "node:stream";
 import { LIMITS } from "../../lib/limits.ts";
 import { TurnCount } from "../../lib/sharing/turn-count.ts";
-import { sendError, type Exchange } from "../answer.ts";
+import { sendError, type Exchange } from "../write-response.ts";
 import { ignoreRest } from "./parser.ts";
 
 /** A chunk of this many bytes is worth its cost. */

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { checkContentType, type Taken } from "../content-type.ts";
-import { Misfit } from "./misfit.ts";
+import { checkContentType, type Taken } from "../body-format.ts";
+import { Misfit } from "../http-refusal.ts";
 
 type GraphqlBody = { query: string; operationName: string | undefined; variables: Record<string, Json> };
 

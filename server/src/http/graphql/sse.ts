@@ -5,11 +5,11 @@ import type { AnswerSize } from "../../graphql/context/answer-size.ts";
 import type { Answer, Result } from "../../graphql/graphql.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { stringify } from "../../lib/json/json-text.ts";
-import { writeHead, type Exchange } from "../answer.ts";
-import type { Admission } from "../admission.ts";
+import { writeHead, type Exchange } from "../write-response.ts";
+import type { Admission } from "../admission/admission.ts";
 import { lineOf, type Connections } from "../connections/connections.ts";
-import type { Delivery } from "../triggers/delivery.ts";
-import { Pings } from "../connections/pings.ts";
+import type { Delivery } from "../write-pieces.ts";
+import { Pings } from "./pings.ts";
 
 export type EventStreams = {
   send(exchange: Exchange, answer: Answer & { kind: "stream" }, headers?: OutgoingHttpHeaders): Promise<void>;

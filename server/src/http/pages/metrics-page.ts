@@ -3,12 +3,12 @@
  * `admin` credentials of its first organization: to any other they would tell how busy its neighbours are.
  */
 import type { Needs } from "../../auth/field-scopes.ts";
-import type { FirstOrganization } from "../../auth/accounts/first-organization.ts";
+import type { FirstOrganization } from "../../auth/first-organization.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
-import { admit, type AdmitOptions } from "../admit.ts";
-import { sendError, sendText, type Exchange } from "../answer.ts";
+import { admit, type AdmitOptions } from "../admission/admit.ts";
+import { sendError, sendText, type Exchange } from "../write-response.ts";
 import { STATUS } from "../graphql/graphql.ts";
 
 export type MetricsPageOptions = {

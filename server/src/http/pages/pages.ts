@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import type { Auth } from "../../auth/auth.ts";
+import type { Auth } from "../../auth/handle/auth.ts";
 import { publicKeys } from "../../auth/tokens/key-set.ts";
 import type { Graphql } from "../../graphql/graphql.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
-import { sendError, writeHead, type Exchange } from "../answer.ts";
+import { sendError, writeHead, type Exchange } from "../write-response.ts";
 import { encodingFor, readFiles, type WebFile } from "./files.ts";
 
 export type Pages = (exchange: Exchange) => void;

@@ -3,8 +3,8 @@
  * nothing but this file looks at; the page gets access tokens, and sends them like any other client (docs/api.md).
  */
 import { parse, serialize } from "hono/utils/cookie";
-import type { Auth } from "../../auth/auth.ts";
-import { login, type LoginFrom } from "../../auth/sign-in/login.ts";
+import type { Auth } from "../../auth/handle/auth.ts";
+import { login, type LoginFrom } from "../../auth/sessions/login.ts";
 import { endSession } from "../../auth/sessions/logout.ts";
 import { refreshSession } from "../../auth/sessions/refresh-session.ts";
 import type { SignedIn } from "../../auth/sessions/session.ts";
@@ -17,14 +17,14 @@ import { LIMITS } from "../../lib/limits.ts";
 import { acceptInvitation } from "../../members/accept-invitation.ts";
 import type { Members } from "../../members/members.ts";
 import { ownPages } from "../addresses.ts";
-import type { Admission } from "../admission.ts";
-import { sendJson, type Exchange } from "../answer.ts";
+import type { Admission } from "../admission/admission.ts";
+import { sendJson, type Exchange } from "../write-response.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
-import { readBody } from "../body.ts";
-import { checkContentType, JSON_BODY } from "../content-type.ts";
+import { readBody } from "../connections/read-body.ts";
+import { checkContentType, JSON_BODY } from "../body-format.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 import { STATUS } from "../graphql/graphql.ts";
-import { Misfit } from "../graphql/misfit.ts";
+import { Misfit } from "../http-refusal.ts";
 import { userAgentOf } from "../request.ts";
 import { sendRefusal } from "../send-refusal.ts";
 

@@ -8,7 +8,7 @@ import { isJson, readMediaType } from "../../lib/media-type.ts";
 import { checkEvent, type EventKeys } from "../../triggers/events/check-event.ts";
 import type { CheckedEvent } from "../../triggers/events/publish-event.ts";
 import { refuseAny } from "../../triggers/kinds/contract/trigger-kind.ts";
-import { checkContentType, type Taken } from "../content-type.ts";
+import { checkContentType, type Taken } from "../body-format.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 
 type Mode = "binary" | "structured" | "batch";

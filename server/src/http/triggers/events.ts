@@ -8,13 +8,13 @@ import type { Log } from "../../lib/log/log.ts";
 import { checkTakes } from "../../runs/prepare-run.ts";
 import { acceptEvent, firedInTime, type Accepted, type CheckedEvent } from "../../triggers/events/publish-event.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
-import { admit, type AdmitOptions } from "../admit.ts";
-import { sendJson, type Exchange } from "../answer.ts";
+import { admit, type AdmitOptions } from "../admission/admit.ts";
+import { sendJson, type Exchange } from "../write-response.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
-import { readBody } from "../body.ts";
+import { readBody } from "../connections/read-body.ts";
 import { eventsIn, modeOf } from "./cloud-events.ts";
 import { STATUS } from "../graphql/graphql.ts";
-import { Misfit } from "../graphql/misfit.ts";
+import { Misfit } from "../http-refusal.ts";
 import { sendRefusal } from "../send-refusal.ts";
 
 type EventsEdge = { isFor(path: string): boolean; handle(exchange: Exchange): Promise<void> };

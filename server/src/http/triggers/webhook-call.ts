@@ -25,7 +25,7 @@ import {
   type Signed,
 } from "../../triggers/kinds/webhook/signature.ts";
 import { Unsigned } from "../../triggers/kinds/webhook/unsigned.ts";
-import { checkContentType, JSON_BODY, JSON_OR_FORM } from "../content-type.ts";
+import { checkContentType, JSON_BODY, JSON_OR_FORM } from "../body-format.ts";
 import { parseJsonBody } from "../graphql/graphql-request.ts";
 
 const PATH = "/webhook/";

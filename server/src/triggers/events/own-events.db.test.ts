@@ -1,6 +1,6 @@
 /** The service's own events as they are published from their table: turns of organizations, and those that are refused. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDatabases } from "../../auth/auth.testsuite.ts";
+import { startDatabases } from "../../auth/handle/auth.testsuite.ts";
 import { secretKeys } from "../../auth/tokens/secret-key.ts";
 import type { AgentId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testClock, type TestClock } from "../../../../test/clock.ts";
 import { eventually } from "../../../../test/client.ts";
-import { startDatabases } from "../../auth/auth.testsuite.ts";
+import { startDatabases } from "../../auth/handle/auth.testsuite.ts";
 import { secretKeys } from "../../auth/tokens/secret-key.ts";
 import { newId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -1,6 +1,6 @@
 /** The clock that fires what is due: turns of organizations, several clocks on one database, failures. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDatabases } from "../../auth/auth.testsuite.ts";
+import { startDatabases } from "../../auth/handle/auth.testsuite.ts";
 import { createLog } from "../../lib/log/log.ts";
 import type { AgentId, OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -3,7 +3,7 @@
  * agent, the token or the trigger is unknown or was: the answer and its time must not tell which (bench/unknown-webhooks.ts).
  */
 import { LRUCache } from "lru-cache";
-import { createLookUps } from "../../auth/look-ups.ts";
+import { createLookUps } from "../../auth/handle/look-ups.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { decodeId, NO_ID, type OrganizationId } from "../../lib/ids.ts";
 import { wholeOf } from "../../lib/reach.ts";

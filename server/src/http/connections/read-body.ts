@@ -1,0 +1,113 @@
+/** Reads a request's body, within the limits of who sends it. */
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "../../lib/errors.ts";
+import { heldBytes } from "../../lib/sharing/held-bytes.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { Misfit } from "../http-refusal.ts";
+import { clientGone } from "./connections.ts";
+import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./arrivals.ts";
+
+export const tooLarge = (): Refusal =>
+  new Refusal("REQUEST_ENTITY_TOO_LARGE", `the request body is larger than ${LIMITS.bodyBytes} bytes`);
+
+const tooLargeForStranger = (): Refusal =>
+  new Refusal(
+    "REQUEST_ENTITY_TOO_LARGE",
+    `without a credential a request body may have at most ${LIMITS.strangerBodyBytes} bytes`,
+  );
+
+/** About the most that a character of JSON takes when it is parsed (lib/sharing/held-bytes.ts). */
+const MOST_PER_CHARACTER = 21;
+
+/** About what a piece takes in addition to its bytes. */
+const BYTES_PER_PIECE = 250;
+
+const lateBody = (): Misfit =>
+  new Misfit(
+    408,
+    `the request body did not arrive in time: ${LIMITS.bodyProgressBytes} bytes of it, or its end, in each ${LIMITS.bodyProgressSeconds} s`,
+  );
+
+const lengthOf = ({ headers }: IncomingMessage): number | undefined =>
+  headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
+
+export const isTooLong = (request: IncomingMessage): boolean => (lengthOf(request) ?? 0) > LIMITS.bodyBytes;
+
+/** Its memory is counted until it is released. */
+export type Body = { text: string; release: (() => void) | undefined };
+
+/**
+ * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
+ * for it, Misfit when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
+ */
+export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<Body> {
+  const length = lengthOf(request);
+  if (length !== undefined && length > LIMITS.bodyBytes) throw tooLarge();
+  const isLarge = length !== undefined && length > LIMITS.strangerBodyBytes;
+  const caller = isLarge ? await whose() : undefined;
+  if (isLarge && !caller) throw tooLargeForStranger();
+  const { promise, resolve, reject } = Promise.withResolvers<Body>();
+  const chunks: Buffer[] = [];
+  const fail = (error: unknown): void => {
+    request.pause();
+    arrival.end();
+    chunks.length = 0;
+    reject(error);
+  };
+  const arrival = arrivals.begin((reason) => fail(reason ?? lateBody()));
+  let isKnown = caller !== undefined;
+  if (caller) arrival.belongsTo(caller.organizationId);
+  let bytes = 0;
+
+  /** No room is left for strangers, or the body is too large for one: checks the credential while the sender waits. */
+  const identify = async (refusal: Refusal, held: number): Promise<void> => {
+    isKnown = true;
+    const known = await whose();
+    if (!known) throw refusal;
+    if (!arrival.belongsTo(known.organizationId) || !arrival.hold(held)) throw noRoom();
+  };
+
+  /** Parsed, it takes more memory than as text, and is held until it is answered. */
+  const whole = async (): Promise<Body> => {
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    chunks.length = 0;
+    if (!isUtf8(body)) throw new Refusal("BAD_REQUEST", "the request body is not UTF-8 text");
+    const text = body.toString();
+    const held = text.length > SMALL_BYTES / MOST_PER_CHARACTER ? heldBytes(text) : 0;
+    if (held <= SMALL_BYTES) {
+      arrival.end();
+      return { text, release: undefined };
+    }
+    arrival.whole();
+    if (!arrival.hold(held)) {
+      if (isKnown) throw noRoom();
+      await identify(noRoom(), held);
+    }
+    return { text, release: () => arrival.end() };
+  };
+
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > LIMITS.bodyBytes) return fail(tooLarge());
+    chunks.push(chunk);
+    arrival.came(chunk.length);
+    // Nearly every body arrives in one piece.
+    if (bytes === length) return;
+    const isTooLarge = !isKnown && bytes > LIMITS.strangerBodyBytes;
+    const held = bytes + chunks.length * BYTES_PER_PIECE;
+    if (!isTooLarge && arrival.hold(held)) return;
+    if (isKnown) return fail(noRoom());
+    request.pause();
+    identify(isTooLarge ? tooLargeForStranger() : noRoom(), held).then(() => void request.resume(), fail);
+  });
+  request.on("end", () => void whole().then(resolve, fail));
+  // A client may also go away after its whole body has arrived; then its connection ends what it asked for.
+  request.on("error", () => {
+    if (!request.complete) fail(clientGone());
+  });
+  request.on("close", () => {
+    if (!request.complete) arrival.end();
+  });
+  return promise;
+}

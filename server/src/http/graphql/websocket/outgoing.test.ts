@@ -1,0 +1,79 @@
+/** Over a real WebSocket whose client does not read. */
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
+import { expect, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { ByteBudget } from "../../../lib/sharing/byte-budget.ts";
+import { realClock } from "../../../lib/clock.ts";
+import { LIMITS } from "../../../lib/limits.ts";
+import { createArrivals } from "../../connections/arrivals.ts";
+import { createDelivery } from "../../write-pieces.ts";
+import { Outgoing } from "./outgoing.ts";
+import { Unanswered } from "./unanswered.ts";
+
+const MESSAGE = "x".repeat(60_000);
+
+async function open(budget: ByteBudget) {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.adopt(new WebSocketServer({ port: 0, host: "127.0.0.1" }), (one) => one.close());
+  await once(server, "listening");
+  const arrivals = stack.use(createArrivals(budget, realClock));
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = stack.adopt(new WebSocket(url), (one) => one.terminate());
+  const [socket] = (await once(server, "connection")) as [WebSocket];
+  client.on("error", () => {});
+  await once(client, "open");
+  client.pause();
+  const stream = (socket as unknown as { _socket: Socket })._socket;
+  const unanswered = new Unanswered(arrivals, () => undefined);
+  const outgoing = new Outgoing(socket, stream, createDelivery(realClock), unanswered);
+  const owned = stack.move();
+  return { socket, stream, outgoing, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Sends until the connection is closed; answers what then waited at most. */
+async function flood(budget: ByteBudget): Promise<{ waitedBytes: number; takenBytes: number }> {
+  await using opened = await open(budget);
+  const { socket, stream, outgoing } = opened;
+  const sent: Promise<void>[] = [];
+  let [waitedBytes, takenBytes] = [0, 0];
+  for (let count = 0; socket.readyState === WebSocket.OPEN && count < 900; count++) {
+    sent.push(outgoing.send(MESSAGE));
+    takenBytes = Math.max(takenBytes, budget.takenBy(undefined));
+    await new Promise((resolve) => setImmediate(resolve));
+    waitedBytes = (count + 1) * MESSAGE.length - (stream.bytesWritten - stream.writableLength);
+  }
+  expect(socket.readyState).not.toBe(WebSocket.OPEN);
+  await Promise.all(sent);
+  expect(budget.takenBy(undefined)).toBe(0);
+  return { waitedBytes, takenBytes };
+}
+
+test("1 MiB of messages waits for a client that does not read, charged to the budget of what arrives; then it is closed", async () => {
+  const { waitedBytes, takenBytes } = await flood(new ByteBudget(LIMITS.arrivingBytes));
+  expect(takenBytes).toBeGreaterThan(LIMITS.unansweredBytes * 0.9);
+  expect(waitedBytes).toBeLessThan(LIMITS.unansweredBytes * 1.3);
+});
+
+test("less where the budget has less", async () => {
+  const { waitedBytes } = await flood(new ByteBudget(800_000));
+  expect(waitedBytes).toBeLessThan(600_000);
+});
+
+test("a thousand messages wait for a client that does not read; at one more it is closed", async () => {
+  await using opened = await open(new ByteBudget(LIMITS.arrivingBytes));
+  const { socket, outgoing } = opened;
+  const waiting = new Set<Promise<void>>();
+  const send = async (text: string): Promise<void> => {
+    const sent = outgoing.send(text);
+    waiting.add(sent);
+    void sent.finally(() => waiting.delete(sent));
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  // The kernel takes the first ones.
+  while (waiting.size < 10) await send(MESSAGE);
+  while (waiting.size < LIMITS.messagesWaiting) await send("x");
+  expect(socket.readyState).toBe(WebSocket.OPEN);
+  await send("x");
+  expect(socket.readyState).not.toBe(WebSocket.OPEN);
+});
