@@ -1,4 +1,4 @@
-/** What the cases of growth.ts share: how an agent, a run and a wait are asked for, and the tasks that they are made of. */
+/** Shared by the cases of growth.ts: how an agent, a run and a wait are asked for, and the tasks that they are made of. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Subject } from "./growth.ts";
 import { graphql } from "./world.ts";

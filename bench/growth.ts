@@ -1,5 +1,5 @@
 /**
- * What grows with its input: each operation with a quarter, half and all of the largest input that it takes, in processor
+ * The cost that grows with its input: each operation with a quarter, half and all of the largest input that it takes, in processor
  * time of the whole server. The exponent is that of the last doubling: 1 is linear, 2 quadratic.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs";

@@ -19,7 +19,7 @@ const WARM_UP = { most: 1.5 };
 type Fresh = { atStart: Memory; first: Sample; last: Sample; after: Memory };
 
 /**
- * What a new server holds after so many runs of *three*, and what the first and the last thousand of them cost.
+ * The memory of a new server after so many runs of *three*, and the cost of the first and the last thousand of them.
  *
  * On a copy of Node of its own: the bench's processes would else carry a part of what the server maps from that file.
  * PostgreSQL's files are shared with other servers of this installation, so none should run meanwhile.

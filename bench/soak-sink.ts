@@ -1,5 +1,5 @@
 /**
- * What `call` posts to during the soak: notes each request by run and step, and whether one came again that had ended. It
+ * The service that `call` posts to during the soak: notes each request by run and step, and whether one came again that had ended. It
  * answers after 50 ms, so that kills fall into calls.
  */
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 /**
- * What `npm run test:long -- --write` keeps: how long each file took and how many of its tests passed, in `results/test-long-<date>.json` and
+ * The record that `npm run test:long -- --write` keeps: how long each file took and how many of its tests passed, in `results/test-long-<date>.json` and
  * in its place in README.md. A reporter of vitest (vitest.config.ts).
  */
 import path from "node:path";

@@ -1,5 +1,5 @@
 /**
- * What the tests start hundreds of times, made as the built server is (tools/bundle.js): the server of the tests, the real one, the
+ * The programs that the tests start hundreds of times, made as the built server is (tools/bundle.js): the server of the tests, the real one, the
  * command line (as a process and as a function), and the programs that the tests of rooms start and kill. It is the global set-up of each of vitest's projects that starts processes, and builds
  * where sources have changed.
  */

@@ -1,5 +1,5 @@
 /**
- * What closes a WebSocket, and with which code: graphql-transport-ws as its document says (PROTOCOL.md of `graphql-ws`), RFC 6455
+ * The messages that close a WebSocket, and the code of each: graphql-transport-ws as its document says (PROTOCOL.md of `graphql-ws`), RFC 6455
  * below it. Each is provoked by hand, and a bystander's connection stays open.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -2,7 +2,7 @@
  * A narrowed API key sees what it reaches and nothing else of its own organization. Generated from the schema: every argument
  * that takes an id is asked with an id that the key does not reach and with one that does not exist, which must answer the
  * same word for word; every field that leads anywhere is asked from what the key reaches, and must show nothing hidden.
- * What a whole key sees in the same places says that the test could fail.
+ * A whole key sees more in the same places: so the test could fail.
  */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * What runs hold in memory is bounded by the process's heap: beyond it they are unloaded or wait for their turn, all end,
+ * The memory that runs hold is bounded by the process's heap: beyond it they are unloaded or wait for their turn, all end,
  * and another organization is answered meanwhile.
  */
 import { once } from "node:events";

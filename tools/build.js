@@ -35,7 +35,7 @@ const PARTS = {
 const STAMP = ".built-from";
 
 /**
- * What a build was made from, as text: path, size and time of every source. Compared for equality, so that an older file
+ * The inputs of a build, as text: path, size and time of every source. Compared for equality, so that an older file
  * put back counts as a change too. 300 files cost 5 ms.
  * @param {string[]} sources @param {string} [root]
  */

@@ -46,7 +46,7 @@ const both = () => ["server", "web"];
 /** @returns {Name[]} */
 const server = () => ["server"];
 
-/** What is more than `--json` is the command line's: help, or a mistake. @param {string[]} args */
+/** Any argument beside `--json` is the command line's: help, or a mistake. @param {string[]} args */
 const serves = (args) => args.every((arg) => arg === "--json");
 
 /**

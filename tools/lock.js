@@ -41,7 +41,7 @@ async function taken(file, token) {
 }
 
 /**
- * Of several who find a dead holder only one may remove its lock, or the second would remove the first one's new lock.
+ * Only one of several that find a dead holder may remove its lock, or the second would remove the first one's new lock.
  * @param {string} file @param {string} holder
  */
 function release(file, holder) {

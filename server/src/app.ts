@@ -88,7 +88,7 @@ async function orSayWhereItRuns<Opened>({ dataFolder }: Config, opening: Promise
   }
 }
 
-/** Whoever has the port writes its entry a moment later, once it has locked the data folder. */
+/** The owner of the port writes its entry a moment later, once it has locked the data folder. */
 async function runningOn(dataFolder: string): Promise<OperatorError | undefined> {
   for (let waitedMs = 0; waitedMs < HOLDER_WAIT_MS; waitedMs += HOLDER_POLL_MS) {
     const instance = instanceOf(findDataFolder(dataFolder).folder);

@@ -57,7 +57,7 @@ function isTaken(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // Of another user.
+    // It belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

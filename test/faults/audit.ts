@@ -1,5 +1,5 @@
 /**
- * What a database was told about its runs, commit by commit: triggers of this test write down each change of a run and
+ * The changes of runs in a database, commit by commit: triggers of this test write down each change of a run and
  * of a step. `violations` answers what must never be there; an empty list is a sound journal.
  */
 import path from "node:path";

@@ -1,5 +1,5 @@
 /**
- * What a disk may hold after its power went away: of PostgreSQL's data only what was written before the last checkpoint
+ * The contents of a disk after its power went away: of PostgreSQL's data only what was written before the last checkpoint
  * is sure, any later write of a page may be there or not, whole or torn, and the write-ahead log ends where it was last
  * flushed. Built from copies, because a real cut needs the machine's power or a kernel that drops unflushed pages.
  */

@@ -8,11 +8,11 @@ export type Edge = {
   file: string;
   /** Stands in the file as it is. */
   title: string;
-  /** What happens at the limit, where nothing is refused with a sentence that names it. */
+  /** The behaviour at the limit, where nothing is refused with a sentence that names it. */
   instead?: string;
 };
 
-/** As many as may be pass, and one more is refused with a sentence that says how many may be. */
+/** At the limit everything passes, and one more is refused with a sentence that says the maximum. */
 const refused = (file: string, title: string): Edge => ({ file, title });
 const shown = (file: string, title: string, instead: string): Edge => ({ file, title, instead });
 /** In `test/limits.test.ts`, under its name. */

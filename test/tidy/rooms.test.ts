@@ -5,7 +5,7 @@ import { parse, serverSources, textOf, webSources } from "./source.ts";
 const rooms = readRooms(textOf("ARCHITECTURE.md"));
 const sources = serverSources();
 
-/** What is run and not imported. */
+/** Files that are run and not imported. */
 const ENTRIES = ["server/src/main.ts", "server/src/cli/main.ts", "server/src/graphql/print-schema.ts"];
 
 const sample = (path: string, text: string) => parse(`server/src/${path}`, text);

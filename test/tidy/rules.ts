@@ -8,7 +8,7 @@ import { at, isTest, literalsOf, walk, type Source } from "./source.ts";
 
 export type Rule = {
   name: string;
-  /** What to do about it. */
+  /** The remedy. */
   advice: string;
   find(source: Source): string[];
   /** Where the rule does not hold, from the root. */
@@ -328,7 +328,7 @@ export const RULES: Rule[] = [
         : [],
     except: [
       "server/src/lib/processor-time.testsuite.ts",
-      // Of all threads, and compared with each other: both are longer on a slow machine.
+      // All threads together, and compared with each other: both are longer on a slow machine.
       "server/src/auth/sign-in/passwords.test.ts",
       "server/src/expressions/hostile-expressions.test.ts",
     ],

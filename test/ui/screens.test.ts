@@ -281,7 +281,7 @@ test.each(SHOTS ? [{ LLM_BASE_URL: "http://127.0.0.1:11434/v1", LLM_MODEL: "a-mo
 );
 
 /**
- * What a screen shows while its rows are on their way, when they do not come, and to whom it is not for. Others look at an LLM that
+ * A screen while its rows are on their way, when they do not come, and to whom it is not for. Others look at an LLM that
  * is configured (settings.test.ts) and at 10,000 runs (lists.test.ts).
  */
 test("states: loading, an error, no permission", async () => {

@@ -31,7 +31,7 @@ export type Compiled = {
 };
 
 export type AgentCache = {
-  /** Whoever asks for it: what a caller reads is read by `readAgent`. */
+  /** Reads for the server itself: what a caller reads is read by `readAgent`. */
   agent(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>;
   /** The caller must know that the agent belongs to the organization and is reached. */
   compiled(organizationId: OrganizationId, id: AgentId, version: string): Promise<Compiled | undefined>;

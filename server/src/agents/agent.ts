@@ -1,4 +1,4 @@
-/** What an agent is, and which status it may have. */
+/** An agent, and the statuses it may have. */
 import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Actor } from "../lib/actor.ts";
 import { conflict, type Refusal } from "../lib/errors.ts";

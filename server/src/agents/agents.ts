@@ -24,7 +24,7 @@ export type Agents = {
   check: Expressions["check"];
   reading: Reading;
   cache: AgentCache;
-  /** What definitions say about triggers. */
+  /** The triggers that definitions declare. */
   triggers: DefinedTriggers;
   /** Agents that were made or changed, by organization. */
   changes: Hub<AgentId>;
@@ -32,7 +32,7 @@ export type Agents = {
 
 /** The room of triggers, which imports this one. */
 type DefinedTriggers = {
-  /** What is wrong with those of a definition. */
+  /** The problems of a definition's triggers. */
   check(workflow: Workflow): Others;
   /** Finds what is wrong with the definition's triggers in the project. */
   checkIn(

@@ -103,7 +103,7 @@ describe("of large texts", () => {
 
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
-/** What `patch` would produce. */
+/** The output that `patch` would produce. */
 function patched(text: string, diff: string): string {
   const lines = linesOf(text);
   const made: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * What changed between two definitions, as `diff -u` writes it: line by line, with three lines around each change.
+ * Differences between two definitions, as `diff -u` writes them: line by line, with three lines around each change.
  * Removes and adds the fewest lines, by the greedy half of E. Myers, "An O(ND) Difference Algorithm" (1986).
  */
 import { LIMITS } from "../lib/limits.ts";

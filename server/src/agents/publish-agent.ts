@@ -61,7 +61,7 @@ export async function namedProject(
 export const noProject = (namespace: string): string =>
   `there is no project with the handle ${namespace}, which is the definition's namespace: make it with \`createProject\` (\`autograph projects create ${namespace}\`), or choose one of \`{ projects { nodes { id handle } } }\``;
 
-/** What a definition says that it is and that does not fit what is here, with its place in the text. */
+/** The names in a definition that do not fit what is here, with their place in the text. */
 export async function misfit(
   agents: Agents,
   organizationId: OrganizationId,

@@ -1,4 +1,4 @@
-/** What starting and showing a run needs to know about an agent: from memory after the first call. */
+/** The parts of an agent that starting and showing a run needs: from memory after the first call. */
 import { isPlainText } from "../auth/names.ts";
 import type { AgentId } from "../lib/ids.ts";
 import { reachedAgent, type Within } from "../lib/reach.ts";

@@ -5,7 +5,7 @@ import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
 import { agentOf, COLUMNS } from "./store.ts";
 
-/** What names a secret besides its id. */
+/** The columns that name a secret besides its id. */
 export type SecretKey = { projectId: ProjectId; name: string };
 
 /** For each key, by name, `LIMITS.secretUsersListed` at most. */

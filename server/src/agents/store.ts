@@ -80,10 +80,10 @@ export async function listAgentRows(
   return rows.map(agentOf);
 }
 
-/** What an agent is called. */
+/** An agent's names. */
 export type AgentName = Pick<Agent, "id" | "name" | "handle">;
 
-/** Of all active ones, by name. */
+/** All active agents, by name. */
 export async function listActiveNames(
   database: Database,
   { organizationId, reach }: Within,
@@ -99,7 +99,7 @@ export async function listActiveNames(
   return rows.map(({ id, name, handle }) => ({ id, name, handle }));
 }
 
-/** What is left out does not filter; an empty list matches nothing. */
+/** A missing field does not filter; an empty list matches nothing. */
 export type AgentFilter = {
   projectId?: readonly ProjectId[] | undefined;
   status?: readonly AgentStatus[] | undefined;

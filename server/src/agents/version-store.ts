@@ -29,7 +29,7 @@ export async function readVersionRow(
   return row && versionOf(row);
 }
 
-/** What names a version besides its id. */
+/** The columns that name a version besides its id. */
 export type VersionKey = Pick<AgentVersion, "agentId" | "version">;
 export const nameOfVersion = ({ agentId, version }: VersionKey): string => `${agentId} ${version}`;
 

@@ -18,7 +18,7 @@ import { record } from "./record.ts";
 const log = createLog("silent");
 const stack = new AsyncDisposableStack();
 let postgres: TestPostgres;
-/** Of two processes on one database. */
+/** For two processes on one database. */
 let one: Database;
 let two: Database;
 
@@ -51,7 +51,7 @@ afterAll(() => stack.disposeAsync());
 
 let recipe: () => Promise<void>;
 
-/** What the page says to run as a superuser. */
+/** The statements that the page tells a superuser to run. */
 function sqlOf(page: string): string {
   const text = readFileSync(path.join(import.meta.dirname, "../../..", page), "utf8");
   return /```sql\n(create role autograph_audit[^`]+)```/.exec(text)![1]!;
@@ -106,7 +106,7 @@ test("an event is chained by the database as the verifier computes it, whatever 
     userAgent: "test/1",
     detail: { a: [1.5, null], z: names[0] },
   });
-  // Whoever reads it in a terminal sees no control characters.
+  // A reader at a terminal sees no control characters.
   expect(events.map(({ event }) => event["subject"].name)).toEqual([
     names[0],
     "ünï 😂 ???",

@@ -91,12 +91,12 @@ test.each<[string, string[], number, string]>([
   expect(faultOf(texts)).toEqual([line, expect.stringContaining(why)]);
 });
 
-test("a chain that was made anew from a changed line on has another head", () => {
+test("a chain that was rebuilt from a changed line on has another head", () => {
   const forged = chainOf(6, "org_a", 1);
   const end = chainOf(3, "org_a", 4, forged[2]!.hash).map(({ event, ...link }) => ({ ...link, event }));
   const verifier = createVerifier();
-  const anew = [...forged.slice(0, 3), ...end].map(lineOf);
+  const rebuilt = [...forged.slice(0, 3), ...end].map(lineOf);
   // The events of `end` have other details than those of `chain`.
-  for (const line of anew) expect(verifier.take(line)).toBeUndefined();
+  for (const line of rebuilt) expect(verifier.take(line)).toBeUndefined();
   expect(verifier.result()!.head).not.toBe(chain.at(-1)!.hash);
 });

@@ -14,11 +14,11 @@ export const BEFORE_THE_FIRST = "0".repeat(64);
 
 type Link = { organizationId: string; number: number; previous: string; hash: string };
 
-/** What is known of a file that was read to its end. `head`: its last event's hash. */
+/** The state after a file was read to its end. `head`: its last event's hash. */
 export type Verified = { organizationId: string; first: number; last: number; previous: string; head: string };
 
 type Verifier = {
-  /** Of one line after the other. Answers what is wrong with it, for a sentence after its number. */
+  /** Checks one line after the other. Returns what is wrong with it, for a sentence after its number. */
   take(line: string): string | undefined;
   /** Undefined for no lines. */
   result(): Verified | undefined;

@@ -1,4 +1,4 @@
-/** What the audit keeps of something that was done. */
+/** An event of the audit. */
 import type { Actor } from "../lib/actor.ts";
 import type { Id, Kind, OrganizationId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";

@@ -5,7 +5,7 @@ import type { Database, Row } from "../storage/database.ts";
 import type { AuditAction, ChainedEvent } from "./event.ts";
 import type { Actor } from "../lib/actor.ts";
 
-/** What is left out does not filter; an empty list matches nothing. `createdFrom` is included, `createdBefore` is not. */
+/** A missing field does not filter; an empty list matches nothing. `createdFrom` is included, `createdBefore` is not. */
 export type AuditFilter = {
   action?: readonly AuditAction[] | undefined;
   /** UUIDs of users and keys. */

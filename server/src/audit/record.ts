@@ -43,13 +43,13 @@ const writtenSubject = ({ kind, id, name }: Subject): WrittenEvent["subject"] =>
 });
 
 /**
- * What others chose must not move the cursor of whoever reads an export in a terminal, nor turn the direction in which what comes
+ * Texts that others chose must not move the cursor of a terminal that shows an export, nor turn the direction in which what comes
  * after it is shown: a name could make one event look like another.
  */
 const shown = (text: string): string =>
   text.toWellFormed().replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "?");
 
-/** What a client calls itself may hold anything: what looks like a credential of ours is cut out. */
+/** A client may call itself anything: text that looks like a credential of ours is cut out. */
 const CREDENTIAL = /(?:ag_live_|rt_|inv_|eyJ)[\w.~+/=-]{8,}/g;
 
 const shownUserAgent = ({ userAgent }: From): string | null =>

@@ -25,7 +25,7 @@ export interface Llm {
   readonly settings: LlmSettings;
   /** Whether an organization is the operator's own: it alone sees where the model is, and what it says when it fails. */
   isOperator(organizationId: OrganizationId): Promise<boolean>;
-  /** Of the connection, by hand. */
+  /** The connection's time limit, by hand. */
   readonly tests: Often;
   readonly figures: { calls: Counts<LlmProblem | "answered"> };
   /**
@@ -54,7 +54,7 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
   const uses = new Often(clock, LIMITS.llmUsesPerMinute);
   const figures = { calls: countsOf([...LLM_PROBLEMS, "answered"]) };
   let pausedUntil = 0;
-  /** What is further ahead than any pause is from before the clock was set back. */
+  /** A time further ahead than any pause is from before the clock was set back. */
   const isPaused = (): boolean => {
     const leftMs = pausedUntil - clock.now();
     return leftMs > 0 && leftMs <= LIMITS.llmPauseSeconds * 1000;

@@ -8,7 +8,7 @@ import type { Outbound, OutboundResponse } from "../outbound/outbound.ts";
 import { LlmError, ofOutbound, ofStatus } from "./problem.ts";
 
 export type Question = {
-  /** What the model is to do. */
+  /** The model's task. */
   system: string;
   prompt: string;
   /** JSON Schema of the answer; none: any text. */
@@ -50,11 +50,11 @@ export function openModel(
       pause({ status, headers });
       return new Response(WITHOUT_BODY.has(status) ? null : textIn({ headers, body }), { status, headers });
     };
-  // What it has to say to a person at a console would pass our log by.
+  // Its messages for a person at a console would pass our log by.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   // Loaded only where a model is configured, and at the start: it holds the process for 160 ms. 23 MB.
   const sdk = Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
-  // Whoever asks is told.
+  // The caller gets the error.
   sdk.catch(() => {});
   return {
     async answer(organizationId, question, signal) {
@@ -82,7 +82,7 @@ export function openModel(
         } catch (error) {
           if (signal.aborted) throw error;
           if (failure instanceof OutboundError) throw ofOutbound(failure);
-          // Whoever asked looks at it: it may have the JSON among other words.
+          // The caller looks at it: it may have the JSON among other words.
           if (NoObjectGeneratedError.isInstance(error) && error.text !== undefined)
             return { text: error.text, tokens: tokensIn(error.usage) };
           const status = APICallError.isInstance(error) ? error.statusCode : undefined;

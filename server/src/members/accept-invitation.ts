@@ -51,7 +51,7 @@ export async function acceptInvitation(
   return signedIn;
 }
 
-/** Whoever is signed in has proven who they are. */
+/** A signed-in user has proven who they are. */
 async function asCaller(
   { auth }: Members,
   { organizationId, user, credential }: Caller,

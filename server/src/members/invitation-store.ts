@@ -121,7 +121,7 @@ export async function deleteInvitation(
   return row && invitationOf(row);
 }
 
-/** What whoever has the link is told. */
+/** The fields that any holder of the link may see. */
 export type OpenInvitation = {
   organizationId: OrganizationId;
   organizationName: string;

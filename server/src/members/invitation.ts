@@ -11,7 +11,7 @@ import type { Members } from "./members.ts";
 
 export type Invitation = {
   id: InvitationId;
-  /** Whose it is alone; null: whoever has the link. */
+  /** The only user who may accept; null: any holder of the link. */
   email: string | null;
   role: Role;
   createdBy: Actor;

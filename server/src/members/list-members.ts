@@ -6,7 +6,7 @@ import type { Row } from "../storage/database.ts";
 import { userOfMember, type Member } from "./member.ts";
 import type { Members } from "./members.ts";
 
-/** Of `members m` and `users u`. */
+/** The columns of `members m` and `users u`. */
 export const COLUMNS = "m.user_id, m.role, m.created_at, u.name";
 export const memberOf = (row: Row): Member => ({
   user: { id: row["user_id"], name: row["name"] },

@@ -1,4 +1,4 @@
-/** What cannot be asked over the wire: how many members there may be, and what of an invitation is in the database. */
+/** Facts that cannot be asked over the wire: the maximum of members, and an invitation's columns. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../auth/handle/auth.testsuite.ts";
 import type { OrganizationId } from "../lib/ids.ts";

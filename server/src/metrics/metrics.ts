@@ -56,7 +56,7 @@ async function open(sources: Sources): Promise<Registry> {
 
 type Registered = Parameters<Registry["registerMetric"]>[0];
 
-/** What a registry asks of a metric. Its own classes would keep a second copy of every number. */
+/** The part of a metric that a registry uses. prom-client's own classes would keep a second copy of every number. */
 function asCollected(metric: Metric, sources: Sources): Registered {
   const { name, help, kind: type, read } = metric;
   const get = async () => ({ name, help, type, aggregator: "sum", values: samplesOf(metric, read(sources)) });

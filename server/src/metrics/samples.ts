@@ -5,7 +5,7 @@ import type { Figure, Metric } from "./table.ts";
 type Labels = Record<string, string | number>;
 export type Sample = { metricName?: string; labels: Labels; value: number };
 
-/** What is not known yet has no sample. */
+/** An unknown figure has no sample. */
 export function samplesOf({ name, labels: names }: Pick<Metric, "name" | "labels">, figure: Figure): Sample[] {
   const samples: Sample[] = [];
   const walk = (at: Figure, labels: Labels, depth: number): void => {

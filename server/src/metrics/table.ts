@@ -17,7 +17,7 @@ type Pool = {
 };
 type Histograms = Record<string, Histogram>;
 
-/** What the rooms count, as `join-rooms.ts` hands it in. */
+/** The rooms' counts, as `join-rooms.ts` hands them in. */
 export type Sources = {
   build: { version: string; node: string };
   isAccepting: () => boolean;

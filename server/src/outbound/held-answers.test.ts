@@ -1,4 +1,4 @@
-/** What answers hold and cost while they arrive, whatever the other side sends. */
+/** The memory and processor time of answers while they arrive, whatever the other side sends. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -100,7 +100,7 @@ it.each([
   },
 );
 
-it("after a redirect with a large body the next answer is charged anew", async () => {
+it("after a redirect with a large body the next answer is charged again", async () => {
   const body = Buffer.alloc(1_000_000, "x");
   let sent = 0;
   await using server = await serve((request, response) => {

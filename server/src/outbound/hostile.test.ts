@@ -1,4 +1,4 @@
-/** What a malicious author writes into `call: http`: none of it may reach a server inside. */
+/** Calls that a malicious author writes into `call: http`: none of them may reach a server inside. */
 import { platform } from "node:os";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Log } from "../lib/log/log.ts";

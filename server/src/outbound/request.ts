@@ -1,4 +1,4 @@
-/** What a caller asks for, and the checks before anything is resolved or sent. */
+/** A caller's request, and the checks before anything is resolved or sent. */
 import type { OrganizationId } from "../lib/ids.ts";
 import { parseUrl } from "../lib/parse-url.ts";
 import { RESERVED_HEADERS } from "../lib/reserved-headers.ts";
@@ -18,7 +18,7 @@ export type OutboundResponse = {
 };
 
 export type OutboundRequest = {
-  /** Whose call it is: connections are shared, and look-ups of names queue, within an organization only. */
+  /** The organization that calls: connections are shared, and look-ups of names queue, within it only. */
   organizationId: OrganizationId;
   /** Any HTTP method except CONNECT, TRACE and TRACK; case does not matter. */
   method: string;
@@ -62,7 +62,7 @@ export function checkUrl(text: string, what = "the address of the call", base?: 
   const url = parseUrl(text, base?.href);
   if (!url) throw bad(`${what} is not a valid URL`);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    // What a redirect names is the other side's text, and may be a credential.
+    // A redirect's target is the other side's text, and may be a credential.
     const found = base ? "" : `, not ${url.protocol.slice(0, 20)}`;
     throw new OutboundRefused(`${what} is refused: only http and https can be called${found}`);
   }

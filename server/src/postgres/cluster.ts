@@ -25,7 +25,7 @@ const roles = (password: string): string =>
   `create role autograph login password '${password}'; alter database postgres owner to autograph;\n`;
 const newPassword = (password: string): string => `alter role autograph password '${password}';\n`;
 
-/** What a cluster is made with. Its programs end when the start is `stopped`, and must not outlive this process. */
+/** The options of a new cluster. Its programs end when the start is `stopped`, and must not outlive this process. */
 type Tools = { binaries: Binaries; stopped?: AbortSignal | undefined; lastActs?: LastActs | undefined };
 
 /**
@@ -126,11 +126,11 @@ function checkCluster(cluster: string): void {
   if (version === MAJOR && fs.existsSync(path.join(cluster, "global", "pg_control"))) return;
   if (/^\d+$/.test(version) && version !== MAJOR) {
     throw new OperatorError(
-      `The data in ${cluster} is PostgreSQL ${version}'s and this Autograph brings ${MAJOR}: start the version that made it, or move the folder away to begin anew`,
+      `The data in ${cluster} is PostgreSQL ${version}'s and this Autograph brings ${MAJOR}: start the version that made it, or move the folder away to start over`,
     );
   }
   throw new OperatorError(
-    `The data in ${cluster} is damaged or not PostgreSQL's: restore a backup, or move the folder away to begin anew`,
+    `The data in ${cluster} is damaged or not PostgreSQL's: restore a backup, or move the folder away to start over`,
   );
 }
 

@@ -154,7 +154,7 @@ describe.runIf(isRoot())("as root", () => {
   });
 });
 
-/** What storage needs to run elsewhere: our code, PostgreSQL's package, links to the rest. */
+/** The files that storage needs to run elsewhere: our code, PostgreSQL's package, links to the rest. */
 function copyProject(project: string): void {
   const source = path.join(import.meta.dirname, "..");
   for (const room of ["lib", "storage"]) {

@@ -275,7 +275,7 @@ describe("after a kill", () => {
     expect(isAlive(before.postgres)).toBe(false);
   });
 
-  test("a PostgreSQL that an older program set up otherwise is started anew", async () => {
+  test("a PostgreSQL that an older program set up otherwise is restarted", async () => {
     const killed = launcher.start();
     const before = await readyOf(killed);
     await stop(killed, "SIGKILL");

@@ -20,7 +20,7 @@ export type Started = {
   child: ChildProcess;
   exited: Promise<number | null>;
   ready: Promise<Ready | undefined>;
-  /** What it has written on stderr. */
+  /** Its output on stderr. */
   said(): string;
 };
 export type StartOptions = {
@@ -32,7 +32,7 @@ export type StartOptions = {
   env?: Record<string, string>;
 };
 
-/** What a first start leaves, which takes a second of processor time: made once in a worker. */
+/** The folder after a first start, which takes a second of processor time: made once in a worker. */
 let firstStarted: Promise<string> | undefined;
 
 async function startFirst(): Promise<string> {

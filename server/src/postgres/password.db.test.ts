@@ -96,7 +96,7 @@ test.each([false, true])(
   },
 );
 
-test("the password stays over restarts and an adoption, and is made anew when its file is lost", async () => {
+test("the password stays over restarts and an adoption, and is replaced when its file is lost", async () => {
   await launcher.fill();
   const first = launcher.start();
   const password = readPassword((await readyOf(first)).dataFolder);

@@ -125,7 +125,7 @@ function sentenceFor(data: DataFolder, failure: string): string {
   if (failure.includes("No space left on device"))
     return `PostgreSQL can't start: no space is left for ${data.folder} ${more}`;
   if (/checkpoint record|checksum|control file|could not open|could not read|invalid|corrupt/i.test(failure)) {
-    return `The data in ${data.cluster} is damaged (${failure}): restore a backup, or move the folder away to begin anew ${more}`;
+    return `The data in ${data.cluster} is damaged (${failure}): restore a backup, or move the folder away to start over ${more}`;
   }
   return `PostgreSQL can't start: ${failure} ${more}`;
 }

@@ -24,7 +24,7 @@ test("an organization has its 1,000 projects and not one more", async () => {
     details: { reason: "limit_reached" },
     message: "an organization has at most 1000 projects",
   });
-  // What it has is what stands in the way then.
+  // Its contents stand in the way then.
   await expect(createProject(auth, caller, { handle: "last", name: "P" })).rejects.toMatchObject({
     details: { reason: "handle_taken" },
   });

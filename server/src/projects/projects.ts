@@ -11,7 +11,7 @@ import { handleProblem, nameProblem, refuseProblems, tidyName } from "../auth/na
 import type { Clock } from "../lib/clock.ts";
 import type { Project } from "./project.ts";
 
-/** What the operations need; the handles of other rooms have it. */
+/** The parts that the operations need; the handles of other rooms have them. */
 export type Projects = { database: Database; clock: Clock };
 
 const projectOf = (row: Row): Project => ({

@@ -12,7 +12,7 @@ import { bucketRoom, burstOf, LOGGED_MOST, WINDOW_MS, type Room } from "./window
 import type { Taken, Windows } from "./windows.ts";
 
 type Waiting = { limit: number; takes: boolean; resolve: (taken: Taken) => void; reject: (error: unknown) => void };
-/** Of one organization. Present while a statement is under way, or there is no room. */
+/** One organization's window. Present while a statement is under way, or there is no room. */
 type Line = { waiting: Waiting[]; isAsking: boolean; full: { limit: number; until: number } | undefined };
 
 export function createDatabaseWindows(database: Database, clock: Clock): Windows {

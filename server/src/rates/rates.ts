@@ -16,7 +16,7 @@ import { createMemoryWindows, type Taken, type Windows } from "./windows.ts";
 /** Where a caller stands after a request that counted against a limit. */
 export type Standing = {
   isRefused: boolean;
-  /** What is limited: the organization by its plan, or a user of the web UI, however many sessions they have. */
+  /** The subject of a limit: the organization by its plan, or a user of the web UI, however many sessions they have. */
   policy: "plan" | "user";
   plan: Plan | undefined;
   limit: number;
@@ -25,10 +25,10 @@ export type Standing = {
   resetSeconds: number;
 };
 
-/** What `rateLimit` answers: nulls without a limit, and no time while nothing counts. */
+/** The answer to `rateLimit`: nulls without a limit, and no time while nothing counts. */
 export type RateLimit = { plan: Plan; limit: number | null; remaining: number | null; resetAt: Date | null };
 
-/** Whose request it is. */
+/** The caller of a request. */
 export type Sender = Pick<Caller, "organizationId" | "credential" | "user"> | OwnCredential;
 /** Its credential is what it asks for: a webhook. */
 type OwnCredential = { organizationId: OrganizationId; credential?: never; user?: never };

@@ -1,5 +1,5 @@
 /**
- * What each organization used, by day (UTC). Counted in memory and added to the database every few seconds in one statement, so a
+ * The usage of each organization, by day (UTC). Counted in memory and added to the database every few seconds in one statement, so a
  * process that is killed loses the counts of its last 5 s.
  */
 import type { Clock } from "../lib/clock.ts";
@@ -19,7 +19,7 @@ type UsageCounts = {
   runs: number;
   /** Steps that completed or failed. */
   steps: number;
-  /** Of questions to the language model and their answers, as it counted them. */
+  /** Tokens of questions to the language model and its answers, as it counted them. */
   modelTokens: number;
 };
 /** `date`: YYYY-MM-DD. */
@@ -44,7 +44,7 @@ const DAY_MS = 86_400_000;
 const FLUSH_EVERY_MS = 5_000;
 const FAILED = "the usage could not be written; trying again";
 const ROWS_A_STATEMENT = 1_000;
-/** Of the API's Int. */
+/** The maximum of the API's Int. */
 const MOST_INT = 2 ** 31 - 1;
 
 const NOTHING: UsageCounts = { requests: 0, refused: 0, runs: 0, steps: 0, modelTokens: 0 };
@@ -53,7 +53,7 @@ const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().sli
 
 export function createUsage({ database, clock, log }: UsageOptions): Usage {
   let open = new Map<OrganizationId, Tally>();
-  /** Of a day that is over, or that could not be written yet. */
+  /** Counts of a past day, or counts that could not be written yet. */
   let closed: Tally[] = [];
   const writing = new Set<Promise<void>>();
 
@@ -99,7 +99,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
     failed: FAILED,
   }).start(clock.now() + FLUSH_EVERY_MS);
 
-  /** What is counted until now is written when it resolves, unless the database cannot be reached. */
+  /** Resolves when all counts so far are written, unless the database cannot be reached. */
   const flushAll = async (): Promise<void> => {
     const settled = await Promise.allSettled([...writing, flush(() => {})]);
     const failed = settled.find((one) => one.status === "rejected");

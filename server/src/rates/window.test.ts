@@ -107,7 +107,7 @@ test("a limit that is lowered holds for what was taken before", () => {
   expect(window.take(10, now + WINDOW_MS + 40)).toBe(true);
 });
 
-test("whoever asks nothing for a minute or two is forgotten, and another way of counting begins anew", async () => {
+test("a caller that asks nothing for a minute or two is forgotten, and another way of counting starts over", async () => {
   const clock = testClock();
   using windows = createMemoryWindows<string>(clock);
   for (let one = 0; one < 10; one++) expect(windows.take("a", 10).isTaken).toBe(true);

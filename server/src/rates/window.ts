@@ -3,7 +3,7 @@
  * s, so any 60 seconds have at most as many as the plan allows: exact, at 8 bytes a request. Above that, a bucket of one second's
  * worth that drains at the plan's rate (GCRA): 16 bytes, and any 60 seconds have at most a sixtieth more.
  *
- * A clock that is set back by up to a minute stands still until it is there again; by more, the window begins anew, so that
+ * A clock that is set back by up to a minute stands still until it is there again; by more, the window restarts, so that
  * nobody waits for an hour.
  */
 export const WINDOW_MS = 60_000;
@@ -47,7 +47,7 @@ class TimeLog implements Window {
   look(limit: number, now: number): Room {
     const time = this.#forget(now);
     if (this.#count === 0) return { remaining: limit, resetMs: 0 };
-    // Of a limit that was lowered, more may have to leave than the first.
+    // When a limit was lowered, more than the first may have to leave.
     const leaving = this.#at(Math.max(0, this.#count - limit));
     return { remaining: Math.max(0, limit - this.#count), resetMs: leaving + WINDOW_MS - time };
   }

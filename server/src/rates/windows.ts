@@ -10,7 +10,7 @@ export type Taken = Room & { isTaken: boolean };
 export type Windows = {
   /** Counts a request, if there is room for it. */
   take(organizationId: OrganizationId, limit: number): Taken | Promise<Taken>;
-  /** What there is, without counting. */
+  /** The present state, without counting. */
   look(organizationId: OrganizationId, limit: number): Room | Promise<Room>;
 } & Disposable;
 
@@ -29,7 +29,7 @@ export function createMemoryWindows<Owner>(clock: Clock): MemoryWindows<Owner> {
     for (const [owner, window] of windows) if (window.isEmpty(now)) windows.delete(owner);
   });
 
-  /** What was counted in another way is worth nothing. */
+  /** Counts made in another way are worth nothing. */
   const windowOf = (owner: Owner, limit: number): Window | undefined => {
     const window = windows.get(owner);
     return window && fits(window, limit) ? window : undefined;

@@ -79,7 +79,7 @@ test("for whom more waits than may is over, who has read it is not, and keeps re
   expect(quick.read()).toEqual(["new104"]);
 });
 
-test("when the last reader has left nobody listens any longer, and who comes then begins anew", () => {
+test("when the last reader has left nobody listens any longer, and a later reader starts over", () => {
   const { hub, open, tell } = setUp();
   const { reader, counts } = open();
   expect(hub.hasListeners("a")).toBe(true);

@@ -1,5 +1,5 @@
 /**
- * What changes in a topic, kept once for all who read it: each has but a place in it. Kept by each reader, 12,000 subscriptions and 400
+ * The changes of a topic, kept once for all its readers: each has but a place in it. Kept by each reader, 12,000 subscriptions and 400
  * changed runs were five million entries, and each change held the thread until all of them had been told.
  */
 import type { Hub } from "./hub.ts";
@@ -55,7 +55,7 @@ export class Reader<Message> implements Disposable {
     feed.join(this);
   }
 
-  /** What has come until now, the oldest first, each in its newest state. It is knocked for again when more comes. */
+  /** The changes so far, the oldest first, each in its newest state. The reader is notified again when more come. */
   *round(): Generator<Message, void> {
     const until = this.#feed.last;
     this.#feed.rest(this);

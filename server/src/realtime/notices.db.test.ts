@@ -28,7 +28,7 @@ afterEach(async () => {
 type Process = { id: string; notices: Notices; heard: string[]; isMet: () => boolean; missed: () => number };
 
 const notice = (kind: "changed" | "wake"): Notice => ({ kind, organizationId: newId<"organization">(), id: newId() });
-/** What two say to each other until they know of each other. */
+/** The messages of two processes until they know of each other. */
 const HELLO = notice("changed");
 
 async function process(): Promise<Process> {

@@ -23,7 +23,7 @@ import type { Log } from "../lib/log/log.ts";
 import { Loop, Round } from "../lib/loops/loop.ts";
 import type { Database, Row } from "../storage/database.ts";
 
-/** What a notice of each kind is about. */
+/** The subject of a notice of each kind. */
 type NoticeIds = {
   /** Read the run again. */
   changed: RunId;

@@ -18,7 +18,7 @@ export async function readValues(
   return (await secrets.values.get([organizationId, projectId, ...names].join(" "))) ?? NONE;
 }
 
-/** Of the secret's project: others' calls go on without the database. */
+/** Only calls of the secret's project wait: others go on without the database. */
 export const forgetValues = (
   { values }: { values: FreshCache<string, SecretValues> },
   { organizationId, projectId }: Pick<Secret, "organizationId" | "projectId">,

@@ -1,5 +1,5 @@
 /**
- * Seals every value anew under another key. All of it is one transaction: after a crash everything is as before, and a server
+ * Seals every value again under another key. All of it is one transaction: after a crash everything is as before, and a server
  * that runs meanwhile opens values of both keys, as each says which it is sealed with.
  */
 import { COMMAND_LINE, SYSTEM } from "../audit/event.ts";
@@ -17,7 +17,7 @@ export type Sealed<Row extends SealedValue> = {
   /** The next ones in the order of their organizations, locked until the transaction ends. */
   lock(query: Query, after: Row | undefined, first: number): Promise<Row[]>;
   update(query: Query, rows: readonly Row[]): Promise<void>;
-  /** What does not open, with what to do about it. */
+  /** The values that do not open, with what to do about them. */
   unopened(row: Row): string;
 };
 type SealedValue = Owner & { sealed: string };
@@ -62,7 +62,7 @@ export const rotateKey = <Kind extends string>(
     return all;
   });
 
-/** Whoever seals from now on waits until this is committed. */
+/** From here on, a change of a secret waits until this is committed. */
 async function takeKey(query: Query, keyId: string): Promise<void> {
   await insertKeyId(query, keyId);
   await updateKeyId(query, keyId);
@@ -73,13 +73,13 @@ async function* sealAnew<Row extends SealedValue>(
   keyId: string,
   { sealer, lock, update, unopened }: Sealed<Row>,
 ): AsyncGenerator<Row> {
-  const anew = async (row: Row): Promise<Row> => {
+  const resealed = async (row: Row): Promise<Row> => {
     const value = await sealer.open(row.sealed, row);
     if (value === undefined) throw new OperatorError(`${unopened(row)}; nothing was changed`);
     return { ...row, sealed: await sealer.seal(value, row, keyId) };
   };
   for (let rows = await lock(query, undefined, ROWS_AT_ONCE); rows.length > 0;) {
-    await update(query, await Promise.all(rows.map(anew)));
+    await update(query, await Promise.all(rows.map(resealed)));
     yield* rows;
     rows = await lock(query, rows.at(-1), ROWS_AT_ONCE);
   }

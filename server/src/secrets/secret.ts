@@ -1,7 +1,7 @@
 import type { Actor } from "../lib/actor.ts";
 import type { OrganizationId, ProjectId, SecretId } from "../lib/ids.ts";
 
-/** What everybody may see of a secret who may see that there is one: never its value. */
+/** The public part of a secret: never its value. */
 export type Secret = {
   id: SecretId;
   organizationId: OrganizationId;

@@ -167,7 +167,7 @@ test("a project has its 200 secrets and not one more, also when they are set at 
   ]);
 });
 
-test("rotating seals all anew while values are read and set; stopped in the middle it has changed nothing", async () => {
+test("rotating seals everything again while values are read and set; stopped in the middle it has changed nothing", async () => {
   await set("kept", "value");
   const before = await rows();
   // As a process that dies before it commits.

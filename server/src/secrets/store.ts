@@ -159,7 +159,7 @@ export async function readKeyId(query: Query): Promise<string | undefined> {
   return (row?.["value"] as { id: string } | undefined)?.id;
 }
 
-/** Of two at once, the first one's stays. */
+/** If two run at once, the first one's stays. */
 export async function insertKeyId(query: Query, id: string): Promise<void> {
   await query(`insert into settings (name, value) values ('${KEY_SETTING}', $1) on conflict (name) do nothing`, [
     JSON.stringify({ id }),
@@ -178,7 +178,7 @@ export type SealedRow = {
   sealed: string;
 };
 
-/** Of all organizations, in the order of their keys, locked until the transaction ends. */
+/** All organizations, in the order of their keys, locked until the transaction ends. */
 export async function lockSealedRows(
   query: Query,
   after: Pick<SealedRow, "organizationId" | "id"> | undefined,

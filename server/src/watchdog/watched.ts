@@ -1,8 +1,8 @@
-/** What the watchdog's two threads tell each other. */
+/** The messages between the watchdog's two threads. */
 import type { InstanceId } from "../lib/ids.ts";
 import type { Connection } from "../storage/database.ts";
 
-/** What the thread gets. */
+/** The input of the thread. */
 export type Watched = {
   beats: Int32Array;
   connection: Connection;
@@ -11,7 +11,7 @@ export type Watched = {
   isTerminal: boolean;
 };
 
-/** What the thread gets from a stalled main thread through the inspector. */
+/** The facts that the thread gets from a stalled main thread through the inspector. */
 export type WhatRuns = {
   requestId?: string;
   operation?: string;

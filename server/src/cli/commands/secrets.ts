@@ -101,5 +101,5 @@ async function rotate(line: CommandLine, options: { json?: true }): Promise<void
     webhookTokens: sealedTokens(createTokenSealer(derive)),
   });
   if (options.json) line.terminal.printJson(counts);
-  else line.terminal.print(`encrypted anew: ${counts.secrets} secrets, ${counts.webhookTokens} webhook tokens`);
+  else line.terminal.print(`encrypted again: ${counts.secrets} secrets, ${counts.webhookTokens} webhook tokens`);
 }
