@@ -4,7 +4,7 @@ import type { Actor, ActorKind } from "../lib/actor.ts";
 import type { AgentId, ApprovalId, IdRange, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
 import type { Reach } from "../lib/reach.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
-import type { JsonText } from "../lib/json/json-text.ts";
+import type { Payload } from "../lib/json/json-text.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../storage/schema.ts";
 
 /** What an endpoint answered to an attempt; `body` is cut, and null if it is not text. */
@@ -12,9 +12,6 @@ export type HttpResponse = { status: number; body: string | null };
 
 /** The error a run failed with, and the number of the step that raised it. */
 export type RunError = ErrorFields & { stepNumber: number | null };
-
-/** JSON of any size: either here, or its size in the database, to be read on demand by `read-payloads.ts`. */
-export type Payload = JsonText | { bytes: number };
 
 export type Run = {
   id: RunId;

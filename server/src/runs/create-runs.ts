@@ -25,6 +25,7 @@ export function createRuns(options: RunsOptions): Runs {
   const changes: Runs["changes"] = new Hub();
   const approvals: Runs["approvals"] = new Hub();
   const most = LIMITS.changesWaiting;
+  const executions = createExecutions({ ...options, surroundings: surroundingsOf(() => runs) });
   const runs: Runs = {
     database,
     agents,
@@ -35,7 +36,8 @@ export function createRuns(options: RunsOptions): Runs {
     hasSpace,
     usage,
     next,
-    executions: createExecutions({ ...options, surroundings: surroundingsOf(() => runs) }),
+    executions,
+    watching: { notices, clock, rounds: executions.rounds },
     hub: new Hub(),
     changes,
     approvals,

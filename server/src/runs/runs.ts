@@ -19,6 +19,7 @@ import type { BadgeCounts } from "./read/badge-counts.ts";
 import type { ChangedRows } from "./watch/changed-rows.ts";
 import type { Waits } from "./watch/waits.ts";
 import type { RunFigures } from "./run-figures.ts";
+import type { FeedWatching } from "../realtime/watch-feed.ts";
 
 export type RunsOptions = {
   database: Database;
@@ -69,6 +70,8 @@ export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "place
     approvals: Feeds<ApprovalId>;
     agents: Feeds<AgentId>;
   };
+  /** What each subscription to changes needs. */
+  watching: FeedWatching;
   changedRows: ChangedRows;
   badgeCounts: BadgeCounts;
   figures: RunFigures;

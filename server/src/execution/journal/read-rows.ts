@@ -13,22 +13,8 @@ import {
   STEP_SHOWN,
   type StepRow,
 } from "./rows.ts";
-import type { Approval, HttpResponse, Payload, Run, RunError, Step, WholeApproval, WholeRun } from "../run.ts";
-
-/** A payload of at most this many bytes comes with its row; a larger one is read on demand. */
-const SMALL_BYTES = 1_000;
-
-/** Its size, which PostgreSQL knows without reading a large value, and the value itself if small. */
-export const payloadColumn = (column: string, expression = column): string =>
-  `octet_length((${expression})::text) as ${column}_bytes,
-   case when octet_length((${expression})::text) <= ${SMALL_BYTES} then (${expression})::text end as ${column}_text`;
-
-export function payloadFromRow(row: Row, column: string): Payload | null {
-  const text = row[`${column}_text`] as string | null;
-  if (text !== null) return JsonText.ofText(text);
-  const bytes = row[`${column}_bytes`] as number | null;
-  return bytes === null ? null : { bytes };
-}
+import type { Approval, HttpResponse, Run, RunError, Step, WholeApproval, WholeRun } from "../run.ts";
+import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
 
 type Columns = Record<string, unknown>;
 

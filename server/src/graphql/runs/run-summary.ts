@@ -1,8 +1,8 @@
 /** What a list tells of each run at a glance. It is short whatever the run's size, and reads no payloads. */
 import type { FormField } from "../../definition/form/form.ts";
-import type { Payload, Run } from "../../execution/run.ts";
+import type { Run } from "../../execution/run.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
-import { JsonText } from "../../lib/json/json-text.ts";
+import { JsonText, type Payload } from "../../lib/json/json-text.ts";
 import { membersAtStart } from "../../lib/json/json-beginning.ts";
 import { BEGINNING } from "../../runs/read/read-payloads.ts";
 import type { Builder } from "../builder/builder.ts";

@@ -63,3 +63,6 @@ export function stringify(value: unknown): string {
   const [first, ...others] = text.split(`"${written.mark}"`);
   return [first, ...others.map((part, index) => written.texts[index]! + part)].join("");
 }
+
+/** JSON of any size: either here, or its size in the database, to be read on demand. */
+export type Payload = JsonText | { bytes: number };

@@ -8,8 +8,6 @@ import type { StepStatus } from "../../storage/schema.ts";
 import {
   APPROVAL_COLUMNS,
   approvalFromRow,
-  payloadColumn,
-  payloadFromRow,
   RUN_COLUMNS,
   runFromRow,
   STEP_COLUMNS,
@@ -21,6 +19,7 @@ import type { RunState } from "../../execution/journal/loaded-run.ts";
 import type { Approval, Attempt, Run, Step, WholeRun } from "../../execution/run.ts";
 import type { Runs } from "../runs.ts";
 import { isStepOpen } from "../../execution/states.ts";
+import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
 
 export async function readRun(runs: Pick<Runs, "database">, within: Within, id: RunId): Promise<Run | undefined> {
   const { organizationId } = within;

@@ -1,8 +1,8 @@
-import type { Payload } from "../../execution/run.ts";
 import type { Actor } from "../../lib/actor.ts";
 import type { EventId, OrganizationId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { Reach } from "../../lib/reach.ts";
+import type { Payload } from "../../lib/json/json-text.ts";
 
 /** Something that happened elsewhere, as somebody published it. */
 export type Event = {

@@ -6,8 +6,8 @@
  */
 import type { Agent } from "../../agents/agent.ts";
 import { SYSTEM } from "../../audit/event.ts";
-import type { Payload, Run } from "../../execution/run.ts";
-import { JsonText } from "../../lib/json/json-text.ts";
+import type { Run } from "../../execution/run.ts";
+import { JsonText, type Payload } from "../../lib/json/json-text.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
 import { actorId, type Actor } from "../../lib/actor.ts";
 import { encodeId, NO_ID, type ApprovalId, type OrganizationId, type ProjectId, type RunId } from "../../lib/ids.ts";

@@ -1,9 +1,9 @@
 /** `eventsChanged`: events as they are published. */
 import type { Within } from "../../lib/reach.ts";
-import { watchFeed } from "../../runs/watch/watch-changes.ts";
 import type { Triggers } from "../triggers.ts";
 import type { Event } from "./event.ts";
 import { readEvent } from "./list-events.ts";
+import { watchFeed } from "../../realtime/watch-feed.ts";
 
 /** After its commit: whoever watches is told, here and in other processes. */
 export function tellEvent({ events: { changes }, notices }: Triggers, event: Event): void {
@@ -20,7 +20,7 @@ export const watchEvents = (
   signal: AbortSignal,
 ): AsyncIterableIterator<Event> => {
   const isWanted = (event: Event | undefined): boolean => source === undefined || !event || event.source === source;
-  return watchFeed(triggers.runs, triggers.events.feed, within.organizationId, signal, {
+  return watchFeed(triggers.runs.watching, triggers.events.feed, within.organizationId, signal, {
     fits: ({ event }) => isWanted(event?.deref()),
     show: async ({ id, event: ref }) => {
       const event = (within.reach ? undefined : ref?.deref()) ?? (await readEvent(triggers, within, id));

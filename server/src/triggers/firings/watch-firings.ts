@@ -1,10 +1,11 @@
 /** `firingsChanged`: what triggers do, as it happens. */
 import type { TriggerId } from "../../lib/ids.ts";
 import type { Within } from "../../lib/reach.ts";
-import { fits, watchFeed, type ChangeFilter } from "../../runs/watch/watch-changes.ts";
+import { fits, type ChangeFilter } from "../../runs/watch/watch-changes.ts";
 import { readFiring } from "../store/list-firings.ts";
 import type { Firing } from "../store/trigger.ts";
 import type { Triggers } from "../triggers.ts";
+import { watchFeed } from "../../realtime/watch-feed.ts";
 
 /** After its commit: whoever watches is told, here and in other processes. */
 export function tellFiring({ changes, notices }: Pick<Triggers, "changes" | "notices">, firing: Firing): void {
@@ -24,7 +25,7 @@ export const watchFirings = (
 ): AsyncIterableIterator<Firing> => {
   const isWanted = (firing: Firing | undefined): boolean =>
     fits(firing, filter, within) && (!firing || (filter.triggerId ?? firing.triggerId) === firing.triggerId);
-  return watchFeed(triggers.runs, triggers.feed, within.organizationId, signal, {
+  return watchFeed(triggers.runs.watching, triggers.feed, within.organizationId, signal, {
     fits: ({ firing }) => isWanted(firing?.deref()),
     show: async ({ id, firing: ref }) => {
       const firing = ref?.deref() ?? (await readFiring(triggers, within, id));

@@ -1,7 +1,5 @@
 /** The SQL of firings. Those that start a run are written with it (execution/journal/write.ts). */
-import { payloadColumn, payloadFromRow } from "../../execution/journal/read-rows.ts";
 import { FIRING, type FiringRow } from "../../execution/journal/rows.ts";
-import type { Payload } from "../../execution/run.ts";
 import {
   leastIdOf,
   type EventId,
@@ -17,6 +15,8 @@ import type { Database, Query, Row } from "../../storage/database.ts";
 import type { FiringOutcome } from "../../storage/schema.ts";
 import { RowSet } from "../../storage/unnest.ts";
 import type { Firing } from "./trigger.ts";
+import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
+import type { Payload } from "../../lib/json/json-text.ts";
 
 const FIRINGS = new RowSet<FiringRow>("f", "firing_row", FIRING);
 

@@ -1,10 +1,10 @@
-import type { Payload } from "../../execution/run.ts";
 import type { Actor } from "../../lib/actor.ts";
 import type { FieldProblem } from "../../lib/errors.ts";
 import type { AgentId, EventId, FiringId, OrganizationId, ProjectId, RunId, TriggerId } from "../../lib/ids.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { FiringOutcome, TriggerStatus } from "../../storage/schema.ts";
 import type { TriggerType } from "../kinds/kinds.ts";
+import type { Payload } from "../../lib/json/json-text.ts";
 
 /** What starts runs of an agent by itself. */
 export type Trigger = {
