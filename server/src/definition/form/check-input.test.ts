@@ -219,7 +219,7 @@ describe("the whole input", () => {
   });
 });
 
-test("agrees with @cfworker/json-schema, the validator of the user interface", () => {
+test("agrees with @cfworker/json-schema, an independent validator", () => {
   const validator = new Validator({ ...FORM, additionalProperties: false }, "2020-12", true);
   const values: Json[] = [
     null,

@@ -127,5 +127,5 @@ export function isNear(word: string, known: string): boolean {
   const shorter = Math.min(word.length, known.length);
   const most = shorter >= 8 ? 2 : shorter >= 5 ? 1 : 0;
   if (most === 0 || Math.abs(word.length - known.length) > most || /\d/.test(word)) return false;
-  return changesBetween(word, known, most) <= most;
+  return changesBetween(word, known) <= most;
 }
