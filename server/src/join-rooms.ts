@@ -12,7 +12,7 @@ import { createAdmin } from "./auth/accounts/setup.ts";
 import { isEmpty } from "./auth/accounts/users.ts";
 import type { Config } from "./config.ts";
 import { createExpressions } from "./expressions/expressions.ts";
-import { compileWorkflow } from "./definition/plan.ts";
+import { compileWorkflow } from "./definition/program.ts";
 import { EmbeddedEngine } from "./engine/embedded.ts";
 import type { Engine, EngineOptions } from "./engine/engine.ts";
 import { createGraphql, type Graphql } from "./graphql/graphql.ts";

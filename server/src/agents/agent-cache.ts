@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseInSlices } from "../definition/parse-definition.ts";
-import type { Plan } from "../definition/plan.ts";
+import type { Program } from "../definition/program.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
 import { FairCache } from "../lib/sharing/fair-cache.ts";
@@ -27,7 +27,7 @@ export type Compiled = {
   source: string;
   workflow: Workflow;
   inputSchema: JsonObject | undefined;
-  plan: Plan;
+  program: Program;
 };
 
 export type AgentCache = {
@@ -49,7 +49,7 @@ type AgentCacheOptions = {
   database: Database;
   clock: Clock;
   reading: Reading;
-  compile: (workflow: Workflow) => Plan;
+  compile: (workflow: Workflow) => Program;
   changes: Hub<AgentId>;
   notices: Pick<Notices, "send" | "on">;
 };
@@ -102,14 +102,14 @@ export function createAgentCache({
 async function compileSource(
   version: string,
   source: string,
-  compile: (workflow: Workflow) => Plan,
+  compile: (workflow: Workflow) => Program,
 ): Promise<Compiled> {
   const { workflow, problems } = await parseInSlices(source);
   // It was valid when published: this program is older, or stricter than it promised to be.
   if (!workflow) throw new Error(`a published definition no longer parses: ${problems[0]?.message}`);
   // For the largest 25 ms more, outside the last slice.
   await nextTurn();
-  return { version, source, workflow, inputSchema: workflow.input?.schema?.document, plan: compile(workflow) };
+  return { version, source, workflow, inputSchema: workflow.input?.schema?.document, program: compile(workflow) };
 }
 
 type Load = () => Promise<Compiled | undefined>;

@@ -396,11 +396,11 @@ describe("the published version", () => {
     const first = (await published(own, caller, id))!;
     for (let time = 0; time < 1_000; time++) {
       const again = (await published(own, caller, id))!;
-      expect(again.plan === first.plan && again.workflow === first.workflow).toBe(true);
+      expect(again.program === first.program && again.workflow === first.workflow).toBe(true);
     }
     expect(reads).toHaveLength(2);
     expect(first).toMatchObject({ agent: { id }, version: "1.0.0", source: definitionOf(), inputSchema: undefined });
-    expect(first.plan.block.tasks.map(({ name }) => name)).toEqual(["first"]);
+    expect(first.program.block.tasks.map(({ name }) => name)).toEqual(["first"]);
   });
 
   test("is exact after a publish here, and within 5 s in another process", async () => {

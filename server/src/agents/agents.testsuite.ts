@@ -5,7 +5,7 @@ import { makeOwner, quiet } from "../auth/handle/auth.testsuite.ts";
 import type { Acting } from "../auth/caller.ts";
 import type { Project } from "../projects/project.ts";
 import { createProject } from "../projects/projects.ts";
-import { compileWorkflow } from "../definition/plan.ts";
+import { compileWorkflow } from "../definition/program.ts";
 import { createAgents, type Agents, type AgentsOptions } from "./agents.ts";
 
 /** As in a server process. `jq` accepts every expression here: the language's own tests check that. */

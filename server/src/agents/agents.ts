@@ -3,7 +3,7 @@ import type { Acting } from "../auth/caller.ts";
 import { checkDefinition, type Checked, type Others } from "../definition/check-definition.ts";
 import type { AgentId, OrganizationId, ProjectId } from "../lib/ids.ts";
 import type { Expressions } from "../expressions/expressions.ts";
-import type { Plan } from "../definition/plan.ts";
+import type { Program } from "../definition/program.ts";
 import type { Finding } from "../definition/text/problem.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -58,7 +58,7 @@ const NO_TRIGGERS: DefinedTriggers = {
 
 export type AgentsOptions = Omit<Agents, "cache" | "reading" | "changes" | "triggers"> & {
   triggers?: DefinedTriggers;
-  compile: (workflow: Workflow) => Plan;
+  compile: (workflow: Workflow) => Program;
   /** If left out, no other process is told. */
   notices?: Pick<Notices, "send" | "on">;
 };

@@ -27,6 +27,6 @@ export async function published(
   if (!agent || !wanted || !isPlainText(wanted)) return undefined;
   const compiled = await agents.cache.compiled(within.organizationId, id, wanted);
   if (!compiled) return undefined;
-  const { source, workflow, inputSchema, plan } = compiled;
-  return { agent, version: compiled.version, source, workflow, inputSchema, plan };
+  const { source, workflow, inputSchema, program } = compiled;
+  return { agent, version: compiled.version, source, workflow, inputSchema, program };
 }

@@ -7,7 +7,7 @@ import type { Acting } from "../auth/caller.ts";
 import { openSecretKeys, secretKeys } from "../auth/tokens/secret-key.ts";
 import type { Config } from "../config.ts";
 import { createExpressions } from "../expressions/expressions.ts";
-import { compileWorkflow } from "../definition/plan.ts";
+import { compileWorkflow } from "../definition/program.ts";
 import { findDataFolder } from "../postgres/data-folder.ts";
 import { checkDefined, checkDefinedIn } from "../triggers/defined-triggers.ts";
 import { publishTriggers, type Making } from "../triggers/publish-triggers.ts";

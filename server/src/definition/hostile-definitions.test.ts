@@ -16,7 +16,7 @@ import type { Finding } from "./text/problem.ts";
 import { longText, PLACES } from "../../../test/hostile/from-profile.ts";
 import { seeded } from "../../../test/faults/random.ts";
 import { scaled } from "../../../test/scale.ts";
-import { compileWorkflow } from "./plan.ts";
+import { compileWorkflow } from "./program.ts";
 import { readDocument } from "./read-document.ts";
 
 const STEP_MS = 200;

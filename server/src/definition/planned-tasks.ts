@@ -1,11 +1,11 @@
-/** The tasks of a plan as a list, to draw a run before its steps exist. */
-import { blocksOf, type Block, type Plan } from "./plan.ts";
+/** The tasks of a program as a list, to draw a run before its steps exist. */
+import { blocksOf, type Block, type Program } from "./program.ts";
 
 /** `path`: JSON pointer into the definition; `parentPath`: of the task that encloses it. */
 export type PlannedTask = { path: string; parentPath: string | null; name: string; kind: string };
 
 /** In the order in which they are written, each before those inside it. */
-export function plannedTasks(plan: Plan): PlannedTask[] {
+export function plannedTasks(program: Program): PlannedTask[] {
   const found: PlannedTask[] = [];
   const add = ({ tasks }: Block, parentPath: string | null): void => {
     for (const { reference: path, name, body } of tasks) {
@@ -13,6 +13,6 @@ export function plannedTasks(plan: Plan): PlannedTask[] {
       for (const block of blocksOf(body)) add(block, path);
     }
   };
-  add(plan.block, null);
+  add(program.block, null);
   return found;
 }

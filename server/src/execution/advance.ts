@@ -1,4 +1,4 @@
-/** What the engine calls: claims the run, walks its plan until it ends or waits. */
+/** What the engine calls: claims the run, walks its program until it ends or waits. */
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Call, Outcome } from "../engine/engine.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -73,9 +73,9 @@ async function advanceClaimed(executions: Executions, row: Row, charge: Charge, 
     writer: executions.writer,
     published: surroundings.onCommit,
   });
-  const plan = await surroundings.planOf(head);
-  if (!plan) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
-  const execution = new Execution({ journal, plan, shared: executions, signal, charge });
+  const program = await surroundings.programOf(head);
+  if (!program) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
+  const execution = new Execution({ journal, program, shared: executions, signal, charge });
   return advanceLoaded(executions, execution, row["blamed"] as number);
 }
 

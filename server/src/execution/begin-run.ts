@@ -4,7 +4,7 @@
  * start.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Plan } from "../definition/plan.ts";
+import type { Program } from "../definition/program.ts";
 import { heldBytes } from "../lib/sharing/held-bytes.ts";
 import { advanceLoaded, watchOutcome } from "./advance.ts";
 import { Execution } from "./execution.ts";
@@ -15,7 +15,7 @@ import { neededBytes } from "./memory.ts";
 
 type FirstStretch = {
   head: Head;
-  plan: Plan;
+  program: Program;
   start: Omit<NonNullable<JournalOptions["start"]>, "owner" | "wake_at">;
   /** If the run needs nothing from outside, its end is written together with its start. */
   withEnd: boolean;
@@ -27,7 +27,7 @@ type FirstStretch = {
  */
 export async function beginRun(
   executions: Executions,
-  { head, plan, start, withEnd }: FirstStretch,
+  { head, program, start, withEnd }: FirstStretch,
 ): Promise<Head | undefined> {
   const { memory, engine, writer, surroundings } = executions;
   const charge = memory.open(head.organizationId);
@@ -45,7 +45,7 @@ export async function beginRun(
       });
       const execution = new Execution({
         journal,
-        plan,
+        program,
         shared: executions,
         signal,
         charge,

@@ -3,7 +3,7 @@ import { ExpressionError } from "../expressions/expression-error.ts";
 import type { Variables } from "../expressions/expressions.ts";
 import type { Template } from "../expressions/template.ts";
 import { weigh } from "../expressions/weigh.ts";
-import type { PlanTask } from "../definition/plan.ts";
+import type { ProgramTask } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../definition/rules/durations.ts";
 import { heldBytes } from "../lib/sharing/held-bytes.ts";
@@ -27,7 +27,7 @@ export const runVariables =
   };
 
 /** The same with `$task`. */
-export function taskVariables(execution: Execution, task: PlanTask, step: JournalStep, scope: Scope): MakeVariables {
+export function taskVariables(execution: Execution, task: ProgramTask, step: JournalStep, scope: Scope): MakeVariables {
   const ofRun = runVariables(execution, scope);
   return (used) => {
     const all = ofRun(used);
@@ -102,7 +102,7 @@ type Output = { output: Json; context?: Json };
 /** `output.as`, then `export.as`: the task's output, and the new `$context` if there is one. */
 export function outputOf(
   execution: Execution,
-  task: PlanTask,
+  task: ProgramTask,
   raw: Json,
   variables: MakeVariables,
   step: JournalStep,
@@ -113,7 +113,7 @@ export function outputOf(
 
 async function shapeOutput(
   execution: Execution,
-  task: PlanTask,
+  task: ProgramTask,
   raw: Json,
   variables: MakeVariables,
   step: JournalStep,

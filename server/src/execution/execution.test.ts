@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Charge } from "../lib/sharing/run-memory.ts";
-import type { Plan } from "../definition/plan.ts";
+import type { Program } from "../definition/program.ts";
 import { Execution, Suspended } from "./execution.ts";
 import type { Shared } from "./shared.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -21,7 +21,7 @@ async function waited(ms: number, { since = 0, contended = false, draining = fal
     memory: { isWanted: false },
   } as unknown as Shared;
   const { signal } = new AbortController();
-  const execution = new Execution({ journal, shared, signal, plan: {} as Plan, charge: {} as Charge });
+  const execution = new Execution({ journal, shared, signal, program: {} as Program, charge: {} as Charge });
   clock.pass(since);
   const began = clock.now();
   const scope = { signal, deadline: undefined } as unknown as Scope;
@@ -102,7 +102,7 @@ async function between({ isFull = false, isDue = false, heldBytes = 0, since = 0
     rounds: { next: () => undefined },
   } as unknown as Shared;
   const signal = now.aborted ? AbortSignal.abort(new Error("is ended")) : new AbortController().signal;
-  const options = { journal: journal as unknown as Journal, shared, signal, plan: {} as Plan, charge };
+  const options = { journal: journal as unknown as Journal, shared, signal, program: {} as Program, charge };
   const execution = new Execution(options);
   if (now.isLeaving) {
     room = 0;

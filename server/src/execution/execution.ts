@@ -4,7 +4,7 @@
  */
 import type { Variables } from "../expressions/expressions.ts";
 import type { Template } from "../expressions/template.ts";
-import type { Plan } from "../definition/plan.ts";
+import type { Program } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
 import { until } from "../lib/clock.ts";
@@ -53,7 +53,7 @@ function dataFailed(error: unknown): never {
 
 export class Execution {
   readonly journal: Journal;
-  readonly plan: Plan;
+  readonly program: Program;
   /** What it shares with the other runs in memory. */
   readonly shared: Shared;
   readonly signal: AbortSignal;
@@ -72,14 +72,14 @@ export class Execution {
 
   constructor(options: {
     journal: Journal;
-    plan: Plan;
+    program: Program;
     shared: Shared;
     signal: AbortSignal;
     charge: Charge;
     startAndEndTogether?: boolean;
   }) {
     this.journal = options.journal;
-    this.plan = options.plan;
+    this.program = options.program;
     this.shared = options.shared;
     this.signal = options.signal;
     this.#charge = options.charge;
@@ -102,7 +102,7 @@ export class Execution {
 
   /** `$workflow`. */
   get workflow(): Json {
-    return (this.#workflow ??= workflowOf(this.plan, this.journal.head));
+    return (this.#workflow ??= workflowOf(this.program, this.journal.head));
   }
 
   commit(): Promise<void> {

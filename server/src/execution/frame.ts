@@ -7,7 +7,7 @@
  *   when all branches of a run wait, it is unloaded.
  * - `runBlock` (interpreter.ts) runs a list of tasks inside the task, in a scope made with `inside`.
  */
-import type { BodyOf, PlanTask } from "../definition/plan.ts";
+import type { BodyOf, ProgramTask } from "../definition/program.ts";
 import type { KindName } from "../definition/tasks/kinds.ts";
 import type { Json } from "../lib/json/json.ts";
 import type { Execution } from "./execution.ts";
@@ -23,7 +23,7 @@ export type RunTask<Body> = (frame: Frame, body: Body) => Promise<Result>;
 export type Walk = { execution: Execution; tasks: TaskTable };
 
 export type Frame = Walk & {
-  task: PlanTask;
+  task: ProgramTask;
   /** After `input.from`. */
   input: Json;
   step: JournalStep;

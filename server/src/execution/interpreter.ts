@@ -1,8 +1,8 @@
 /**
- * Walks a plan. Every task writes a step row. A later advance takes the result of each committed row and evaluates nothing
+ * Walks a program. Every task writes a step row. A later advance takes the result of each committed row and evaluates nothing
  * before the last commit again. Rows of tasks without effects are committed with the next effect, wait or end.
  */
-import type { Block, Body, PlanTask } from "../definition/plan.ts";
+import type { Block, Body, ProgramTask } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
 import type { Json } from "../lib/json/json.ts";
@@ -46,7 +46,7 @@ async function advance(walk: Walk): Promise<Outcome> {
 
 async function runWorkflow(walk: Walk): Promise<Json> {
   const { execution } = walk;
-  const { plan, journal } = execution;
+  const { program, journal } = execution;
   const { head } = journal;
   const root: Scope = {
     key: "",
@@ -61,17 +61,19 @@ async function runWorkflow(walk: Walk): Promise<Json> {
     },
   };
   const all = runVariables(execution, root);
-  if (plan.inputFrom && head.state.input === undefined) {
-    head.state.input = await placeErrors("/input", async () => evaluate(execution, plan.inputFrom!, head.input, all));
+  if (program.inputFrom && head.state.input === undefined) {
+    head.state.input = await placeErrors("/input", async () =>
+      evaluate(execution, program.inputFrom!, head.input, all),
+    );
   }
   const input = head.state.input ?? head.input;
   const started = head.startedAt ?? execution.now();
   root.deadline = started + LONGEST_MS;
   const late = (): WorkflowError => WorkflowError.of("timeout", "the run took longer than its limit").at("/timeout");
   if (root.deadline <= execution.now()) throw late();
-  const work = (scope: Scope): Promise<Result> => runBlock(walk, plan.block, input, scope);
-  if (plan.timeout) {
-    const { timeout } = plan;
+  const work = (scope: Scope): Promise<Result> => runBlock(walk, program.block, input, scope);
+  if (program.timeout) {
+    const { timeout } = program;
     head.state.deadline ??= await placeErrors("/timeout", async () => {
       return started + asDuration(await evaluate(execution, timeout, input, all));
     });
@@ -81,10 +83,10 @@ async function runWorkflow(walk: Walk): Promise<Json> {
     ? work(root)
     : withDeadline(execution.shared.clock, root, deadline, work, late));
   // A task's output was measured when the task ended; the run's input, which is no task's output, when it arrived.
-  if (!plan.inputFrom && !plan.outputAs && !plan.outputCheck) return output;
+  if (!program.inputFrom && !program.outputAs && !program.outputCheck) return output;
   return placeErrors("/output", async () => {
-    const result = plan.outputAs ? await evaluate(execution, plan.outputAs, output, all) : output;
-    await checkSchema(execution, plan.outputCheck, result, "output");
+    const result = program.outputAs ? await evaluate(execution, program.outputAs, output, all) : output;
+    await checkSchema(execution, program.outputCheck, result, "output");
     measure(result);
     return result;
   });
@@ -118,7 +120,7 @@ export async function runBlock(walk: Walk, block: Block, input: Json, scope: Sco
 
 async function runTask(
   walk: Walk,
-  task: PlanTask,
+  task: ProgramTask,
   input: Json,
   scope: Scope,
   progress: (share: number) => void,
@@ -139,14 +141,14 @@ async function runTask(
 }
 
 /** The result in a committed row, if its task is over. */
-function takeResult(step: JournalStep, task: PlanTask, input: Json): Result | undefined {
+function takeResult(step: JournalStep, task: ProgramTask, input: Json): Result | undefined {
   if (step.status === "completed") return { output: step.output ?? null, then: step.state.then ?? task.then };
   if (step.status === "skipped") return { output: input, then: "continue" };
   if (step.status === "failed") throw asThrown(step.error!);
   return undefined;
 }
 
-async function runOpen(walk: Walk, task: PlanTask, input: Json, step: JournalStep, scope: Scope): Promise<Result> {
+async function runOpen(walk: Walk, task: ProgramTask, input: Json, step: JournalStep, scope: Scope): Promise<Result> {
   const { execution, tasks } = walk;
   const before = taskVariables(execution, task, step, scope);
   if (
@@ -182,7 +184,7 @@ async function runOpen(walk: Walk, task: PlanTask, input: Json, step: JournalSte
 /** The task's input after `input.from`, evaluated once and kept in the row. */
 function inputOf(
   execution: Execution,
-  task: PlanTask,
+  task: ProgramTask,
   input: Json,
   step: JournalStep,
   variables: MakeVariables,
@@ -194,7 +196,7 @@ function inputOf(
 
 async function firstInputOf(
   execution: Execution,
-  task: PlanTask,
+  task: ProgramTask,
   input: Json,
   step: JournalStep,
   variables: MakeVariables,

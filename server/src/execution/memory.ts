@@ -22,7 +22,7 @@ export function createMemory(): RunMemory {
   return new RunMemory({ sharedBytes: heap * SHARED, aloneBytes: heap * ALONE, ownBytes: LIMITS.runMemoryOwnBytes });
 }
 
-/** Charged in pieces of this size, so a small run asks once. One with two steps takes about 20 kB, without its plan. */
+/** Charged in pieces of this size, so a small run asks once. One with two steps takes about 20 kB, without its program. */
 export const LEAST_HELD_BYTES = 65_536;
 
 /** About what a value of bounded size takes in memory, including its text. */

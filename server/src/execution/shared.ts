@@ -1,6 +1,6 @@
 /** What the runs in memory share, and what the room above does for them. */
 import type { Expressions } from "../expressions/expressions.ts";
-import type { Plan } from "../definition/plan.ts";
+import type { Program } from "../definition/program.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
@@ -39,7 +39,7 @@ export type Shared = {
 /** What is around a run, which the room above knows: who watches it, its relatives, its version. */
 export type Surroundings = {
   /** The version that the run is pinned to. Undefined: it is gone. */
-  planOf(head: Head): Promise<Plan | undefined>;
+  programOf(head: Head): Promise<Program | undefined>;
   /** Called after each commit, never before; `left`: children that no step awaits any longer. */
   onCommit: JournalOptions["published"];
   /** It may have changed, or ended, in a commit whose answer was lost. */

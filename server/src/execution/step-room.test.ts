@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { compileWorkflow } from "../definition/plan.ts";
+import { compileWorkflow } from "../definition/program.ts";
 import { leastOf } from "./step-room.ts";
 
 const leastIn = (tasks: string) =>

@@ -1,5 +1,5 @@
 /** Whether the steps of a list's items can fit into a run: told before the first item, not at its 10,000th step. */
-import type { Block, PlanTask } from "../definition/plan.ts";
+import type { Block, ProgramTask } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Frame } from "./frame.ts";
@@ -16,7 +16,7 @@ export function leastOf(block: Block): Least {
 }
 
 /** A skipped task has a step, too. Tasks after one that may lead elsewhere may never be reached. */
-function countLeast(tasks: readonly PlanTask[]): Least {
+function countLeast(tasks: readonly ProgramTask[]): Least {
   let steps = 0;
   for (const task of tasks) {
     const inner = insideOf(task);
@@ -27,7 +27,7 @@ function countLeast(tasks: readonly PlanTask[]): Least {
 }
 
 /** How often a loop repeats, and whether a `catch` is reached, is known only at run time. */
-function insideOf({ body }: PlanTask): Least {
+function insideOf({ body }: ProgramTask): Least {
   if (body.is === "switch" || body.is === "raise") return { steps: 0, isWhole: false };
   if (body.is === "do") return leastOf(body.blocks.do);
   const isWhole = Object.values<Block>(body.blocks).every((block) => leastOf(block).isWhole);

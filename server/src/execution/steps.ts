@@ -1,5 +1,5 @@
 /** Step rows: reaching one, failing it, and a task's own steps. */
-import type { PlanTask } from "../definition/plan.ts";
+import type { ProgramTask } from "../definition/program.ts";
 import type { WorkflowError } from "../definition/workflow-error.ts";
 import type { Json } from "../lib/json/json.ts";
 import { asWorkflowError, measure } from "./evaluate.ts";
@@ -13,7 +13,7 @@ import { ownKey } from "./journal/step-keys.ts";
 export function reachStep(
   { journal, shared }: Execution,
   key: string,
-  what: Pick<PlanTask, "name" | "kind" | "reference">,
+  what: Pick<ProgramTask, "name" | "kind" | "reference">,
   round: string,
 ): JournalStep {
   const step = journal.step(key);

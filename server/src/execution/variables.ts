@@ -1,6 +1,6 @@
 /** The variables of expressions that do not come from the definition (DSL reference "Runtime expression arguments"). */
 import type { Variables } from "../expressions/expressions.ts";
-import type { Plan } from "../definition/plan.ts";
+import type { Program } from "../definition/program.ts";
 import { encodeId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { VERSION } from "../lib/version.ts";
@@ -15,9 +15,9 @@ export const moment = (time: number): JsonObject => ({
   epoch: { seconds: Math.floor(time / 1000), milliseconds: time },
 });
 
-export const workflowOf = (plan: Plan, head: Head): JsonObject => ({
+export const workflowOf = (program: Program, head: Head): JsonObject => ({
   id: encodeId("run", head.id),
-  definition: plan.definition,
+  definition: program.definition,
   input: head.input,
   startedAt: moment(head.startedAt ?? head.createdAt),
 });

@@ -93,8 +93,8 @@ function countSteps({ usage }: Runs, { head, steps }: Change): void {
 
 /** `room` is a function because it is made later than what gets this. */
 const surroundingsOf = (room: () => Runs): Surroundings => ({
-  planOf: async ({ organizationId, agentId, version }) =>
-    (await room().agents.cache.compiled(organizationId, agentId, version))?.plan,
+  programOf: async ({ organizationId, agentId, version }) =>
+    (await room().agents.cache.compiled(organizationId, agentId, version))?.program,
   onCommit(change, left) {
     publish(room(), change);
     countSteps(room(), change);

@@ -53,7 +53,7 @@ export async function insertRun(runs: Runs, head: Head, insertion: Insertion): P
   const isDue = !head.limited && head.runAt === null;
   // A child's parent already has a place, and a retry may keep 10,000 rows of the old run.
   if (isDue && !head.parent && !kept) {
-    const begun = await beginRun(executions, { head, plan: version.plan, start, withEnd: waits });
+    const begun = await beginRun(executions, { head, program: version.program, start, withEnd: waits });
     if (begun) {
       countStart(runs, head);
       return begun;

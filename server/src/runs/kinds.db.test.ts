@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
-import { compileWorkflow, type Plan } from "../definition/plan.ts";
+import { compileWorkflow, type Program } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { createAdvance } from "../execution/advance.ts";
 import { askPerson } from "../execution/ask-person.ts";
@@ -86,14 +86,14 @@ async function hear(frame: Frame): Promise<Result> {
 }
 
 /** Maps task names to these kinds. */
-const compile = (workflow: Parameters<typeof compileWorkflow>[0]): Plan => {
-  const plan = compileWorkflow(workflow);
-  for (const task of plan.block.tasks) {
+const compile = (workflow: Parameters<typeof compileWorkflow>[0]): Program => {
+  const program = compileWorkflow(workflow);
+  for (const task of program.block.tasks) {
     if (!["converse", "manage", "hear"].includes(task.name)) continue;
     task.kind = task.name;
     task.body = { is: task.name, blocks: {} } as never;
   }
-  return plan;
+  return program;
 };
 
 let databases: Databases;

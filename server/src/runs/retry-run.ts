@@ -85,7 +85,7 @@ async function startAgain(
   const from = request.fromTask === undefined ? request.fromStep : numberOf(steps, request.fromTask);
   const kept = keep(old, firstStep(old, from), runs.clock.now());
   await othersFirst();
-  checkFit(prepared.version.plan, prepared.version.version, kept);
+  checkFit(prepared.version.program, prepared.version.version, kept);
   const { deadline: _deadline, context: _context, ...keptState } = state;
   const head = newHead(runs, prepared, {
     organizationId: caller.organizationId,

@@ -6,7 +6,7 @@ import { openAuth, quiet } from "../auth/handle/auth.testsuite.ts";
 import type { Acting } from "../auth/caller.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
 import { createExpressions } from "../expressions/expressions.ts";
-import { compileWorkflow } from "../definition/plan.ts";
+import { compileWorkflow } from "../definition/program.ts";
 import { createClaims, type Claims } from "../engine/claims.ts";
 import { EmbeddedEngine } from "../engine/embedded.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -75,12 +75,12 @@ test("a child that nobody waits for any more, and a run that this server cannot 
     async () => (await database.query("select from runs where id = $1 and owner is null", [broken])).length === 1,
   );
   // It throws each time that it is taken up.
-  const { planOf } = opened.runs.executions.surroundings;
-  opened.runs.executions.surroundings.planOf = () => Promise.reject(new Error("as it should"));
+  const { programOf } = opened.runs.executions.surroundings;
+  opened.runs.executions.surroundings.programOf = () => Promise.reject(new Error("as it should"));
   await database.query("update runs set wake_at = now() where id = $1", [broken]);
   opened.runs.engine.wake(broken, { organizationId: opened.caller.organizationId });
   expect(await rowsOf(broken)).toEqual(["run.failed"]);
-  opened.runs.executions.surroundings.planOf = planOf;
+  opened.runs.executions.surroundings.programOf = programOf;
 });
 
 test("an end whose answer was lost", async () => {

@@ -22,7 +22,7 @@ export const approvalTask = {
   rules: { approvalForm: approvalFormRule },
   waitsFor: "person",
   blocks: {},
-  plan: (task: ApprovalTask, _: Named, reference: string): { arguments: Template } => ({
+  compile: (task: ApprovalTask, _: Named, reference: string): { arguments: Template } => ({
     arguments: compileTemplate(task.with, (path) =>
       path[0] === "question"
         ? { place: `${reference}/with/question`, so: "so nobody was asked", allowsEmpty: true }

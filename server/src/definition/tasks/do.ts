@@ -9,5 +9,5 @@ export const doTask = {
   required: ["do"],
   waitsFor: "nothing",
   blocks: { do: { at: ["do"], way: "once" } },
-  plan: (_task: DoTask): object => ({}),
+  compile: (_task: DoTask): object => ({}),
 } satisfies Kind;

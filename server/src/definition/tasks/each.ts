@@ -43,7 +43,7 @@ export const eachTask = {
   variables: [ITEM, INDEX],
   waitsFor: "nothing",
   blocks: { do: { at: ["with", "do"], way: "items" } },
-  plan: (task: EachTask): Each => ({
+  compile: (task: EachTask): Each => ({
     in: compileExpression(task.with.in),
     item: variableName(task, ITEM),
     concurrency: task.with.concurrency ?? CONCURRENCY,

@@ -1,5 +1,5 @@
 import { compileExpression, type Template } from "../../expressions/template.ts";
-import { include } from "./plan-parts.ts";
+import { include } from "./program-parts.ts";
 import { object, ref, variable } from "../schema/schema-words.ts";
 import type { ExpressionText, InnerList } from "./written.ts";
 import { variableName, type Kind, type Variable } from "./kind.ts";
@@ -31,7 +31,7 @@ export const forTask = {
   variables: [EACH, AT],
   waitsFor: "nothing",
   blocks: { do: { at: ["do"], way: "items" } },
-  plan: (task: ForTask): For => ({
+  compile: (task: ForTask): For => ({
     each: variableName(task, EACH),
     at: variableName(task, AT),
     in: compileExpression(task.for.in),

@@ -24,5 +24,5 @@ export const forkTask = {
   required: ["fork"],
   waitsFor: "nothing",
   blocks: { branches: { at: ["fork", "branches"], way: "branches" } },
-  plan: ({ fork }: ForkTask): { compete: boolean } => ({ compete: fork.compete ?? false }),
+  compile: ({ fork }: ForkTask): { compete: boolean } => ({ compete: fork.compete ?? false }),
 } satisfies Kind;

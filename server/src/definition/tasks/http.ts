@@ -4,7 +4,7 @@ import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
 import type { Demand } from "../../expressions/given.ts";
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { include } from "./plan-parts.ts";
+import { include } from "./program-parts.ts";
 import { misreadingOf } from "../../lib/misread-url.ts";
 import { pointer, valueAt } from "../text/problem.ts";
 import { boolean, fixed, object, ref, text } from "../schema/schema-words.ts";
@@ -62,7 +62,7 @@ export const httpTask = {
   blocks: {},
   isEffect: true,
   secretsIn: ["with", "endpoint", "authentication"],
-  plan: ({ with: values }: HttpTask, named: Named, reference: string): Http => {
+  compile: ({ with: values }: HttpTask, named: Named, reference: string): Http => {
     const { endpoint } = values;
     const demand = ofArguments(`${reference}/with`);
     if (!isObject(endpoint)) return { arguments: compileTemplate(values, demand) };

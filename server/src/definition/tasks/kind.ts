@@ -1,5 +1,5 @@
 /**
- * What the language knows about a kind of task: how it is written, how it is planned and which lists of tasks it contains.
+ * What the language knows about a kind of task: how it is written, how it is compiled and which lists of tasks it contains.
  * Each kind has one file here and one line in kinds.ts; how it runs is in execution/tasks/.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
@@ -19,17 +19,17 @@ export type Kind = {
   variables?: readonly Variable[];
   /** The part of the task whose expressions may refer to `$secrets`. */
   secretsIn?: readonly string[];
-  /** Its lists of tasks, by their names in the plan. This is the only description of where they are. */
+  /** Its lists of tasks, by their names in the program. This is the only description of where they are. */
   blocks: Record<string, Inner>;
   /** What a step of it waits for while nothing is done for it: its state says until when, which approval, or which run. */
   waitsFor: "nothing" | "time" | "person" | "child";
   /** It is a single outside effect: alone in a `try`, it runs in the step of the `try` and needs none of its own. */
   isEffect?: true;
   /**
-   * Makes the plan's body, without the lists. `reference` is the JSON pointer to the task. If the body has `arguments`, their values are shown as the step's input instead
+   * Makes the body of the compiled task, without the lists. `reference` is the JSON pointer to the task. If the body has `arguments`, their values are shown as the step's input instead
    * of the task's.
    */
-  plan: (task: never, named: Named, reference: string) => object;
+  compile: (task: never, named: Named, reference: string) => object;
 };
 
 /** A list of tasks inside a task. */

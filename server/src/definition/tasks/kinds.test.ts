@@ -1,4 +1,4 @@
-/** What a kind says of itself twice, as a schema and as a plan, agrees. */
+/** What a kind says of itself twice, as a schema and as a program, agrees. */
 import { expect, test } from "vitest";
 import { isObject } from "../../lib/json/json.ts";
 import { KINDS, kindOf } from "./kinds.ts";
@@ -26,7 +26,7 @@ const isVariable = (schema: object): boolean => "x-value" in schema && schema["x
 
 const names = Object.keys(KINDS) as (keyof typeof KINDS)[];
 
-test.each(names)("%s: each list of tasks that an author may write is planned, and each variable known", (name) => {
+test.each(names)("%s: each list of tasks that an author may write is compiled, and each variable known", (name) => {
   const { blocks, variables = [] } = KINDS[name];
   expect(Object.values(blocks).map(({ at }) => at.join("/"))).toEqual(placesOf(written(name), isList));
   expect(variables.flatMap(({ at }) => (at ? [at.join("/")] : []))).toEqual(placesOf(written(name), isVariable));

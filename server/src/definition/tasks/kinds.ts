@@ -1,5 +1,5 @@
 /**
- * Every kind of task, by the name shown for its steps. The profile (profile.ts), the plan (plan.ts) and the table of what
+ * Every kind of task, by the name shown for its steps. The profile (profile.ts), the program (program.ts) and the table of what
  * runs each kind (execution/tasks/kinds.ts) follow from this table.
  */
 import { isObject } from "../../lib/json/json.ts";
@@ -37,11 +37,11 @@ type Table = typeof TABLE;
 export type KindName = keyof Table;
 
 /** A task as written, without the keys that every task may have. */
-export type WrittenTask = { [Name in KindName]: Parameters<Table[Name]["plan"]>[0] }[KindName];
+export type WrittenTask = { [Name in KindName]: Parameters<Table[Name]["compile"]>[0] }[KindName];
 
-/** The plan of a task with the lists inside it. `List` is the type of plan.ts, whose tasks have such plans in turn. */
-export type PlannedBody<List> = {
-  [Name in KindName]: ReturnType<Table[Name]["plan"]> & { is: Name; blocks: Lists<Table[Name]["blocks"], List> };
+/** A compiled task with the lists inside it. `List` is `Block` of program.ts, whose tasks have such bodies in turn. */
+export type CompiledBody<List> = {
+  [Name in KindName]: ReturnType<Table[Name]["compile"]> & { is: Name; blocks: Lists<Table[Name]["blocks"], List> };
 }[KindName];
 
 type Lists<Blocks, List> = {

@@ -26,7 +26,7 @@ export const raiseTask = {
   required: ["raise"],
   waitsFor: "nothing",
   blocks: {},
-  plan: ({ raise }: RaiseTask, named: Named): { error: Template } => ({
+  compile: ({ raise }: RaiseTask, named: Named): { error: Template } => ({
     error: compileTemplate(named("errors", raise.error)),
   }),
 } satisfies Kind;

@@ -1,5 +1,5 @@
 import { compileExpression, type Template } from "../../expressions/template.ts";
-import { compileTemplateOrExpression, include } from "./plan-parts.ts";
+import { compileTemplateOrExpression, include } from "./program-parts.ts";
 import {
   boolean,
   fixed,
@@ -63,7 +63,7 @@ export const runTask = {
   required: ["run"],
   waitsFor: "child",
   blocks: {},
-  plan: ({ run }: RunTask): Run => {
+  compile: ({ run }: RunTask): Run => {
     const { namespace, name, version, input } = run.workflow;
     return {
       namespace,

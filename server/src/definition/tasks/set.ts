@@ -19,7 +19,7 @@ export const setTask = {
   rules: { set: setRule },
   waitsFor: "nothing",
   blocks: {},
-  plan: ({ set }: SetTask): { value: Template } => ({ value: compileTemplate(set) }),
+  compile: ({ set }: SetTask): { value: Template } => ({ value: compileTemplate(set) }),
 } satisfies Kind;
 
 function setRule(found: Found, lint: Lint): void {

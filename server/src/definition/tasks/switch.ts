@@ -2,7 +2,7 @@ import type { Json } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { compileExpression, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
-import { include } from "./plan-parts.ts";
+import { include } from "./program-parts.ts";
 import { quote } from "../text/problem.ts";
 import { list, object, ref } from "../schema/schema-words.ts";
 import { nameOf } from "../rules/rules-tasks.ts";
@@ -33,10 +33,10 @@ export const switchTask = {
   rules: { cases: casesRule },
   waitsFor: "nothing",
   blocks: {},
-  plan: (task: SwitchTask): { cases: Case[] } => ({ cases: task.switch.map(planCase) }),
+  compile: (task: SwitchTask): { cases: Case[] } => ({ cases: task.switch.map(compileCase) }),
 } satisfies Kind;
 
-function planCase(item: Record<string, WrittenCase>): Case {
+function compileCase(item: Record<string, WrittenCase>): Case {
   const [name, value] = Object.entries(item)[0]!;
   return { name, ...include("when", value.when, compileExpression), then: value.then };
 }

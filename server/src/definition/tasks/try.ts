@@ -1,6 +1,6 @@
 import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { compileDuration, include } from "./plan-parts.ts";
+import { compileDuration, include } from "./program-parts.ts";
 import { object, ref, variable } from "../schema/schema-words.ts";
 import type { Duration, ErrorDefinition, ExpressionText, InnerList } from "./written.ts";
 import { variableName, type Kind, type Named, type Variable } from "./kind.ts";
@@ -78,27 +78,27 @@ export const tryTask = {
   variables: [ERROR],
   waitsFor: "nothing",
   blocks: { try: { at: ["try"], way: "tries" }, catch: { at: ["catch", "do"], way: "catch", isOptional: true } },
-  plan: (task: TryTask, named: Named): { catch: Catch } => ({ catch: planCatch(task, named) }),
+  compile: (task: TryTask, named: Named): { catch: Catch } => ({ catch: compileCatch(task, named) }),
 } satisfies Kind;
 
-function planCatch(task: TryTask, named: Named): Catch {
+function compileCatch(task: TryTask, named: Named): Catch {
   const { errors, when, exceptWhen, retry } = task.catch;
   return {
     ...include("with", errors?.with as Json | undefined, compileTemplate),
     as: variableName(task, ERROR),
     ...include("when", when, compileExpression),
     ...include("exceptWhen", exceptWhen, compileExpression),
-    ...include("retry", retry, (policy) => planRetry(named("retries", policy))),
+    ...include("retry", retry, (policy) => compileRetry(named("retries", policy))),
   };
 }
 
-function planRetry(policy: RetryPolicy): Retry {
+function compileRetry(policy: RetryPolicy): Retry {
   const { backoff, limit, jitter } = policy;
   return {
     ...include("when", policy.when, compileExpression),
     ...include("exceptWhen", policy.exceptWhen, compileExpression),
     ...include("delay", policy.delay, compileDuration),
-    backoff: planBackoff(backoff),
+    backoff: compileBackoff(backoff),
     ...include("attempts", limit?.attempt?.count, (count) => count),
     ...include("attemptDuration", limit?.attempt?.duration, compileDuration),
     ...include("duration", limit?.duration, compileDuration),
@@ -106,7 +106,7 @@ function planRetry(policy: RetryPolicy): Retry {
   };
 }
 
-function planBackoff(backoff: RetryPolicy["backoff"]): Retry["backoff"] {
+function compileBackoff(backoff: RetryPolicy["backoff"]): Retry["backoff"] {
   if (backoff && "exponential" in backoff) {
     const { factor, maxDelay } = backoff.exponential;
     return { is: "exponential", factor: factor ?? 2, ...include("maxDelay", maxDelay, compileDuration) };

@@ -1,5 +1,5 @@
 import type { Template } from "../../expressions/template.ts";
-import { compileDuration } from "./plan-parts.ts";
+import { compileDuration } from "./program-parts.ts";
 import { ref } from "../schema/schema-words.ts";
 import type { Duration } from "./written.ts";
 import type { Kind } from "./kind.ts";
@@ -11,5 +11,5 @@ export const waitTask = {
   required: ["wait"],
   waitsFor: "time",
   blocks: {},
-  plan: ({ wait }: WaitTask): { duration: Template } => ({ duration: compileDuration(wait) }),
+  compile: ({ wait }: WaitTask): { duration: Template } => ({ duration: compileDuration(wait) }),
 } satisfies Kind;

@@ -9,7 +9,7 @@ export type TemplateJson = Json;
 export type Duration = string | JsonObject;
 /** `continue`, `exit`, `end`, or the name of a task in the same list. */
 export type FlowDirective = string;
-/** A list of tasks inside a task. Its kind does not read it: the plan is made from it as `Kind.blocks` says. */
+/** A list of tasks inside a task. Its kind does not read it: the program is made from it as `Kind.blocks` says. */
 export type InnerList = JsonObject[];
 
 /** The language's own error (RFC 7807): `type` is compared by its last path segment. */

@@ -2,7 +2,7 @@
 import { ExpressionError } from "../../expressions/expression-error.ts";
 import { quote, type Path } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import type { BodyOf } from "../../definition/plan.ts";
+import type { BodyOf } from "../../definition/program.ts";
 import type { OrganizationId, ProjectId } from "../../lib/ids.ts";
 import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
@@ -37,14 +37,15 @@ export function authenticationOf(
   written: Written,
   readSecrets: ReadSecrets,
 ): Authentication | Promise<Authentication> {
-  const isNone = !written && frame.execution.plan.secrets.length === 0;
+  const isNone = !written && frame.execution.program.secrets.length === 0;
   return isNone ? NONE : evaluatedOf(frame, written, readSecrets);
 }
 
 async function evaluatedOf(frame: Frame, written: Written, readSecrets: ReadSecrets): Promise<Authentication> {
-  const { plan, journal } = frame.execution;
+  const { program, journal } = frame.execution;
   const { organizationId, projectId } = journal.head;
-  const secrets = plan.secrets.length === 0 ? NO_SECRETS : await readSecrets(organizationId, projectId, plan.secrets);
+  const secrets =
+    program.secrets.length === 0 ? NO_SECRETS : await readSecrets(organizationId, projectId, program.secrets);
   return { policy: written && (await policyOf(frame, written, secrets)), secrets };
 }
 

@@ -1,28 +1,28 @@
 /** Checks whether a version would come to the steps that a retried run keeps. */
-import { blocksOf, type Block, type Plan, type PlanTask } from "../../definition/plan.ts";
+import { blocksOf, type Block, type Program, type ProgramTask } from "../../definition/program.ts";
 import { conflict } from "../../lib/errors.ts";
 import type { JournalStep } from "./loaded-run.ts";
-import { taskAt } from "./plan-path.ts";
+import { taskAt } from "./program-path.ts";
 import { isStepOpen } from "../states.ts";
 import { enclosing, isOwn, isWithin, keyInside, leadsInto, partAfter, roundInside } from "./step-keys.ts";
 
 /** Throws CONFLICT, naming the first step that does not fit. */
-export function checkFit(plan: Plan, version: string, kept: JournalStep[]): void {
+export function checkFit(program: Program, version: string, kept: JournalStep[]): void {
   for (const step of kept) {
     // A task's own steps fit if the task does: only its kind knows them.
     if (isOwn(step.key)) continue;
-    const task = taskAt(plan, step.key);
+    const task = taskAt(program, step.key);
     // The row of a `try` around a single effect may say `try`, if the effect was never reached.
     if (task?.kind === step.kind || task?.body.is === step.kind) continue;
     throw doesNotFit(step, version, task ? `has a task of kind ${task.kind} there` : "has no such task");
   }
-  new Walk(version, kept).through(plan.block, "", "");
+  new Walk(version, kept).through(program.block, "", "");
 }
 
 const doesNotFit = ({ number, name, kind }: JournalStep, version: string, why: string): Error =>
   conflict("does_not_fit", `step ${number} (${name}, ${kind}) does not fit: version ${version} ${why}`);
 
-/** Walks a plan along the kept steps as the interpreter will, without evaluating anything. */
+/** Walks a program along the kept steps as the interpreter will, without evaluating anything. */
 class Walk {
   readonly #version: string;
   /** By what precedes the name in their keys: the enclosing task, and an item's number or `catch`. */
@@ -44,7 +44,7 @@ class Walk {
     let before: JournalStep | undefined;
     let index: number | undefined = 0;
     while (index !== undefined && index < tasks.length) {
-      const task: PlanTask = tasks[index]!;
+      const task: ProgramTask = tasks[index]!;
       const visit = (visits.get(task.name) ?? 0) + 1;
       visits.set(task.name, visit);
       const step = left.get(`${prefix}${task.name}#${visit}`);
@@ -65,7 +65,7 @@ class Walk {
   }
 
   /** Undefined: the list is left, or ends here for now. */
-  #next(step: JournalStep, task: PlanTask, index: number, position: Block["position"]): number | undefined {
+  #next(step: JournalStep, task: ProgramTask, index: number, position: Block["position"]): number | undefined {
     if (step.status !== "completed" && step.status !== "skipped") return undefined;
     const then = step.status === "skipped" ? "continue" : (step.state.then ?? task.then);
     if (then === "continue") return index + 1;
@@ -75,7 +75,7 @@ class Walk {
     return next;
   }
 
-  #into({ body }: PlanTask, step: JournalStep): void {
+  #into({ body }: ProgramTask, step: JournalStep): void {
     for (const block of blocksOf(body)) {
       if (!isWithin(step, block.way)) continue;
       if (block.way === "branches") this.#intoBranches(block, step);

@@ -2,7 +2,7 @@
  * The journal of one run while it is advanced: its current rows, which changes are not committed yet, and `commit`, which
  * writes them all in one fenced statement. The database's rows are the truth; each unload discards this.
  */
-import type { PlanTask } from "../../definition/plan.ts";
+import type { ProgramTask } from "../../definition/program.ts";
 import { withoutResponse, WorkflowError } from "../../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../../lib/ids.ts";
 import { heldBytes } from "../../lib/sharing/held-bytes.ts";
@@ -176,7 +176,7 @@ export class Journal {
   /** A new step, or a new attempt of the same one when an enclosing `try` reaches it again. */
   open(
     key: string,
-    { name, kind, reference }: Pick<PlanTask, "name" | "kind" | "reference">,
+    { name, kind, reference }: Pick<ProgramTask, "name" | "kind" | "reference">,
     round: string,
     now: number,
   ): JournalStep {

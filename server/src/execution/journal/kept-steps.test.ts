@@ -1,7 +1,7 @@
 /** What a retried run keeps of 10,000 steps is found by looking at each a few times, never at each for each. */
 import { describe, expect, test } from "vitest";
 import { leastMs } from "../../lib/processor-time.testsuite.ts";
-import { compileWorkflow } from "../../definition/plan.ts";
+import { compileWorkflow } from "../../definition/program.ts";
 import { checkFit } from "./check-fit.ts";
 import { contextOf, firstStep, keep, type OldSteps } from "./kept-steps.ts";
 import type { JournalStep } from "./loaded-run.ts";
@@ -31,7 +31,7 @@ const step = (number: number, key: string, more: Partial<JournalStep> = {}): Jou
   ...more,
 });
 
-const planOf = (list: object[]) => compileWorkflow({ document: {}, do: list } as never);
+const programOf = (list: object[]) => compileWorkflow({ document: {}, do: list } as never);
 const set = { set: { a: 1 } };
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -79,13 +79,13 @@ const CASES: Case[] = [
 
 describe("from the last step and from the one that is found", () => {
   test.each(CASES)("$name: below 250 ms of the processor", ({ list, steps }) => {
-    const plan = planOf(list);
+    const program = programOf(list);
     const old: OldSteps = { steps, failed: undefined };
     for (const wanted of [steps.length, undefined]) {
       const spent = leastMs(250, () => {
         const kept = keep(old, firstStep(old, wanted), 1_000_000);
         contextOf(kept);
-        checkFit(plan, "1.0.0", kept);
+        checkFit(program, "1.0.0", kept);
       });
       expect(spent).toBeLessThan(250);
     }
@@ -176,10 +176,10 @@ describe("the order of what is kept", () => {
     step(1, "attempt#1", { kind: "try", status: "running", state: { try: 2 } }),
     ...own.map(([name, number, tries]) => step(number, `attempt#1/${name}#1`, { round: "2.", attempt: tries })),
   ];
-  const fit = (...own: [string, number, number][]) => checkFit(planOf([attempt]), "2.0.0", rows(...own));
+  const fit = (...own: [string, number, number][]) => checkFit(programOf([attempt]), "2.0.0", rows(...own));
   const another = /^step 2 \(two, set\) does not fit: version 2.0.0 comes to one before it$/;
 
-  test("is that of the plan", () => {
+  test("is that of the program", () => {
     expect(() => fit(["one", 2, 1], ["two", 3, 1])).not.toThrow();
     expect(() => fit(["one", 3, 1], ["two", 2, 1])).toThrow(another);
   });
@@ -195,9 +195,9 @@ describe("the order of what is kept", () => {
 
 describe("a try around one call has that call's kind", () => {
   const call = { call: "http", with: { method: "get", endpoint: "https://example.com" } };
-  const plan = planOf([{ fetch: { if: "${ .wanted }", try: [{ once: call }], catch: {} } }, { end: set }]);
+  const program = programOf([{ fetch: { if: "${ .wanted }", try: [{ once: call }], catch: {} } }, { end: set }]);
   const fit = (kind: string) =>
-    checkFit(plan, "2.0.0", [step(1, "fetch#1", { kind, status: "skipped" }), step(2, "end#1")]);
+    checkFit(program, "2.0.0", [step(1, "fetch#1", { kind, status: "skipped" }), step(2, "end#1")]);
 
   test.each(["http", "try"])("also when its if has skipped it, and its row says %s", (kind) => {
     expect(() => fit(kind)).not.toThrow();
@@ -209,6 +209,8 @@ describe("a try around one call has that call's kind", () => {
 
   test("steps of a task's own fit when it does", () => {
     const own = step(2, "fetch#1/steps/ask#1", { kind: "model" });
-    expect(() => checkFit(plan, "2.0.0", [step(1, "fetch#1", { kind: "http", status: "running" }), own])).not.toThrow();
+    expect(() =>
+      checkFit(program, "2.0.0", [step(1, "fetch#1", { kind: "http", status: "running" }), own]),
+    ).not.toThrow();
   });
 });

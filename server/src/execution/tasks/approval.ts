@@ -1,4 +1,4 @@
-import type { BodyOf } from "../../definition/plan.ts";
+import type { BodyOf } from "../../definition/program.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { askPerson } from "../ask-person.ts";

@@ -1,4 +1,4 @@
-import type { BodyOf } from "../../definition/plan.ts";
+import type { BodyOf } from "../../definition/program.ts";
 import { withoutResponse, WorkflowError } from "../../definition/workflow-error.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { asItems, evaluate } from "../evaluate.ts";

@@ -1,4 +1,4 @@
-import type { Block, BodyOf } from "../../definition/plan.ts";
+import type { Block, BodyOf } from "../../definition/program.ts";
 import type { Frame } from "../frame.ts";
 import { runBlock } from "../interpreter.ts";
 import { inside, leave, type Result, type Scope } from "../scope.ts";

@@ -1,5 +1,5 @@
 /** `call: http` (DSL reference "HTTP Call"): one request behind the outbound guard. */
-import type { BodyOf } from "../../definition/plan.ts";
+import type { BodyOf } from "../../definition/program.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { essenceOf, isJson } from "../../lib/media-type.ts";
 import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";

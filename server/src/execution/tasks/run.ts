@@ -1,5 +1,5 @@
 /** `run: workflow`: a run of another agent, which is this run's child. */
-import type { BodyOf } from "../../definition/plan.ts";
+import type { BodyOf } from "../../definition/program.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import { heldBytes } from "../../lib/sharing/held-bytes.ts";
 import { newId } from "../../lib/ids.ts";

@@ -1,4 +1,4 @@
-import type { BodyOf } from "../../definition/plan.ts";
+import type { BodyOf } from "../../definition/program.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Frame } from "../frame.ts";
 import type { Result } from "../scope.ts";

@@ -1,5 +1,5 @@
 /** `try`/`catch`/`retry`. Tries of the block are attempts of the step. A single effect runs in the step of the `try`. */
-import type { BodyOf, PlanTask } from "../../definition/plan.ts";
+import type { BodyOf, ProgramTask } from "../../definition/program.ts";
 import type { Catch, Retry } from "../../definition/tasks/try.ts";
 import { lastSegment, WorkflowError, type ErrorFields } from "../../definition/workflow-error.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
@@ -40,7 +40,7 @@ export async function runTry(frame: Frame, body: TryBody): Promise<Result> {
   return leave(task.then, await runBlock(frame, block, input, within));
 }
 
-function beginTry(execution: Execution, step: JournalStep, single: PlanTask | undefined): void {
+function beginTry(execution: Execution, step: JournalStep, single: ProgramTask | undefined): void {
   const { state } = step;
   if (state.tryStartedAt !== undefined) return;
   if (single) state.call = single.reference;
@@ -73,7 +73,7 @@ function tryOnce(frame: Frame, body: TryBody): Promise<Result> {
 }
 
 /** Runs the single effect in the step of the `try`. */
-async function tryEffect(frame: Frame, task: PlanTask, scope: Scope): Promise<Result> {
+async function tryEffect(frame: Frame, task: ProgramTask, scope: Scope): Promise<Result> {
   const { execution, input, step } = frame;
   const ofTask = taskVariables(execution, task, step, scope);
   const variables: MakeVariables = (used) => ({ ...ofTask(used), input });

@@ -1,6 +1,6 @@
 /** The tasks of a version, and the task of a step. */
 import { plannedTasks } from "../../definition/planned-tasks.ts";
-import { pathOf } from "../../execution/journal/plan-path.ts";
+import { pathOf } from "../../execution/journal/program-path.ts";
 import { requireFound } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 
@@ -31,7 +31,7 @@ export function addPlannedTasks(builder: Builder): void {
       description:
         "The definition's tasks in its order, each before those inside it, so that a run can be drawn before its steps exist.",
       resolve: async ({ agentId, version }, _, { loaders, size }) => {
-        const tasks = plannedTasks((await loaders.compiled({ agentId, version })).plan);
+        const tasks = plannedTasks((await loaders.compiled({ agentId, version })).program);
         size.addValues(tasks.length * TASK_VALUES);
         return tasks;
       },
@@ -43,7 +43,7 @@ export function addPlannedTasks(builder: Builder): void {
         "JSON pointer to its task in the definition of the run's version: the `path` of one of `AgentVersion.tasks`. Steps of a loop share it.",
       resolve: async ({ runId, key }, _, { loaders }) => {
         const version = requireFound("run", (await loaders.versionOfRun(runId)) ?? undefined);
-        return pathOf((await loaders.compiled(version)).plan, key);
+        return pathOf((await loaders.compiled(version)).program, key);
       },
     }),
   );

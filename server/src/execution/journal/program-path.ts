@@ -1,11 +1,11 @@
-/** Where a step's key leads in a plan. */
-import { blocksOf, type Block, type Plan, type PlanTask } from "../../definition/plan.ts";
+/** Where a step's key leads in a program. */
+import { blocksOf, type Block, type Program, type ProgramTask } from "../../definition/program.ts";
 import { keyOfTask, leadsInto } from "./step-keys.ts";
 
 /** The task that a key (`fetch#1`, `loop#1/2/greet#1`, `try#1/catch/tell#1`) names; undefined: there is none. */
-export function taskAt(plan: Plan, key: string): PlanTask | undefined {
-  let block: Block | undefined = plan.block;
-  let task: PlanTask | undefined;
+export function taskAt(program: Program, key: string): ProgramTask | undefined {
+  let block: Block | undefined = program.block;
+  let task: ProgramTask | undefined;
   for (const part of key.split("/")) {
     const name = /^(.*)#\d+$/.exec(part)?.[1];
     if (name === undefined) {
@@ -22,11 +22,11 @@ export function taskAt(plan: Plan, key: string): PlanTask | undefined {
 }
 
 /** JSON pointer to the task that a step executes; for one of a task's own steps, to that task. */
-export function pathOf(plan: Plan, key: string): string {
-  const task = taskAt(plan, keyOfTask(key));
-  if (!task) throw new Error(`the step ${key} is of no task of its plan`);
+export function pathOf(program: Program, key: string): string {
+  const task = taskAt(program, keyOfTask(key));
+  if (!task) throw new Error(`the step ${key} is of no task of its program`);
   return task.reference;
 }
 
-const blockInto = ({ body }: PlanTask, part: string): Block | undefined =>
+const blockInto = ({ body }: ProgramTask, part: string): Block | undefined =>
   blocksOf(body).find(({ way }) => leadsInto(part, way));

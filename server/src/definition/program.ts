@@ -4,14 +4,14 @@
  */
 import type { JsonObject } from "../lib/json/json.ts";
 import { compileExpression, compileTemplate, type Template } from "../expressions/template.ts";
-import { compileTemplateOrExpression, include } from "./tasks/plan-parts.ts";
+import { compileTemplateOrExpression, include } from "./tasks/program-parts.ts";
 import { valueAt } from "./text/problem.ts";
 import { compileSchema, type SchemaCheck } from "./schema/schema-check.ts";
 import type { Inner, Named, Way } from "./tasks/kind.ts";
-import { KINDS, kindOf, type KindName, type PlannedBody } from "./tasks/kinds.ts";
+import { KINDS, kindOf, type KindName, type CompiledBody } from "./tasks/kinds.ts";
 import type { Export, Input, Output, Task, TaskList, Timeout, Use, Workflow } from "./profile/workflow.ts";
 
-export type Plan = {
+export type Program = {
   /** The document, as `$workflow.definition` shows it. */
   definition: JsonObject;
   inputFrom?: Template;
@@ -25,14 +25,14 @@ export type Plan = {
 
 /** A list of tasks, and the position of each name in it for `then`. */
 export type Block = {
-  tasks: PlanTask[];
+  tasks: ProgramTask[];
   position: Map<string, number>;
   way: Way;
   /** The only task of a `try`, if it is a single effect: it runs in the step of the `try`. */
-  single?: PlanTask;
+  single?: ProgramTask;
 };
 
-export type PlanTask = {
+export type ProgramTask = {
   name: string;
   /** What the API shows: the kind of the body; for a `try` around a single effect, the kind of that effect. */
   kind: string;
@@ -51,14 +51,14 @@ export type PlanTask = {
 };
 
 /** What a task does, by its kind. */
-export type Body = PlannedBody<Block>;
+export type Body = CompiledBody<Block>;
 export type BodyOf<Name extends KindName> = Extract<Body, { is: Name }>;
 
 /** The lists of tasks inside a task, each with the way in which it is run. */
 export const blocksOf = ({ blocks }: Body): Block[] => Object.values(blocks);
 
 /** `workflow` has passed `parseDefinition`. */
-export function compileWorkflow(workflow: Workflow): Plan {
+export function compileWorkflow(workflow: Workflow): Program {
   const compiler = new Compiler(workflow.use ?? {});
   return {
     definition: workflow,
@@ -88,7 +88,7 @@ class Compiler {
     return { tasks, position, way, ...(way === "tries" && include("single", singleEffect(tasks), (task) => task)) };
   }
 
-  task(name: string, task: Task, reference: string): PlanTask {
+  task(name: string, task: Task, reference: string): ProgramTask {
     const body = this.body(task, reference);
     return {
       name,
@@ -106,10 +106,10 @@ class Compiler {
 
   body(task: Task, reference: string): Body {
     const is = kindOf(task)!;
-    const { plan, blocks } = KINDS[is];
+    const { compile, blocks } = KINDS[is];
     return {
       is,
-      ...plan(task as never, this.#named, reference),
+      ...compile(task as never, this.#named, reference),
       blocks: this.#blocks(blocks, task, reference),
     } as Body;
   }
@@ -125,21 +125,21 @@ class Compiler {
     return made;
   }
 
-  input(input: Input | undefined): Pick<PlanTask, "inputFrom" | "inputCheck"> {
+  input(input: Input | undefined): Pick<ProgramTask, "inputFrom" | "inputCheck"> {
     return {
       ...include("inputFrom", input?.from, compileTemplateOrExpression),
       ...include("inputCheck", input?.schema?.document, compileSchema),
     };
   }
 
-  output(output: Output | undefined): Pick<PlanTask, "outputAs" | "outputCheck"> {
+  output(output: Output | undefined): Pick<ProgramTask, "outputAs" | "outputCheck"> {
     return {
       ...include("outputAs", output?.as, compileTemplateOrExpression),
       ...include("outputCheck", output?.schema?.document, compileSchema),
     };
   }
 
-  export(value: Export | undefined): Pick<PlanTask, "exportAs" | "exportCheck"> {
+  export(value: Export | undefined): Pick<ProgramTask, "exportAs" | "exportCheck"> {
     return {
       ...include("exportAs", value?.as, compileTemplateOrExpression),
       ...include("exportCheck", value?.schema?.document, compileSchema),
@@ -156,7 +156,7 @@ class Compiler {
 }
 
 /** An effect with no more to it than its result, which does not go back to itself. */
-function singleEffect([task, ...others]: PlanTask[]): PlanTask | undefined {
+function singleEffect([task, ...others]: ProgramTask[]): ProgramTask | undefined {
   if (!task || others.length > 0 || !KINDS[task.body.is].isEffect) return undefined;
   const { condition, timeout, inputFrom, inputCheck, then } = task;
   return condition || timeout || inputFrom || inputCheck || then === task.name ? undefined : task;

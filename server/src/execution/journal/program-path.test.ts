@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { compileWorkflow } from "../../definition/plan.ts";
-import { pathOf } from "./plan-path.ts";
+import { compileWorkflow } from "../../definition/program.ts";
+import { pathOf } from "./program-path.ts";
 
-const plan = compileWorkflow({
+const program = compileWorkflow({
   document: {},
   do: [
     { steps: { do: [{ inner: { set: { a: 1 } } }] } },
@@ -23,9 +23,9 @@ test.each([
   ["loop#1/12/steps#1/catch/a#1", "/do/1/loop/do/0/steps/catch/do/0/a"],
   ["loop#1/12/steps#1/catch/a#1/steps/model#1/steps/tool#2", "/do/1/loop/do/0/steps/catch/do/0/a"],
 ])("the step %s is of the task %s", (key, path) => {
-  expect(pathOf(plan, key)).toBe(path);
+  expect(pathOf(program, key)).toBe(path);
 });
 
-test("a step of another plan has none", () => {
-  expect(() => pathOf(plan, "steps#1/other#1")).toThrow("no task");
+test("a step of another program has none", () => {
+  expect(() => pathOf(program, "steps#1/other#1")).toThrow("no task");
 });

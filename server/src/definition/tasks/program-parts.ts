@@ -1,4 +1,4 @@
-/** Building blocks of plans. */
+/** Building blocks of programs. */
 import type { Json } from "../../lib/json/json.ts";
 import { compileExpression, compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Duration } from "./written.ts";
