@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
-import { heldBytes } from "../server/src/lib/sharing/held-bytes.ts";
+import { heldBytes } from "../server/src/lib/json/held-bytes.ts";
 import { LIMITS } from "../server/src/lib/limits.ts";
 import { eventually, startTestServer, type TestServer } from "./client.ts";
 import { MAIN_THREAD_MS } from "./meter.ts";

@@ -27,7 +27,7 @@ import { LIMITS } from "./lib/limits.ts";
 import type { Log } from "./lib/log/log.ts";
 import type { Loop } from "./lib/loops/loop.ts";
 import { LoopWatch } from "./lib/loops/loop-watch.ts";
-import { Places } from "./lib/sharing/places.ts";
+import { Places } from "./fairness/places.ts";
 import type { UnderWay } from "./lib/under-way.ts";
 import { VERSION } from "./lib/version.ts";
 import type { Members } from "./members/members.ts";

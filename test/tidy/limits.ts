@@ -236,7 +236,7 @@ export const EDGES: Record<keyof typeof LIMITS, Edge> = {
   runsInMemory: shown(NEIGHBOURS, "organizations with 2,000 hanging runs each", "the run waits for its turn"),
   runsInMemoryOwn: shown(NEIGHBOURS, "organizations with 2,000 hanging runs each", "the run waits for its turn"),
   runMemoryOwnBytes: shown(
-    "server/src/lib/sharing/run-memory.test.ts",
+    "server/src/fairness/fair-pool.test.ts",
     "however much the others hold, an organization's first small runs find room",
     "the run waits for room",
   ),

@@ -8,7 +8,7 @@ import { parseInSlices } from "../definition/parse-definition.ts";
 import type { Program } from "../definition/program.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import type { Clock } from "../lib/clock.ts";
-import { FairCache } from "../lib/sharing/fair-cache.ts";
+import { FairCache } from "../fairness/fair-cache.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json/json.ts";

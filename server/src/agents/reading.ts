@@ -5,7 +5,7 @@
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { Slots } from "../lib/sharing/slots.ts";
+import { Slots } from "../fairness/slots.ts";
 
 const READ_AT_ONCE = 8;
 

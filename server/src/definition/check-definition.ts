@@ -2,7 +2,7 @@
 import { shortened } from "../lib/errors.ts";
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { inSlices, type Steps } from "../lib/sharing/slices.ts";
+import { inSlices, type Steps } from "../fairness/slices.ts";
 import { checkFlow } from "./flow/flow.ts";
 import { longNumbersIn } from "./rules/long-numbers.ts";
 import type { ExpressionPlace } from "./rules/lint.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { Lexer } from "yaml";
 import { diffVersions } from "../agents/diff-versions.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { atOnce, type Steps } from "../lib/sharing/slices.ts";
+import { atOnce, type Steps } from "../fairness/slices.ts";
 import { leastMs, startStretches, type Stretches } from "../lib/processor-time.testsuite.ts";
 import { checkDefinition } from "./check-definition.ts";
 import { compileExpression } from "../expressions/template.ts";

@@ -1,7 +1,7 @@
 /** What a schema cannot express about a definition: one rule for each meaning (`x-value`) in the profile. */
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Steps } from "../lib/sharing/slices.ts";
+import type { Steps } from "../fairness/slices.ts";
 import { formRule } from "./rules/form-rules.ts";
 import type { ExpressionPlace, Found, Lint, Rule } from "./rules/lint.ts";
 import type { Finding } from "./text/problem.ts";

@@ -3,7 +3,7 @@ import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ExpressionPlace, Found } from "./rules/lint.ts";
 import { lint } from "./linter.ts";
-import { atOnce, inSlices, type Steps } from "../lib/sharing/slices.ts";
+import { atOnce, inSlices, type Steps } from "../fairness/slices.ts";
 import { byPlace, type Finding, type Problem } from "./text/problem.ts";
 import { PROFILE } from "./profile/profile.ts";
 import { readingText } from "./text/read-text.ts";

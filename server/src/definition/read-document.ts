@@ -1,6 +1,6 @@
 /** What a definition says it is, however broken the rest of it: for drafts. */
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
-import { atOnce, inSlices, type Steps } from "../lib/sharing/slices.ts";
+import { atOnce, inSlices, type Steps } from "../fairness/slices.ts";
 import type { Finding, Problem } from "./text/problem.ts";
 import { PROFILE } from "./profile/profile.ts";
 import { readingText } from "./text/read-text.ts";

@@ -1,6 +1,6 @@
 /** The form of a definition, however broken the rest of it: for drafts. */
 import { isObject, type JsonObject } from "../lib/json/json.ts";
-import { inSlices, type Steps } from "../lib/sharing/slices.ts";
+import { inSlices, type Steps } from "../fairness/slices.ts";
 import { inspect } from "./parse-definition.ts";
 import { valueAt } from "./text/problem.ts";
 import { readingText } from "./text/read-text.ts";

@@ -6,7 +6,7 @@ import { until, type Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
-import type { Places } from "../lib/sharing/places.ts";
+import type { Places } from "../fairness/places.ts";
 import type { Row } from "../storage/database.ts";
 import type { Due } from "./due-runs.ts";
 import { isOutage, type Advance, type Outcome } from "./engine.ts";

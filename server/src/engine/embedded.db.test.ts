@@ -10,7 +10,7 @@ import { sharedPostgres, type SharedPostgres } from "../../../test/postgres.ts";
 import { realClock } from "../lib/clock.ts";
 import { newId, type InstanceId, type RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
-import { Places } from "../lib/sharing/places.ts";
+import { Places } from "../fairness/places.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { EmbeddedEngine } from "./embedded.ts";
 import type { Outcome } from "./engine.ts";

@@ -1,7 +1,7 @@
 /**
  * The engine within this process: wakes are calls, timers are the `runs_due` index with one timer for its head, and
  * after a crash it takes up every open run that the last executor held. It advances a run in a place in memory
- * (`lib/sharing/places.ts`); a run that finds none stays in the table until its organization gets a free place in turn.
+ * (`fairness/places.ts`); a run that finds none stays in the table until its organization gets a free place in turn.
  */
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import { Loop, type Round } from "../lib/loops/loop.ts";

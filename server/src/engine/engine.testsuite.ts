@@ -12,7 +12,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
-import { Places } from "../lib/sharing/places.ts";
+import { Places } from "../fairness/places.ts";
 import { openDatabase, type Database, type Row } from "../storage/database.ts";
 import type { Advance, Engine, EngineOptions, Outcome } from "./engine.ts";
 

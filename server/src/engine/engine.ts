@@ -14,7 +14,7 @@ import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { Loop } from "../lib/loops/loop.ts";
-import type { Places } from "../lib/sharing/places.ts";
+import type { Places } from "../fairness/places.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { realClock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
-import { Places } from "../lib/sharing/places.ts";
+import { Places } from "../fairness/places.ts";
 import { openDatabase } from "../storage/database.ts";
 import { EmbeddedEngine } from "./embedded.ts";
 import type { Advance } from "./engine.ts";

@@ -2,7 +2,7 @@
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Call, Outcome } from "../engine/engine.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Charge } from "../lib/sharing/run-memory.ts";
+import type { Charge } from "../fairness/fair-pool.ts";
 import type { Row } from "../storage/database.ts";
 import { commitEnd } from "./journal/commit-end.ts";
 import { Execution } from "./execution.ts";

@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Program } from "../definition/program.ts";
-import { heldBytes } from "../lib/sharing/held-bytes.ts";
+import { heldBytes } from "../lib/json/held-bytes.ts";
 import { advanceLoaded, watchOutcome } from "./advance.ts";
 import { Execution } from "./execution.ts";
 import type { Executions } from "./executions.ts";

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Id, Kind } from "../lib/ids.ts";
-import { TurnCount } from "../lib/sharing/turn-count.ts";
+import { TickCount } from "../fairness/tick-count.ts";
 import type { Left } from "./scope.ts";
 
 /** The id of what a branch waits for: an approval, a child. */
@@ -60,7 +60,7 @@ const LOOK_AGAIN_MS = 5_000;
 const STAYS_MS = 250;
 /** For all runs together. Telling 9,800 branches in one turn of the event loop that they end holds the thread for 140 ms. */
 const LEFT_IN_A_TURN = 500;
-const left = new TurnCount();
+const left = new TickCount();
 /**
  * Resting looks at all waits. With more waits than this, it does so once in a turn of the event loop, not whenever one
  * ends: 9,900 that ended together held the thread for 700 ms.

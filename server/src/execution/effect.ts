@@ -1,7 +1,7 @@
 /** An effect outside. Its step is first committed as `running`, so that a repeat is recognized as one. */
 import { hash } from "node:crypto";
 import { WorkflowError } from "../definition/workflow-error.ts";
-import { heldBytes } from "../lib/sharing/held-bytes.ts";
+import { heldBytes } from "../lib/json/held-bytes.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { parseStored, type Json, type JsonObject } from "../lib/json/json.ts";
 import type { Frame } from "./frame.ts";

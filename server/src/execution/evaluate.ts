@@ -6,7 +6,7 @@ import { weigh } from "../expressions/weigh.ts";
 import type { ProgramTask } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../definition/rules/durations.ts";
-import { heldBytes } from "../lib/sharing/held-bytes.ts";
+import { heldBytes } from "../lib/json/held-bytes.ts";
 import { ExactNumber } from "../lib/json/exact-number.ts";
 import { isScalar, type Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { testClock } from "../../../test/clock.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Charge } from "../lib/sharing/run-memory.ts";
+import type { Charge } from "../fairness/fair-pool.ts";
 import type { Program } from "../definition/program.ts";
 import { Execution, Suspended } from "./execution.ts";
 import type { Shared } from "./shared.ts";

@@ -10,7 +10,7 @@ import type { Outcome } from "../engine/engine.ts";
 import { until } from "../lib/clock.ts";
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Charge } from "../lib/sharing/run-memory.ts";
+import type { Charge } from "../fairness/fair-pool.ts";
 import { Branches, type Rest, type Signal, type Wait } from "./branches.ts";
 import { AT_ONCE } from "./due.ts";
 import type { Shared } from "./shared.ts";

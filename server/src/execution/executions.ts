@@ -1,7 +1,7 @@
 /** The room's handle: the runs that this process advances, and what they share. */
 import type { Engine } from "../engine/engine.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import { Rounds } from "../lib/sharing/rounds.ts";
+import { Rounds } from "../fairness/rounds.ts";
 import type { Execution } from "./execution.ts";
 import type { TaskTable } from "./frame.ts";
 import { createMemory, createNeededBytes } from "./memory.ts";

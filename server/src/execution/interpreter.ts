@@ -6,7 +6,7 @@ import type { Block, Body, ProgramTask } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
 import type { Json } from "../lib/json/json.ts";
-import { running } from "../lib/sharing/running.ts";
+import { running } from "../lib/running.ts";
 import { LONGEST_MS } from "./back-off.ts";
 import {
   asDuration,

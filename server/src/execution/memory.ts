@@ -6,7 +6,7 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import type { RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { RunMemory } from "../lib/sharing/run-memory.ts";
+import { FairPool } from "../fairness/fair-pool.ts";
 
 /**
  * Shares of the heap's limit (`--max-old-space-size`, else Node's default for the machine's memory) minus what the process
@@ -17,9 +17,9 @@ const ALONE = 0.25;
 const OURS_BYTES = 128 * 1024 * 1024;
 const LEAST_BYTES = 64 * 1024 * 1024;
 
-export function createMemory(): RunMemory {
+export function createMemory(): FairPool {
   const heap = Math.max(LEAST_BYTES, getHeapStatistics().heap_size_limit - OURS_BYTES);
-  return new RunMemory({ sharedBytes: heap * SHARED, aloneBytes: heap * ALONE, ownBytes: LIMITS.runMemoryOwnBytes });
+  return new FairPool({ sharedBytes: heap * SHARED, aloneBytes: heap * ALONE, ownBytes: LIMITS.runMemoryOwnBytes });
 }
 
 /** Charged in pieces of this size, so a small run asks once. One with two steps takes about 20 kB, without its program. */

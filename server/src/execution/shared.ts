@@ -5,9 +5,9 @@ import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
 import type { JsonText } from "../lib/json/json-text.ts";
-import type { Places } from "../lib/sharing/places.ts";
-import type { Rounds } from "../lib/sharing/rounds.ts";
-import type { RunMemory } from "../lib/sharing/run-memory.ts";
+import type { Places } from "../fairness/places.ts";
+import type { Rounds } from "../fairness/rounds.ts";
+import type { FairPool } from "../fairness/fair-pool.ts";
 import type { Database } from "../storage/database.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import type { EndedRun } from "./journal/commit-end.ts";
@@ -29,7 +29,7 @@ export type Shared = {
   signals: Signals;
   rounds: Rounds<OrganizationId>;
   /** What the runs in memory hold. */
-  memory: RunMemory;
+  memory: FairPool;
   /** What runs need that were turned away for lack of memory, until they are claimed again. */
   needs: NeededBytes;
   /** Set when the process ends: no new work. */

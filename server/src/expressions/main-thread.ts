@@ -3,7 +3,7 @@
  * `switch` with 2,000 cases, a hundred branches or a thousand concurrent runs do not hold it. Organizations take turns.
  */
 import type { OrganizationId } from "../lib/ids.ts";
-import { Slots } from "../lib/sharing/slots.ts";
+import { Slots } from "../fairness/slots.ts";
 import { STEPS } from "./signals.ts";
 
 /** Steps in a row: as many as one evaluation may take, so that a stretch is at most two evaluations. */

@@ -6,7 +6,7 @@ import type { Json } from "../lib/json/json.ts";
 export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
   weighed(value, mostBytes, mostNesting).excess;
 
-/** How much more than its text a list, an object or a long number takes (measured: lib/sharing/held-bytes.ts). */
+/** How much more than its text a list, an object or a long number takes (measured: lib/json/held-bytes.ts). */
 const CONTAINER_BYTES = 50;
 
 /** State of the current weighing: a closure per result would cost more than counting a small one. */

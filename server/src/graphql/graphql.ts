@@ -4,13 +4,13 @@ import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { findRefusal } from "../auth/admission/admission.ts";
 import type { Caller } from "../auth/caller.ts";
 import { overloaded, Refusal, type Code } from "../lib/errors.ts";
-import { ByteBudget } from "../lib/sharing/byte-budget.ts";
+import { FairShare } from "../fairness/fair-share.ts";
 import { every } from "../lib/clock.ts";
 import type { Ending } from "../lib/ending.ts";
 import { UnderWay } from "../lib/under-way.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { Roll } from "../lib/sharing/roll.ts";
-import { running } from "../lib/sharing/running.ts";
+import { Roll } from "../lib/roll.ts";
+import { running } from "../lib/running.ts";
 import { overRate, type Standing } from "../rates/rates.ts";
 import { AnswerSize } from "./context/answer-size.ts";
 import type { Context, Origin, WatchCredential } from "./context/context.ts";
@@ -73,7 +73,7 @@ export type Graphql = {
   working: UnderWay;
   /** Answers everything that is unanswered with `reason`. */
   endAll(reason: Refusal): void;
-  figures: GraphqlFigures & { readonly answersBudget: ByteBudget };
+  figures: GraphqlFigures & { readonly answersBudget: FairShare };
   /** Never throws. */
   answer(request: GraphqlRequest): Promise<Answer>;
   /** A transport's refusal of a request. It counts like any other, so it may become RATE_LIMITED. Never throws. */
@@ -96,7 +96,7 @@ export function createGraphql({ handles, isUnavailable }: GraphqlOptions): Graph
   const documents = createDocuments(schema);
   const figures = createGraphqlFigures();
   const mask = counted(createErrorMask(handles.log, isUnavailable), figures);
-  const budget = new ByteBudget(LIMITS.answersBytes);
+  const budget = new FairShare(LIMITS.answersBytes);
   const lasting = new Lasting();
   const underWay = new Roll<Ending>();
   /** Counts operations until their last resolver has ended, and subscriptions until their source has. */

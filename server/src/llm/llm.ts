@@ -8,7 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
-import { Slots } from "../lib/sharing/slots.ts";
+import { Slots } from "../fairness/slots.ts";
 import { retryAfterMs } from "../outbound/retry-after.ts";
 import { createOutbound } from "../outbound/outbound.ts";
 import type { Usage } from "../rates/usage.ts";

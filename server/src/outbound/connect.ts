@@ -9,7 +9,7 @@ import { callbackify } from "node:util";
 import type { buildConnector } from "undici";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
-import { Slots } from "../lib/sharing/slots.ts";
+import { Slots } from "../fairness/slots.ts";
 import { OutboundRefused } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 

@@ -3,7 +3,7 @@
  * `undici.request` does not reject while it still connects, and its stream costs more than the guard.
  */
 import type { Dispatcher } from "undici";
-import type { Charge } from "../lib/sharing/run-memory.ts";
+import type { Charge } from "../fairness/fair-pool.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { codingOf, type Answer } from "./answer.ts";
 import { asOutboundError, tooLarge, tooManyPieces } from "./errors.ts";

@@ -6,7 +6,7 @@ import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import { openFilesMost } from "../lib/open-files.ts";
-import { RunMemory, type Charge } from "../lib/sharing/run-memory.ts";
+import { FairPool, type Charge } from "../fairness/fair-pool.ts";
 import type { Answer } from "./answer.ts";
 import { guardedConnector, inTurns, lookupBySystem, type Lookup } from "./connect.ts";
 import { decode } from "./decode.ts";
@@ -62,14 +62,14 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
   let opening: Promise<Sockets> | undefined;
   let sockets: Sockets | undefined;
   let disposed = false;
-  const bodies = new RunMemory({
+  const bodies = new FairPool({
     sharedBytes: LIMITS.outboundAnswersBytes,
     // As it came, and unpacked.
     aloneBytes: 2 * LIMITS.outputBytes,
     ownBytes: LIMITS.outputBytes,
   });
   // Each has one socket at a time; sockets kept open between calls are counted separately.
-  const calls = new RunMemory({
+  const calls = new FairPool({
     sharedBytes: options.mostCalls ?? mostCallsHere(),
     aloneBytes: 0,
     ownBytes: LIMITS.outboundCallsOwn,
@@ -118,7 +118,7 @@ async function call(
   sockets: Sockets,
   first: CheckedRequest,
   options: OutboundRequest,
-  { calls, charge, clock, idleMs }: { calls: RunMemory; charge: Charge; clock: Clock; idleMs: number },
+  { calls, charge, clock, idleMs }: { calls: FairPool; charge: Charge; clock: Clock; idleMs: number },
 ): Promise<OutboundResponse> {
   const { organizationId, signal, timeoutMs, redirect } = options;
   const timedOut = (): Error =>

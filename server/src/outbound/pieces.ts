@@ -1,5 +1,5 @@
 /** The pieces of an answer's body. A server may send it in chunks of one byte: 150 bytes and 2 µs each. */
-import { TurnCount } from "../lib/sharing/turn-count.ts";
+import { TickCount } from "../fairness/tick-count.ts";
 
 /** Smaller pieces are copied together: a piece is a view that keeps its whole read in memory. */
 const SMALL_BYTES = 1_024;
@@ -57,7 +57,7 @@ const FAIR_BYTES = 512;
 /** Smaller ones that all answers may bring in one turn of the event loop: about 8 ms. */
 const PER_TURN = 4_000;
 
-const came = new TurnCount();
+const came = new TickCount();
 
 /** Whether the answer may continue in this turn of the event loop. */
 export function hasTurn(piece: Buffer): boolean {

@@ -3,7 +3,7 @@ import { until, type Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Rounds } from "../lib/sharing/rounds.ts";
+import type { Rounds } from "../fairness/rounds.ts";
 import type { Feeds } from "./feed.ts";
 import type { Notices } from "./notices.ts";
 import { Door, stream } from "./stream.ts";

@@ -10,7 +10,7 @@ import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.t
 import { newIdAt, type AgentId, type RunDraftId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { inSlices } from "../lib/sharing/slices.ts";
+import { inSlices } from "../fairness/slices.ts";
 import { isStorable, UNSTORABLE } from "../lib/text.ts";
 import type { Ask } from "../llm/llm.ts";
 import { LlmError, type LlmProblem } from "../llm/problem.ts";

@@ -1,5 +1,5 @@
 /** The agent that a sentence names, among those that the caller reaches. */
-import type { Steps } from "../lib/sharing/slices.ts";
+import type { Steps } from "../fairness/slices.ts";
 import { wordsOf } from "./fields/sentence.ts";
 import { tokensOf } from "./words/tokens.ts";
 import { FILLERS, isNear, stem, synonymsOf } from "./words/words.ts";

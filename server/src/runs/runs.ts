@@ -10,7 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { FreshCache } from "../lib/fresh-cache.ts";
 import type { AgentId, ApprovalId, OrganizationId, RunId, TriggerId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
-import type { Places } from "../lib/sharing/places.ts";
+import type { Places } from "../fairness/places.ts";
 import type { Feeds } from "../realtime/feed.ts";
 import type { Hub } from "../realtime/hub.ts";
 import type { Notices } from "../realtime/notices.ts";

@@ -9,7 +9,7 @@
 import { Histogram } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { ByteTurns } from "../lib/sharing/byte-turns.ts";
+import { FairByteQueue } from "../fairness/fair-byte-queue.ts";
 import { isDeadlock, isUnavailable } from "./pg-errors.ts";
 
 /** Which of the two an item goes through. */
@@ -57,7 +57,7 @@ export class Batch<Item, Result> {
   readonly #queues = new Map<OrganizationId, Entry<Item, Result>[]>();
   #waiting = 0;
   #inFlight = 0;
-  readonly #large = new ByteTurns<OrganizationId, Entry<Item, Result>>();
+  readonly #large = new FairByteQueue<OrganizationId, Entry<Item, Result>>();
   /** Organizations with a large write in flight. */
   readonly #writing = new Set<OrganizationId>();
   #scheduled = false;

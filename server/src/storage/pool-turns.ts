@@ -5,7 +5,7 @@
  * waits in it for 10 s.
  */
 import type { OrganizationId } from "../lib/ids.ts";
-import { Slots } from "../lib/sharing/slots.ts";
+import { Slots } from "../fairness/slots.ts";
 
 /** Callers who are not signed in share their turns. */
 export type Whose = OrganizationId | "strangers";

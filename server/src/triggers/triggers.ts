@@ -3,7 +3,7 @@ import type { Agents } from "../agents/agents.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log/log.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { Slots } from "../lib/sharing/slots.ts";
+import { Slots } from "../fairness/slots.ts";
 import { Feeds } from "../realtime/feed.ts";
 import { Hub } from "../realtime/hub.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";

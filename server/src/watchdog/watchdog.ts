@@ -10,7 +10,7 @@ import { Worker } from "node:worker_threads";
 import { shortened } from "../lib/errors.ts";
 import type { InstanceId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
-import { running } from "../lib/sharing/running.ts";
+import { running } from "../lib/running.ts";
 import type { Connection } from "../storage/database.ts";
 import { BEAT, DEBUGGED, LOOK_EVERY_MS, WHAT_RUNS, type Watched, type WhatRuns } from "./watched.ts";
 

@@ -15,7 +15,7 @@ import { createLoginThrottle, type LoginThrottle } from "../sign-in/login-thrott
 import { createMemoryPauses } from "../sign-in/pauses.ts";
 import { createPasswords, type Passwords } from "../sign-in/passwords.ts";
 import { createRefreshTurns } from "./refresh-turns.ts";
-import type { Turns } from "../../lib/sharing/turns.ts";
+import type { Turns } from "../../fairness/turns.ts";
 import type { SecretKeys } from "../tokens/secret-key.ts";
 import { createSessionStates, type SessionStates } from "./session-states.ts";
 import { createSetupLink, type SetupLink } from "./setup-link.ts";

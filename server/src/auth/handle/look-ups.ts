@@ -5,7 +5,7 @@
  */
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { Lane } from "../../lib/sharing/turns.ts";
+import { Lane } from "../../fairness/turns.ts";
 import { network } from "../sign-in/login-throttle.ts";
 
 type Waiting<Place> = {

@@ -1,7 +1,7 @@
 /** A refresh token that is void costs statements too, and whoever once had one may send it without end. */
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { createTurns, type Turns } from "../../lib/sharing/turns.ts";
+import { createTurns, type Turns } from "../../fairness/turns.ts";
 
 const AT_ONCE = 2;
 

@@ -6,7 +6,7 @@
 import { hash, verify } from "@node-rs/argon2";
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { createTurns, type Who } from "../../lib/sharing/turns.ts";
+import { createTurns, type Who } from "../../fairness/turns.ts";
 import { composed } from "../../lib/text.ts";
 
 const ARGON2ID = 2;

@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { atOnce } from "../../lib/sharing/slices.ts";
+import { atOnce } from "../../fairness/slices.ts";
 import { previewingCron, type CronInstant } from "../../triggers/kinds/cron/preview-cron.ts";
 import { addCommand, type CommandLine } from "../command-line.ts";
 import { printItems, type Table } from "../page.ts";

@@ -5,7 +5,7 @@
 import { LIMITS } from "../../lib/limits.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import { parseExpression } from "../../expressions/parse.ts";
 import { SyntaxProblem } from "../../expressions/lexer.ts";
 import { expressionIn } from "../../expressions/template.ts";

@@ -3,7 +3,7 @@ import { durationMs } from "../rules/durations.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import { expressionIn } from "../../expressions/template.ts";
 import { valueAt } from "../text/problem.ts";
 import { hasFixedHost } from "../tasks/http.ts";

@@ -1,6 +1,6 @@
 /** What a kind of task (flows.ts) can have followed for it. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import type { Path, Severity } from "../text/problem.ts";
 import type { Shape, Shapes } from "./shape.ts";
 import type { Variables } from "./shape-of-expression.ts";

@@ -1,7 +1,7 @@
 /** Warns the author of numbers with more digits than a computation keeps, about 17. */
 import { ExactNumber } from "../../lib/json/exact-number.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import type { Finding, Path } from "../text/problem.ts";
 
 const ADVICE =

@@ -5,7 +5,7 @@
 import { Composer, CST, Lexer, LineCounter, Parser, type Document } from "yaml";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Json } from "../../lib/json/json.ts";
-import { atOnce, type Steps } from "../../lib/sharing/slices.ts";
+import { atOnce, type Steps } from "../../fairness/slices.ts";
 import { readNodes } from "./read-nodes.ts";
 import { byPlace, pointer, type Finding, type Problem, type Severity } from "./problem.ts";
 

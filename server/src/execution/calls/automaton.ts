@@ -2,7 +2,7 @@
  * Finds many texts in one pass (Aho and Corasick, 1975): a character of the searched text costs the same, however many texts there are
  * and however they overlap. A state is the beginning of a text; the states that it leads to lie side by side, ordered by character.
  */
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 
 /** A tenth of a microsecond each. */
 const STATES_PER_STEP = 20_000;

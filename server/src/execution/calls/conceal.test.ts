@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Json } from "../../lib/json/json.ts";
-import { atOnce } from "../../lib/sharing/slices.ts";
+import { atOnce } from "../../fairness/slices.ts";
 import { startStretches } from "../../lib/processor-time.testsuite.ts";
 import { Concealer } from "./conceal.ts";
 

@@ -6,7 +6,7 @@
 import { isUtf8 } from "node:buffer";
 import type { ExactNumber } from "../../lib/json/exact-number.ts";
 import { isNumber, isScalar, type Json } from "../../lib/json/json.ts";
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import { misreadingsOf, rangesBefore, readEscapes, type Range } from "./read-escapes.ts";
 import { ENOUGH, Needles } from "./needles.ts";
 import { remainsOf } from "../../secrets/secret-fields.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { atOnce } from "../../lib/sharing/slices.ts";
+import { atOnce } from "../../fairness/slices.ts";
 import { leastMs } from "../../lib/processor-time.testsuite.ts";
 import { Credentials, unhidden } from "./http-response.ts";
 

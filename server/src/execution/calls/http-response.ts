@@ -8,7 +8,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { decodeText, encodingOf } from "../../outbound/body-text.ts";
 import type { OutboundResponse } from "../../outbound/outbound.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
 import type { HttpResponse } from "../run.ts";
 import { partsOf } from "../../secrets/secret-fields.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { seeded } from "../../../../test/faults/random.ts";
 import { growsWithLength, leastMs } from "../../lib/processor-time.testsuite.ts";
-import { atOnce } from "../../lib/sharing/slices.ts";
+import { atOnce } from "../../fairness/slices.ts";
 import { ENOUGH, Needles } from "./needles.ts";
 import type { Range } from "./read-escapes.ts";
 

@@ -1,5 +1,5 @@
 /** Searches for many texts at once: the cost depends only on the length of the searched text. */
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import { Automaton } from "./automaton.ts";
 import type { Range } from "./read-escapes.ts";
 

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { FairCache } from "../../lib/sharing/fair-cache.ts";
+import { FairCache } from "../../fairness/fair-cache.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { isObject, parseJson, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";

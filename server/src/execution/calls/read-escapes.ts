@@ -1,5 +1,5 @@
 /** What a text says to whoever reads the escapes of JSON, URLs and HTML in it. */
-import type { Steps } from "../../lib/sharing/slices.ts";
+import type { Steps } from "../../fairness/slices.ts";
 
 /** From a place in a text up to another. */
 export type Range = [start: number, end: number];

@@ -1,6 +1,6 @@
 /** What a commit makes of the run and its steps: rows for write.ts. */
-import { heldBytes } from "../../lib/sharing/held-bytes.ts";
-import type { Steps } from "../../lib/sharing/slices.ts";
+import { heldBytes } from "../../lib/json/held-bytes.ts";
+import type { Steps } from "../../fairness/slices.ts";
 import { isScalar, type Json } from "../../lib/json/json.ts";
 import type { Head, JournalStep, StepState } from "./loaded-run.ts";
 import type { ApprovalRow, AttemptRow, KeyRow, StartRow, StepRow } from "./rows.ts";

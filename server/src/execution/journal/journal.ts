@@ -5,8 +5,8 @@
 import type { ProgramTask } from "../../definition/program.ts";
 import { withoutResponse, WorkflowError } from "../../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../../lib/ids.ts";
-import { heldBytes } from "../../lib/sharing/held-bytes.ts";
-import { inSlices } from "../../lib/sharing/slices.ts";
+import { heldBytes } from "../../lib/json/held-bytes.ts";
+import { inSlices } from "../../fairness/slices.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";

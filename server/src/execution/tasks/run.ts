@@ -1,7 +1,7 @@
 /** `run: workflow`: a run of another agent, which is this run's child. */
 import type { BodyOf } from "../../definition/program.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
-import { heldBytes } from "../../lib/sharing/held-bytes.ts";
+import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import { newId, type OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { AnswerSize } from "./answer-size.ts";
@@ -9,7 +9,7 @@ const SMALL = 16 * 1024;
 const KB = 1024;
 
 const opened = (bytes: number) => {
-  const budget = new ByteBudget(bytes);
+  const budget = new FairShare(bytes);
   const organizationId: OrganizationId = newId<"organization">();
   const taken = (): number => budget.takenBy(organizationId);
   return { size: new AnswerSize(budget, organizationId), budget, organizationId, taken };

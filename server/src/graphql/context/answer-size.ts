@@ -2,7 +2,7 @@
  * The memory that an answer takes until its reader has it. Too much is noticed while reading, and refuses the whole
  * operation. All answers of the process share `budget`; small answers are not worth counting.
  */
-import type { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import type { FairShare } from "../../fairness/fair-share.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -11,7 +11,7 @@ import { LIMITS } from "../../lib/limits.ts";
 const SMALL_BYTES = 16 * 1024;
 
 export class AnswerSize implements Disposable {
-  readonly #budget: ByteBudget;
+  readonly #budget: FairShare;
   readonly #organizationId: OrganizationId | undefined;
   #bytes = 0;
   #values = 0;
@@ -19,7 +19,7 @@ export class AnswerSize implements Disposable {
   #refusal: Refusal | undefined;
   #isOver = false;
 
-  constructor(budget: ByteBudget, organizationId: OrganizationId | undefined) {
+  constructor(budget: FairShare, organizationId: OrganizationId | undefined) {
     this.#budget = budget;
     this.#organizationId = organizationId;
   }

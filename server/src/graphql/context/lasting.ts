@@ -3,7 +3,7 @@
  * connection may have a hundred. So there is a most in all, and an organization may have as many as stay free beside its own.
  */
 import { getHeapStatistics } from "node:v8";
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -16,10 +16,10 @@ const mostHere = (): number =>
   Math.min(LIMITS.lastingRequests, Math.floor((getHeapStatistics().heap_size_limit * SHARE_OF_HEAP) / BYTES_EACH));
 
 export class Lasting {
-  readonly #budget: ByteBudget;
+  readonly #budget: FairShare;
 
   constructor(most = mostHere()) {
-    this.#budget = new ByteBudget(most);
+    this.#budget = new FairShare(most);
   }
 
   /** Until it is disposed. Throws UNAVAILABLE when the organization has too many. */
@@ -30,11 +30,11 @@ export class Lasting {
 }
 
 class Place implements Disposable {
-  readonly #budget: ByteBudget;
+  readonly #budget: FairShare;
   readonly #organizationId: OrganizationId | undefined;
   #isOver = false;
 
-  constructor(budget: ByteBudget, organizationId: OrganizationId | undefined) {
+  constructor(budget: FairShare, organizationId: OrganizationId | undefined) {
     this.#budget = budget;
     this.#organizationId = organizationId;
   }

@@ -1,6 +1,6 @@
 /** When a cron schedule comes, before there is a trigger with it and once there is one. */
 import { LIMITS } from "../../lib/limits.ts";
-import { inTurns, type Steps } from "../../lib/sharing/slices.ts";
+import { inTurns, type Steps } from "../../fairness/slices.ts";
 import { previewingCron, previewingTrigger } from "../../triggers/kinds/cron/preview-cron.ts";
 import type { Builder } from "../builder/builder.ts";
 import { callerOf, type Context } from "../context/context.ts";

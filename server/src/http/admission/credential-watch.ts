@@ -4,7 +4,7 @@ import type { Auth } from "../../auth/handle/auth.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { Loop, type Round } from "../../lib/loops/loop.ts";
-import { Roll } from "../../lib/sharing/roll.ts";
+import { Roll } from "../../lib/roll.ts";
 
 export type CredentialWatch = {
   /** Calls `end` once when the credential has expired or was revoked, or when its role or reach has changed. */

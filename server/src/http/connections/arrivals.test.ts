@@ -1,7 +1,7 @@
 import { setImmediate as immediately } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { testClock } from "../../../../test/clock.ts";
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { createArrivals, type Arrival } from "./arrivals.ts";
 
@@ -13,7 +13,7 @@ async function cutOf(
   seconds: number,
 ): Promise<string[]> {
   const clock = testClock();
-  using arrivals = createArrivals(new ByteBudget(1_000_000), clock);
+  using arrivals = createArrivals(new FairShare(1_000_000), clock);
   const cut: string[] = [];
   let second = 0;
   const begun = Object.entries(all).map(([name, { isUnread = () => false, each }]) => ({

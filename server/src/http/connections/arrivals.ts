@@ -4,12 +4,12 @@
  * share of the budget among them, so that they cannot use up what callers need.
  */
 import type { Caller } from "../../auth/caller.ts";
-import type { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import type { FairShare } from "../../fairness/fair-share.ts";
 import { every, type Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { Roll } from "../../lib/sharing/roll.ts";
+import { Roll } from "../../lib/roll.ts";
 
 /** `cut`: called once, without a reason if too little arrives, else with the refusal. `isUnread`: whether reading of the connection is paused. */
 type Ways = { cut: (reason?: Refusal) => void; isUnread: () => boolean };
@@ -22,13 +22,13 @@ export class Arrival {
   lookedAt: number;
   cameSince = 0;
   place = -1;
-  readonly #budget: ByteBudget;
+  readonly #budget: FairShare;
   readonly #entries: Roll<Arrival>;
   #owner: OrganizationId | undefined;
   #held = 0;
   #isOver = false;
 
-  constructor(budget: ByteBudget, entries: Roll<Arrival>, now: number, { cut, isUnread }: Ways) {
+  constructor(budget: FairShare, entries: Roll<Arrival>, now: number, { cut, isUnread }: Ways) {
     this.#budget = budget;
     this.#entries = entries;
     this.lookedAt = now;
@@ -84,7 +84,7 @@ export type Arrivals = {
 
 const LOOK_EVERY_MS = 1_000;
 
-export function createArrivals(budget: ByteBudget, clock: Clock): Arrivals {
+export function createArrivals(budget: FairShare, clock: Clock): Arrivals {
   const entries = new Roll<Arrival>();
 
   /** Each must have brought enough since the last look, or be whole. */

@@ -1,18 +1,18 @@
 /**
  * How many connections may be open. A connection whose caller nobody has seen is a stranger's: of those, one gives way to
- * the next (strangers.ts). Of callers' connections each organization has a share, as in ByteBudget.
+ * the next (strangers.ts). Of callers' connections each organization has a share, as in FairShare.
  */
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Known } from "../../auth/admission/authenticate.ts";
 import { network } from "../../auth/sign-in/login-throttle.ts";
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import type { Ending } from "../../lib/ending.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { openFilesMost } from "../../lib/open-files.ts";
-import { Rounds } from "../../lib/sharing/rounds.ts";
+import { Rounds } from "../../fairness/rounds.ts";
 import { Strangers, type MostStrangers } from "./strangers.ts";
 
 export type Connections = {
@@ -87,7 +87,7 @@ export function limitConnections(server: Server, options: Options): Connections 
   const most = { ...mostConnections(openFilesMost()), ...options };
   const strangers = new Strangers(most.strangers);
   const opened = new WeakMap<Duplex, Connection>();
-  const budget = new ByteBudget(most.callers);
+  const budget = new FairShare(most.callers);
   const leaving = new Rounds<string>(() => performance.now());
   let callers = 0;
 

@@ -1,14 +1,14 @@
 /**
  * When what is asked begins, over HTTP and over WebSockets. It begins at once while there is time in this round of the event loop; else
  * it waits in the line of its organization or, of strangers, of its address. Organizations and all strangers together take turns
- * (lib/sharing/rounds.ts), and addresses take turns among strangers. A request is refused when its own line has many and is too slow for too
+ * (fairness/rounds.ts), and addresses take turns among strangers. A request is refused when its own line has many and is too slow for too
  * long (overload.ts). So whoever sends most is refused first, and whoever sends little never is: it waits for others' turns, not for
  * their lines.
  */
-import { Fifo } from "../../lib/fifo.ts";
+import { Fifo } from "../../fairness/fifo.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { Rounds } from "../../lib/sharing/rounds.ts";
-import { TurnCount } from "../../lib/sharing/turn-count.ts";
+import { Rounds } from "../../fairness/rounds.ts";
+import { TickCount } from "../../fairness/tick-count.ts";
 import { Overload } from "./overload.ts";
 
 /** What an organization's requests would wait for once they have begun. */
@@ -62,7 +62,7 @@ export class Entrance {
   readonly #backlog: Backlog;
   readonly #rounds: Rounds<string>;
   readonly #overload = new Overload();
-  readonly #refusedAtOnce = new TurnCount();
+  readonly #refusedAtOnce = new TickCount();
   /** Of organizations. */
   readonly #lines = new Map<string, Line>();
   /** Of strangers, in the order of the turns that addresses take. */

@@ -6,7 +6,7 @@
  * Lines take turns as at the entrance, so whoever has few refused connections is read again soon.
  */
 import { every, type Clock } from "../../lib/clock.ts";
-import { TurnQueue } from "../../lib/sharing/turn-queue.ts";
+import { FairQueue } from "../../fairness/fair-queue.ts";
 import type { Whose } from "./entrance.ts";
 
 /** About a twentieth of the thread's time (`npm run bench -- --only overload`). */
@@ -26,8 +26,8 @@ type Held = { whose: Whose; turns: number };
 export class HeldBack implements Disposable {
   readonly #clock: Clock;
   /** `undefined`: the next of the strangers. */
-  readonly #lines = new TurnQueue<string, Readable | undefined>();
-  readonly #strangers = new TurnQueue<string, Readable>();
+  readonly #lines = new FairQueue<string, Readable | undefined>();
+  readonly #strangers = new FairQueue<string, Readable>();
   readonly #held = new Map<Readable, Held>();
   /** Of all of them. */
   #turns = 0;

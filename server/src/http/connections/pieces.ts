@@ -4,7 +4,7 @@
  */
 import { Readable } from "node:stream";
 import { LIMITS } from "../../lib/limits.ts";
-import { TurnCount } from "../../lib/sharing/turn-count.ts";
+import { TickCount } from "../../fairness/tick-count.ts";
 import { sendError, type Exchange } from "../write-response.ts";
 import { ignoreRest } from "./parser.ts";
 
@@ -14,7 +14,7 @@ const FAIR_BYTES = 512;
 const PER_TURN = 4_000;
 const CROWDED_SHARE = 1 / 10;
 
-const came = new TurnCount();
+const came = new TickCount();
 
 /** Refuses the request when its body comes in too many pieces, and throws away the rest. */
 export function limitPieces(exchange: Exchange): void {

@@ -4,7 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { LIMITS } from "../../lib/limits.ts";
-import { TurnCount } from "../../lib/sharing/turn-count.ts";
+import { TickCount } from "../../fairness/tick-count.ts";
 
 /** For all connections together, about 10 ms; beyond that each connection has a tenth. */
 const PER_TURN = 250;
@@ -13,7 +13,7 @@ const CROWDED_SHARE = 1 / 10;
 /** Kept with the connection: `readAt` tells which read its last request came with. */
 type Pipelining = Socket & { readAt?: number; turn?: number; inTurn?: number };
 
-const begun = new TurnCount();
+const begun = new TickCount();
 
 /** Whether it may begin one more in this turn of the event loop. The first of each read always may. */
 export function mayBegin(socket: Socket): boolean {

@@ -3,17 +3,14 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { testClock } from "../../../../test/clock.ts";
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
-import { heldBytes } from "../../lib/sharing/held-bytes.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
+import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { createArrivals } from "./arrivals.ts";
 import { readBody, type Body } from "./read-body.ts";
 
 /** In so many pieces, of a stranger. */
-async function read(
-  text: string,
-  pieces: number,
-): Promise<{ body: Promise<Body>; during: number; budget: ByteBudget }> {
-  const budget = new ByteBudget(10_000_000);
+async function read(text: string, pieces: number): Promise<{ body: Promise<Body>; during: number; budget: FairShare }> {
+  const budget = new FairShare(10_000_000);
   using arrivals = createArrivals(budget, testClock());
   const request = Object.assign(new PassThrough(), { headers: {}, complete: true });
   const body = readBody(request as unknown as IncomingMessage, arrivals, () => undefined);
@@ -55,7 +52,7 @@ test("one that is refused holds nothing any more", async () => {
 });
 
 test("one whose client goes away ends, and holds nothing any more", async () => {
-  const budget = new ByteBudget(10_000_000);
+  const budget = new FairShare(10_000_000);
   using arrivals = createArrivals(budget, testClock());
   const request = Object.assign(new PassThrough(), { headers: {}, complete: false });
   const body = readBody(request as unknown as IncomingMessage, arrivals, () => undefined);

@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
-import { heldBytes } from "../../lib/sharing/held-bytes.ts";
+import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Misfit } from "../http-refusal.ts";
 import { clientGone } from "./connections.ts";
@@ -17,7 +17,7 @@ const tooLargeForStranger = (): Refusal =>
     `without a credential a request body may have at most ${LIMITS.strangerBodyBytes} bytes`,
   );
 
-/** About the most that a character of JSON takes when it is parsed (lib/sharing/held-bytes.ts). */
+/** About the most that a character of JSON takes when it is parsed (lib/json/held-bytes.ts). */
 const MOST_PER_CHARACTER = 21;
 
 /** About what a piece takes in addition to its bytes. */

@@ -9,7 +9,7 @@ import { testClock } from "../../../../test/clock.ts";
 import type { Auth } from "../../auth/handle/auth.ts";
 import { makeApiKey } from "../../auth/api-key.ts";
 import type { Graphql } from "../../graphql/graphql.ts";
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import { newId } from "../../lib/ids.ts";
 import { createAdmission } from "../admission/admission.ts";
 import { createArrivals } from "../connections/arrivals.ts";
@@ -36,7 +36,7 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     graphql,
     admission,
     cors: new Set<string>(),
-    arrivals: createArrivals(new ByteBudget(1), testClock()),
+    arrivals: createArrivals(new FairShare(1), testClock()),
     connections,
     delivery: { taken: async () => {} },
   } as unknown as GraphqlEdge;

@@ -3,13 +3,13 @@ import { getHeapStatistics } from "node:v8";
 import { recallCaller } from "../../auth/admission/authenticate.ts";
 import type { Auth } from "../../auth/handle/auth.ts";
 import type { Graphql } from "../../graphql/graphql.ts";
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { stopping } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { Loop } from "../../lib/loops/loop.ts";
-import { running } from "../../lib/sharing/running.ts";
+import { running } from "../../lib/running.ts";
 import { UnderWay } from "../../lib/under-way.ts";
 import type { Members } from "../../members/members.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
@@ -62,7 +62,7 @@ const SHARE_OF_HEAP = 1 / 8;
 const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);
 
 /** `arrivals`: what they hold. */
-type Counted = { readonly webSockets: number; readonly arrivals: ByteBudget; readonly loops: readonly Loop[] };
+type Counted = { readonly webSockets: number; readonly arrivals: FairShare; readonly loops: readonly Loop[] };
 
 type Leaving = {
   /** Counts requests until they are answered. */
@@ -80,7 +80,7 @@ export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & Asy
   const admission = stack.use(createAdmission(auth, connections));
   const delivery = createDelivery(options.clock);
   const streams = stack.use(createEventStreams({ admission, delivery, clock: options.clock, connections }));
-  const arriving = new ByteBudget(arrivingBytes());
+  const arriving = new FairShare(arrivingBytes());
   const arrivals = stack.use(createArrivals(arriving, auth.clock));
   const events = createEventsEdge({ ...options, admission, arrivals, clientAddress });
   const heldBack = stack.use(new HeldBack(options.clock));

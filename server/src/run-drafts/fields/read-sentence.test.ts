@@ -4,7 +4,7 @@ import type { FormField } from "../../definition/form/form.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { leastMs } from "../../lib/processor-time.testsuite.ts";
 import { AGENTS } from "./agents.fixture.ts";
-import { atOnce } from "../../lib/sharing/slices.ts";
+import { atOnce } from "../../fairness/slices.ts";
 import { findAgent, wordsFor } from "../find-agent.ts";
 import { readSentence } from "./read-sentence.ts";
 import { FRESH_SENTENCES } from "./fresh-sentences.fixture.ts";

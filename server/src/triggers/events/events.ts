@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { EventId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
-import { Slots } from "../../lib/sharing/slots.ts";
+import { Slots } from "../../fairness/slots.ts";
 import { Feeds } from "../../realtime/feed.ts";
 import { Hub } from "../../realtime/hub.ts";
 import type { Batch } from "../../storage/batch.ts";

@@ -1,4 +1,4 @@
-import { ByteBudget } from "../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 
@@ -6,7 +6,7 @@ import { LIMITS } from "../../lib/limits.ts";
 export class FiringPlaces {
   #taken = 0;
   readonly #own = new Map<OrganizationId, number>();
-  readonly #budget = new ByteBudget(LIMITS.eventsFiringBytes);
+  readonly #budget = new FairShare(LIMITS.eventsFiringBytes);
 
   tryTake(organizationId: OrganizationId, bytes: number): boolean {
     const own = this.#own.get(organizationId) ?? 0;

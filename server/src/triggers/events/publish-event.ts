@@ -7,7 +7,7 @@ import { until } from "../../lib/clock.ts";
 import { conflict, type FieldProblem } from "../../lib/errors.ts";
 import { newIdAt, type OrganizationId } from "../../lib/ids.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { heldBytes } from "../../lib/sharing/held-bytes.ts";
+import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Within } from "../../lib/reach.ts";
 import { checkTakes } from "../../runs/prepare-run.ts";

@@ -1,5 +1,5 @@
 /** What this process knows of triggers with runs that wait for one another. */
-import { FairCache } from "../../lib/sharing/fair-cache.ts";
+import { FairCache } from "../../fairness/fair-cache.ts";
 import type { TriggerId } from "../../lib/ids.ts";
 
 /** Of one that is not known, the next run is let go by the next look alone. */

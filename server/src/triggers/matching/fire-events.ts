@@ -7,7 +7,7 @@ import { conflict, messageOf } from "../../lib/errors.ts";
 import type { TriggerId } from "../../lib/ids.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { inTurns, type Steps } from "../../lib/sharing/slices.ts";
+import { inTurns, type Steps } from "../../fairness/slices.ts";
 import { reaches, type Within } from "../../lib/reach.ts";
 import { fire, refuseFiring } from "../firings/fire.ts";
 import type { Trigger } from "../store/trigger.ts";

@@ -1,8 +1,8 @@
 /** The triggers of each event, from memory: most events match none, and cost no statement to find that out. */
 import type { Clock } from "../../lib/clock.ts";
-import { FairCache } from "../../lib/sharing/fair-cache.ts";
+import { FairCache } from "../../fairness/fair-cache.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
-import { inSlices, type Steps } from "../../lib/sharing/slices.ts";
+import { inSlices, type Steps } from "../../fairness/slices.ts";
 import type { Database } from "../../storage/database.ts";
 import { readEventTriggers } from "../store/trigger-store.ts";
 import type { Trigger } from "../store/trigger.ts";

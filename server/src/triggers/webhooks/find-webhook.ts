@@ -7,7 +7,7 @@ import { createLookUps } from "../../auth/handle/look-ups.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { decodeId, NO_ID, type OrganizationId } from "../../lib/ids.ts";
 import { wholeOf } from "../../lib/reach.ts";
-import { FairCache } from "../../lib/sharing/fair-cache.ts";
+import { FairCache } from "../../fairness/fair-cache.ts";
 import type { Database } from "../../storage/database.ts";
 import { readTriggerRows } from "../store/trigger-store.ts";
 import { findTokens, type TokenPlace } from "./token-store.ts";

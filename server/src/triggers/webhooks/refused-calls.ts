@@ -7,7 +7,7 @@ import { network } from "../../auth/sign-in/login-throttle.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { FairCache } from "../../lib/sharing/fair-cache.ts";
+import { FairCache } from "../../fairness/fair-cache.ts";
 import type { Trigger } from "../store/trigger.ts";
 
 export type RefusedCalls = {

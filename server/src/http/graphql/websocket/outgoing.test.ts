@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { ByteBudget } from "../../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../../fairness/fair-share.ts";
 import { realClock } from "../../../lib/clock.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { createArrivals } from "../../connections/arrivals.ts";
@@ -13,7 +13,7 @@ import { Unanswered } from "./unanswered.ts";
 
 const MESSAGE = "x".repeat(60_000);
 
-async function open(budget: ByteBudget) {
+async function open(budget: FairShare) {
   await using stack = new AsyncDisposableStack();
   const server = stack.adopt(new WebSocketServer({ port: 0, host: "127.0.0.1" }), (one) => one.close());
   await once(server, "listening");
@@ -32,7 +32,7 @@ async function open(budget: ByteBudget) {
 }
 
 /** Sends until the connection is closed; answers what then waited at most. */
-async function flood(budget: ByteBudget): Promise<{ waitedBytes: number; takenBytes: number }> {
+async function flood(budget: FairShare): Promise<{ waitedBytes: number; takenBytes: number }> {
   await using opened = await open(budget);
   const { socket, stream, outgoing } = opened;
   const sent: Promise<void>[] = [];
@@ -50,18 +50,18 @@ async function flood(budget: ByteBudget): Promise<{ waitedBytes: number; takenBy
 }
 
 test("1 MiB of messages waits for a client that does not read, charged to the budget of what arrives; then it is closed", async () => {
-  const { waitedBytes, takenBytes } = await flood(new ByteBudget(LIMITS.arrivingBytes));
+  const { waitedBytes, takenBytes } = await flood(new FairShare(LIMITS.arrivingBytes));
   expect(takenBytes).toBeGreaterThan(LIMITS.unansweredBytes * 0.9);
   expect(waitedBytes).toBeLessThan(LIMITS.unansweredBytes * 1.3);
 });
 
 test("less where the budget has less", async () => {
-  const { waitedBytes } = await flood(new ByteBudget(800_000));
+  const { waitedBytes } = await flood(new FairShare(800_000));
   expect(waitedBytes).toBeLessThan(600_000);
 });
 
 test("a thousand messages wait for a client that does not read; at one more it is closed", async () => {
-  await using opened = await open(new ByteBudget(LIMITS.arrivingBytes));
+  await using opened = await open(new FairShare(LIMITS.arrivingBytes));
   const { socket, outgoing } = opened;
   const waiting = new Set<Promise<void>>();
   const send = async (text: string): Promise<void> => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { testClock } from "../../../../../test/clock.ts";
 import type { Caller } from "../../../auth/caller.ts";
-import { ByteBudget } from "../../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../../fairness/fair-share.ts";
 import { newId, type OrganizationId } from "../../../lib/ids.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { createArrivals } from "../../connections/arrivals.ts";
@@ -10,7 +10,7 @@ import { Unanswered } from "./unanswered.ts";
 const LARGE = "x".repeat(100_000);
 
 const opened = (organizationId?: OrganizationId) => {
-  const budget = new ByteBudget(10 * LIMITS.unansweredBytes);
+  const budget = new FairShare(10 * LIMITS.unansweredBytes);
   const arrivals = createArrivals(budget, testClock());
   const unanswered = new Unanswered(arrivals, () => organizationId && ({ organizationId } as Caller));
   return {

@@ -3,7 +3,7 @@
  * text until then, and what it sends waits for a client that does not read.
  */
 import type { Caller } from "../../../auth/caller.ts";
-import { heldBytes } from "../../../lib/sharing/held-bytes.ts";
+import { heldBytes } from "../../../lib/json/held-bytes.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { SMALL_BYTES, type Arrival, type Arrivals } from "../../connections/arrivals.ts";
 

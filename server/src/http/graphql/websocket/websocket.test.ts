@@ -7,7 +7,7 @@ import { eventually } from "../../../../../test/client.ts";
 import { testClock } from "../../../../../test/clock.ts";
 import { acknowledged, talk } from "../../../../../test/web-socket.ts";
 import type { Graphql } from "../../../graphql/graphql.ts";
-import { ByteBudget } from "../../../lib/sharing/byte-budget.ts";
+import { FairShare } from "../../../fairness/fair-share.ts";
 import { createLog } from "../../../lib/log/log.ts";
 import type { Admission } from "../../admission/admission.ts";
 import { createArrivals } from "../../connections/arrivals.ts";
@@ -41,7 +41,7 @@ async function serve({ isProxy = false, address = "192.0.2.1", isOverloaded = fa
       delivery: createDelivery(clock),
       log: createLog("silent"),
       clock,
-      arrivals: stack.use(createArrivals(new ByteBudget(1_000_000), clock)),
+      arrivals: stack.use(createArrivals(new FairShare(1_000_000), clock)),
       secure: securityHeaders(undefined),
       entrance: {
         enter: (asked) => {

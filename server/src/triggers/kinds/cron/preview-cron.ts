@@ -1,6 +1,6 @@
 import { badInput, type FieldProblem } from "../../../lib/errors.ts";
 import { LIMITS } from "../../../lib/limits.ts";
-import type { Steps } from "../../../lib/sharing/slices.ts";
+import type { Steps } from "../../../fairness/slices.ts";
 import type { Trigger } from "../../store/trigger.ts";
 import { nextComing } from "./instants.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";

@@ -2,7 +2,7 @@
  * Limits how much is done at once: organizations take turns, whatever each has queued, and none has more than its share
  * of the slots, so that nobody waits for another's long work.
  */
-import type { OrganizationId } from "../ids.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 
 type Organization = OrganizationId | undefined;
 

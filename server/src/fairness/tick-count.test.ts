@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { TurnCount } from "./turn-count.ts";
+import { TickCount } from "./tick-count.ts";
 
 test("counts from one again in the next turn of the event loop, which has another number", async () => {
-  const count = new TurnCount();
+  const count = new TickCount();
   for (let round = 0; round < 3; round++) {
     expect(count.turn).toBe(round);
     expect([count.add(), count.add(), count.turn]).toEqual([1, 2, round]);
@@ -14,7 +14,7 @@ test("counts from one again in the next turn of the event loop, which has anothe
 });
 
 test("a turn in which nothing was counted has no number of its own", async () => {
-  const count = new TurnCount();
+  const count = new TickCount();
   count.add();
   for (let turn = 0; turn < 3; turn++) await nextTurn();
   expect(count.turn).toBe(1);

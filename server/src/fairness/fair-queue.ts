@@ -1,7 +1,7 @@
 /** What waits, of groups that take turns: each turn takes one of the next group. */
-import { Fifo } from "../fifo.ts";
+import { Fifo } from "./fifo.ts";
 
-export class TurnQueue<Group, Item> {
+export class FairQueue<Group, Item> {
   size = 0;
   /** In the order of their turns. */
   readonly #groups = new Map<Group, Fifo<Item>>();

@@ -2,7 +2,7 @@
  * Costly work done a few at a time: a bounded queue in which groups take turns and known callers go first. Work that finds
  * no place is refused at once, so that nobody holds a connection for it.
  */
-import type { Refusal } from "../errors.ts";
+import type { Refusal } from "../lib/errors.ts";
 
 export type Turns = <Result>(who: Who, work: () => Promise<Result>) => Promise<Result>;
 

@@ -1,12 +1,12 @@
 /**
- * The memory that runs may hold: a part of the process's heap, shared by the rule of `ByteBudget`, and a part for one run
+ * The memory that runs may hold: a part of the process's heap, shared by the rule of `FairShare`, and a part for one run
  * at a time that needs more than it finds there. So some run can always grow to what one run may hold, whatever the
  * others hold, and runs never wait for each other in a circle. Organizations take turns at waiting.
  */
-import { ByteBudget } from "./byte-budget.ts";
-import type { OrganizationId } from "../ids.ts";
+import { FairShare } from "./fair-share.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 
-type RunMemoryOptions = {
+type FairPoolOptions = {
   /** For all runs together. */
   sharedBytes: number;
   /** For the one run that has it to itself. */
@@ -20,16 +20,16 @@ type Waiting = { charge: Charge; bytes: number; granted: () => void };
 /** When there is room, this many of an organization's runs are considered: a small one need not wait behind a large one. */
 const LOOKED_AT = 64;
 
-export class RunMemory {
-  readonly #options: RunMemoryOptions;
-  readonly #shared: ByteBudget;
+export class FairPool {
+  readonly #options: FairPoolOptions;
+  readonly #shared: FairShare;
   #alone: Charge | undefined;
   /** In the order of the organizations' turns. */
   readonly #queues = new Map<OrganizationId | undefined, Waiting[]>();
 
-  constructor(options: RunMemoryOptions) {
+  constructor(options: FairPoolOptions) {
     this.#options = options;
-    this.#shared = new ByteBudget(options.sharedBytes);
+    this.#shared = new FairShare(options.sharedBytes);
   }
 
   /** What one run can ever hold. */
@@ -122,10 +122,10 @@ export class RunMemory {
 /** What one run holds. */
 export class Charge implements Disposable {
   readonly organizationId: OrganizationId | undefined;
-  readonly #memory: RunMemory;
+  readonly #memory: FairPool;
   #bytes = 0;
 
-  constructor(memory: RunMemory, organizationId: OrganizationId | undefined) {
+  constructor(memory: FairPool, organizationId: OrganizationId | undefined) {
     this.#memory = memory;
     this.organizationId = organizationId;
   }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { ByteTurns } from "./byte-turns.ts";
+import { FairByteQueue } from "./fair-byte-queue.ts";
 
 const all = (): boolean => true;
 
 /** Takes until nothing waits; returns what was taken, with its group. */
-function takeAll(turns: ByteTurns<string, string>, most = 10): string[] {
+function takeAll(turns: FairByteQueue<string, string>, most = 10): string[] {
   const taken: string[] = [];
   for (let next = turns.take(most, all); next; next = turns.take(most, all))
     taken.push(`${next.group}: ${next.items.join(" ")}`);
@@ -12,7 +12,7 @@ function takeAll(turns: ByteTurns<string, string>, most = 10): string[] {
 }
 
 test("the next is the one that has had least, in the order of its items, and at most so many bytes", () => {
-  const turns = new ByteTurns<string, string>();
+  const turns = new FairByteQueue<string, string>();
   for (const item of ["a1", "a2", "a3"]) turns.add("a", item, 6);
   for (const item of ["b1", "b2", "b3", "b4", "b5"]) turns.add("b", item, 3);
   expect([turns.size, turns.sizeOf("a"), turns.sizeOf("b"), turns.sizeOf("c")]).toEqual([8, 3, 5, 0]);
@@ -21,7 +21,7 @@ test("the next is the one that has had least, in the order of its items, and at 
 });
 
 test("what is larger than may be taken at once goes alone, and its group waits for as much of the others", () => {
-  const turns = new ByteTurns<string, string>();
+  const turns = new FairByteQueue<string, string>();
   turns.add("large", "one", 30);
   turns.add("large", "two", 30);
   for (let index = 1; index <= 5; index++) turns.add("small", String(index), 10);
@@ -37,7 +37,7 @@ test("what is larger than may be taken at once goes alone, and its group waits f
 });
 
 test("a group that had more than the others is behind them when it comes again; one that had nothing saved nothing up", () => {
-  const turns = new ByteTurns<string, string>();
+  const turns = new FairByteQueue<string, string>();
   turns.add("much", "1", 50);
   expect(takeAll(turns)).toEqual(["much: 1"]);
   turns.add("much", "2", 10);
@@ -49,7 +49,7 @@ test("a group that had more than the others is behind them when it comes again; 
 });
 
 test("who may not has its turn when it may, and does not hold up the others", () => {
-  const turns = new ByteTurns<string, string>();
+  const turns = new FairByteQueue<string, string>();
   turns.add("a", "a1", 10);
   turns.add("b", "b1", 10);
   expect(turns.take(10, (group) => group !== "a")).toEqual({ group: "b", items: ["b1"], bytes: 10 });

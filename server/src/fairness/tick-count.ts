@@ -1,5 +1,5 @@
 /** Counts what is done in one turn of the event loop, for bounds that all callers share. */
-export class TurnCount {
+export class TickCount {
   #count = 0;
   /** Identifies the turn: a new number for each turn in which something was counted. */
   turn = 0;

@@ -1,6 +1,6 @@
 import { setImmediate as immediately } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { newId, type OrganizationId } from "../ids.ts";
+import { newId, type OrganizationId } from "../lib/ids.ts";
 import { Rounds } from "./rounds.ts";
 
 /** Moves only when told to. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import { createTurns, type TurnOptions, type Turns, type Who } from "./turns.ts";
 
 const options: TurnOptions = {

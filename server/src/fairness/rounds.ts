@@ -3,7 +3,7 @@
  * wait for the next rounds, 5 ms of each, and their groups (an organization, an address) take turns. In between, the
  * event loop handles I/O.
  */
-import { TurnQueue } from "./turn-queue.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 const ROUND_MS = 5;
 
@@ -11,7 +11,7 @@ export class Rounds<Group> {
   /** How long the last one took, with all that the event loop did besides, ms. */
   lastMs = 0;
   readonly #now: () => number;
-  readonly #waiting = new TurnQueue<Group, () => void>();
+  readonly #waiting = new FairQueue<Group, () => void>();
   /** When the first of this round began. */
   #since: number | undefined;
 

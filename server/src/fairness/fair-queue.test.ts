@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { leastMs } from "../processor-time.testsuite.ts";
-import { TurnQueue } from "./turn-queue.ts";
+import { leastMs } from "../lib/processor-time.testsuite.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 test("groups take turns, and what is of one group comes in its order", () => {
-  const queue = new TurnQueue<string, number>();
+  const queue = new FairQueue<string, number>();
   for (const item of [1, 2, 3]) queue.add("a", item);
   queue.add("b", 4);
   expect([queue.size, queue.groups, queue.sizeOf("a"), queue.sizeOf("b"), queue.sizeOf("c")]).toEqual([4, 2, 3, 1, 0]);
@@ -16,7 +16,7 @@ test("groups take turns, and what is of one group comes in its order", () => {
 });
 
 test("a line of 200,000 is emptied in time that grows with its length", () => {
-  const queue = new TurnQueue<string, number>();
+  const queue = new FairQueue<string, number>();
   const fillAndEmpty = (): void => {
     for (let item = 0; item < 200_000; item++) queue.add("a", item);
     while (queue.take() !== undefined);

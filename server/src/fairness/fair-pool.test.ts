@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { newId, type OrganizationId } from "../ids.ts";
-import { RunMemory } from "./run-memory.ts";
+import { newId, type OrganizationId } from "../lib/ids.ts";
+import { FairPool } from "./fair-pool.ts";
 
 const OPTIONS = { sharedBytes: 1_000, aloneBytes: 600, ownBytes: 50 };
 const organization = (): OrganizationId => newId<"organization">();
 const never = new AbortController().signal;
 
 test("an organization holds as much as stays free beside it; one run more than that, in the part for one", () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   const [flooding, other] = [organization(), organization()];
   const [first, second, third, fourth] = Array.from({ length: 4 }, () => memory.open(flooding));
   expect(first!.tryHold(500)).toBe(true);
@@ -22,7 +22,7 @@ test("an organization holds as much as stays free beside it; one run more than t
 });
 
 test("however much the others hold, an organization's first small runs find room", () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   for (let count = 0; count < 100; count++) {
     const charge = memory.open(organization());
     for (let bytes = 10; charge.tryHold(bytes); bytes += 10);
@@ -32,7 +32,7 @@ test("however much the others hold, an organization's first small runs find room
 });
 
 test("who waits is served by turns of organizations, the small beside the large, and not after its signal", async () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   const [a, b] = [organization(), organization()];
   const [holder, alone] = [memory.open(a), memory.open(b)];
   expect([holder.tryHold(500), alone.tryHold(600)]).toEqual([true, true]);
@@ -64,7 +64,7 @@ test("who waits is served by turns of organizations, the small beside the large,
 });
 
 test("what is held is kept: less than that is no change, and a charge is given back once", () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   const charge = memory.open(organization());
   expect([charge.tryHold(400), charge.tryHold(10), charge.bytes]).toEqual([true, true, 400]);
   charge[Symbol.dispose]();
@@ -75,14 +75,14 @@ test("what is held is kept: less than that is no change, and a charge is given b
 });
 
 test("a small one never takes the part for one, however much its organization holds", () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   const flooding = organization();
   const [most, small, large] = Array.from({ length: 3 }, () => memory.open(flooding));
   expect([most!.tryHold(500), small!.tryHold(50), large!.tryHold(600)]).toEqual([true, false, true]);
 });
 
 test("what the one leaves behind when it goes over to its own part is for those that wait", async () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   const flooding = organization();
   const [first, growing, waiting] = Array.from({ length: 3 }, () => memory.open(flooding));
   expect([first!.tryHold(300), growing!.tryHold(200)]).toEqual([true, true]);
@@ -95,7 +95,7 @@ test("what the one leaves behind when it goes over to its own part is for those 
 });
 
 test("a small one behind a large one that has to wait longer goes first; with the last that leaves, memory is not wanted", async () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   const [a, b] = [organization(), organization()];
   const [holder, alone, large, small] = [memory.open(a), memory.open(b), memory.open(a), memory.open(a)];
   expect([alone.tryHold(600), holder.tryHold(500)]).toEqual([true, true]);
@@ -109,7 +109,7 @@ test("a small one behind a large one that has to wait longer goes first; with th
 });
 
 test("whose turn it was is the last of the round: one organization's queue keeps no other's first", async () => {
-  const memory = new RunMemory(OPTIONS);
+  const memory = new FairPool(OPTIONS);
   const [a, b] = [organization(), organization()];
   const before = memory.open(organization());
   expect(before.tryHold(600)).toBe(true);

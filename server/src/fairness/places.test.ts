@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newId, type OrganizationId } from "../ids.ts";
+import { newId, type OrganizationId } from "../lib/ids.ts";
 import { Places } from "./places.ts";
 
 const organization = (): OrganizationId => newId<"organization">();

@@ -2,7 +2,7 @@
  * What is remembered of all organizations in a bounded memory. When it is full, who holds most loses what it has used longest
  * ago: an organization displaces its own first, and never what another one holds less of.
  */
-import type { OrganizationId } from "../ids.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 import { Largest, type Sized } from "./largest.ts";
 
 /** Values in the order of their last use. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newId, type OrganizationId } from "../ids.ts";
+import { newId, type OrganizationId } from "../lib/ids.ts";
 import { Slots } from "./slots.ts";
 
 const [one, two, three] = [newId(), newId(), newId()] as unknown as [OrganizationId, OrganizationId, OrganizationId];

@@ -6,7 +6,7 @@
  *
  * Nothing queues here. A run that finds no place stays in the table; its organization waits for its turn.
  */
-import type { OrganizationId } from "../ids.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 
 /** Shared places that an organization may have for each free one: one organization alone gets nine tenths. */
 const TAKEN_FOR_EACH_FREE = 9;

@@ -3,12 +3,12 @@
  * all, n of them an equal n+1th each. So whatever the others hold, the next one finds an equal part free, for any number
  * of organizations and with no share to set (Choudhury and Hahne's dynamic threshold for switches).
  */
-import type { OrganizationId } from "../ids.ts";
+import type { OrganizationId } from "../lib/ids.ts";
 
 /** Undefined: strangers, who count as one organization. */
 type Organization = OrganizationId | undefined;
 
-export class ByteBudget {
+export class FairShare {
   readonly bytes: number;
   #free: number;
   readonly #taken = new Map<Organization, number>();

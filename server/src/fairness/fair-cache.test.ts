@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { leastMs } from "../processor-time.testsuite.ts";
+import { leastMs } from "../lib/processor-time.testsuite.ts";
 import { FairCache } from "./fair-cache.ts";
-import { newId } from "../ids.ts";
+import { newId } from "../lib/ids.ts";
 
 const organization = () => newId<"organization">();
 

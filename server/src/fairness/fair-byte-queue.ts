@@ -2,13 +2,13 @@
  * A queue of groups that take turns by bytes: next comes the group that has had the fewest. A group that sends 60 MB at once then
  * waits for as many bytes of the others, however they are divided (start-time fair queueing, Goyal 1996).
  */
-import { Fifo } from "../fifo.ts";
+import { Fifo } from "./fifo.ts";
 
 type Entry<Item> = { item: Item; bytes: number };
 /** `at`: where in the common count of bytes its next turn begins. */
 type Line<Item> = { entries: Fifo<Entry<Item>>; at: number };
 
-export class ByteTurns<Group, Item> {
+export class FairByteQueue<Group, Item> {
   size = 0;
   /** Where the last turn began in that count. */
   #now = 0;
