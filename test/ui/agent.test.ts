@@ -251,7 +251,7 @@ test("an event's filter is made in a form, and JSON says what the form cannot", 
   await form.getByLabel("Name").fill("european orders");
   await form.getByRole("textbox", { name: "Source" }).fill("shop");
   await form.getByRole("textbox", { name: "Event" }).fill("order.created");
-  await form.getByText("Every event of this name is taken.").waitFor();
+  await form.getByText("Every event with this name is taken.").waitFor();
   await form.getByRole("button", { name: "Only if a field is…" }).click();
   await form.getByRole("textbox", { name: "Field 1" }).fill("country");
   const values = form

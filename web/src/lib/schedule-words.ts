@@ -1,4 +1,4 @@
-/** A schedule in a few words, as in "Weekdays 08:00"; longer ones have a sentence (pages/agent/trigger-words.ts). */
+/** A schedule in a few words, as in "Weekdays 08:00"; longer ones have a sentence (pages/agent/triggers/kinds/cron/cron-words.ts). */
 
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 

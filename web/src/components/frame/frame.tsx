@@ -12,8 +12,9 @@ import { Icon, SHAPES } from "../icon.tsx";
 import { Problem, TryAgain } from "../notice.tsx";
 import { Keys } from "../palette/keys.tsx";
 import { DecisionsBar } from "./decisions-bar.tsx";
-import { PLACES } from "./places.ts";
-import { ProjectChoice, useProject } from "./project-choice.tsx";
+import { PLACES } from "../places.ts";
+import { useProject } from "../project.ts";
+import { ProjectChoice } from "./project-choice.tsx";
 import classes from "./frame.module.css";
 
 // With what places them they weigh 27 kB.

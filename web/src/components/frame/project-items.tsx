@@ -1,5 +1,6 @@
 import { Menu } from "@mantine/core";
-import { useChooseProject, useProject, type Projects } from "./project-choice.tsx";
+import { useChooseProject, useProject } from "../project.ts";
+import type { Projects } from "./project-choice.tsx";
 
 /** The choice of a project in a menu, for where the frame has no head. */
 export function ProjectItems({ projects }: Projects) {

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Kbd, Modal, Switch } from "@mantine/core";
 import { useFocusBack } from "../../lib/use-focus-back.ts";
 import { areSingleKeysOn, setSingleKeys } from "../../lib/use-keys.ts";
-import { PLACES } from "../frame/places.ts";
+import { PLACES } from "../places.ts";
 import { MOD } from "./mod.ts";
 import classes from "./keys.module.css";
 

@@ -5,7 +5,7 @@ import { useHotkeys } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { later } from "../../lib/later.ts";
 import { isDialogOpen, useKeys } from "../../lib/use-keys.ts";
-import { PLACES } from "../frame/places.ts";
+import { PLACES } from "../places.ts";
 import { Icon, SHAPES } from "../icon.tsx";
 import classes from "./keys.module.css";
 import { MOD } from "./mod.ts";

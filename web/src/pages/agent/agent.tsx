@@ -20,7 +20,7 @@ import { activeOf, AgentMenu, useSetStatus } from "./agent-menu.tsx";
 import { DefinitionTab } from "./definition-tab.tsx";
 import { RunTab, type Earlier } from "./run-tab.tsx";
 import { AGENT_TABS, type AgentSearch, type AgentTab } from "./search.ts";
-import { TriggersTab } from "./triggers-tab.tsx";
+import { TriggersTab } from "./triggers/triggers-tab.tsx";
 
 const WORDS: Record<AgentTab, string> = {
   run: "Run",

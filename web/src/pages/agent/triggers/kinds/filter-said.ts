@@ -1,5 +1,5 @@
 /** The filter of an event trigger as lines of a form: a field of the event's data, and the texts that are accepted of it. */
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../../../lib/json.ts";
 
 export type FilterLine = { field: string; values: string[] };
 

@@ -1,10 +1,11 @@
 /** What is done to a trigger now and then: changed, paused, given another URL, deleted. */
 import { useState } from "react";
 import { ActionIcon, Menu } from "@mantine/core";
-import { DeleteTriggerDocument, RotateWebhookTokenDocument, type TriggerPartFragment } from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
-import { Confirm } from "../../components/confirm.tsx";
-import { Icon, SHAPES } from "../../components/icon.tsx";
+import { DeleteTriggerDocument, RotateWebhookTokenDocument, type TriggerPartFragment } from "../../../api/documents.ts";
+import { useMutate } from "../../../api/hooks.ts";
+import { Confirm } from "../../../components/confirm.tsx";
+import { Icon, SHAPES } from "../../../components/icon.tsx";
+import { KINDS } from "./kinds.ts";
 
 type Props = {
   trigger: TriggerPartFragment;
@@ -20,6 +21,7 @@ const OVERLAP_MINUTES = 60;
 
 export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onNewUrl, onDeleted }: Props) {
   const { id: triggerId, name, type, status, isManaged } = trigger;
+  const { hasUrl } = KINDS[type];
   const mutate = useMutate();
   const [asked, setAsked] = useState<"url" | "delete">();
   const close = (): void => setAsked(undefined);
@@ -34,7 +36,7 @@ export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onNewUrl, on
         <Menu.Dropdown>
           {!isManaged && <Menu.Item onClick={onEdit}>Change</Menu.Item>}
           <Menu.Item onClick={onSetStatus}>{status === "paused" ? "Resume" : "Pause"}</Menu.Item>
-          {type === "webhook" && <Menu.Item onClick={() => setAsked("url")}>New URL…</Menu.Item>}
+          {hasUrl && <Menu.Item onClick={() => setAsked("url")}>New URL…</Menu.Item>}
           {!isManaged && (
             <Menu.Item color="red" onClick={() => setAsked("delete")}>
               Delete…
@@ -71,7 +73,7 @@ export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onNewUrl, on
         >
           <p>
             It starts nothing any more; runs that it started go on. It cannot be brought back
-            {type === "webhook" && ", and neither can its URL"}.
+            {hasUrl && ", and neither can its URL"}.
           </p>
         </Confirm>
       )}

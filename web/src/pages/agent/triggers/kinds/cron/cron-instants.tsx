@@ -1,5 +1,5 @@
-import type { TriggerPartFragment } from "../../api/documents.ts";
-import classes from "./triggers-tab.module.css";
+import type { TriggerPartFragment } from "../../../../../api/documents.ts";
+import classes from "./cron.module.css";
 
 type Instants = TriggerPartFragment["nextInstants"];
 

@@ -1,8 +1,16 @@
-/** Of a trigger's form: when a schedule comes, with which input, and what becomes of times that were missed. */
+/** Triggers that fire on a schedule: when, with which input, and what happens to times that were missed. */
 import { Autocomplete, NativeSelect, NumberInput, TextInput } from "@mantine/core";
-import { InputPart } from "../../forms/input-part.tsx";
+import type { MissedInstants, TriggerPartFragment } from "../../../../../api/documents.ts";
+import { SHAPES } from "../../../../../components/icon.tsx";
+import { InputPart } from "../../../../../forms/input-part.tsx";
+import { inputFrom, valuesFrom } from "../../../../../forms/values.ts";
+import { jsonIn, jsonText } from "../json-text.ts";
+import { defineKind, type FieldsProps } from "../trigger-kind.ts";
+import { CronInstants } from "./cron-instants.tsx";
 import { CronPreview } from "./cron-preview.tsx";
-import type { PartProps } from "./trigger-said.ts";
+import { cronWords } from "./cron-words.ts";
+
+type Own = { schedule: string; timezone: string; input: string; missed: MissedInstants; jitterSeconds: number };
 
 const MISSED = [
   { value: "latest", label: "Fire for the latest, if it is recent" },
@@ -13,7 +21,7 @@ const MISSED = [
 /** Not every browser lists it. */
 const ZONES = [...new Set(["UTC", ...Intl.supportedValuesOf("timeZone")])];
 
-export const CronFields = ({ said, problems, fields, set, text }: PartProps) => (
+const Fields = ({ said, problems, fields, set, text }: FieldsProps<Own>) => (
   <>
     <TextInput
       label="Schedule"
@@ -46,7 +54,7 @@ export const CronFields = ({ said, problems, fields, set, text }: PartProps) => 
   </>
 );
 
-export const MissedFields = ({ said, problems, set, text }: PartProps) => (
+const LastFields = ({ said, problems, set, text }: FieldsProps<Own>) => (
   <>
     <NativeSelect label="Times that were missed while the server was down" data={MISSED} {...text("missed")} />
     <NumberInput
@@ -60,6 +68,34 @@ export const MissedFields = ({ said, problems, set, text }: PartProps) => (
     />
   </>
 );
+
+const Details = ({ trigger: { status, nextInstants, timezone } }: { trigger: TriggerPartFragment }) => (
+  <>
+    {status === "paused" && <p className="dim">Paused. If resumed, it would next run:</p>}
+    <CronInstants instants={nextInstants} timezone={timezone!} />
+  </>
+);
+
+export const cron = defineKind<Own>({
+  word: "On a schedule",
+  shape: SHAPES.cron,
+  sentenceOf: ({ schedule, timezone }) => `${cronWords(schedule!)}, ${timezone}`,
+  saidBy: (trigger, fields) => ({
+    schedule: trigger?.schedule ?? "0 8 * * 1-5",
+    timezone: trigger?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+    input: jsonText(trigger ? trigger.input : inputFrom(fields, valuesFrom(fields))),
+    missed: trigger?.policy.missed ?? "latest",
+    jitterSeconds: trigger?.policy.jitterSeconds ?? 0,
+  }),
+  overlap: "skip",
+  configurationOf: ({ schedule, timezone, input }) => ({ schedule, timezone, input: jsonIn("input", input) }),
+  policyOf: ({ missed, jitterSeconds }) => ({ missed, jitterSeconds }),
+  Fields,
+  LastFields,
+  isEditedAtFields: true,
+  Details,
+  byHand: { word: "Fire now", hasPayload: false },
+});
 
 /** `input.amount` is the field's, `input` the whole's. */
 const ofInput = (problems: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>

@@ -6,14 +6,14 @@ import {
   ReplayFiringDocument,
   type FiringRowFragment,
   type TriggerPartFragment,
-} from "../../api/documents.ts";
-import { useMutate } from "../../api/hooks.ts";
-import { useAct } from "../../api/use-act.ts";
-import { Problem } from "../../components/notice.tsx";
-import { Older, useOlder } from "../../components/older.tsx";
-import { StatusMark } from "../../components/status-mark.tsx";
-import { Time } from "../../components/time.tsx";
-import { shortId } from "../../lib/ids.ts";
+} from "../../../api/documents.ts";
+import { useMutate } from "../../../api/hooks.ts";
+import { useAct } from "../../../api/use-act.ts";
+import { Problem } from "../../../components/notice.tsx";
+import { Older, useOlder } from "../../../components/older.tsx";
+import { StatusMark } from "../../../components/status-mark.tsx";
+import { Time } from "../../../components/time.tsx";
+import { shortId } from "../../../lib/ids.ts";
 import classes from "./triggers-tab.module.css";
 
 /** As triggers.graphql asks. */

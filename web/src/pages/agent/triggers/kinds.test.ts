@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sentenceOf } from "./trigger-words.ts";
+import { KINDS } from "./kinds.ts";
 
 const NONE = { schedule: null, timezone: null, source: null, event: null, filter: null };
 
@@ -18,4 +18,6 @@ test.each([
     { type: "event", source: "bed and board", event: "room.left", filter: { floor: [2] } },
     "When bed and board says room.left, if floor is 2",
   ],
-] as const)("%o", (trigger, sentence) => expect(sentenceOf({ ...NONE, ...trigger })).toBe(sentence));
+] as const)("%o", (trigger, sentence) =>
+  expect(KINDS[trigger.type].sentenceOf({ ...NONE, ...trigger })).toBe(sentence),
+);

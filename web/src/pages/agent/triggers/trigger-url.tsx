@@ -1,17 +1,17 @@
 import { useState } from "react";
 import { Button } from "@mantine/core";
-import type { TriggerPartFragment } from "../../api/documents.ts";
-import { CopyButton } from "../../components/copy-button.tsx";
-import { minuteText } from "../../lib/times.ts";
+import type { TriggerPartFragment } from "../../../api/documents.ts";
+import { CopyButton } from "../../../components/copy-button.tsx";
+import { minuteText } from "../../../lib/times.ts";
 import classes from "./triggers-tab.module.css";
 
 type Urls = Pick<TriggerPartFragment, "url" | "curl" | "formerUrlUntil">;
 
 /**
- * Whoever has the URL may call it: its token is shown when it is asked for. A masked one is of somebody who may not know it. `curl` is
- * null where calls must be signed.
+ * Anyone with the URL can call it, so its token is hidden until somebody asks for it. The API masks it for those who may not know it.
+ * `curl` is null if calls must be signed.
  */
-export function WebhookUrl({ url, curl, formerUrlUntil }: Urls & { url: string }) {
+export function TriggerUrl({ url, curl, formerUrlUntil }: Urls & { url: string }) {
   const [isShown, setIsShown] = useState(false);
   const at = url.lastIndexOf("/") + 1;
   const isKnown = /^[\w-]+$/.test(url.slice(at));
@@ -38,8 +38,8 @@ export function NewUrl({ trigger, onDone }: { trigger: Urls & { name: string }; 
   return (
     <section className={classes["made"]} aria-label={`The new URL of ${name}`}>
       <p role="status">
-        <strong>The new URL.</strong> Whoever has it may call it: keep it like a password, and give it to whoever calls
-        the old one.
+        <strong>The new URL.</strong> Anyone with it can call it: keep it like a password, and give it to everyone who
+        calls the old one.
       </p>
       <pre className={classes["curl"]}>{url}</pre>
       {formerUrlUntil && <FormerUrl until={formerUrlUntil} />}

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { ActionIcon, Button, JsonInput, SegmentedControl, TagsInput, TextInput } from "@mantine/core";
-import { Icon, SHAPES } from "../../components/icon.tsx";
+import { Icon, SHAPES } from "../../../../components/icon.tsx";
 import { linesIn, textOf, type FilterLine } from "./filter-said.ts";
-import classes from "./triggers-tab.module.css";
+import classes from "./filter-part.module.css";
 
 type Props = {
   /** JSON, as it is typed. */

@@ -1,19 +1,19 @@
 /** What starts the agent by itself: each trigger in words, when it comes next, and what came of it so far. */
 import { useNavigate } from "@tanstack/react-router";
 import { Button, Menu } from "@mantine/core";
-import { AgentTriggersDocument, FiringsChangedDocument, type TriggerType } from "../../api/documents.ts";
-import { useLive, useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { Icon, SHAPES } from "../../components/icon.tsx";
-import { Loading } from "../../components/loading.tsx";
-import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
-import type { AgentSearch } from "./search.ts";
+import { AgentTriggersDocument, FiringsChangedDocument, type TriggerType } from "../../../api/documents.ts";
+import { useLive, useRead } from "../../../api/hooks.ts";
+import { refusalIn } from "../../../api/refusal.ts";
+import { Icon, SHAPES } from "../../../components/icon.tsx";
+import { Loading } from "../../../components/loading.tsx";
+import { Empty, Problem, TryAgain } from "../../../components/notice.tsx";
+import { KINDS } from "./kinds.ts";
 import { TriggerForm } from "./trigger-form.tsx";
 import { TriggerPart, type May } from "./trigger-part.tsx";
-import { TYPES } from "./trigger-words.ts";
 import classes from "./triggers-tab.module.css";
 
-type TriggersSearch = Pick<AgentSearch, "add" | "edit">;
+/** What of the page's address is this tab's. `edit`: the id of the trigger that is changed. */
+export type TriggersSearch = { add?: TriggerType; edit?: string };
 
 export function TriggersTab({ agentId, search, may }: { agentId: string; search: TriggersSearch; may: May }) {
   const [{ data, error }, again] = useRead({
@@ -101,9 +101,9 @@ const AddTrigger = ({ onChoose }: { onChoose: (type: TriggerType) => void }) => 
       </Button>
     </Menu.Target>
     <Menu.Dropdown>
-      {(Object.keys(TYPES) as TriggerType[]).map((type) => (
-        <Menu.Item key={type} leftSection={<Icon shape={TYPES[type].shape} size={14} />} onClick={() => onChoose(type)}>
-          {TYPES[type].word}
+      {(Object.keys(KINDS) as TriggerType[]).map((type) => (
+        <Menu.Item key={type} leftSection={<Icon shape={KINDS[type].shape} size={14} />} onClick={() => onChoose(type)}>
+          {KINDS[type].word}
         </Menu.Item>
       ))}
     </Menu.Dropdown>

@@ -1,5 +1,5 @@
-import type { BadgesSubscription } from "../../api/documents.ts";
-import { SHAPES } from "../icon.tsx";
+import type { BadgesSubscription } from "../api/documents.ts";
+import { SHAPES } from "./icon.tsx";
 
 type Place = {
   to: string;

@@ -1,10 +1,10 @@
 import { useQuery } from "urql";
-import { CronPreviewDocument } from "../../api/documents.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { useLater } from "../../lib/use-later.ts";
+import { CronPreviewDocument } from "../../../../../api/documents.ts";
+import { refusalIn } from "../../../../../api/refusal.ts";
+import { useLater } from "../../../../../lib/use-later.ts";
 import { CronInstants } from "./cron-instants.tsx";
-import { cronWords } from "./trigger-words.ts";
-import classes from "./triggers-tab.module.css";
+import { cronWords } from "./cron-words.ts";
+import classes from "./cron.module.css";
 
 const ASKED_AFTER_MS = 250;
 

@@ -1,0 +1,164 @@
+/** Makes a trigger, or changes one: what it waits for, and by which policy. */
+import { useEffect, useRef, useState, type SubmitEvent } from "react";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import {
+  CreateTriggerDocument,
+  UpdateTriggerDocument,
+  type TriggerPartFragment,
+  type TriggerType,
+} from "../../../api/documents.ts";
+import { useMutate } from "../../../api/hooks.ts";
+import type { FieldProblem } from "../../../api/refusal.ts";
+import { useAct } from "../../../api/use-act.ts";
+import { CopyButton } from "../../../components/copy-button.tsx";
+import { Problem } from "../../../components/notice.tsx";
+import type { FormField } from "../../../forms/values.ts";
+import { useFocusBack } from "../../../lib/use-focus-back.ts";
+import { KINDS } from "./kinds.ts";
+import type { FieldsProps, Said, TriggerKind } from "./kinds/trigger-kind.ts";
+import classes from "./triggers-tab.module.css";
+
+type Props = {
+  agentId: string;
+  /** Of the agent's input. */
+  fields: readonly FormField[];
+  type: TriggerType;
+  /** The one that is changed. */
+  trigger?: TriggerPartFragment;
+  onDone: () => void;
+  onCancel: () => void;
+};
+
+const OVERLAPS = [
+  { value: "allow", label: "Start another run" },
+  { value: "skip", label: "Skip it" },
+  { value: "queue", label: "Queue: one after the other" },
+  { value: "cancelPrevious", label: "Cancel the run before" },
+];
+
+export function TriggerForm(props: Props) {
+  const { fields, type, trigger, onDone, onCancel } = props;
+  const kind = KINDS[type];
+  const { word, Fields, LastFields } = kind;
+  const { said, problems, set, refusal, isBusy, made, submit } = useTriggerForm(kind, props);
+  const form = useRef<HTMLFormElement>(null);
+  useFocusBack();
+  useFocusIn(form, {
+    isAtFields: trigger !== undefined && kind.isEditedAtFields === true,
+    hasProblems: refusal !== undefined,
+  });
+  const text = (name: keyof Said) => ({
+    value: said[name],
+    error: problems.get(name),
+    onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }),
+  });
+  if (made) return <Made trigger={made} onDone={onDone} />;
+  const own: FieldsProps = { said, problems, fields, set, text };
+  return (
+    <form ref={form} noValidate className={classes["form"]} aria-label={word} onSubmit={submit}>
+      <h2>{word}</h2>
+      {refusal && <Problem refusal={refusal} />}
+      <TextInput label="Name" autoComplete="off" {...text("name")} />
+      <Fields {...own} />
+      <NativeSelect label="If the previous run is still open" data={OVERLAPS} {...text("overlap")} />
+      {LastFields && <LastFields {...own} />}
+      <span className="line">
+        <Button type="submit" loading={isBusy}>
+          {trigger ? `Change ${trigger.name}` : "Add the trigger"}
+        </Button>
+        <Button variant="default" onClick={onCancel}>
+          Cancel
+        </Button>
+      </span>
+    </form>
+  );
+}
+
+/** What the form holds, what is wrong with it, and sending it. `made`: a new trigger that is called by its URL. */
+function useTriggerForm(kind: TriggerKind, { agentId, fields, type, trigger, onDone }: Props) {
+  const mutate = useMutate();
+  const { act, isBusy, refusal } = useAct();
+  const [said, setSaid] = useState<Said>(() => ({
+    name: trigger?.name ?? "",
+    overlap: trigger?.policy.overlap ?? kind.overlap,
+    ...kind.saidBy(trigger, fields),
+  }));
+  /** Fields that were edited since the last try: their problems are hidden. */
+  const [edited, setEdited] = useState<readonly string[]>([]);
+  const [made, setMade] = useState<TriggerPartFragment>();
+  const problems = new Map(
+    refusal?.fields.flatMap(problemAt).filter(([path]) => !edited.some((one) => isAt(path, one))),
+  );
+  const set = (change: object, path = Object.keys(change)[0]!): void => {
+    setSaid({ ...said, ...change });
+    setEdited([...edited, path]);
+  };
+  const send = async (): Promise<void> => {
+    const shared = {
+      name: said.name,
+      trigger: { type, ...kind.configurationOf(said) },
+      policy: { ...unshown(trigger), overlap: said.overlap, ...kind.policyOf(said) },
+    };
+    if (trigger) await mutate(UpdateTriggerDocument, { input: { triggerId: trigger.id, ...shared } });
+    else {
+      const { createTrigger } = await mutate(CreateTriggerDocument, { input: { agentId, ...shared } });
+      if (kind.hasUrl) return setMade(createTrigger!);
+    }
+    onDone();
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (isBusy) return;
+    setEdited([]);
+    void act(send);
+  };
+  return { said, problems, set, refusal, isBusy, made, submit };
+}
+
+/** `input.trigger.schedule` is the schedule's, `input.trigger.input.amount` that of the input's `input.amount`. */
+function problemAt({ path, message }: FieldProblem): [string, string][] {
+  const [, first = "", ...others] = path.split(".");
+  const [name, ...within] = first === "trigger" || first === "policy" ? others : [first];
+  if (!name) return [];
+  return name === "input" ? [[[name, ...within].join("."), message]] : [[name, [...within, message].join(" ")]];
+}
+
+/** A policy that is given replaces the former one as a whole: what this form does not show stays as it is. */
+function unshown(trigger: TriggerPartFragment | undefined) {
+  if (!trigger) return {};
+  const { signature, allowedAddresses, catchUpMinutes, startsAt, endsAt, deliveryHeader } = trigger.policy;
+  const all = { signature, allowedAddresses, catchUpMinutes, startsAt, endsAt, deliveryHeader };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+}
+
+/** Focuses the field that one came for, with its text selected so that typing replaces it; after a refusal the first field with a problem. */
+function useFocusIn(
+  form: React.RefObject<HTMLFormElement | null>,
+  { isAtFields, hasProblems }: { isAtFields: boolean; hasProblems: boolean },
+): void {
+  useEffect(() => {
+    const [name, first] = form.current?.querySelectorAll<HTMLInputElement>("input") ?? [];
+    if (isAtFields) first?.select();
+    else name?.focus();
+  }, [form, isAtFields]);
+  useEffect(() => {
+    if (hasProblems) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [form, hasProblems]);
+}
+
+const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}.`);
+
+const Made = ({ trigger: { name, curl }, onDone }: { trigger: TriggerPartFragment; onDone: () => void }) => (
+  <section className={classes["trigger"]} aria-label={name}>
+    <h2>{name} can be called now</h2>
+    <p>Anyone with this URL can call it: keep it like a password.</p>
+    <pre className={classes["curl"]}>{curl}</pre>
+    <span className="line">
+      <CopyButton label="Copy as curl" text={curl ?? ""} />
+      {/* oxlint-disable-next-line jsx-a11y/no-autofocus -- the form, which had the focus, is gone */}
+      <Button size="compact-sm" autoFocus onClick={onDone}>
+        Done
+      </Button>
+    </span>
+  </section>
+);
