@@ -1,6 +1,6 @@
 /** Subscribers see every state in order, the last one always, nothing twice, and nothing that the table of states forbids. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RUN_TRANSITIONS } from "../server/src/execution/states.ts";
+import { RUN_TRANSITIONS } from "../server/src/execution/run/states.ts";
 import { publish, start } from "./agents.ts";
 import { eventually, type Data } from "./client.ts";
 import { agentOf, CANCEL, decide, ENDED, readRun } from "./runs.ts";

@@ -42,7 +42,7 @@ import { createDueCount } from "./engine/count-due.ts";
 import { forgetKeys } from "./runs/forget-keys.ts";
 import { createOpenApprovalsCount } from "./runs/read/count-open-approvals.ts";
 import { createRuns } from "./runs/create-runs.ts";
-import type { Runs } from "./runs/runs.ts";
+import type { Runs } from "./runs/handle/runs.ts";
 import { sweepRuns } from "./runs/sweep-runs.ts";
 import { readValues } from "./secrets/read-values.ts";
 import { createSecrets } from "./secrets/secrets.ts";

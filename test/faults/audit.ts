@@ -5,7 +5,7 @@
 import path from "node:path";
 import pg from "pg";
 import { decodeId } from "../../server/src/lib/ids.ts";
-import { isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "../../server/src/execution/states.ts";
+import { isFinal, RUN_STATUSES, RUN_TRANSITIONS } from "../../server/src/execution/run/states.ts";
 import type { Connection } from "../../server/src/storage/database.ts";
 import { socketConnection } from "../../server/src/postgres/embedded.ts";
 import { readPassword } from "../../server/src/postgres/postgres-password.ts";

@@ -1,5 +1,5 @@
 /** A run as lines, now or until it ends, and the exit code that says how it ended. */
-import { isFinal } from "../execution/states.ts";
+import { isFinal } from "../execution/run/states.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import type { Api } from "./api.ts";

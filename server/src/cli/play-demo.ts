@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
-import { isFinal } from "../execution/states.ts";
+import { isFinal } from "../execution/run/states.ts";
 import { createApi, type Api } from "./api.ts";
 import type { CommandLine } from "./command-line.ts";
 import { createStory, shortJson } from "./show-run.ts";

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { OperatorError } from "../lib/errors.ts";
 import type { Json } from "../lib/json/json.ts";
-import { isFinal } from "../execution/states.ts";
+import { isFinal } from "../execution/run/states.ts";
 import type { RunStatus, StepStatus } from "../storage/schema.ts";
 import { ApiError, Unreachable, type Api } from "./api.ts";
 

@@ -9,7 +9,7 @@ import { readWholeApproval } from "./journal/read-approval.ts";
 import type { Frame } from "./frame.ts";
 import type { JournalStep } from "./journal/loaded-run.ts";
 import { prepareApproval } from "./question.ts";
-import type { WholeApproval } from "./run.ts";
+import type { WholeApproval } from "./run/run.ts";
 
 export type Decision = {
   approved: boolean;

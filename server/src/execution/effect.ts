@@ -7,7 +7,7 @@ import { parseStored, type Json, type JsonObject } from "../lib/json/json.ts";
 import type { Frame } from "./frame.ts";
 import { asWorkflowError } from "./evaluate.ts";
 import { heldBytesOf } from "./memory.ts";
-import type { HttpResponse } from "./run.ts";
+import type { HttpResponse } from "./run/run.ts";
 import { asRunError, type JournalStep } from "./journal/loaded-run.ts";
 
 /** Both throw WorkflowError. */

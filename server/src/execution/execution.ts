@@ -12,7 +12,7 @@ import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Charge } from "../fairness/fair-pool.ts";
 import { Branches, type Rest, type Signal, type Wait } from "./branches.ts";
-import { AT_ONCE } from "./due.ts";
+import { AT_ONCE } from "./run/due.ts";
 import type { Shared } from "./shared.ts";
 import { LostRun, type Journal } from "./journal/journal.ts";
 import { heldBytesOf, neededBytes, tooLarge } from "./memory.ts";

@@ -14,7 +14,7 @@ import type { EndedRun } from "./journal/commit-end.ts";
 import type { JournalOptions } from "./journal/journal.ts";
 import type { Head } from "./journal/loaded-run.ts";
 import type { NeededBytes } from "./memory.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./run/run.ts";
 import type { Signals } from "./signals.ts";
 
 export type Shared = {

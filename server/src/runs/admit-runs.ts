@@ -6,9 +6,9 @@
 import { messageOf } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Query } from "../storage/database.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 import { DUE_SQL, hintDue } from "./wake-run.ts";
-import { OPEN_STATUSES_SQL } from "../execution/states.ts";
+import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 
 type Admitting = Pick<Runs, "database" | "clock" | "engine" | "log" | "notices" | "executions">;
 

@@ -12,7 +12,7 @@ import { partitionOf } from "../storage/partitions.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { cancelRuns } from "./cancel-runs.ts";
 import { readRun } from "./read/read.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 import { idle, openRuns, type TestRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
 

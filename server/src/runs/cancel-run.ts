@@ -3,9 +3,9 @@ import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Within } from "../lib/reach.ts";
 import { commitCancel } from "./commit-cancel.ts";
 import { afterEnd } from "./families.ts";
-import type { Run } from "../execution/run.ts";
+import type { Run } from "../execution/run/run.ts";
 import { readRun } from "./read/read.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 /** Commits `cancelled` at once, then cancels the children. Idempotent. Throws NOT_FOUND; CONFLICT on another end. */
 export async function cancelRun(runs: Runs, within: Within, id: RunId): Promise<Run> {

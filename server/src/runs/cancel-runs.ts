@@ -6,10 +6,10 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Within } from "../lib/reach.ts";
 import { cancelIfOpen } from "./cancel-run.ts";
 import { listRuns } from "./read/list-runs.ts";
-import type { RunFilter } from "../execution/run.ts";
+import type { RunFilter } from "../execution/run/run.ts";
 import { knownRuns } from "./read/read.ts";
-import type { Runs } from "./runs.ts";
-import { isFinal, RUN_STATUSES } from "../execution/states.ts";
+import type { Runs } from "./handle/runs.ts";
+import { isFinal, RUN_STATUSES } from "../execution/run/states.ts";
 
 const OPEN = RUN_STATUSES.filter((status) => !isFinal(status));
 /** Concurrent transactions: as many as leave a connection for others. */

@@ -8,7 +8,7 @@ import type { ChildRequest } from "../execution/shared.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { prepareRun } from "./prepare-run.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 /**
  * A refusal becomes an error of the workflow. `signal`: the parent's; whoever cancels the parent at this moment may not

@@ -1,8 +1,8 @@
 import { commitEnd, type EndedRun } from "../execution/journal/commit-end.ts";
 import { conflict } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
-import { countEndedRun } from "./run-figures.ts";
-import { tellApproval, tellChanged, type Runs } from "./runs.ts";
+import { countEndedRun } from "./handle/run-figures.ts";
+import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
 
 /**
  * Cancels a run at once, whoever advances it, and aborts what is in flight here. `changed` is false if it was already

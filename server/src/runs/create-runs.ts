@@ -5,20 +5,20 @@ import { LIMITS } from "../lib/limits.ts";
 import { Feeds } from "../realtime/feed.ts";
 import { Hub } from "../realtime/hub.ts";
 import { tellEnd } from "./commit-cancel.ts";
-import { createBadgeCounts } from "./read/badge-counts.ts";
-import { createChangedRows } from "./watch/changed-rows.ts";
+import { createBadgeCounts } from "./handle/badge-counts.ts";
+import { createChangedRows } from "./handle/changed-rows.ts";
 import { createEstimates } from "./read/count-runs.ts";
 import { startChild } from "./children.ts";
 import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
-import { Waits } from "./watch/waits.ts";
+import { Waits } from "./handle/waits.ts";
 import { lookAgain } from "./watch/look-again.ts";
 import { afterEnd, cancelLeft, letNext } from "./families.ts";
 import { readPayloads } from "./read/read-payloads.ts";
 import { readRun } from "./read/read.ts";
-import { countChange, createRunFigures } from "./run-figures.ts";
-import { publish, tellChanged, type Runs, type RunsOptions } from "./runs.ts";
+import { countChange, createRunFigures } from "./handle/run-figures.ts";
+import { publish, tellChanged, type Runs, type RunsOptions } from "./handle/runs.ts";
 
 export function createRuns(options: RunsOptions): Runs {
   const { database, agents, engine, clock, log, notices, hasSpace, usage, next = () => {} } = options;

@@ -12,11 +12,11 @@ import { reached } from "../lib/reach.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { APPROVAL_COLUMNS, approvalFromRow } from "../execution/journal/read-rows.ts";
 import { readWholeApproval } from "../execution/journal/read-approval.ts";
-import type { Approval, WholeApproval } from "../execution/run.ts";
+import type { Approval, WholeApproval } from "../execution/run/run.ts";
 import { readApproval } from "./read/read.ts";
-import { tellApproval, tellChanged, type Runs } from "./runs.ts";
+import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
 import { DUE_SQL, hintDue } from "./wake-run.ts";
-import { OPEN_STATUSES_SQL } from "../execution/states.ts";
+import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 
 export type Decision = {
   approvalId: ApprovalId;

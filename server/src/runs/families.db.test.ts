@@ -9,7 +9,7 @@ import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { mendFamilies } from "./families.ts";
 import { readRun } from "./read/read.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 import { idle, openRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
 import { sweepRuns } from "./sweep-runs.ts";

@@ -4,9 +4,9 @@ import type { OrganizationId, RunId, TriggerId } from "../lib/ids.ts";
 import { admitRuns } from "./admit-runs.ts";
 import { commitCancel } from "./commit-cancel.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 import { wakeRun } from "./wake-run.ts";
-import { OPEN_STATUSES_SQL } from "../execution/states.ts";
+import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 
 /**
  * After the commit of a run's end: makes its parent look at it, cancels the children that it waited for unless it

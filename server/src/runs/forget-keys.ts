@@ -2,7 +2,7 @@ import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Loop, type Round } from "../lib/loops/loop.ts";
 import type { Database } from "../storage/database.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 type Forgetting = Pick<Runs, "database" | "clock">;
 

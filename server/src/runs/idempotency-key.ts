@@ -9,9 +9,9 @@ import { DraftNotFound } from "./run-draft-texts.ts";
 import { forgetKey } from "./forget-keys.ts";
 import { DuplicateStart } from "../execution/journal/journal.ts";
 import { readRun } from "./read/read.ts";
-import type { Run } from "../execution/run.ts";
+import type { Run } from "../execution/run/run.ts";
 import type { KeyRow } from "../execution/journal/rows.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 /** `body`: the request; the order of its keys does not matter. */
 export type IdempotencyKey = { organizationId: OrganizationId; agentId: AgentId; text: string; body: Json };

@@ -4,16 +4,16 @@
  */
 import { setImmediate as othersFirst } from "node:timers/promises";
 import { beginRun } from "../execution/begin-run.ts";
-import { dueAt } from "../execution/due.ts";
+import { dueAt } from "../execution/run/due.ts";
 import { Journal } from "../execution/journal/journal.ts";
 import type { Head, JournalStep } from "../execution/journal/loaded-run.ts";
 import type { ApprovalRow, DraftTextRow, FiringRow, TurnRow } from "../execution/journal/rows.ts";
-import type { Run } from "../execution/run.ts";
+import type { Run } from "../execution/run/run.ts";
 import { newIdAt, type OrganizationId } from "../lib/ids.ts";
 import { admitAt, admitRuns } from "./admit-runs.ts";
 import { keyToWrite, type IdempotencyKey } from "./idempotency-key.ts";
 import type { PreparedRun } from "./prepare-run.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 import { hintDue } from "./wake-run.ts";
 
 /** Who or what starts a run: a person, a key, another run. */

@@ -1,7 +1,7 @@
 import type { JournalStep } from "../execution/journal/loaded-run.ts";
 import type { ApprovalRow } from "../execution/journal/rows.ts";
-import type { Run } from "../execution/run.ts";
-import { isStepOpen } from "../execution/states.ts";
+import type { Run } from "../execution/run/run.ts";
+import { isStepOpen } from "../execution/run/states.ts";
 import { newId, type ApprovalId, type RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 

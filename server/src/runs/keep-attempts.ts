@@ -1,5 +1,5 @@
 import type { JournalStep } from "../execution/journal/loaded-run.ts";
-import type { Run } from "../execution/run.ts";
+import type { Run } from "../execution/run/run.ts";
 import type { RunId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";

@@ -7,7 +7,7 @@ import { headFromRow } from "../execution/journal/read-rows.ts";
 import { readJournalSteps } from "../execution/journal/read-journal.ts";
 import { nobody } from "../execution/journal/untold.ts";
 import { createWriter, type Writer } from "../execution/journal/write.ts";
-import type { Run } from "../execution/run.ts";
+import type { Run } from "../execution/run/run.ts";
 import type { RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";

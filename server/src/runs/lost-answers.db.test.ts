@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Run } from "../execution/run.ts";
+import type { Run } from "../execution/run/run.ts";
 import type { RunId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { readRun } from "./read/read.ts";

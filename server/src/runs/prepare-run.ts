@@ -8,7 +8,7 @@ import type { AgentId } from "../lib/ids.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Within } from "../lib/reach.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 /** `path`: where the input is in what was asked; `unknown`: what becomes of keys that the form does not know. */
 type InputRequest = { path?: string } & InputOptions;

@@ -2,8 +2,8 @@ import type { Caller } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";
 import type { RunId } from "../lib/ids.ts";
 import { readWholeRun } from "./read/read.ts";
-import type { Run } from "../execution/run.ts";
-import type { Runs } from "./runs.ts";
+import type { Run } from "../execution/run/run.ts";
+import type { Runs } from "./handle/runs.ts";
 import { startRun } from "./start-run.ts";
 
 type RerunRequest = { runId: RunId; idempotencyKey?: string | undefined };

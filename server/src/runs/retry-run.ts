@@ -17,9 +17,9 @@ import { keepApprovals } from "./keep-approvals.ts";
 import { keepAttempts } from "./keep-attempts.ts";
 import { prepareRun } from "./prepare-run.ts";
 import { readWholeRun } from "./read/read.ts";
-import type { Run, WholeRun } from "../execution/run.ts";
-import type { Runs } from "./runs.ts";
-import { isFinal } from "../execution/states.ts";
+import type { Run, WholeRun } from "../execution/run/run.ts";
+import type { Runs } from "./handle/runs.ts";
+import { isFinal } from "../execution/run/states.ts";
 
 type RetryRequest = {
   runId: RunId;

@@ -3,7 +3,7 @@ import type { DraftTextRow } from "../execution/journal/rows.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunDraftId, RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 /** Unknown, expired, of another agent or of another organization: all alike. */
 export class DraftNotFound extends Refusal {

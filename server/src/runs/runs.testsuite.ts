@@ -21,7 +21,7 @@ import type { Database, Row } from "../storage/database.ts";
 import { createAdvance } from "../execution/advance.ts";
 import { CLAIMED_COLUMNS } from "../execution/journal/read-journal.ts";
 import { createRuns } from "./create-runs.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 /** How `call: http` with this body is answered. */
 export type Answer = (body: Json) => Promise<Json> | Json;

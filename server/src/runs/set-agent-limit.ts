@@ -6,7 +6,7 @@ import { badInput, notFound } from "../lib/errors.ts";
 import type { AgentId } from "../lib/ids.ts";
 import { reachesAgent } from "../lib/reach.ts";
 import { admitRuns, limitLoaded, limitRuns } from "./admit-runs.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 /** `concurrency`: how many of the agent's runs may have begun and not ended at the same time; null: any number. */
 type LimitRequest = { agentId: AgentId; concurrency: number | null };

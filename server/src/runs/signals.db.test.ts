@@ -11,8 +11,8 @@ import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
 import type { JournalStep } from "../execution/journal/loaded-run.ts";
 import { call, noting, openRuns, type TestRuns } from "./runs.testsuite.ts";
-import type { Approval, Run } from "../execution/run.ts";
-import { tellApproval, tellChanged } from "./runs.ts";
+import type { Approval, Run } from "../execution/run/run.ts";
+import { tellApproval, tellChanged } from "./handle/runs.ts";
 import { startRun } from "./start-run.ts";
 import { watchApprovals, watchRuns } from "./watch/watch-changes.ts";
 

@@ -1,7 +1,7 @@
 /** Accepts a run: returns only after its commit. */
 import { actorOf, type Caller } from "../auth/caller.ts";
 import { runOf } from "../execution/journal/loaded-run.ts";
-import type { Run, Step } from "../execution/run.ts";
+import type { Run, Step } from "../execution/run/run.ts";
 import type { AgentId, RunDraftId } from "../lib/ids.ts";
 import type { Ending } from "../lib/ending.ts";
 import type { Json } from "../lib/json/json.ts";
@@ -9,7 +9,7 @@ import { startOnce, type IdempotencyKey } from "./idempotency-key.ts";
 import { takeDraft } from "./run-draft-texts.ts";
 import { insertRun, newHead } from "./insert-run.ts";
 import { prepareRun } from "./prepare-run.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 import { untilSettled } from "./watch/wait-for-run.ts";
 
 type StartRequest = {

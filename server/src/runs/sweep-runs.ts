@@ -1,7 +1,7 @@
 import { Loop, type Round } from "../lib/loops/loop.ts";
 import { admitAll } from "./admit-runs.ts";
 import { mendFamilies } from "./families.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 const SWEEP_MS = 5_000;
 /** Another process that cancelled a run may have died before it reached the children, and nobody tells this one. */

@@ -1,10 +1,10 @@
 /** The one place that makes a run due. */
 import type { Signal } from "../execution/branches.ts";
-import { AT_ONCE_SQL } from "../execution/due.ts";
-import { OPEN_STATUSES_SQL } from "../execution/states.ts";
+import { AT_ONCE_SQL } from "../execution/run/due.ts";
+import { OPEN_STATUSES_SQL } from "../execution/run/states.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { partitionOf } from "../storage/partitions.ts";
-import type { Runs } from "./runs.ts";
+import type { Runs } from "./handle/runs.ts";
 
 type Waking = Pick<Runs, "database" | "engine" | "notices" | "executions">;
 

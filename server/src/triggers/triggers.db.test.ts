@@ -4,7 +4,7 @@ import { secretKeys } from "../auth/tokens/secret-key.ts";
 import { encodeId, newId, newIdAt, type AgentId, type RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { cancelIfOpen } from "../runs/cancel-run.ts";
-import type { Runs } from "../runs/runs.ts";
+import type { Runs } from "../runs/handle/runs.ts";
 import { idle, openRuns, type TestRuns } from "../runs/runs.testsuite.ts";
 import { createSecrets } from "../secrets/secrets.ts";
 import type { Database } from "../storage/database.ts";

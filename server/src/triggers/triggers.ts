@@ -7,7 +7,7 @@ import { Slots } from "../fairness/slots.ts";
 import { Feeds } from "../realtime/feed.ts";
 import { Hub } from "../realtime/hub.ts";
 import { noNotices, type Notices } from "../realtime/notices.ts";
-import type { Runs } from "../runs/runs.ts";
+import type { Runs } from "../runs/handle/runs.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Sealer } from "../secrets/seal.ts";
 import type { Database } from "../storage/database.ts";

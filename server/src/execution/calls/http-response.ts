@@ -10,7 +10,7 @@ import type { OutboundResponse } from "../../outbound/outbound.ts";
 import type { SecretValues } from "../../secrets/secret.ts";
 import type { Steps } from "../../fairness/slices.ts";
 import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
-import type { HttpResponse } from "../run.ts";
+import type { HttpResponse } from "../run/run.ts";
 import { partsOf } from "../../secrets/secret-fields.ts";
 
 /** What becomes of bytes that mean nothing, and what no text contains. */

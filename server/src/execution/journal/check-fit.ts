@@ -3,7 +3,7 @@ import { blocksOf, type Block, type Program, type ProgramTask } from "../../defi
 import { conflict } from "../../lib/errors.ts";
 import type { JournalStep } from "./loaded-run.ts";
 import { taskAt } from "./program-path.ts";
-import { isStepOpen } from "../states.ts";
+import { isStepOpen } from "../run/states.ts";
 import { enclosing, isOwn, isWithin, keyInside, leadsInto, partAfter, roundInside } from "./step-keys.ts";
 
 /** Throws CONFLICT, naming the first step that does not fit. */

@@ -5,8 +5,8 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Database, Query, Row } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
 import { RUN_COLUMNS, runFromRow } from "./read-rows.ts";
-import type { Run, RunError } from "../run.ts";
-import { mayBecome, OPEN_STATUSES_SQL } from "../states.ts";
+import type { Run, RunError } from "../run/run.ts";
+import { mayBecome, OPEN_STATUSES_SQL } from "../run/states.ts";
 import { endOf, type RunEvent, type Untold } from "./untold.ts";
 
 /** `epoch`: only while the run has this epoch. */

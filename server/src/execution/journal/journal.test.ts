@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { RunError } from "../run.ts";
+import type { RunError } from "../run/run.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 import type { Head } from "./loaded-run.ts";
 import type { ApprovalRow } from "./rows.ts";

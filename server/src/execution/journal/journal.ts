@@ -36,8 +36,8 @@ import type {
 } from "./rows.ts";
 import { OpenSteps } from "./open-steps.ts";
 import { enclosing } from "./step-keys.ts";
-import type { RunError } from "../run.ts";
-import { changed, isFinal, isStepOpen } from "../states.ts";
+import type { RunError } from "../run/run.ts";
+import { changed, isFinal, isStepOpen } from "../run/states.ts";
 import type { Write, Writer, Written } from "./write.ts";
 
 /** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */

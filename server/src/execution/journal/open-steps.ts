@@ -4,7 +4,7 @@
  */
 import type { StepStatus } from "../../storage/schema.ts";
 import type { JournalStep } from "./loaded-run.ts";
-import { isStepOpen } from "../states.ts";
+import { isStepOpen } from "../run/states.ts";
 import { enclosing } from "./step-keys.ts";
 
 export class OpenSteps {

@@ -1,7 +1,7 @@
 import type { ApprovalId, OrganizationId } from "../../lib/ids.ts";
 import type { Database } from "../../storage/database.ts";
 import { WHOLE_APPROVAL_COLUMNS, wholeApprovalFromRow } from "./read-rows.ts";
-import type { WholeApproval } from "../run.ts";
+import type { WholeApproval } from "../run/run.ts";
 
 /** With its payloads. */
 export async function readWholeApproval(

@@ -13,7 +13,7 @@ import {
   STEP_SHOWN,
   type StepRow,
 } from "./rows.ts";
-import type { Approval, HttpResponse, Run, RunError, Step, WholeApproval, WholeRun } from "../run.ts";
+import type { Approval, HttpResponse, Run, RunError, Step, WholeApproval, WholeRun } from "../run/run.ts";
 import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
 
 type Columns = Record<string, unknown>;

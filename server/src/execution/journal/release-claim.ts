@@ -1,6 +1,6 @@
 import type { Database } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
-import { AT_ONCE_SQL } from "../due.ts";
+import { AT_ONCE_SQL } from "../run/due.ts";
 import type { Head } from "./loaded-run.ts";
 
 /** Releases a claim for which there is no memory; the run is due at once. */

@@ -5,7 +5,7 @@
 import type { OrganizationId, RunId } from "../../lib/ids.ts";
 import type { ApprovalRow, StartRow, UntoldRow, UpdateRow } from "./rows.ts";
 import type { RunStatus } from "../../storage/schema.ts";
-import { isFinal } from "../states.ts";
+import { isFinal } from "../run/states.ts";
 
 export type RunEvent = "run.completed" | "run.failed" | "run.cancelled" | "approval.requested";
 

@@ -12,7 +12,7 @@ import type { Outbound, OutboundRequest, OutboundResponse } from "../../outbound
 import { authenticationOf, type Authentication, type ReadSecrets } from "../calls/authentication.ts";
 import { createAuthorizer, type Authorizer } from "../calls/authorizer.ts";
 import { Credentials, headersIn, unhidden } from "../calls/http-response.ts";
-import type { HttpResponse } from "../run.ts";
+import type { HttpResponse } from "../run/run.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
 import { goOn, type RunTask } from "../frame.ts";

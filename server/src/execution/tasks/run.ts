@@ -9,9 +9,9 @@ import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Child } from "../shared.ts";
 import { goOn, type Frame } from "../frame.ts";
-import type { RunError } from "../run.ts";
+import type { RunError } from "../run/run.ts";
 import type { Result } from "../scope.ts";
-import { isFinal } from "../states.ts";
+import { isFinal } from "../run/states.ts";
 import type { RunStatus } from "../../storage/schema.ts";
 
 /**

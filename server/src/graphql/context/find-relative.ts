@@ -1,4 +1,4 @@
-import type { Run } from "../../execution/run.ts";
+import type { Run } from "../../execution/run/run.ts";
 import type { RunId } from "../../lib/ids.ts";
 import { readRun } from "../../runs/read/read.ts";
 import { callerOf, type Context } from "./context.ts";

@@ -38,7 +38,7 @@ import { pageOf, type Page } from "../../lib/page.ts";
 import type { Within } from "../../lib/reach.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
-import type { Approval, Run, Step } from "../../execution/run.ts";
+import type { Approval, Run, Step } from "../../execution/run/run.ts";
 import { readDraftTexts } from "../../runs/run-draft-texts.ts";
 import { newestRunsOfEach } from "../../runs/read/list-runs.ts";
 import { listStepsOfRuns, readApprovals, type StepFilter, type StepPage } from "../../runs/read/read.ts";

@@ -1,7 +1,7 @@
 /** Fields whose values may be large: they are read only when selected, and counted before that. */
 import { JsonText, type Payload } from "../../lib/json/json-text.ts";
 import type { PayloadKey } from "../../runs/read/read-payloads.ts";
-import type { RunError } from "../../execution/run.ts";
+import type { RunError } from "../../execution/run/run.ts";
 import type { Context } from "./context.ts";
 
 export function readPayload(

@@ -5,7 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { Members } from "../../members/members.ts";
 import type { Rates } from "../../rates/rates.ts";
-import type { Runs } from "../../runs/runs.ts";
+import type { Runs } from "../../runs/handle/runs.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
 import type { Drafts } from "../../run-drafts/run-draft-store.ts";
 import type { Secrets } from "../../secrets/secrets.ts";

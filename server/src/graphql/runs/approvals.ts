@@ -4,7 +4,7 @@ import { encodeId } from "../../lib/ids.ts";
 import { canDecide, decideApproval } from "../../runs/decide-approval.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readApproval, readRun } from "../../runs/read/read.ts";
-import type { Approval } from "../../execution/run.ts";
+import type { Approval } from "../../execution/run/run.ts";
 import { fieldsOf } from "../context/form-fields.ts";
 import { readPayload } from "../context/payloads.ts";
 import { checkFilter, requireFound, idOf, listOf, optionalIds } from "../context/arguments.ts";

@@ -4,7 +4,7 @@ import { badInput } from "../../lib/errors.ts";
 import { decodeId, idsFrom, type IdRange, type RunId } from "../../lib/ids.ts";
 import { wholeOf, type Within } from "../../lib/reach.ts";
 import { knownRuns } from "../../runs/read/read.ts";
-import type { Run, RunFilter } from "../../execution/run.ts";
+import type { Run, RunFilter } from "../../execution/run/run.ts";
 import { checkFilter, listOf, optionalIds } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 import { callerOf, type Context } from "../context/context.ts";

@@ -1,6 +1,6 @@
 /** What a list tells of each run at a glance. It is short whatever the run's size, and reads no payloads. */
 import type { FormField } from "../../definition/form/form.ts";
-import type { Run } from "../../execution/run.ts";
+import type { Run } from "../../execution/run/run.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";
 import { JsonText, type Payload } from "../../lib/json/json-text.ts";
 import { membersAtStart } from "../../lib/json/json-beginning.ts";

@@ -1,5 +1,5 @@
 /** What a run waits for. */
-import { isFinal } from "../../execution/states.ts";
+import { isFinal } from "../../execution/run/states.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { sizeOf } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";

@@ -5,7 +5,7 @@ import type { JsonText } from "../../lib/json/json-text.ts";
 import { listRuns } from "../../runs/read/list-runs.ts";
 import { listApprovals } from "../../runs/read/list-approvals.ts";
 import { readRun } from "../../runs/read/read.ts";
-import type { Run } from "../../execution/run.ts";
+import type { Run } from "../../execution/run/run.ts";
 import { requireFound, idOf } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";

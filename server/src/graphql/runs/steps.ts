@@ -8,7 +8,7 @@ import { nameOfCall } from "../../runs/read/step-names.ts";
 import type { PayloadKey } from "../../runs/read/read-payloads.ts";
 import { itemOf, visitOf } from "../../execution/journal/step-keys.ts";
 import { sizeOf } from "../context/arguments.ts";
-import { stepDuration, type Attempt, type HttpResponse, type Run, type Step } from "../../execution/run.ts";
+import { stepDuration, type Attempt, type HttpResponse, type Run, type Step } from "../../execution/run/run.ts";
 import type { Builder } from "../builder/builder.ts";
 import { addConnection, connect, pageArguments, PAGED } from "../builder/connection.ts";
 import { callerOf, type Context } from "../context/context.ts";

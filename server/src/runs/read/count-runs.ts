@@ -1,5 +1,5 @@
 /** How many runs match a filter: counted up to a limit, beyond it estimated by PostgreSQL from its statistics. */
-import type { RunFilter } from "../../execution/run.ts";
+import type { RunFilter } from "../../execution/run/run.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { createFreshCache, type FreshCache } from "../../lib/fresh-cache.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
@@ -9,7 +9,7 @@ import { narrowed, type Within } from "../../lib/reach.ts";
 import type { Database } from "../../storage/database.ts";
 import { conditionsOf, rangeOf, selectsNothing } from "./list-runs.ts";
 import { isOneWalk, plannedList } from "./planned-lists.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 export type Count = { value: number; isExact: boolean };
 

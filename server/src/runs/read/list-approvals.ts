@@ -3,12 +3,12 @@
  * state, of which the first are shown. Several values in one condition would be walked to their ends and sorted.
  */
 import { APPROVAL_COLUMNS, approvalFromRow } from "../../execution/journal/read-rows.ts";
-import type { Approval } from "../../execution/run.ts";
+import type { Approval } from "../../execution/run/run.ts";
 import { ABOVE_ALL_IDS, NO_ID, type AgentId, type ProjectId, type RunId } from "../../lib/ids.ts";
 import { checkPage, pageOf, type Page, type PageRequest } from "../../lib/page.ts";
 import { narrowed, type Reach, type Within } from "../../lib/reach.ts";
 import type { ApprovalStatus } from "../../storage/schema.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 /** Those that match every given field. Of a list, any value; of an empty one, none. */
 export type ApprovalFilter = {

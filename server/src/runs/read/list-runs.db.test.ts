@@ -10,8 +10,8 @@ import { ensurePartitions } from "../../storage/partitions.ts";
 import type { RunStatus } from "../../storage/schema.ts";
 import { listRuns, newestRunsOfEach } from "./list-runs.ts";
 import { listStepsAfter } from "./read.ts";
-import type { RunFilter } from "../../execution/run.ts";
-import { isFinal, RUN_STATUSES } from "../../execution/states.ts";
+import type { RunFilter } from "../../execution/run/run.ts";
+import { isFinal, RUN_STATUSES } from "../../execution/run/states.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 const MONTH_MS = 30 * 86_400_000;

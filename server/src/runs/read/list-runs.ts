@@ -19,9 +19,9 @@ import { startOfMonth } from "../../storage/partitions.ts";
 import type { RunStatus } from "../../storage/schema.ts";
 import { isOneWalk, OF_EACH_AGENT, plannedList } from "./planned-lists.ts";
 import { RUN_COLUMNS, runFromRow } from "../../execution/journal/read-rows.ts";
-import type { Run, RunFilter } from "../../execution/run.ts";
-import type { Runs } from "../runs.ts";
-import { RUN_STATUSES } from "../../execution/states.ts";
+import type { Run, RunFilter } from "../../execution/run/run.ts";
+import type { Runs } from "../handle/runs.ts";
+import { RUN_STATUSES } from "../../execution/run/states.ts";
 
 /** The newest runs of each agent, in one statement, or two if the newest months do not have enough. */
 export async function newestRunsOfEach(

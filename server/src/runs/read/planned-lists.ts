@@ -8,8 +8,8 @@
  */
 import type { IdRange, OrganizationId } from "../../lib/ids.ts";
 import { RUN_COLUMNS } from "../../execution/journal/read-rows.ts";
-import type { RunFilter } from "../../execution/run.ts";
-import { RUN_STATUSES } from "../../execution/states.ts";
+import type { RunFilter } from "../../execution/run/run.ts";
+import { RUN_STATUSES } from "../../execution/run/states.ts";
 
 /** For `database.hot`. */
 export type Planned = { name: string; text: string; values: unknown[] };

@@ -2,7 +2,7 @@
 import { JsonText } from "../../lib/json/json-text.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import { partitionOf } from "../../storage/partitions.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 /** Which payload. `number` is a step's, `attempt` one of its earlier tries. */
 export type PayloadKey =

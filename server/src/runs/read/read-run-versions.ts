@@ -2,7 +2,7 @@ import type { VersionKey } from "../../agents/version-store.ts";
 import type { RunId } from "../../lib/ids.ts";
 import { reaches, type Within } from "../../lib/reach.ts";
 import { partitionOf } from "../../storage/partitions.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 /** The agents of runs and their versions, for a loader. Null: there is no such run (any more), or it is not reached. */
 export async function readRunVersions(

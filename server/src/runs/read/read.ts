@@ -16,9 +16,9 @@ import {
   wholeRunFromRow,
 } from "../../execution/journal/read-rows.ts";
 import type { RunState } from "../../execution/journal/loaded-run.ts";
-import type { Approval, Attempt, Run, Step, WholeRun } from "../../execution/run.ts";
-import type { Runs } from "../runs.ts";
-import { isStepOpen } from "../../execution/states.ts";
+import type { Approval, Attempt, Run, Step, WholeRun } from "../../execution/run/run.ts";
+import type { Runs } from "../handle/runs.ts";
+import { isStepOpen } from "../../execution/run/states.ts";
 import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
 
 export async function readRun(runs: Pick<Runs, "database">, within: Within, id: RunId): Promise<Run | undefined> {

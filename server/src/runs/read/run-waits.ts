@@ -3,7 +3,7 @@ import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import { kindsThatWaitFor } from "../../definition/tasks/kinds.ts";
 import { isOneOf, TRIED } from "../../execution/journal/read-rows.ts";
 import { groupsByMonth } from "../../storage/partitions.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 /** Neither a time nor an approval: the step waits for the run that it started. */
 export type RunWait = { stepNumber: number; until: Date | null; approvalId: ApprovalId | null };

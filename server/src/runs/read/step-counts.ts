@@ -1,10 +1,10 @@
 /** How many steps runs have, and in which states the steps inside a step are: for loops and branches that are folded. */
 import type { OrganizationId, RunId, StepId } from "../../lib/ids.ts";
-import { STEP_STATUSES } from "../../execution/states.ts";
+import { STEP_STATUSES } from "../../execution/run/states.ts";
 import type { Row } from "../../storage/database.ts";
 import { groupsByMonth } from "../../storage/partitions.ts";
 import type { StepStatus } from "../../storage/schema.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 export type StepCount = { status: StepStatus; count: number };
 

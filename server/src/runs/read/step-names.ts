@@ -2,7 +2,7 @@
 import { STEP_NAME_COLUMNS } from "../../execution/journal/read-rows.ts";
 import type { OrganizationId, StepId } from "../../lib/ids.ts";
 import { groupsByMonth } from "../../storage/partitions.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 const RUNS_AT_ONCE = 200;
 

@@ -1,6 +1,6 @@
 import { messageOf } from "../../lib/errors.ts";
 import type { RunId } from "../../lib/ids.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 
 /** Notices from other processes may have been lost: watchers look again, and runs cancelled meanwhile are stopped. */
 export async function lookAgain(runs: Runs): Promise<void> {

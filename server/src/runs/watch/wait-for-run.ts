@@ -3,13 +3,13 @@ import type { Ending } from "../../lib/ending.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { wholeOf } from "../../lib/reach.ts";
 import { weigh } from "../../execution/journal/journal-rows.ts";
-import { isFinal } from "../../execution/states.ts";
+import { isFinal } from "../../execution/run/states.ts";
 import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
 import { listSteps, readRun } from "../read/read.ts";
 import { stepFromWrite } from "../../execution/journal/read-rows.ts";
 import type { StepRow } from "../../execution/journal/rows.ts";
-import type { Run, Step } from "../../execution/run.ts";
-import type { Runs } from "../runs.ts";
+import type { Run, Step } from "../../execution/run/run.ts";
+import type { Runs } from "../handle/runs.ts";
 
 /** `steps`: all of them, unless they are more than a list answers at once. */
 type Settled = { run: Run; steps: Step[] | undefined };

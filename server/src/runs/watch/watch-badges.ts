@@ -3,8 +3,8 @@ import { every, until } from "../../lib/clock.ts";
 import type { ProjectId } from "../../lib/ids.ts";
 import type { Within } from "../../lib/reach.ts";
 import { Door, stream } from "../../realtime/stream.ts";
-import type { Badges } from "../read/badge-counts.ts";
-import type { Runs } from "../runs.ts";
+import type { Badges } from "../handle/badge-counts.ts";
+import type { Runs } from "../handle/runs.ts";
 
 const UPDATE_MS = 250;
 /** Notices from another process may be lost. */

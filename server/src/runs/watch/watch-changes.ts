@@ -6,8 +6,8 @@ import type { Agent } from "../../agents/agent.ts";
 import type { AgentId, ProjectId } from "../../lib/ids.ts";
 import { reaches, type Within } from "../../lib/reach.ts";
 import { runOf } from "../../execution/journal/loaded-run.ts";
-import type { Approval, Run } from "../../execution/run.ts";
-import type { Runs } from "../runs.ts";
+import type { Approval, Run } from "../../execution/run/run.ts";
+import type { Runs } from "../handle/runs.ts";
 import { watchFeed } from "../../realtime/watch-feed.ts";
 
 /** Undefined fields match everything. */

@@ -7,15 +7,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { randomFrom, type Random } from "../../../../test/faults/random.ts";
 import type { Change } from "../../execution/journal/loaded-run.ts";
-import { isFinal } from "../../execution/states.ts";
+import { isFinal } from "../../execution/run/states.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OrganizationId, RunId } from "../../lib/ids.ts";
 import { wholeOf } from "../../lib/reach.ts";
 import { Hub } from "../../realtime/hub.ts";
 import type { Row } from "../../storage/database.ts";
-import type { Runs } from "../runs.ts";
+import type { Runs } from "../handle/runs.ts";
 import { untilSettled } from "./wait-for-run.ts";
-import { Waits } from "./waits.ts";
+import { Waits } from "../handle/waits.ts";
 import { watchRun, watchRunEvents } from "./watch-run.ts";
 
 const ID = "01a21a9e-1c99-76a2-819c-fc481c7b250d" as RunId;

@@ -10,9 +10,9 @@ import { Door, stream } from "../../realtime/stream.ts";
 import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
 import { listStepsAfter, readRun } from "../read/read.ts";
 import { stepFromWrite } from "../../execution/journal/read-rows.ts";
-import type { Run, Step } from "../../execution/run.ts";
-import type { Runs } from "../runs.ts";
-import { isFinal } from "../../execution/states.ts";
+import type { Run, Step } from "../../execution/run/run.ts";
+import type { Runs } from "../handle/runs.ts";
+import { isFinal } from "../../execution/run/states.ts";
 
 /** A subscriber gets at most one update of a run in this time. */
 const UPDATE_MS = 50;

@@ -6,7 +6,7 @@
  */
 import type { Agent } from "../../agents/agent.ts";
 import { SYSTEM } from "../../audit/event.ts";
-import type { Run } from "../../execution/run.ts";
+import type { Run } from "../../execution/run/run.ts";
 import { JsonText, type Payload } from "../../lib/json/json-text.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
 import { actorId, type Actor } from "../../lib/actor.ts";

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DuplicateStart, LockedTrigger } from "../../execution/journal/journal.ts";
 import type { FiringRow } from "../../execution/journal/rows.ts";
-import type { Run } from "../../execution/run.ts";
-import { isFinal } from "../../execution/states.ts";
+import type { Run } from "../../execution/run/run.ts";
+import { isFinal } from "../../execution/run/states.ts";
 import { runOf } from "../../execution/journal/loaded-run.ts";
 import type { Actor } from "../../lib/actor.ts";
 import type { Ending } from "../../lib/ending.ts";

@@ -2,7 +2,7 @@
  * Runs of a trigger that go one after the other (`overlap: queue`). A run that has to wait is written with its firing, and both say
  * so; it is parked (`runs/admit-runs.ts`). The trigger's row decides whose turn it is.
  */
-import { OPEN_STATUSES_SQL } from "../../execution/states.ts";
+import { OPEN_STATUSES_SQL } from "../../execution/run/states.ts";
 import { conflict } from "../../lib/errors.ts";
 import type { AgentId, FiringId, OrganizationId, RunId, TriggerId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -3,7 +3,7 @@
  * whatever ended elsewhere or was missed. Organizations take turns: of each as many triggers are looked at as of the others, and
  * none waits until another's are done.
  */
-import { OPEN_STATUSES_SQL } from "../../execution/states.ts";
+import { OPEN_STATUSES_SQL } from "../../execution/run/states.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
 import { Loop, type Round } from "../../lib/loops/loop.ts";

@@ -1,13 +1,13 @@
 /** What is counted of runs and steps that this process starts, advances and ends. */
-import { KINDS, type KindName } from "../definition/tasks/kinds.ts";
-import { ERROR_KINDS, lastSegment, type ErrorKind } from "../definition/workflow-error.ts";
-import type { Change } from "../execution/journal/loaded-run.ts";
-import type { Run, RunError } from "../execution/run.ts";
-import { isFinal, isStepOpen, RUN_STATUSES, STEP_STATUSES } from "../execution/states.ts";
-import { ACTOR_KINDS, type ActorKind } from "../lib/actor.ts";
-import { countsOf, eachOf, Histogram, type Counts } from "../lib/figures.ts";
-import { JsonText } from "../lib/json/json-text.ts";
-import type { RunStatus, StepStatus } from "../storage/schema.ts";
+import { KINDS, type KindName } from "../../definition/tasks/kinds.ts";
+import { ERROR_KINDS, lastSegment, type ErrorKind } from "../../definition/workflow-error.ts";
+import type { Change } from "../../execution/journal/loaded-run.ts";
+import type { Run, RunError } from "../../execution/run/run.ts";
+import { isFinal, isStepOpen, RUN_STATUSES, STEP_STATUSES } from "../../execution/run/states.ts";
+import { ACTOR_KINDS, type ActorKind } from "../../lib/actor.ts";
+import { countsOf, eachOf, Histogram, type Counts } from "../../lib/figures.ts";
+import { JsonText } from "../../lib/json/json-text.ts";
+import type { RunStatus, StepStatus } from "../../storage/schema.ts";
 
 /** `other`: authors raise errors of types of their own. */
 const FAILURES = [...(Object.keys(ERROR_KINDS) as ErrorKind[]), "other"] as const;

@@ -2,7 +2,7 @@
 import type { ProjectId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Within } from "../../lib/reach.ts";
-import { isFinal, RUN_STATUSES } from "../../execution/states.ts";
+import { isFinal, RUN_STATUSES } from "../../execution/run/states.ts";
 import { Batch } from "../../storage/batch.ts";
 import type { Database, Row } from "../../storage/database.ts";
 

@@ -1,6 +1,3 @@
-/** When a run is due. */
-import type { Head } from "./journal/loaded-run.ts";
-
 /**
  * Due whatever the clock says, as ms and in SQL: the reader's clock may be behind the writer's, and a clock may be set
  * back.
@@ -9,5 +6,5 @@ export const AT_ONCE = 0;
 export const AT_ONCE_SQL = "'epoch'::timestamptz";
 
 /** When a run that its start does not begin is due; a limited one is due when admitted (admit-runs.ts). */
-export const dueAt = (head: Pick<Head, "limited" | "runAt">): number | null =>
+export const dueAt = (head: { limited: boolean; runAt: number | null }): number | null =>
   head.limited ? null : (head.runAt ?? AT_ONCE);

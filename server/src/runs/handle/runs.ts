@@ -1,25 +1,25 @@
 /** The room's handle: what its operations share. Every operation takes it as its first parameter. */
-import type { Agents } from "../agents/agents.ts";
-import type { Expressions } from "../expressions/expressions.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { Executions } from "../execution/executions.ts";
-import type { TaskTable } from "../execution/frame.ts";
-import type { Change, Head } from "../execution/journal/loaded-run.ts";
-import type { Untold } from "../execution/journal/untold.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { FreshCache } from "../lib/fresh-cache.ts";
-import type { AgentId, ApprovalId, OrganizationId, RunId, TriggerId } from "../lib/ids.ts";
-import type { Log } from "../lib/log/log.ts";
-import type { Places } from "../fairness/places.ts";
-import type { Feeds } from "../realtime/feed.ts";
-import type { Hub } from "../realtime/hub.ts";
-import type { Notices } from "../realtime/notices.ts";
-import type { Database } from "../storage/database.ts";
-import type { BadgeCounts } from "./read/badge-counts.ts";
-import type { ChangedRows } from "./watch/changed-rows.ts";
-import type { Waits } from "./watch/waits.ts";
+import type { Agents } from "../../agents/agents.ts";
+import type { Expressions } from "../../expressions/expressions.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Executions } from "../../execution/executions.ts";
+import type { TaskTable } from "../../execution/frame.ts";
+import type { Change, Head } from "../../execution/journal/loaded-run.ts";
+import type { Untold } from "../../execution/journal/untold.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { FreshCache } from "../../lib/fresh-cache.ts";
+import type { AgentId, ApprovalId, OrganizationId, RunId, TriggerId } from "../../lib/ids.ts";
+import type { Log } from "../../lib/log/log.ts";
+import type { Places } from "../../fairness/places.ts";
+import type { Feeds } from "../../realtime/feed.ts";
+import type { Hub } from "../../realtime/hub.ts";
+import type { Notices } from "../../realtime/notices.ts";
+import type { Database } from "../../storage/database.ts";
+import type { BadgeCounts } from "./badge-counts.ts";
+import type { ChangedRows } from "./changed-rows.ts";
+import type { Waits } from "./waits.ts";
 import type { RunFigures } from "./run-figures.ts";
-import type { FeedWatching } from "../realtime/watch-feed.ts";
+import type { FeedWatching } from "../../realtime/watch-feed.ts";
 
 export type RunsOptions = {
   database: Database;

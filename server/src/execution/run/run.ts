@@ -1,11 +1,11 @@
 /** Runs, steps, attempts and approvals as every edge sees them. Times are Dates, ids are UUIDs. */
-import type { ErrorFields } from "../definition/workflow-error.ts";
-import type { Actor, ActorKind } from "../lib/actor.ts";
-import type { AgentId, ApprovalId, IdRange, OrganizationId, ProjectId, RunId } from "../lib/ids.ts";
-import type { Reach } from "../lib/reach.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
-import type { Payload } from "../lib/json/json-text.ts";
-import type { ApprovalStatus, RunStatus, StepStatus } from "../storage/schema.ts";
+import type { ErrorFields } from "../../definition/workflow-error.ts";
+import type { Actor, ActorKind } from "../../lib/actor.ts";
+import type { AgentId, ApprovalId, IdRange, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
+import type { Reach } from "../../lib/reach.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import type { Payload } from "../../lib/json/json-text.ts";
+import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
 
 /** What an endpoint answered to an attempt; `body` is cut, and null if it is not text. */
 export type HttpResponse = { status: number; body: string | null };

@@ -1,5 +1,5 @@
 /** The states of a run, a step and an approval: this table in code, a CHECK in the database (migration 0001). */
-import type { RunStatus, StepStatus } from "../storage/schema.ts";
+import type { RunStatus, StepStatus } from "../../storage/schema.ts";
 
 /** Every change of a run's status is a compare-and-set along this table. */
 export const RUN_TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { stepDuration } from "./run.ts";
-import type { RunStatus, StepStatus } from "../storage/schema.ts";
+import type { RunStatus, StepStatus } from "../../storage/schema.ts";
 import { AT_ONCE, AT_ONCE_SQL, dueAt } from "./due.ts";
 import { changed, isFinal, isStepOpen, OPEN_STATUSES_SQL, RUN_STATUSES, RUN_TRANSITIONS } from "./states.ts";
 

@@ -7,7 +7,7 @@ import { Batch } from "../../storage/batch.ts";
 import type { Database, Row } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
 import { APPROVAL_COLUMNS, approvalFromRow, RUN_COLUMNS, runFromRow } from "../../execution/journal/read-rows.ts";
-import type { Approval, Run } from "../../execution/run.ts";
+import type { Approval, Run } from "../../execution/run/run.ts";
 
 type Asked<Id> = { organizationId: OrganizationId; id: Id };
 /** Reads what is committed at the time of the call, or later. */
