@@ -5,7 +5,7 @@
 import { createRequire } from "node:module";
 import { Readable, Writable } from "node:stream";
 import type { runCommandLine } from "../server/src/cli/commands.ts";
-import { createEnding } from "../server/src/cli/ending.ts";
+import { createEnding } from "../server/src/cli/line/ending.ts";
 import { realClock } from "../server/src/lib/clock.ts";
 import { bundled } from "./bundle.ts";
 import type { TestServer } from "./client.ts";

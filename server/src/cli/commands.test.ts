@@ -4,9 +4,9 @@ import { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { beforeAll, expect, test } from "vitest";
 import { realClock } from "../lib/clock.ts";
-import { createCommandLine, type Outside } from "./command-line.ts";
+import { createCommandLine, type Outside } from "./line/command-line.ts";
 import { loadProgram, runCommandLine } from "./commands.ts";
-import { createEnding } from "./ending.ts";
+import { createEnding } from "./line/ending.ts";
 
 const ROOT = path.join(import.meta.dirname, "../../..");
 const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");

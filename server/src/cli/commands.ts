@@ -1,7 +1,7 @@
 /** All commands, and what they share: how help and mistakes are shown. */
 import { Command } from "commander";
 import { VERSION } from "../lib/version.ts";
-import { carryOut, createCommandLine, type CommandLine, type Outside } from "./command-line.ts";
+import { carryOut, createCommandLine, type CommandLine, type Outside } from "./line/command-line.ts";
 
 type Add = (program: Command, line: CommandLine) => void;
 

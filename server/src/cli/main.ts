@@ -2,7 +2,7 @@
 import { realClock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { runCommandLine } from "./commands.ts";
-import { createEnding, type Ending } from "./ending.ts";
+import { createEnding, type Ending } from "./line/ending.ts";
 
 const { env: environment, stdout, stderr } = process;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;

@@ -2,12 +2,12 @@ import { Option, type Command } from "commander";
 import type { FormField } from "../../definition/form/form.ts";
 import type { AgentStatus } from "../../storage/schema.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { addApiOptions, openApi, type Api, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { findAgentId } from "../find-agent.ts";
-import { FORM_FIELD, titleOf } from "../form-field.ts";
-import { MORE, printItems, type Page, type Table } from "../page.ts";
-import { plainText, tableOf } from "../terminal.ts";
+import { addApiOptions, openApi, type Api, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { findAgentId } from "../server/find-agent.ts";
+import { FORM_FIELD, titleOf } from "../line/form-field.ts";
+import { MORE, printItems, type Page, type Table } from "../line/page.ts";
+import { plainText, tableOf } from "../line/terminal.ts";
 
 type Options = ApiOptions & { json?: true; project?: string };
 type ListOptions = Options & { status?: AgentStatus[] };

@@ -4,12 +4,12 @@ import { createVerifier, lineOf, type Verified } from "../../audit/chain.ts";
 import { exportAuditEvents } from "../../audit/read-events.ts";
 import { messageOf, OperatorError } from "../../lib/errors.ts";
 import { encodeId } from "../../lib/ids.ts";
-import { openBeside } from "../beside.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { findOrganization } from "../find-organization.ts";
-import { nameOf, openGiven } from "../given-file.ts";
-import { plainText } from "../terminal.ts";
-import { timeOr } from "../time-option.ts";
+import { openBeside } from "../server/beside.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { findOrganization } from "../server/find-organization.ts";
+import { nameOf, openGiven } from "../line/given-file.ts";
+import { plainText } from "../line/terminal.ts";
+import { timeOr } from "../line/time-option.ts";
 
 type ExportOptions = { json?: true; org?: string; createdFrom?: Date; createdBefore?: Date };
 type VerifyOptions = { json?: true; head?: string };

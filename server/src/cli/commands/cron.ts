@@ -3,9 +3,9 @@ import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { atOnce } from "../../fairness/slices.ts";
 import { previewingCron, type CronInstant } from "../../triggers/kinds/cron/preview-cron.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { printItems, type Table } from "../page.ts";
-import { timeOr } from "../time-option.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { printItems, type Table } from "../line/page.ts";
+import { timeOr } from "../line/time-option.ts";
 
 type Options = { timezone: string; from?: Date; count: number; json?: true };
 

@@ -5,11 +5,11 @@ import { createOrganization, makePassword } from "../../auth/accounts/create-org
 import { isEmpty } from "../../auth/accounts/users.ts";
 import type { Config } from "../../config.ts";
 import { OperatorError } from "../../lib/errors.ts";
-import { openAccounts } from "../accounts.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { playDemo, type DemoAccount } from "../play-demo.ts";
-import { isLoopbackUrl, isReady, serverUrl, servingProcess } from "../server-address.ts";
-import { startTemporaryServer } from "../temporary-server.ts";
+import { openAccounts } from "../server/accounts.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { playDemo, type DemoAccount } from "./play-demo.ts";
+import { isLoopbackUrl, isReady, serverUrl, servingProcess } from "../server/server-address.ts";
+import { startTemporaryServer } from "./temporary-server.ts";
 
 type Options = { json?: true; own?: true; pause: number };
 

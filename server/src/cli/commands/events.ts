@@ -1,10 +1,10 @@
 /** Events: what happened elsewhere, told to the agents that listen. */
 import type { Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
-import { addApiOptions, ApiError, openApi, type Api, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
-import { readInput } from "../run-input.ts";
+import { addApiOptions, ApiError, openApi, type Api, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
+import { readInput } from "../line/run-input.ts";
 
 type Options = ApiOptions & { json?: true; id: string; data?: string; dataFile?: string; time?: string };
 type Firing = { outcome: string; message: string | null; trigger: { name: string } | null; run: { id: string } | null };

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Role } from "../../storage/schema.ts";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
-import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
-import { plainText } from "../terminal.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, idArgument, type CommandLine } from "../line/command-line.ts";
+import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
+import { plainText } from "../line/terminal.ts";
 
 type Invitation = { id: string; email: string | null; role: Role; createdAt: string; expiresAt: string };
 type Options = ApiOptions & { json?: true };

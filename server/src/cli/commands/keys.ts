@@ -2,13 +2,13 @@ import { Option, type Command } from "commander";
 import { API_KEY_PRESETS, type ApiKeyPreset } from "../../auth/api-keys/api-key-presets.ts";
 import { ALL_SCOPES } from "../../auth/scopes.ts";
 import { OperatorError } from "../../lib/errors.ts";
-import { addApiOptions, ApiError, createApi, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
-import { findAgentId } from "../find-agent.ts";
-import { findProjectId } from "../find-project.ts";
-import { forgetKey, keptKey } from "../kept-key.ts";
-import { addFirst, MORE, printPage, type Page, type Table } from "../page.ts";
-import { plainText } from "../terminal.ts";
+import { addApiOptions, ApiError, createApi, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, idArgument, type CommandLine } from "../line/command-line.ts";
+import { findAgentId } from "../server/find-agent.ts";
+import { findProjectId } from "../server/find-project.ts";
+import { forgetKey, keptKey } from "../server/kept-key.ts";
+import { addFirst, MORE, printPage, type Page, type Table } from "../line/page.ts";
+import { plainText } from "../line/terminal.ts";
 
 type ApiKey = {
   id: string;

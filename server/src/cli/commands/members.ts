@@ -1,11 +1,11 @@
 import { Argument, Option, type Command } from "commander";
 import { ROLES } from "../../auth/scopes.ts";
 import type { Role } from "../../storage/schema.ts";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { findMemberId } from "../find-member.ts";
-import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
-import { plainText } from "../terminal.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { findMemberId } from "../server/find-member.ts";
+import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
+import { plainText } from "../line/terminal.ts";
 
 type Member = { id: string; role: Role; createdAt: string; user: { name: string; email: string | null } };
 type Invitation = { id: string; email: string | null; role: Role; expiresAt: string; url: string };

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { migrate, migrationsOf } from "../../storage/migrate.ts";
-import { openAsItIs } from "../beside.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
+import { openAsItIs } from "../server/beside.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
 
 export function addMigrate(program: Command, line: CommandLine): void {
   const summary = "Bring the database's schema up to date, as every start of the server does by itself.";

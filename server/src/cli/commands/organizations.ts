@@ -5,11 +5,11 @@ import { listOrganizations, setPlan } from "../../auth/accounts/organizations.ts
 import { encodeId } from "../../lib/ids.ts";
 import { limitOf } from "../../rates/plans.ts";
 import type { Plan } from "../../storage/schema.ts";
-import { openAccounts } from "../accounts.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { findOrganization } from "../find-organization.ts";
-import { addFirst, minuteOf, printPage, type Table } from "../page.ts";
-import { plainText } from "../terminal.ts";
+import { openAccounts } from "../server/accounts.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { findOrganization } from "../server/find-organization.ts";
+import { addFirst, minuteOf, printPage, type Table } from "../line/page.ts";
+import { plainText } from "../line/terminal.ts";
 
 export function addOrganizations(program: Command, line: CommandLine): void {
   const org = program.command("org").alias("orgs").description("Organizations, for whoever may read the data folder.");

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
-import { plainText } from "../terminal.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
+import { plainText } from "../line/terminal.ts";
 
 type Project = { id: string; handle: string; name: string; createdAt: string };
 type Options = ApiOptions & { json?: true };

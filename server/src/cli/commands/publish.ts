@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { AgentStatus } from "../../storage/schema.ts";
 import { OperatorError, type FieldProblem } from "../../lib/errors.ts";
-import { addApiOptions, ApiError, openApi, type Api, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { readDefinition, showProblem, type DefinitionFile, type ShownProblem } from "../definition-file.ts";
-import { plainText } from "../terminal.ts";
+import { addApiOptions, ApiError, openApi, type Api, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { readDefinition, showProblem, type DefinitionFile, type ShownProblem } from "../line/definition-file.ts";
+import { plainText } from "../line/terminal.ts";
 
 type Options = ApiOptions & { json?: true };
 type Published = {

@@ -1,12 +1,12 @@
 import { Option, type Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { findAgentId, inputFieldsOf } from "../find-agent.ts";
-import { EXIT, followRun, printRun, sayQuestions } from "../follow-run.ts";
-import { readInput } from "../run-input.ts";
-import { RUN_FIELDS, STEP_FIELDS, type ShownRun, type ShownStep } from "../watch-run.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { findAgentId, inputFieldsOf } from "../server/find-agent.ts";
+import { EXIT, followRun, printRun, sayQuestions } from "../watch/follow-run.ts";
+import { readInput } from "../line/run-input.ts";
+import { RUN_FIELDS, STEP_FIELDS, type ShownRun, type ShownStep } from "../watch/watch-run.ts";
 
 type Options = ApiOptions & {
   json?: true;

@@ -21,9 +21,9 @@ import { configured, GIVEN_AT } from "../../triggers/kinds/kinds.ts";
 import { readTokens } from "../../triggers/webhooks/token-store.ts";
 import { createTokenSealer } from "../../triggers/webhooks/token.ts";
 import { urlOf } from "../../triggers/webhooks/webhook-url.ts";
-import { openAccounts, type Accounts } from "../accounts.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { sandboxDefinitions, SANDBOX_AGENTS, type SandboxAgent } from "../sandbox-agents.ts";
+import { openAccounts, type Accounts } from "../server/accounts.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { sandboxDefinitions, SANDBOX_AGENTS, type SandboxAgent } from "./sandbox-agents.ts";
 import {
   isLoopbackUrl,
   isReady,
@@ -31,7 +31,7 @@ import {
   serverUrl,
   servingProcess,
   type ServersConfig,
-} from "../server-address.ts";
+} from "../server/server-address.ts";
 
 type Options = { json?: true; sink?: string; force?: true };
 

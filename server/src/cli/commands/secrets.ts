@@ -7,12 +7,12 @@ import { createSealer } from "../../secrets/seal.ts";
 import { findDataFolder } from "../../postgres/data-folder.ts";
 import { sealedTokens } from "../../triggers/webhooks/sealed-tokens.ts";
 import { createTokenSealer } from "../../triggers/webhooks/token.ts";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { openBeside } from "../beside.ts";
-import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
-import { findProjectId } from "../find-project.ts";
-import { readAtMost } from "../given-file.ts";
-import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { openBeside } from "../server/beside.ts";
+import { addCommand, idArgument, type CommandLine } from "../line/command-line.ts";
+import { findProjectId } from "../server/find-project.ts";
+import { readAtMost } from "../line/given-file.ts";
+import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
 
 type Secret = { id: string; name: string; project: { id: string; handle: string }; updatedAt: string };
 type Options = ApiOptions & { json?: true };

@@ -1,12 +1,12 @@
 /** A person's own sessions and password: an API key may touch neither, so each command signs in, and out again. */
 import { Option, type Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
-import { createApi, type Api } from "../api.ts";
-import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
-import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
-import { readPasswords } from "../read-passwords.ts";
-import { serverUrlFor } from "../server-address.ts";
-import { plainText } from "../terminal.ts";
+import { createApi, type Api } from "../server/api.ts";
+import { addCommand, idArgument, type CommandLine } from "../line/command-line.ts";
+import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
+import { readPasswords } from "../line/read-passwords.ts";
+import { serverUrlFor } from "../server/server-address.ts";
+import { plainText } from "../line/terminal.ts";
 
 type Session = {
   id: string;

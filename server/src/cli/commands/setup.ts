@@ -5,9 +5,9 @@ import { ALL_SCOPES } from "../../auth/scopes.ts";
 import { createFirstOwner } from "../../auth/accounts/setup.ts";
 import { nameOfEmail } from "../../auth/accounts/users.ts";
 import { encodeId } from "../../lib/ids.ts";
-import { openAccounts } from "../accounts.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { keepKey } from "../kept-key.ts";
+import { openAccounts } from "../server/accounts.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { keepKey } from "../server/kept-key.ts";
 
 type Options = { json?: true; organization: string; name?: string; email?: string; password?: string };
 

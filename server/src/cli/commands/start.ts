@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { SETTINGS } from "../../config.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../line/command-line.ts";
 
 /**
  * `npx autograph start` never gets here: its starter (server/bin/autograph.js) replaces itself with the server. This is

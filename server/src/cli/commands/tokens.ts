@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { rotateSigningKey } from "../../auth/tokens/rotate-signing-key.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { openBeside } from "../beside.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
+import { openBeside } from "../server/beside.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
 
 type Options = { json?: true; atOnce?: true };
 

@@ -3,10 +3,10 @@ import type { Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { isObject, parseJson, type JsonObject } from "../../lib/json/json.ts";
 import { keysOf, TRIGGER_TYPES } from "../../triggers/kinds/kinds.ts";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, idArgument, type CommandLine } from "../command-line.ts";
-import { findAgentId } from "../find-agent.ts";
-import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../page.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, idArgument, type CommandLine } from "../line/command-line.ts";
+import { findAgentId } from "../server/find-agent.ts";
+import { addFirst, minuteOf, MORE, printPage, type Page, type Table } from "../line/page.ts";
 
 type Trigger = {
   id: string;

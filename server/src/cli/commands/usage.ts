@@ -1,9 +1,9 @@
 import { Option, type Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { printItems, type Table } from "../page.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { printItems, type Table } from "../line/page.ts";
 
 type Day = { date: string; requests: number; refused: number; runs: number; steps: number; modelTokens: number };
 type Options = ApiOptions & { json?: true; days: number };

@@ -3,8 +3,8 @@ import { makePassword } from "../../auth/accounts/create-organization.ts";
 import { findUser, resetPassword } from "../../auth/accounts/users.ts";
 import { OperatorError } from "../../lib/errors.ts";
 import { encodeId } from "../../lib/ids.ts";
-import { openAccounts } from "../accounts.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
+import { openAccounts } from "../server/accounts.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
 
 export function addUsers(program: Command, line: CommandLine): void {
   const user = program.command("user").alias("users").description("Users, for whoever may read the data folder.");

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { addApiOptions, openApi, type ApiOptions } from "../api.ts";
-import { addCommand, type CommandLine } from "../command-line.ts";
-import { readDefinition, showProblem, type ShownProblem } from "../definition-file.ts";
-import { plainText } from "../terminal.ts";
+import { addApiOptions, openApi, type ApiOptions } from "../server/api.ts";
+import { addCommand, type CommandLine } from "../line/command-line.ts";
+import { readDefinition, showProblem, type ShownProblem } from "../line/definition-file.ts";
+import { plainText } from "../line/terminal.ts";
 
 type Options = ApiOptions & { json?: true };
 type Check = { valid: boolean; problems: ShownProblem[] };

@@ -1,7 +1,7 @@
 /** Names of data that cannot be there, and expressions that hardly anybody means; said when a definition is checked. */
 import { describe, expect, test } from "vitest";
 import { DEFINITIONS } from "../../../../test/agents.ts";
-import { sandboxDefinitions } from "../../cli/sandbox-agents.ts";
+import { sandboxDefinitions } from "../../cli/commands/sandbox-agents.ts";
 import { checkDefinition } from "../check-definition.ts";
 import { documented, EVERYTHING, examples, whole } from "../definitions.fixture.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseDefinition } from "../definition/parse-definition.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { parseDefinition } from "../../definition/parse-definition.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { SANDBOX_AGENTS, sandboxDefinitions } from "./sandbox-agents.ts";
 
 const definitions = sandboxDefinitions("sandbox", "http://127.0.0.1:4500/delay/20?x=1");

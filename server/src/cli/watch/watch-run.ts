@@ -1,10 +1,10 @@
 /** A run as it changes, over as many connections as it takes: after a cut it continues after the last revision seen. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { OperatorError } from "../lib/errors.ts";
-import type { Json } from "../lib/json/json.ts";
-import { isFinal } from "../execution/run/states.ts";
-import type { RunStatus, StepStatus } from "../storage/schema.ts";
-import { ApiError, Unreachable, type Api } from "./api.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { isFinal } from "../../execution/run/states.ts";
+import type { RunStatus, StepStatus } from "../../storage/schema.ts";
+import { ApiError, Unreachable, type Api } from "../server/api.ts";
 
 type ShownError = { type: string; status: number; title: string | null; detail: string | null };
 

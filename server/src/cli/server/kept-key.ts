@@ -4,11 +4,11 @@
  */
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import type { Config } from "../config.ts";
-import { messageOf, OperatorError } from "../lib/errors.ts";
-import { findDataFolder, makeFolder } from "../postgres/data-folder.ts";
-import { writeWhole } from "../postgres/write-whole.ts";
-import type { CommandLine } from "./command-line.ts";
+import type { Config } from "../../config.ts";
+import { messageOf, OperatorError } from "../../lib/errors.ts";
+import { findDataFolder, makeFolder } from "../../postgres/data-folder.ts";
+import { writeWhole } from "../../postgres/write-whole.ts";
+import type { CommandLine } from "../line/command-line.ts";
 import { serverUrl, servingProcess } from "./server-address.ts";
 
 type KeptKey = { key: string; file: string };

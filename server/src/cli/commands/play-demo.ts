@@ -1,13 +1,13 @@
 /** The script of `autograph demo`: each part is what a client of the API would do. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { OperatorError } from "../lib/errors.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
-import { isFinal } from "../execution/run/states.ts";
-import { createApi, type Api } from "./api.ts";
-import type { CommandLine } from "./command-line.ts";
-import { createStory, shortJson } from "./show-run.ts";
-import { plainText, tableOf } from "./terminal.ts";
-import { RUN_FIELDS, watchRun, type ShownEvent, type ShownRun } from "./watch-run.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { isFinal } from "../../execution/run/states.ts";
+import { createApi, type Api } from "../server/api.ts";
+import type { CommandLine } from "../line/command-line.ts";
+import { createStory, shortJson } from "../watch/show-run.ts";
+import { plainText, tableOf } from "../line/terminal.ts";
+import { RUN_FIELDS, watchRun, type ShownEvent, type ShownRun } from "../watch/watch-run.ts";
 
 export type DemoAccount = { email: string; password: string };
 type DemoOptions = {

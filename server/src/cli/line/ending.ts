@@ -1,4 +1,4 @@
-import { LastActs } from "../lib/last-acts.ts";
+import { LastActs } from "../../lib/last-acts.ts";
 
 /**
  * What a command must not leave behind (a PostgreSQL, its own server) when it ends early: by a signal, or because nobody

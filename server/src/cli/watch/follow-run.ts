@@ -1,11 +1,11 @@
 /** A run as lines, now or until it ends, and the exit code that says how it ended. */
-import { isFinal } from "../execution/run/states.ts";
-import { LIMITS } from "../lib/limits.ts";
-import type { RunStatus } from "../storage/schema.ts";
-import type { Api } from "./api.ts";
-import type { CommandLine } from "./command-line.ts";
+import { isFinal } from "../../execution/run/states.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { RunStatus } from "../../storage/schema.ts";
+import type { Api } from "../server/api.ts";
+import type { CommandLine } from "../line/command-line.ts";
 import { createStory, showEnd, showStatus, showStep } from "./show-run.ts";
-import { plainText } from "./terminal.ts";
+import { plainText } from "../line/terminal.ts";
 import { watchRun, type ShownEvent, type ShownRun, type ShownStep } from "./watch-run.ts";
 
 export const EXIT = {

@@ -3,14 +3,14 @@
  * PostgreSQL, one started for the command and stopped after it. Whoever may read the data folder may do this.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Config } from "../config.ts";
-import { OperatorError } from "../lib/errors.ts";
-import { connectServer } from "../storage/connect.ts";
-import { openDatabase, type Database } from "../storage/database.ts";
-import { openEmbedded } from "../postgres/embedded.ts";
-import { migrate, MIGRATIONS, migrationsOf } from "../storage/migrate.ts";
-import { attachStorage } from "../storage/open-storage.ts";
-import type { CommandLine } from "./command-line.ts";
+import type { Config } from "../../config.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import { connectServer } from "../../storage/connect.ts";
+import { openDatabase, type Database } from "../../storage/database.ts";
+import { openEmbedded } from "../../postgres/embedded.ts";
+import { migrate, MIGRATIONS, migrationsOf } from "../../storage/migrate.ts";
+import { attachStorage } from "../../storage/open-storage.ts";
+import type { CommandLine } from "../line/command-line.ts";
 import { servingProcess } from "./server-address.ts";
 
 export type Beside = {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../../config.ts";
 import { isLoopbackUrl, serversConfig, serverUrl } from "./server-address.ts";
 
 /** A data folder that this process claims to serve. */

@@ -1,7 +1,7 @@
 /** What the commands that list have in common: how many, a table that fits, and the word that there are more. */
 import { Option, type Command } from "commander";
-import { OperatorError } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { CommandLine } from "./command-line.ts";
 import { tableOf } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createStory, durationOf, shortJson } from "./show-run.ts";
-import { createTerminal, tableOf } from "./terminal.ts";
+import { createTerminal, tableOf } from "../line/terminal.ts";
 import type { ShownEvent, ShownStep } from "./watch-run.ts";
 
 const stream = (isTTY: boolean) => ({ isTTY, write: () => true }) as unknown as NodeJS.WriteStream;

@@ -1,11 +1,11 @@
 /** What every command gets, and what all have in common: `--json`, one line per mistake, the exit code. */
 import { Argument, CommanderError, type Command } from "commander";
-import { readConfig, type Config, type Environment } from "../config.ts";
-import type { Clock } from "../lib/clock.ts";
-import { messageOf, OperatorError, Refusal, shortened, type FieldProblem } from "../lib/errors.ts";
-import { decodeId, encodeId, NO_ID, type Id, type Kind } from "../lib/ids.ts";
-import { createLog, type Log } from "../lib/log/log.ts";
-import { isUnavailable } from "../storage/pg-errors.ts";
+import { readConfig, type Config, type Environment } from "../../config.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { messageOf, OperatorError, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
+import { decodeId, encodeId, NO_ID, type Id, type Kind } from "../../lib/ids.ts";
+import { createLog, type Log } from "../../lib/log/log.ts";
+import { isUnavailable } from "../../storage/pg-errors.ts";
 import type { Ending } from "./ending.ts";
 import { createTerminal, type Output, type Terminal } from "./terminal.ts";
 

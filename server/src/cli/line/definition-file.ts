@@ -1,6 +1,6 @@
 /** A definition on the command line: read from its file, and its problems shown where they are written. */
-import { messageOf, OperatorError } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { messageOf, OperatorError } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { CommandLine } from "./command-line.ts";
 import { nameOf, readGiven } from "./given-file.ts";
 import { plainText, type Terminal } from "./terminal.ts";

@@ -1,11 +1,11 @@
 /** Where the server is, for commands that are clients of its API or say how to reach it. */
 import { readFileSync, readlinkSync } from "node:fs";
-import { readConfig, SETTINGS, type Config, type Environment } from "../config.ts";
-import { OperatorError } from "../lib/errors.ts";
-import { withoutLast } from "../lib/text.ts";
-import { findDataFolder } from "../postgres/data-folder.ts";
-import { instanceOf, type Instance } from "../postgres/instance-lock.ts";
-import type { CommandLine } from "./command-line.ts";
+import { readConfig, SETTINGS, type Config, type Environment } from "../../config.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import { withoutLast } from "../../lib/text.ts";
+import { findDataFolder } from "../../postgres/data-folder.ts";
+import { instanceOf, type Instance } from "../../postgres/instance-lock.ts";
+import type { CommandLine } from "../line/command-line.ts";
 
 /** The process that serves the data folder; undefined with DATABASE_URL, where we can't know. */
 export function servingProcess({ databaseUrl, dataFolder }: Config): Instance | undefined {

@@ -1,5 +1,5 @@
-import type { FormField } from "../definition/form/form.ts";
-import type { Json } from "../lib/json/json.ts";
+import type { FormField } from "../../definition/form/form.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { plainText } from "./terminal.ts";
 
 /** A `FormField`, as the API answers it. */

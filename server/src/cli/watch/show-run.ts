@@ -1,8 +1,8 @@
 /** A run and its steps as lines for people. */
-import type { Json } from "../lib/json/json.ts";
-import { isFinal } from "../execution/run/states.ts";
-import type { RunStatus, StepStatus } from "../storage/schema.ts";
-import { cutText, plainText, prettyJson, type Paint, type Terminal } from "./terminal.ts";
+import type { Json } from "../../lib/json/json.ts";
+import { isFinal } from "../../execution/run/states.ts";
+import type { RunStatus, StepStatus } from "../../storage/schema.ts";
+import { cutText, plainText, prettyJson, type Paint, type Terminal } from "../line/terminal.ts";
 import type { ShownEvent, ShownRun, ShownStep } from "./watch-run.ts";
 
 const NAME_WIDTH = 18;

@@ -1,6 +1,6 @@
 /** Where a command writes: data on stdout, everything else on stderr; colours only for people. */
-import type { Environment } from "../config.ts";
-import type { Json } from "../lib/json/json.ts";
+import type { Environment } from "../../config.ts";
+import type { Json } from "../../lib/json/json.ts";
 
 export type Paint = (text: string) => string;
 

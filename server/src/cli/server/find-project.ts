@@ -1,9 +1,9 @@
 /** The project that a person means by its id or its handle. */
-import { hint } from "../lib/did-you-mean.ts";
-import { OperatorError } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { hint } from "../../lib/did-you-mean.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { Api } from "./api.ts";
-import type { Page } from "./page.ts";
+import type { Page } from "../line/page.ts";
 
 type Listed = { id: string; handle: string };
 type Data = { projects: Page<Listed> & { pageInfo: { endCursor: string | null } } };

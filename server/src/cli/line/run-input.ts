@@ -1,8 +1,8 @@
 /** The input of `autograph run`: a JSON text or file, and `key=value` pairs read as the agent's form wants them. */
-import type { FormField } from "../definition/form/form.ts";
-import { messageOf, OperatorError } from "../lib/errors.ts";
-import { isObject, parseJson, type Json, type JsonObject } from "../lib/json/json.ts";
-import { LIMITS } from "../lib/limits.ts";
+import type { FormField } from "../../definition/form/form.ts";
+import { messageOf, OperatorError } from "../../lib/errors.ts";
+import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { CommandLine } from "./command-line.ts";
 import { nameOf, readGiven } from "./given-file.ts";
 

@@ -1,8 +1,8 @@
 /** The agent that a person means by its id, its handle or `project/handle`. */
-import { hint } from "../lib/did-you-mean.ts";
-import { OperatorError } from "../lib/errors.ts";
+import { hint } from "../../lib/did-you-mean.ts";
+import { OperatorError } from "../../lib/errors.ts";
 import { ApiError, type Api } from "./api.ts";
-import type { FieldType } from "./run-input.ts";
+import type { FieldType } from "../line/run-input.ts";
 
 type Listed = { id: string; handle: string; project: { id: string; handle: string } };
 

@@ -1,19 +1,19 @@
 /** Sign-in and agents on a database, as app.ts joins them, for commands that make organizations, users and agents. */
 import { randomBytes } from "node:crypto";
-import { createAgents, type Agents } from "../agents/agents.ts";
-import { publishDemo } from "../agents/publish-demo.ts";
-import { createAuth, type Auth } from "../auth/handle/auth.ts";
-import type { Acting } from "../auth/caller.ts";
-import { openSecretKeys, secretKeys } from "../auth/tokens/secret-key.ts";
-import type { Config } from "../config.ts";
-import { createExpressions } from "../expressions/expressions.ts";
-import { compileWorkflow } from "../definition/program.ts";
-import { findDataFolder } from "../postgres/data-folder.ts";
-import { checkDefined, checkDefinedIn } from "../triggers/defined-triggers.ts";
-import { publishTriggers, type Making } from "../triggers/publish-triggers.ts";
-import { createTokenSealer } from "../triggers/webhooks/token.ts";
+import { createAgents, type Agents } from "../../agents/agents.ts";
+import { publishDemo } from "../../agents/publish-demo.ts";
+import { createAuth, type Auth } from "../../auth/handle/auth.ts";
+import type { Acting } from "../../auth/caller.ts";
+import { openSecretKeys, secretKeys } from "../../auth/tokens/secret-key.ts";
+import type { Config } from "../../config.ts";
+import { createExpressions } from "../../expressions/expressions.ts";
+import { compileWorkflow } from "../../definition/program.ts";
+import { findDataFolder } from "../../postgres/data-folder.ts";
+import { checkDefined, checkDefinedIn } from "../../triggers/defined-triggers.ts";
+import { publishTriggers, type Making } from "../../triggers/publish-triggers.ts";
+import { createTokenSealer } from "../../triggers/webhooks/token.ts";
 import { openBeside } from "./beside.ts";
-import type { CommandLine } from "./command-line.ts";
+import type { CommandLine } from "../line/command-line.ts";
 
 export type Accounts = {
   auth: Auth;

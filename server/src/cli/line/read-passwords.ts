@@ -4,8 +4,8 @@
  */
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
-import { OperatorError } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { Input } from "./command-line.ts";
 import { readAtMost } from "./given-file.ts";
 

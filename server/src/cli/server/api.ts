@@ -1,13 +1,13 @@
 /** A client of the public API: GraphQL over HTTP, subscriptions over Server-Sent Events. */
 import { Option, type Command } from "commander";
-import type { Config } from "../config.ts";
-import { messageOf, OperatorError, type Code, type FieldProblem } from "../lib/errors.ts";
-import { parseStored } from "../lib/json/json.ts";
-import { refusalText, type CommandLine } from "./command-line.ts";
+import type { Config } from "../../config.ts";
+import { messageOf, OperatorError, type Code, type FieldProblem } from "../../lib/errors.ts";
+import { parseStored } from "../../lib/json/json.ts";
+import { refusalText, type CommandLine } from "../line/command-line.ts";
 import { readEvents } from "./event-stream.ts";
 import { keptKey } from "./kept-key.ts";
 import { serverUrl, serverUrlFor, servingProcess } from "./server-address.ts";
-import { plainText } from "./terminal.ts";
+import { plainText } from "../line/terminal.ts";
 
 export type Api = {
   /** Without a slash at the end. */

@@ -1,9 +1,9 @@
 /** The member that a person means by an id or an e-mail. */
-import { OperatorError, shortened } from "../lib/errors.ts";
-import { decodeId } from "../lib/ids.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { OperatorError, shortened } from "../../lib/errors.ts";
+import { decodeId } from "../../lib/ids.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { Api } from "./api.ts";
-import type { Page } from "./page.ts";
+import type { Page } from "../line/page.ts";
 
 type Listed = { id: string; user: { email: string | null } };
 type Data = { members: Page<Listed> & { pageInfo: { endCursor: string | null } } };

@@ -1,8 +1,8 @@
-import type { Organization } from "../auth/organization.ts";
-import { findOrganizations, listOrganizations, readOrganization } from "../auth/accounts/organizations.ts";
-import { OperatorError } from "../lib/errors.ts";
-import { decodeId, encodeId } from "../lib/ids.ts";
-import type { Database } from "../storage/database.ts";
+import type { Organization } from "../../auth/organization.ts";
+import { findOrganizations, listOrganizations, readOrganization } from "../../auth/accounts/organizations.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import { decodeId, encodeId } from "../../lib/ids.ts";
+import type { Database } from "../../storage/database.ts";
 
 /** By id or exact name; the only one if nothing is given. Throws OperatorError that lists the ids if several fit. */
 export async function findOrganization(on: { database: Database }, text?: string): Promise<Organization> {

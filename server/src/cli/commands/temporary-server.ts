@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { OperatorError } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
-import type { CommandLine } from "./command-line.ts";
+import { OperatorError } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import type { CommandLine } from "../line/command-line.ts";
 
 type TemporaryServer = { url: string; dataFolder: string } & AsyncDisposable;
 

@@ -1,4 +1,4 @@
-import { OperatorError } from "../lib/errors.ts";
+import { OperatorError } from "../../lib/errors.ts";
 
 /** Reads a time with a zone, as RFC 3339 has it. `problem`: the sentence for anything else. */
 export const timeOr =

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError, Unreachable, type Api } from "./api.ts";
+import { ApiError, Unreachable, type Api } from "../server/api.ts";
 import { watchRun, type ShownEvent } from "./watch-run.ts";
 
 const runEvent = (revision: number, status: string) => ({ revision, run: { status }, step: null }) as ShownEvent;
