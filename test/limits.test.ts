@@ -1,6 +1,6 @@
 /**
  * Limits at their edge, over the real wire: of what each counts as many as may be pass, and one more is refused with a
- * sentence that says how many may be. `test/tidy/limits.ts` names the test that holds each of the others.
+ * sentence that says how many may be. `server/src/lib/limits/` names the test that holds each of the others.
  */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

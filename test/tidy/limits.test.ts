@@ -1,27 +1,17 @@
 import { expect, test } from "vitest";
-import { LIMITS } from "../../server/src/lib/limits.ts";
-import { EDGES } from "./limits.ts";
+import { TABLES } from "../../server/src/lib/limits.ts";
+import type { EdgeTest } from "../../server/src/lib/limits/limit.ts";
 import { textOf } from "./source.ts";
 
-const ADD =
-  'each limit has a test at its edge: as many as may be pass, and one more is refused with a sentence that says how many may be. Add it to EDGES in test/tidy/limits.ts: `name: here("name")` with a row in test/limits.test.ts, `name: refused("test/file.test.ts", "words of the title")`, or `name: shown("test/file.test.ts", "words of the title", "what happens instead")` where nothing is refused';
+const MISSING =
+  'each limit names the test at its edge: the limit itself passes, and one more is refused with an error that says the limit, or what `beyond` says happens. `test: BY_NAME` is a row in test/limits.test.ts, `test: ["test/file.test.ts", "words of the title"]` any other test. The file has no such words: the test was renamed, or it is gone';
 
-test("every limit has a row", () => {
-  expect(
-    Object.keys(LIMITS).filter((name) => !Object.hasOwn(EDGES, name)),
-    ADD,
-  ).toEqual([]);
-  expect(
-    Object.keys(EDGES).filter((name) => !Object.hasOwn(LIMITS, name)),
-    "rows without a limit",
-  ).toEqual([]);
-});
+const isMissing = ([name, { test: edge }]: [string, { test: EdgeTest }]): boolean => {
+  const [file, words = `    ${name}: `] = edge;
+  return !textOf(file).includes(words);
+};
 
-test("every row names a test that there is", () => {
-  const isMissing = ([name, { file, title }]: [string, { file: string; title: string }]): boolean => {
-    const text = textOf(file);
-    return !text.includes(title === name ? `    ${name}: ` : title);
-  };
-  const missing = Object.entries(EDGES).filter(isMissing);
-  expect(missing, "the file has no such title: it was renamed, or its test is gone").toEqual([]);
+test("every limit names a test that there is", () => {
+  const limits = TABLES.flatMap((table) => Object.entries<{ test: EdgeTest }>(table.limits));
+  expect(limits.filter(isMissing), MISSING).toEqual([]);
 });

@@ -11,10 +11,8 @@ import {
 } from "../auth/field-scopes.ts";
 import { ALL_SCOPES, ROLE_SCOPES, ROLES, type Scope } from "../auth/scopes.ts";
 import { REQUESTS_PER_MINUTE } from "../rates/plans.ts";
+import { table } from "./print-table.ts";
 
-const row = (...cells: string[]): string => `| ${cells.join(" | ")} |`;
-const table = (head: string[], rows: string[][]): string =>
-  [row(...head), `|${head.map(() => "---").join("|")}|`, ...rows.map((cells) => row(...cells))].join("\n");
 const yes = (isAllowed: boolean): string => (isAllowed ? "yes" : "–");
 
 /** Whether a member with these scopes may ask for what needs this. */

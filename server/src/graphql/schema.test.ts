@@ -16,7 +16,8 @@ import {
 } from "graphql";
 import { expect, test } from "vitest";
 import { accessText } from "./print-access.ts";
-import { ACCESS_FILE, schemaText } from "./print-schema.ts";
+import { limitsText } from "./print-limits.ts";
+import { ACCESS_FILE, LIMITS_FILE, schemaText } from "./print-schema.ts";
 import { createSchema } from "./schema.ts";
 
 const schema = createSchema();
@@ -35,6 +36,10 @@ test("schema.graphql is what the code says; `npm run schema` writes it", () => {
 
 test("docs/access.md is what the tables say; `npm run schema` writes it", () => {
   expect(readFileSync(ACCESS_FILE, "utf8")).toBe(accessText(schema));
+});
+
+test("docs/limits.md is what the tables say; `npm run schema` writes it", () => {
+  expect(readFileSync(LIMITS_FILE, "utf8")).toBe(limitsText());
 });
 
 const signatureOf = (type: GraphQLNamedType, name: string): string => {

@@ -155,7 +155,7 @@ test("a loop that turns slowly refuses nobody that comes alone, and still begins
 });
 
 test("a backlog of its own at the database refuses an organization before it begins, and nobody else", async () => {
-  const backlog = { many: { waiting: LIMITS.requestsWaiting as number, ms: LIMITS.waitToBeginMs + 1 } };
+  const backlog = { many: { waiting: LIMITS.requestsWaiting, ms: LIMITS.waitToBeginMs + 1 } };
   const { counts, send, run } = steered({ backlog });
   await run(1_000, (at) => {
     if (at % 10 === 0) for (const group of ["many", "other"]) send(group, 0.1);

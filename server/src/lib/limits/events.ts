@@ -1,0 +1,128 @@
+/** Events. */
+import { type Limit } from "./limit.ts";
+
+const EVENTS_TEST = "test/events.test.ts";
+const OWN_EVENTS = "test/own-events.test.ts";
+const EVENTS_DB = "server/src/triggers/events.db.test.ts";
+
+export const EVENTS = {
+  eventNameCharacters: {
+    value: 255,
+    bounds: "an event's source, its name, and the id that its source gives it",
+    test: [EVENTS_TEST, "a name has 255 characters and not one more"],
+  },
+  eventDataBytes: {
+    value: 64 * 1024,
+    bounds: "an event's data as JSON",
+    test: [EVENTS_TEST, "its data has 65536 bytes as JSON and not one more"],
+  },
+  eventPayloadBytes: {
+    value: 16 * 1024,
+    bounds: "a run's output, and its error, in the event that tells of its end",
+    beyond: "it is null",
+    test: [OWN_EVENTS, "with an output of 16,384 bytes, and without a larger one"],
+  },
+  eventDepth: {
+    value: 10,
+    bounds: "events of the service itself that led to one another through the runs that they started",
+    beyond: "the next one starts no run",
+    test: [OWN_EVENTS, "10 events lead to one another"],
+  },
+  eventsOfRoot: {
+    value: 10_000,
+    bounds:
+      "firing events of the service itself that came from one event through the runs that it and they started; some at the same moment may exceed it",
+    beyond: "further ones start no run",
+    test: [EVENTS_DB, "10,000 events come of one and not one more"],
+  },
+  eventTriggersExplained: {
+    value: 100,
+    bounds: "triggers of an event's source, newest first, that `Event.matches` and `Event.misses` cover together",
+    beyond: "the rest is left out",
+    test: [EVENTS_DB, "the newest 100 triggers of its source"],
+  },
+  eventsPerBatch: {
+    value: 100,
+    bounds: "events in the body of one `POST /events`",
+    test: ["test/cloud-events.test.ts", "has 100 events and not one more"],
+  },
+  eventFilterFields: { value: 20, bounds: "fields of a trigger's filter", test: [EVENTS_TEST, "21 fields"] },
+  eventFilterValues: {
+    value: 100,
+    bounds: "values that a filter accepts for one field",
+    test: [EVENTS_TEST, "101 values"],
+  },
+  eventFilterBytes: { value: 4 * 1024, bounds: "a trigger's filter as JSON", test: [EVENTS_TEST, "4097 bytes"] },
+  triggersPerEvent: {
+    value: 5_000,
+    bounds: "triggers of an organization with the same source and event",
+    test: [EVENTS_DB, "an event of a source has its 5,000 triggers and not one more"],
+  },
+  eventDays: {
+    value: 30,
+    bounds: "how long an event is kept, and its id known",
+    beyond: "it is deleted",
+    test: [EVENTS_DB, "an event is kept for 30 days"],
+  },
+  eventWaitSeconds: {
+    value: 10,
+    bounds: "how long the response to a published event waits for the runs that it starts",
+    beyond: "it is answered with the rest still to come",
+    test: [EVENTS_DB, "is answered after 10 s at most"],
+  },
+  eventsWaiting: {
+    value: 10_000,
+    bounds: "events of an organization that wait to fire triggers",
+    beyond: "`UNAVAILABLE`, with the time to send it again",
+    test: [EVENTS_DB, "10,000 events of an organization wait to be fired, and not one more"],
+  },
+  eventsFiring: {
+    value: 1_000,
+    bounds: "events of all organizations whose triggers a process fires at a time",
+    beyond: "it waits in its table",
+    test: [EVENTS_DB, "1,000 events fire at once, 100 of one organization"],
+  },
+  eventsFiringOwn: {
+    value: 100,
+    bounds: "events of one organization among these",
+    beyond: "it waits in its table",
+    test: [EVENTS_DB, "1,000 events fire at once, 100 of one organization"],
+  },
+  eventsFiringBytes: {
+    value: 64 * 1024 * 1024,
+    bounds: "memory that the data of these events takes. An organization may hold at most as much as stays free",
+    beyond: "it waits in its table",
+    test: [EVENTS_DB, "half of the bytes of all firing events are one organization's"],
+  },
+  eventsSwept: {
+    value: 64,
+    bounds:
+      "events taken up again at a time, after a crash or because there was no room. An organization may have four, and as many as stay free",
+    beyond: "it waits in its table",
+    test: [EVENTS_DB, "has half of the room for them"],
+  },
+  ownEventsPublishing: {
+    value: 32,
+    bounds: "events of the service itself (source `autograph`) published at a time",
+    beyond: "further ones wait",
+    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+  },
+  ownEventsPublishingOwn: {
+    value: 16,
+    bounds: "events of one organization among these",
+    beyond: "further ones wait",
+    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+  },
+  triggersFiring: {
+    value: 128,
+    bounds: "triggers that events fire at a time",
+    beyond: "further ones wait",
+    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+  },
+  triggersFiringOwn: {
+    value: 64,
+    bounds: "triggers of one organization among these",
+    beyond: "further ones wait",
+    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+  },
+} satisfies Record<string, Limit>;

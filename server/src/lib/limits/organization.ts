@@ -1,0 +1,93 @@
+/** What an organization has. */
+import { BY_NAME, type Limit } from "./limit.ts";
+
+const HOW_MANY = "server/src/agents/how-many.db.test.ts";
+const INVITATIONS = "test/invitations.test.ts";
+const SECRETS = "server/src/secrets/secrets.db.test.ts";
+const AUDIT = "server/src/audit/audit.db.test.ts";
+
+export const ORGANIZATION = {
+  projectsPerOrganization: {
+    value: 1_000,
+    bounds: "projects of an organization; some made at the same moment may exceed it",
+    test: ["server/src/projects/projects.db.test.ts", "an organization has its 1,000 projects and not one more"],
+  },
+  agentsPerOrganization: {
+    value: 10_000,
+    bounds: "agents of an organization, with drafts and archived ones; some made at the same moment may exceed it",
+    test: [HOW_MANY, "an organization has its 10,000 agents, drafts and archived ones with them"],
+  },
+  versionsPerAgent: {
+    value: 10_000,
+    bounds: "versions of an agent; an existing one can be published again",
+    test: [HOW_MANY, "an agent has its 10,000 versions and not one more"],
+  },
+  membersPerOrganization: {
+    value: 1_000,
+    bounds: "members of an organization, those who accept at the same moment included",
+    test: [
+      "server/src/members/members.db.test.ts",
+      "an organization has at most ${LIMITS.membersPerOrganization} members",
+    ],
+  },
+  invitationsPerOrganization: {
+    value: 100,
+    bounds: "open invitations of an organization",
+    test: [INVITATIONS, "has at most 100 open ones"],
+  },
+  invitationDays: {
+    value: 7,
+    bounds: "an invitation",
+    beyond: "it has expired",
+    test: [INVITATIONS, "has at most 100 open ones"],
+  },
+  invitationTries: {
+    value: 20,
+    bounds: "wrong passwords with one invitation",
+    beyond: "its link is void",
+    test: [INVITATIONS, "is void after 20 wrong passwords"],
+  },
+  apiKeysPerOrganization: {
+    value: 1_000,
+    bounds: "live API keys of an organization",
+    test: ["server/src/auth/api-keys/api-keys.db.test.ts", "an organization has at most 1,000 live keys"],
+  },
+  apiKeyDaysAfterEnd: {
+    value: 90,
+    bounds: "how long a revoked or expired API key stays in lists",
+    beyond: "it is deleted, except for its name",
+    test: ["test/former-keys.test.ts", "90 days after its end a key is deleted"],
+  },
+  keyReachIds: {
+    value: 100,
+    bounds: "projects and agents together that an API key is narrowed to",
+    test: ["test/reach.test.ts", "to at most 100 projects and agents"],
+  },
+  secretsPerProject: {
+    value: 200,
+    bounds: "secrets of a project",
+    test: [SECRETS, "a project has its 200 secrets and not one more"],
+  },
+  secretBytes: {
+    value: 8 * 1024,
+    bounds: "the value of a secret, and each text that a call authenticates with, as UTF-8",
+    test: BY_NAME,
+  },
+  secretTexts: {
+    value: 30,
+    bounds: "texts in a secret that is a JSON object",
+    test: [SECRETS, "names and values: what fits passes"],
+  },
+  auditEventBytes: {
+    value: 16 * 1024,
+    bounds: "an event of the audit, as JSON",
+    beyond: "its change is undone with it; no operation writes such an event",
+    test: [AUDIT, "an event that can't be written takes its change with it"],
+  },
+  auditFailedSignInsPerHour: {
+    value: 100,
+    bounds: "failed sign-ins per hour that an organization's audit keeps; the last one says so",
+    beyond: "further ones are not recorded",
+    test: [AUDIT, "of failed sign-ins so many an hour are kept, and the last one says so"],
+  },
+} satisfies Record<string, Limit>;
