@@ -58,7 +58,7 @@ async function advanceClaimed(executions: Executions, row: Row, charge: Charge, 
   const needed = neededBytes(heldBytes);
   if (!charge.tryHold(needed)) {
     // Again when there is room. A run that will never have room fails.
-    if (needed > memory.mostBytes) return failRun(executions, head, tooLarge(heldBytes));
+    if (needed > memory.most) return failRun(executions, head, tooLarge(heldBytes));
     needs.set(head.id, needed);
     await releaseClaim(database, head);
     return { kind: "yield" };

@@ -119,7 +119,7 @@ export class Execution {
    */
   #hasRoom(step: JournalStep): boolean {
     if (this.#isLeaving) return false;
-    const most = this.shared.memory.mostBytes;
+    const most = this.shared.memory.most;
     const held = this.journal.heldBytes + this.journal.carriedBytes;
     const needed = neededBytes(held);
     if (needed <= most) return this.#charge.tryHold(needed);
@@ -232,7 +232,7 @@ export class Execution {
       journal.isFull ||
       journal.isDue ||
       this.#isLeaving ||
-      neededBytes(journal.heldBytes) > this.#charge.bytes ||
+      neededBytes(journal.heldBytes) > this.#charge.amount ||
       this.#shouldLeave;
     return isHeldUp || scope.signal.aborted ? this.#beforeStep(scope, reference) : undefined;
   }
@@ -249,7 +249,7 @@ export class Execution {
     // A hundred branches may have waited for one commit, each about to produce more: they go on a few at a time.
     while (this.journal.isDue) await this.commit();
     const needed = neededBytes(this.journal.heldBytes);
-    if (needed > this.#charge.bytes || this.#isLeaving) await this.#holdMore(needed, reference, scope);
+    if (needed > this.#charge.amount || this.#isLeaving) await this.#holdMore(needed, reference, scope);
     if (this.#shouldLeave && this.journal.isStarted && this.branches.isAlone) await this.#unload(AT_ONCE, false);
   }
 
@@ -260,7 +260,7 @@ export class Execution {
 
   async #pauseForMemory(scope: Left, reference?: string): Promise<void> {
     const { heldBytes, carriedBytes, head } = this.journal;
-    const most = this.shared.memory.mostBytes;
+    const most = this.shared.memory.most;
     if (neededBytes(heldBytes) > most) {
       const error = tooLarge(heldBytes);
       throw reference === undefined ? error : error.at(reference);

@@ -19,7 +19,7 @@ const LEAST_BYTES = 64 * 1024 * 1024;
 
 export function createMemory(): FairPool {
   const heap = Math.max(LEAST_BYTES, getHeapStatistics().heap_size_limit - OURS_BYTES);
-  return new FairPool({ sharedBytes: heap * SHARED, aloneBytes: heap * ALONE, ownBytes: LIMITS.runMemoryOwnBytes });
+  return new FairPool({ shared: heap * SHARED, alone: heap * ALONE, own: LIMITS.runMemoryOwnBytes });
 }
 
 /** Charged in pieces of this size, so a small run asks once. One with two steps takes about 20 kB, without its program. */

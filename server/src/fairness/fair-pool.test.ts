@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { seeded } from "../../../test/faults/random.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
-import { FairPool } from "./fair-pool.ts";
+import { FairPool, type Charge } from "./fair-pool.ts";
 
-const OPTIONS = { sharedBytes: 1_000, aloneBytes: 600, ownBytes: 50 };
+const OPTIONS = { shared: 1_000, alone: 600, own: 50 };
 const organization = (): OrganizationId => newId<"organization">();
 const never = new AbortController().signal;
 
@@ -66,10 +67,10 @@ test("who waits is served by turns of organizations, the small beside the large,
 test("what is held is kept: less than that is no change, and a charge is given back once", () => {
   const memory = new FairPool(OPTIONS);
   const charge = memory.open(organization());
-  expect([charge.tryHold(400), charge.tryHold(10), charge.bytes]).toEqual([true, true, 400]);
+  expect([charge.tryHold(400), charge.tryHold(10), charge.amount]).toEqual([true, true, 400]);
   charge[Symbol.dispose]();
   charge[Symbol.dispose]();
-  expect(charge.bytes).toBe(0);
+  expect(charge.amount).toBe(0);
   const again = memory.open(organization());
   expect(again.tryHold(500)).toBe(true);
 });
@@ -88,10 +89,10 @@ test("what the one leaves behind when it goes over to its own part is for those 
   expect([first!.tryHold(300), growing!.tryHold(200)]).toEqual([true, true]);
   void waiting!.hold(50, never);
   await new Promise(setImmediate);
-  expect([waiting!.bytes, memory.isWanted]).toEqual([0, true]);
+  expect([waiting!.amount, memory.isWanted]).toEqual([0, true]);
   expect(growing!.tryHold(600)).toBe(true);
   await new Promise(setImmediate);
-  expect([waiting!.bytes, memory.isWanted]).toEqual([50, false]);
+  expect([waiting!.amount, memory.isWanted]).toEqual([50, false]);
 });
 
 test("a small one behind a large one that has to wait longer goes first; with the last that leaves, memory is not wanted", async () => {
@@ -103,7 +104,7 @@ test("a small one behind a large one that has to wait longer goes first; with th
   const waits = [large.hold(600, leaving.signal), small.hold(100, never)];
   holder[Symbol.dispose]();
   expect(await waits[1]).toBe(true);
-  expect([large.bytes, memory.isWanted]).toEqual([0, true]);
+  expect([large.amount, memory.isWanted]).toEqual([0, true]);
   leaving.abort();
   expect([await waits[0], memory.isWanted]).toEqual([false, false]);
 });
@@ -123,4 +124,40 @@ test("whose turn it was is the last of the round: one organization's queue keeps
   before[Symbol.dispose]();
   await Promise.all(waits);
   expect(granted).toEqual(["a1", "b1", "a2", "a3"]);
+});
+
+type Asked = { amount: number; abort: AbortController };
+
+test("in any order of holding, waiting, giving up and leaving, nobody waits for what it may hold", async () => {
+  const random = seeded("fair pool");
+  const memory = new FairPool(OPTIONS);
+  const organizations = Array.from({ length: 4 }, organization);
+  const holding: Charge[] = [];
+  const waiting = new Map<Charge, Asked>();
+  const wait = async (charge: Charge, { amount, abort }: Asked): Promise<void> => {
+    const isHeld = await charge.hold(amount, abort.signal);
+    waiting.delete(charge);
+    if (isHeld) holding.push(charge);
+  };
+  for (let step = 0; step < 3_000; step++) {
+    const what = random.pick(["hold", "hold", "grow", "leave", "leave", "abort", "settle"]);
+    if (what === "hold" && waiting.size < 20) {
+      const charge = memory.open(random.pick(organizations));
+      const own = { amount: random.between(1, 600), abort: new AbortController() };
+      waiting.set(charge, own);
+      void wait(charge, own);
+    } else if (what === "grow" && holding.length > 0) random.pick(holding).tryHold(random.between(1, 600));
+    else if (what === "leave" && holding.length > 0)
+      holding.splice(random.between(0, holding.length - 1), 1)[0]![Symbol.dispose]();
+    else if (what === "abort" && waiting.size > 0) random.pick([...waiting.values()]).abort.abort();
+    if (what !== "settle") continue;
+    await new Promise(setImmediate);
+    expect(memory.isWanted).toBe(waiting.size > 0);
+    expect(memory.held).toBe(holding.reduce((sum, { amount }) => sum + amount, 0));
+    // Would have been served if there were room: what asks now finds none.
+    for (const [charge, { amount }] of waiting) {
+      const another = memory.open(charge.organizationId);
+      expect(another.tryHold(amount)).toBe(false);
+    }
+  }
 });

@@ -1,53 +1,53 @@
 /**
- * The memory that runs may hold: a part of the process's heap, shared by the rule of `FairShare`, and a part for one run
- * at a time that needs more than it finds there. So some run can always grow to what one run may hold, whatever the
+ * A fair share of bytes, or of another amount, that is waited for: a part shared by the rule of `FairShare`, and a part for one
+ * charge at a time that needs more than it finds there. So some run can always grow to what one run may hold, whatever the
  * others hold, and runs never wait for each other in a circle. Organizations take turns at waiting.
  */
-import { FairShare } from "./fair-share.ts";
 import type { OrganizationId } from "../lib/ids.ts";
+import { FairQueue } from "./fair-queue.ts";
+import { FairShare } from "./fair-share.ts";
 
 type FairPoolOptions = {
-  /** For all runs together. */
-  sharedBytes: number;
-  /** For the one run that has it to itself. */
-  aloneBytes: number;
+  /** For all together. */
+  shared: number;
+  /** For one charge at a time, which has it to itself. */
+  alone: number;
   /** What each organization may hold in any case; one that needs no more never needs the part for one. */
-  ownBytes: number;
+  own: number;
 };
 
-type Waiting = { charge: Charge; bytes: number; granted: () => void };
+type Waiting = { charge: Charge; amount: number; granted: () => void };
 
-/** When there is room, this many of an organization's runs are considered: a small one need not wait behind a large one. */
+/** When there is room, this many of an organization's charges are considered: a small one need not wait behind a large one. */
 const LOOKED_AT = 64;
 
 export class FairPool {
   readonly #options: FairPoolOptions;
   readonly #shared: FairShare;
   #alone: Charge | undefined;
-  /** In the order of the organizations' turns. */
-  readonly #queues = new Map<OrganizationId | undefined, Waiting[]>();
+  readonly #queue = new FairQueue<OrganizationId | undefined, Waiting>();
 
   constructor(options: FairPoolOptions) {
     this.#options = options;
-    this.#shared = new FairShare(options.sharedBytes);
+    this.#shared = new FairShare(options.shared);
   }
 
-  /** What one run can ever hold. */
-  get mostBytes(): number {
-    return Math.max(this.#options.aloneBytes, this.#options.ownBytes);
+  /** What one charge can ever hold. */
+  get most(): number {
+    return Math.max(this.#options.alone, this.#options.own);
   }
 
-  /** What all runs hold together, and what they may. */
-  get heldBytes(): number {
-    return this.#shared.taken + (this.#alone?.bytes ?? 0);
+  /** What all hold together, and the limit. */
+  get held(): number {
+    return this.#shared.taken + (this.#alone?.amount ?? 0);
   }
-  get limitBytes(): number {
-    return this.#shared.bytes + this.#options.aloneBytes;
+  get limit(): number {
+    return this.#shared.total + this.#options.alone;
   }
 
-  /** Whether some run waits for memory. */
+  /** Whether a charge waits for room. */
   get isWanted(): boolean {
-    return this.#queues.size > 0;
+    return this.#queue.size > 0;
   }
 
   /** A charge of nothing yet. */
@@ -55,41 +55,38 @@ export class FairPool {
     return new Charge(this, organizationId);
   }
 
-  /** For `Charge`: whether it may hold this many bytes in all. */
-  hold(charge: Charge, bytes: number): boolean {
+  /** For `Charge`: whether it may hold this much in all. */
+  hold(charge: Charge, amount: number): boolean {
     const { organizationId } = charge;
-    const more = bytes - charge.bytes;
-    if (charge === this.#alone) return bytes <= this.#options.aloneBytes;
-    const isOwn = this.#shared.takenBy(organizationId) + more <= this.#options.ownBytes;
+    const more = amount - charge.amount;
+    if (charge === this.#alone) return amount <= this.#options.alone;
+    const isOwn = this.#shared.takenBy(organizationId) + more <= this.#options.own;
     if (isOwn || this.#shared.has(organizationId, more)) {
       this.#shared.take(organizationId, more);
       return true;
     }
-    if (this.#alone || bytes <= this.#options.ownBytes || bytes > this.#options.aloneBytes) return false;
+    if (this.#alone || amount <= this.#options.own || amount > this.#options.alone) return false;
     this.#alone = charge;
-    this.#shared.give(organizationId, charge.bytes);
-    if (this.#queues.size > 0) queueMicrotask(() => this.#serve());
+    this.#shared.give(organizationId, charge.amount);
+    if (this.#queue.size > 0) queueMicrotask(() => this.#serve());
     return true;
   }
 
   /** For `Charge`: resolves when it may; false when `signal` aborts first. */
-  wait(charge: Charge, bytes: number, signal: AbortSignal): Promise<boolean> {
+  wait(charge: Charge, amount: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     const { organizationId } = charge;
-    const queue = this.#queues.get(organizationId) ?? [];
-    if (queue.length === 0) this.#queues.set(organizationId, queue);
     return new Promise((resolve) => {
       const aborted = (): void => {
-        queue.splice(queue.indexOf(waiting), 1);
-        if (queue.length === 0) this.#queues.delete(organizationId);
+        this.#queue.delete(organizationId, waiting);
         resolve(false);
       };
       const granted = (): void => {
         signal.removeEventListener("abort", aborted);
         resolve(true);
       };
-      const waiting = { charge, bytes, granted };
-      queue.push(waiting);
+      const waiting = { charge, amount, granted };
+      this.#queue.add(organizationId, waiting);
       signal.addEventListener("abort", aborted, { once: true });
     });
   }
@@ -97,60 +94,51 @@ export class FairPool {
   /** For `Charge`: it no longer holds anything. */
   free(charge: Charge): void {
     if (charge === this.#alone) this.#alone = undefined;
-    else this.#shared.give(charge.organizationId, charge.bytes);
-    if (this.#queues.size > 0) this.#serve();
+    else this.#shared.give(charge.organizationId, charge.amount);
+    if (this.#queue.size > 0) this.#serve();
   }
 
   #serve(): void {
-    for (let served = true; served;) {
-      served = false;
-      // A copy: whoever was served moves to the end.
-      for (const [organizationId, queue] of Array.from(this.#queues)) {
-        const index = queue.slice(0, LOOKED_AT).findIndex(({ charge, bytes }) => charge.tryHold(bytes));
-        if (index < 0) continue;
-        const [waiting] = queue.splice(index, 1);
-        // To the end of the round; gone when nothing of it is left.
-        this.#queues.delete(organizationId);
-        if (queue.length > 0) this.#queues.set(organizationId, queue);
-        waiting!.granted();
-        served = true;
-      }
-    }
+    this.#queue.takeAccepted(({ charge, amount, granted }) => {
+      const isHeld = charge.tryHold(amount);
+      if (isHeld) granted();
+      return isHeld;
+    }, LOOKED_AT);
   }
 }
 
-/** What one run holds. */
+/** What one run, answer or call holds. */
 export class Charge implements Disposable {
   readonly organizationId: OrganizationId | undefined;
-  readonly #memory: FairPool;
-  #bytes = 0;
+  readonly #pool: FairPool;
+  #amount = 0;
 
-  constructor(memory: FairPool, organizationId: OrganizationId | undefined) {
-    this.#memory = memory;
+  constructor(pool: FairPool, organizationId: OrganizationId | undefined) {
+    this.#pool = pool;
     this.organizationId = organizationId;
   }
 
-  get bytes(): number {
-    return this.#bytes;
+  get amount(): number {
+    return this.#amount;
   }
 
   /** Whether it may hold this much in all; if so, it does. Otherwise it keeps what it has. */
-  tryHold(bytes: number): boolean {
-    if (bytes <= this.#bytes) return true;
-    if (!this.#memory.hold(this, bytes)) return false;
-    this.#bytes = bytes;
+  tryHold(amount: number): boolean {
+    if (amount <= this.#amount) return true;
+    if (!this.#pool.hold(this, amount)) return false;
+    this.#amount = amount;
     return true;
   }
 
-  /** Waits until it may. It must hold nothing, so that nobody waits for a waiting run. */
-  async hold(bytes: number, signal: AbortSignal): Promise<boolean> {
-    return this.tryHold(bytes) || (await this.#memory.wait(this, bytes, signal));
+  /** Waits until it may. It must hold nothing, so that nobody waits for a waiting charge. */
+  async hold(amount: number, signal: AbortSignal): Promise<boolean> {
+    return this.tryHold(amount) || (await this.#pool.wait(this, amount, signal));
   }
 
   [Symbol.dispose](): void {
-    if (this.#bytes === 0) return;
-    const { bytes } = this;
-    this.#memory.free(this);
-    this.#bytes -= bytes;
+    if (this.#amount === 0) return;
+    const { amount } = this;
+    this.#pool.free(this);
+    this.#amount -= amount;
   }
 }

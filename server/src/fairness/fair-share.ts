@@ -1,7 +1,7 @@
 /**
- * How many bytes may be held at once, and by whom. An organization may hold as much as it leaves free: one alone half of
- * all, n of them an equal n+1th each. So whatever the others hold, the next one finds an equal part free, for any number
- * of organizations and with no share to set (Choudhury and Hahne's dynamic threshold for switches).
+ * A fair share of bytes, or of another amount: how much may be held at once, and by whom. An organization may hold as much as it
+ * leaves free: one alone half of all, n of them an equal n+1th each. So whatever the others hold, the next one finds an equal part
+ * free, for any number of organizations and with no share to set (Choudhury and Hahne's dynamic threshold for switches).
  */
 import type { OrganizationId } from "../lib/ids.ts";
 
@@ -9,45 +9,45 @@ import type { OrganizationId } from "../lib/ids.ts";
 type Organization = OrganizationId | undefined;
 
 export class FairShare {
-  readonly bytes: number;
+  readonly total: number;
   #free: number;
   readonly #taken = new Map<Organization, number>();
 
-  constructor(bytes: number) {
-    this.bytes = bytes;
-    this.#free = bytes;
+  constructor(total: number) {
+    this.total = total;
+    this.#free = total;
   }
 
-  /** Bytes taken by all together. */
+  /** Taken by all together. */
   get taken(): number {
-    return this.bytes - this.#free;
+    return this.total - this.#free;
   }
 
-  /** Bytes taken by one organization. */
+  /** Taken by one organization. */
   takenBy(organizationId: Organization): number {
     return this.#taken.get(organizationId) ?? 0;
   }
 
-  /** Whether the organization may have this many more bytes. */
-  has(organizationId: Organization, bytes: number): boolean {
-    return this.takenBy(organizationId) + bytes <= this.#free - bytes;
+  /** Whether the organization may have this much more. */
+  has(organizationId: Organization, amount: number): boolean {
+    return this.takenBy(organizationId) + amount <= this.#free - amount;
   }
 
-  tryTake(organizationId: Organization, bytes: number): boolean {
-    const has = this.has(organizationId, bytes);
-    if (has) this.take(organizationId, bytes);
+  tryTake(organizationId: Organization, amount: number): boolean {
+    const has = this.has(organizationId, amount);
+    if (has) this.take(organizationId, amount);
     return has;
   }
 
-  /** For bytes already held: they count even over the budget, and others wait for them. */
-  take(organizationId: Organization, bytes: number): void {
-    this.#free -= bytes;
-    this.#taken.set(organizationId, this.takenBy(organizationId) + bytes);
+  /** For what is already held: it counts even beyond the total, and others wait for it. */
+  take(organizationId: Organization, amount: number): void {
+    this.#free -= amount;
+    this.#taken.set(organizationId, this.takenBy(organizationId) + amount);
   }
 
-  give(organizationId: Organization, bytes: number): void {
-    this.#free += bytes;
-    const left = this.takenBy(organizationId) - bytes;
+  give(organizationId: Organization, amount: number): void {
+    this.#free += amount;
+    const left = this.takenBy(organizationId) - amount;
     if (left > 0) this.#taken.set(organizationId, left);
     else this.#taken.delete(organizationId);
   }

@@ -1,5 +1,5 @@
-/** First in, first out. An array that is shifted would move all that is left, once it has some 16,000 entries. */
-type Entry<Item> = { item: Item; next?: Entry<Item> };
+/** First in, first out, as a linked list: shifting an array of some 16,000 entries would move all that are left. */
+type Entry<Item> = { item: Item; next: Entry<Item> | undefined };
 
 export class Fifo<Item> {
   size = 0;
@@ -12,7 +12,7 @@ export class Fifo<Item> {
   }
 
   push(item: Item): void {
-    const entry = { item };
+    const entry = { item, next: undefined };
     if (this.#last) this.#last.next = entry;
     else this.#first = entry;
     this.#last = entry;
@@ -22,9 +22,38 @@ export class Fifo<Item> {
   shift(): Item | undefined {
     const first = this.#first;
     if (!first) return undefined;
-    this.#first = first.next;
-    if (!first.next) this.#last = undefined;
-    this.size--;
+    this.#unlink(first, undefined);
     return first.item;
+  }
+
+  /** Removes the last one; walks all of them. */
+  pop(): Item | undefined {
+    let before: Entry<Item> | undefined;
+    let last = this.#first;
+    for (; last?.next; last = last.next) before = last;
+    if (last) this.#unlink(last, before);
+    return last?.item;
+  }
+
+  /** Removes the first of the next `depth` items that `accept` accepts. Returns whether there was one. */
+  takeFirst(accept: (item: Item) => boolean, depth = Infinity): boolean {
+    let before: Entry<Item> | undefined;
+    let entry = this.#first;
+    for (let looked = 0; entry && looked < depth; looked++) {
+      if (accept(entry.item)) {
+        this.#unlink(entry, before);
+        return true;
+      }
+      before = entry;
+      entry = entry.next;
+    }
+    return false;
+  }
+
+  #unlink(entry: Entry<Item>, before: Entry<Item> | undefined): void {
+    if (before) before.next = entry.next;
+    else this.#first = entry.next;
+    if (this.#last === entry) this.#last = before;
+    this.size--;
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { seeded } from "../../../test/faults/random.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import { Slots } from "./slots.ts";
 
@@ -124,5 +125,35 @@ describe("slots", () => {
     slots.release(two);
     await settle();
     expect(granted).toEqual(["first", "second"]);
+  });
+
+  test("in any order of taking, giving up and releasing, nobody waits for a slot that it may have", async () => {
+    const random = seeded("slots");
+    const slots = new Slots(4, 0.5);
+    const taken = { [one]: 0, [two]: 0, [three]: 0 };
+    const waiting: { who: OrganizationId; abort: AbortController }[] = [];
+    const ask = async (who: OrganizationId): Promise<void> => {
+      const own = { who, abort: new AbortController() };
+      waiting.push(own);
+      const has = await slots.take(who, own.abort.signal);
+      waiting.splice(waiting.indexOf(own), 1);
+      if (has) taken[who]!++;
+    };
+    for (let step = 0; step < 3_000; step++) {
+      const who = random.pick([one, two, three]);
+      const what = random.pick(["take", "take", "release", "release", "abort", "settle"]);
+      if (what === "take" && waiting.length < 20) void ask(who);
+      else if (what === "release" && taken[who]! > 0) {
+        taken[who]!--;
+        slots.release(who);
+      } else if (what === "abort" && waiting.length > 0) random.pick(waiting).abort.abort();
+      // Several of them happen before anybody hears of the first.
+      if (what !== "settle") continue;
+      await settle();
+      const all = taken[one]! + taken[two]! + taken[three]!;
+      expect(slots.waiting).toBe(waiting.length);
+      expect([all <= 4, Math.max(...Object.values(taken)) <= 2]).toEqual([true, true]);
+      expect(waiting.filter(({ who: waits }) => all < 4 && taken[waits]! < 2)).toEqual([]);
+    }
   });
 });

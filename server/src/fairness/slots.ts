@@ -1,19 +1,19 @@
 /**
- * Limits how much is done at once: organizations take turns, whatever each has queued, and none has more than its share
- * of the slots, so that nobody waits for another's long work.
+ * A fair share of a count: limits how much is done at once. Organizations take turns, whatever each has queued, and none has
+ * more than its share of the slots, so that nobody waits for another's long work.
  */
 import type { OrganizationId } from "../lib/ids.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 type Organization = OrganizationId | undefined;
+type Waiting = { organizationId: Organization; granted: () => void };
 
 export class Slots {
   #free: number;
   readonly #all: number;
   readonly #most: number;
   readonly #taken = new Map<Organization, number>();
-  #waiting = 0;
-  /** In the order of the organizations' turns. */
-  readonly #queues = new Map<Organization, (() => void)[]>();
+  readonly #queue = new FairQueue<Organization, Waiting>();
 
   /** `mostShare`: one organization's maximum share. */
   constructor(slots: number, mostShare = 1) {
@@ -24,27 +24,27 @@ export class Slots {
 
   /** Whether somebody waits for a slot. */
   get contended(): boolean {
-    return this.#queues.size > 0;
+    return this.#queue.size > 0;
   }
 
   /** How many wait. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#queue.size;
   }
 
   /** How many of an organization wait. */
   waitingOf(organizationId: Organization): number {
-    return this.#queues.get(organizationId)?.length ?? 0;
+    return this.#queue.sizeOf(organizationId);
   }
 
   /** About how many slots each organization that waits has at a time. */
   get shareOfEach(): number {
-    return Math.min(this.#most, this.#all / Math.max(1, this.#queues.size));
+    return Math.min(this.#most, this.#all / Math.max(1, this.#queue.groups));
   }
 
   /** A slot at once, or none. */
   tryTake(organizationId: Organization): boolean {
-    if (this.#free === 0 || this.#queues.has(organizationId) || !this.#mayTake(organizationId)) return false;
+    if (this.#free === 0 || this.#queue.sizeOf(organizationId) > 0 || !this.#mayTake(organizationId)) return false;
     this.#take(organizationId);
     return true;
   }
@@ -64,20 +64,16 @@ export class Slots {
     if (signal?.aborted) return Promise.resolve(false);
     if (this.tryTake(organizationId)) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const queue = this.#queues.get(organizationId) ?? [];
-      this.#queues.set(organizationId, queue);
       const granted = (): void => {
         signal?.removeEventListener("abort", aborted);
         resolve(true);
       };
       const aborted = (): void => {
-        queue.splice(queue.indexOf(granted), 1);
-        if (queue.length === 0) this.#queues.delete(organizationId);
-        this.#waiting--;
+        this.#queue.delete(organizationId, waiting);
         resolve(false);
       };
-      queue.push(granted);
-      this.#waiting++;
+      const waiting = { organizationId, granted };
+      this.#queue.add(organizationId, waiting);
       signal?.addEventListener("abort", aborted);
     });
   }
@@ -87,22 +83,13 @@ export class Slots {
     const left = this.#taken.get(organizationId)! - 1;
     if (left === 0) this.#taken.delete(organizationId);
     else this.#taken.set(organizationId, left);
-    for (const [next, queue] of this.#queues) {
-      if (!this.#mayTake(next)) continue;
-      // To the end of the round; gone when nothing of it is left.
-      this.#queues.delete(next);
-      this.#take(next);
-      const granted = queue.shift()!;
-      this.#waiting--;
-      if (queue.length > 0) this.#queues.set(next, queue);
-      granted();
-      return;
-    }
+    const next = this.#queue.take(this.#mayTake);
+    if (!next) return;
+    this.#take(next.organizationId);
+    next.granted();
   }
 
-  #mayTake(organizationId: Organization): boolean {
-    return (this.#taken.get(organizationId) ?? 0) < this.#most;
-  }
+  readonly #mayTake = (organizationId: Organization): boolean => (this.#taken.get(organizationId) ?? 0) < this.#most;
 
   #take(organizationId: Organization): void {
     this.#free--;

@@ -3,6 +3,7 @@
  * no place is refused at once, so that nobody holds a connection for it.
  */
 import type { Refusal } from "../lib/errors.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 export type Turns = <Result>(who: Who, work: () => Promise<Result>) => Promise<Result>;
 
@@ -23,8 +24,8 @@ type Waiter = { start: () => void; refuse: (reason: Refusal) => void };
 const STRANGERS_TURN = 4;
 
 export function createTurns({ atOnce, waiting, waitingPerGroup, refusal }: TurnOptions): Turns {
-  const known = new Lane<Waiter>(waiting, waitingPerGroup);
-  const strangers = new Lane<Waiter>(waiting, waitingPerGroup);
+  const known = new FairQueue<string, Waiter>(waiting, waitingPerGroup);
+  const strangers = new FairQueue<string, Waiter>(waiting, waitingPerGroup);
   let running = 0;
   let turn = 0;
 
@@ -51,53 +52,4 @@ export function createTurns({ atOnce, waiting, waitingPerGroup, refusal }: TurnO
       else running--;
     }
   };
-}
-
-/** Groups in the order of their turns, each with what waits. */
-export class Lane<Waiter> {
-  readonly #most: number;
-  readonly #mostPerGroup: number;
-  readonly #groups = new Map<string, Waiter[]>();
-  #size = 0;
-
-  constructor(most: number, mostPerGroup: number) {
-    this.#most = most;
-    this.#mostPerGroup = mostPerGroup;
-  }
-
-  /** Returns what finds no place: the new one or, if other groups have more places, the last of the longest group. */
-  add(group: string, waiter: Waiter): Waiter | undefined {
-    const queue = this.#groups.get(group) ?? [];
-    if (queue.length >= this.#mostPerGroup) return waiter;
-    let refused: Waiter | undefined;
-    if (this.#size >= this.#most) {
-      const longest = this.#longest();
-      if (longest.length <= queue.length + 1) return waiter;
-      refused = longest.pop();
-      this.#size--;
-    }
-    queue.push(waiter);
-    this.#size++;
-    if (queue.length === 1) this.#groups.set(group, queue);
-    return refused;
-  }
-
-  take(): Waiter | undefined {
-    for (const [group, queue] of this.#groups) {
-      // To the end of the round; gone when nothing of it is left.
-      this.#groups.delete(group);
-      const waiter = queue.shift()!;
-      this.#size--;
-      if (queue.length > 0) this.#groups.set(group, queue);
-      return waiter;
-    }
-    return undefined;
-  }
-
-  /** Walks at most all that wait, and only when the lane is full. */
-  #longest(): Waiter[] {
-    let longest: Waiter[] = [];
-    for (const queue of this.#groups.values()) if (queue.length > longest.length) longest = queue;
-    return longest;
-  }
 }

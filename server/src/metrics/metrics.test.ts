@@ -30,7 +30,7 @@ test("buckets of a histogram are cumulative, and the last has all", () => {
   ]);
 });
 
-const budget = { taken: 1, bytes: 2 };
+const budget = { taken: 1, total: 2 };
 const pool = () => ({
   connections: { in_use: 1, idle: 2 },
   waiting: 0,
@@ -48,7 +48,7 @@ const sourcesOf = (isAccepting: () => boolean): Sources => ({
   runs: { started: {}, ended: {}, seconds: {}, failures: {}, steps: {} },
   due: { latest: () => undefined },
   openApprovals: { latest: () => undefined },
-  memory: { heldBytes: 0, limitBytes: 1 },
+  memory: { held: 0, limit: 1 },
   loaded: new Set(),
   places: { taken: 0, waiting: 0 },
   engine: { executing: true },

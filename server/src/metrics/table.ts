@@ -8,7 +8,7 @@ import type { Counts, Histogram } from "../lib/figures.ts";
 /** For each label in turn a table by its values; at the end a number or a histogram, or nothing yet. */
 export type Figure = number | undefined | Histogram | { readonly [value: string]: Figure };
 
-type Budget = { readonly taken: number; readonly bytes: number };
+type Budget = { readonly taken: number; readonly total: number };
 type Pool = {
   readonly connections: Counts<"in_use" | "idle">;
   readonly waiting: number;
@@ -35,7 +35,7 @@ export type Sources = {
   runs: { started: Counts; ended: Counts; seconds: Histograms; failures: Counts; steps: Record<string, Counts> };
   due: { latest(): number | undefined };
   openApprovals: { latest(): number | undefined };
-  memory: { readonly heldBytes: number; readonly limitBytes: number };
+  memory: { readonly held: number; readonly limit: number };
   loaded: { readonly size: number };
   places: { readonly taken: number; readonly waiting: number };
   engine: { readonly executing: boolean };
@@ -221,7 +221,7 @@ export const METRICS: readonly Metric[] = [
     "memory_held_bytes",
     "Memory counted against a limit, by what holds it.",
     ({ memory, edge, graphql }) => ({
-      runs: memory.heldBytes,
+      runs: memory.held,
       requests: edge().arrivals.taken,
       answers: graphql.answersBudget.taken,
     }),
@@ -231,9 +231,9 @@ export const METRICS: readonly Metric[] = [
     "memory_limit_bytes",
     "That limit.",
     ({ memory, edge, graphql }) => ({
-      runs: memory.limitBytes,
-      requests: edge().arrivals.bytes,
-      answers: graphql.answersBudget.bytes,
+      runs: memory.limit,
+      requests: edge().arrivals.total,
+      answers: graphql.answersBudget.total,
     }),
     "of",
   ),

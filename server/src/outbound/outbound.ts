@@ -63,16 +63,16 @@ export function createOutbound(options: OutboundOptions): Outbound & { figures: 
   let sockets: Sockets | undefined;
   let disposed = false;
   const bodies = new FairPool({
-    sharedBytes: LIMITS.outboundAnswersBytes,
+    shared: LIMITS.outboundAnswersBytes,
     // As it came, and unpacked.
-    aloneBytes: 2 * LIMITS.outputBytes,
-    ownBytes: LIMITS.outputBytes,
+    alone: 2 * LIMITS.outputBytes,
+    own: LIMITS.outputBytes,
   });
   // Each has one socket at a time; sockets kept open between calls are counted separately.
   const calls = new FairPool({
-    sharedBytes: options.mostCalls ?? mostCallsHere(),
-    aloneBytes: 0,
-    ownBytes: LIMITS.outboundCallsOwn,
+    shared: options.mostCalls ?? mostCallsHere(),
+    alone: 0,
+    own: LIMITS.outboundCallsOwn,
   });
   const answerTo = async (request: OutboundRequest, charge: Charge): Promise<OutboundResponse> => {
     const begunAt = performance.now();
@@ -163,7 +163,7 @@ async function waitFor(charge: Charge, units: number, interruption: Interruption
 
 /** Charges a large answer before unpacking it; most are unpacked, in a thread, without a charge. */
 async function unpack(answer: Answer, host: string, interruption: Interruption, charge: Charge): Promise<Answer> {
-  if (charge.bytes === 0) {
+  if (charge.amount === 0) {
     const small = await decode(answer, host, FREE_BYTES);
     if (small) return small;
     interruption.throwIfEnded();

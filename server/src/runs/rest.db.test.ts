@@ -134,7 +134,7 @@ test("it leaves within 250 ms when its place is wanted, and when its memory is",
 
   const other = await opened.start(ASKS);
   await opened.rests(other);
-  const most = runs.executions.memory.mostBytes;
+  const most = runs.executions.memory.most;
   using all = runs.executions.memory.open(undefined);
   all.tryHold(most);
   using charge = runs.executions.memory.open(organizationId);

@@ -179,7 +179,7 @@ export function charged({ executions: { memory } }: Runs): () => number {
     charges.push(charge);
     return charge;
   };
-  return () => charges.reduce((sum, { bytes }) => sum + bytes, 0);
+  return () => charges.reduce((sum, { amount }) => sum + amount, 0);
 }
 
 export const call = (name: string): string =>

@@ -10,6 +10,7 @@ import { Histogram } from "../lib/figures.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { FairByteQueue } from "../fairness/fair-byte-queue.ts";
+import { FairQueue } from "../fairness/fair-queue.ts";
 import { isDeadlock, isUnavailable } from "./pg-errors.ts";
 
 /** Which of the two an item goes through. */
@@ -53,9 +54,7 @@ export class Batch<Item, Result> {
   readonly #options: BatchOptions<Item, Result>;
   readonly #most: number;
   readonly #rows: number;
-  /** In the order of their turns. */
-  readonly #queues = new Map<OrganizationId, Entry<Item, Result>[]>();
-  #waiting = 0;
+  readonly #small = new FairQueue<OrganizationId, Entry<Item, Result>>();
   #inFlight = 0;
   readonly #large = new FairByteQueue<OrganizationId, Entry<Item, Result>>();
   /** Organizations with a large write in flight. */
@@ -70,7 +69,7 @@ export class Batch<Item, Result> {
 
   /** How many items wait for a write. */
   get waiting(): number {
-    return this.#waiting + this.#large.size;
+    return this.#small.size + this.#large.size;
   }
 
   /** Resolves when the write that has the item is committed; rejects with the item's own error. */
@@ -80,25 +79,18 @@ export class Batch<Item, Result> {
       const entry = { item, id: id(item), bytes: bytes(item), resolve, reject };
       const organization = organizationId(item);
       if (entry.bytes > LIMITS.largeWriteBytes) this.#large.add(organization, entry, entry.bytes);
-      else this.#addSmall(organization, entry);
+      else this.#small.add(organization, entry);
       this.#schedule();
     });
-  }
-
-  #addSmall(organizationId: OrganizationId, entry: Entry<Item, Result>): void {
-    const queue = this.#queues.get(organizationId);
-    if (queue) queue.push(entry);
-    else this.#queues.set(organizationId, [entry]);
-    this.#waiting++;
   }
 
   #schedule(turns = MOST_TURNS): void {
     if (this.#scheduled || !(this.#isWorthAWrite() || this.#mayWriteLarge())) return;
     this.#scheduled = true;
-    const waiting = this.#waiting;
+    const waiting = this.#small.size;
     setImmediate(() => {
       this.#scheduled = false;
-      if (turns > 1 && this.#waiting > waiting && this.#waiting < this.#rows) return this.#schedule(turns - 1);
+      if (turns > 1 && this.#small.size > waiting && this.#small.size < this.#rows) return this.#schedule(turns - 1);
       while (this.#isWorthAWrite()) this.#flushSmall();
       while (this.#mayWriteLarge() && this.#flushLarge());
     });
@@ -123,22 +115,19 @@ export class Batch<Item, Result> {
   }
 
   #isWorthAWrite(): boolean {
-    return this.#inFlight < this.#most && this.#waiting >= (this.#inFlight === 0 ? 1 : WORTH_A_WRITE);
+    return this.#inFlight < this.#most && this.#small.size >= (this.#inFlight === 0 ? 1 : WORTH_A_WRITE);
   }
 
   /** The first of each organization, then the second of each, and so on within both limits; at least one item. */
   #take(): Entry<Item, Result>[] {
     const taken: Entry<Item, Result>[] = [];
     let bytes = 0;
-    // A map's iteration reaches entries appended meanwhile: round after round.
-    for (const [organizationId, queue] of this.#queues) {
-      bytes += queue[0]!.bytes;
+    for (let next = this.#small.first; next; next = this.#small.first) {
+      bytes += next.bytes;
       if (taken.length > 0 && (taken.length === this.#rows || bytes > LIMITS.batchBytes)) break;
-      taken.push(queue.shift()!);
-      this.#queues.delete(organizationId);
-      if (queue.length > 0) this.#queues.set(organizationId, queue);
+      taken.push(next);
+      this.#small.take();
     }
-    this.#waiting -= taken.length;
     return sorted(taken);
   }
 

@@ -5,7 +5,7 @@
  */
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { Lane } from "../../fairness/turns.ts";
+import { FairQueue } from "../../fairness/fair-queue.ts";
 import { network } from "../sign-in/login-throttle.ts";
 
 type Waiting<Place> = {
@@ -22,7 +22,7 @@ export function createLookUps<Place>(
   what: string,
   read: Read<Place>,
 ): (hash: Buffer, address: string) => Promise<Place | undefined> {
-  const waiting = new Lane<Waiting<Place>>(LIMITS.keysWaiting, LIMITS.keysWaitingPerAddress);
+  const waiting = new FairQueue<string, Waiting<Place>>(LIMITS.keysWaiting, LIMITS.keysWaitingPerAddress);
   let isReading = false;
 
   const next = (): Waiting<Place>[] => {

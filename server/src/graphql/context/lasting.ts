@@ -24,7 +24,7 @@ export class Lasting {
 
   /** Until it is disposed. Throws UNAVAILABLE when the organization has too many. */
   begin(organizationId: OrganizationId | undefined): Disposable {
-    if (!this.#budget.tryTake(organizationId, 1)) throw tooMany(this.#budget.bytes);
+    if (!this.#budget.tryTake(organizationId, 1)) throw tooMany(this.#budget.total);
     return new Place(this.#budget, organizationId);
   }
 }
