@@ -11,8 +11,7 @@ import {
   type GraphQLInputField,
   type GraphQLObjectType,
 } from "graphql";
-import { REACHING_FIELDS, type RootField } from "../server/src/auth/field-scopes.ts";
-import { readFieldNeeds } from "../server/src/graphql/documents/needs.ts";
+import { readFieldAccess } from "../server/src/graphql/builder/access.ts";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import { encodeId, encodeStepId, newId, type Kind } from "../server/src/lib/ids.ts";
 import type { ShownError, TestServer } from "./client.ts";
@@ -28,7 +27,12 @@ import {
 } from "./narrowed-keys.ts";
 
 const schema = createSchema();
-const fieldNeeds = readFieldNeeds(schema);
+const access = readFieldAccess(schema);
+/** Whether a narrowed key with the right scopes may ask for a root field. */
+const isForNarrowedKeys = (field: string): boolean => {
+  const { scope, narrowedKeys } = access.get(field)!;
+  return narrowedKeys === true && scope !== "public";
+};
 
 type Field = GraphQLField<unknown, unknown>;
 type Operation = "query" | "mutation" | "subscription";
@@ -64,7 +68,7 @@ const ROOTS = {
 export const places: Place[] = (Object.entries(ROOTS) as [Operation, GraphQLObjectType][]).flatMap(
   ([operation, type]) =>
     (Object.values(type.getFields()) as Field[])
-      .filter(({ name }) => REACHING_FIELDS.has(`${type.name}.${name}` as RootField))
+      .filter(({ name }) => isForNarrowedKeys(`${type.name}.${name}`))
       .flatMap((field) =>
         idPaths(field.args).map((path) => ({
           name: `${operation} ${field.name}(${path.join(".")})`,
@@ -125,7 +129,7 @@ function leavesOf(type: unknown, depth: number): string {
   if (!isObjectType(type) && !isInterfaceType(type)) return "__typename";
   const isConnection = type.name.endsWith("Connection");
   const names = (Object.values(type.getFields()) as Field[]).flatMap((field) => {
-    if (field.args.some(isRequiredArgument) || fieldNeeds.get(`${type.name}.${field.name}`) === "admin") return [];
+    if (field.args.some(isRequiredArgument) || access.get(`${type.name}.${field.name}`)?.scope === "admin") return [];
     const { name, args } = field;
     const inner = getNamedType(field.type);
     const few = args.some((argument) => argument.name === "first") ? "(first: 5)" : "";
@@ -194,7 +198,7 @@ export function questions(variant: Variant): { name: string; queries: string[] }
   return Object.entries(ways).flatMap(([typeName, all]) => {
     const type = schema.getType(typeName) as GraphQLObjectType;
     return (Object.values(type.getFields()) as Field[]).flatMap((field) => {
-      if (typeName === "Query" && !REACHING_FIELDS.has(`Query.${field.name}` as RootField)) return [];
+      if (typeName === "Query" && !isForNarrowedKeys(`Query.${field.name}`)) return [];
       const given = field.args.flatMap(({ name, type: argument }) => {
         if (name === "first") return ["first: 5"];
         if (!String(argument).endsWith("!")) return [];

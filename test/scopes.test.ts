@@ -4,16 +4,15 @@
  */
 import { getNamedType, isCompositeType, isObjectType, type GraphQLField, type GraphQLObjectType } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ANSWERED_FIELDS, ROOT_FIELDS, type Need } from "../server/src/auth/field-scopes.ts";
 import { ALL_SCOPES, ROLE_SCOPES, type Scope } from "../server/src/auth/scopes.ts";
-import { readFieldNeeds } from "../server/src/graphql/documents/needs.ts";
+import { readFieldAccess, type Access } from "../server/src/graphql/builder/access.ts";
 import { createSchema } from "../server/src/graphql/schema.ts";
 import { DEFINITIONS, publish, start, type AgentName } from "./agents.ts";
 import { eventually, startTestServer, type Data, type ShownError, type TestServer } from "./client.ts";
 import { call, firingsOf, webhookOf } from "./webhooks.ts";
 
 const schema = createSchema();
-const fieldNeeds = readFieldNeeds(schema);
+const access = readFieldAccess(schema);
 
 let server: TestServer;
 let ids: Record<string, string>;
@@ -176,8 +175,8 @@ const textOf = ([field, ...rest]: Way): string => {
 };
 const queryOf = (way: Way): string => `${way[0]!.split(".")[0]!.toLowerCase()} { ${textOf(way)} }`;
 
-const isScope = (need: Need | "plain" | undefined): need is Scope => ALL_SCOPES.includes(need as Scope);
-const scopesOf = (way: Way): Scope[] => [...new Set(way.map((field) => fieldNeeds.get(field)).filter(isScope))];
+const isScope = (need: Access["scope"] | undefined): need is Scope => ALL_SCOPES.includes(need as Scope);
+const scopesOf = (way: Way): Scope[] => [...new Set(way.map((field) => access.get(field)?.scope).filter(isScope))];
 
 describe("queries and subscriptions", () => {
   test("every type of the schema is reached, but for what only mutations answer", () => {
@@ -342,8 +341,8 @@ const GRANTED: Record<string, Iterable<Scope>> = {
   setMemberRole: ROLE_SCOPES.runner,
   inviteMember: ROLE_SCOPES.runner,
 };
-const mutations = Object.entries(ROOT_FIELDS).flatMap(([field, need]) =>
-  field.startsWith("Mutation.") && isScope(need) ? [{ name: field.slice("Mutation.".length), scope: need }] : [],
+const mutations = [...access].flatMap(([field, { scope }]) =>
+  field.startsWith("Mutation.") && isScope(scope) ? [{ name: field.slice("Mutation.".length), scope }] : [],
 );
 const mutation = (name: string, selection: string): string =>
   `mutation { ${name}${withArguments(INPUTS[name]!())} ${selection && `{ ${selection} }`} }`;
@@ -355,13 +354,12 @@ function answerOf(name: string): { given: string[]; others: { field: string; sco
   const given: string[] = [];
   const others: { field: string; scope: Scope }[] = [];
   if (!isObjectType(type)) return { given, others };
-  const own: Need = ROOT_FIELDS[`Mutation.${name}` as keyof typeof ROOT_FIELDS];
+  const { scope: own, answers = [] } = access.get(`Mutation.${name}`)!;
   for (const { name: field, type: fieldType } of Object.values(type.getFields())) {
     const place = `${type.name}.${field}`;
-    const need = fieldNeeds.get(place);
+    const need = access.get(place)?.scope;
     const selected = isCompositeType(getNamedType(fieldType)) ? `${field} { __typename }` : field;
-    const isAnswered = ANSWERED_FIELDS[`Mutation.${name}` as keyof typeof ANSWERED_FIELDS]?.includes(place);
-    if (isScope(need) && need !== own && !isAnswered) others.push({ field: selected, scope: need });
+    if (isScope(need) && need !== own && !answers.includes(place)) others.push({ field: selected, scope: need });
     else given.push(selected);
   }
   return { given, others };

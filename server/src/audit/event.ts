@@ -3,41 +3,43 @@ import type { Actor } from "../lib/actor.ts";
 import type { Id, Kind, OrganizationId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
 
-/** `graphql/builder/enums.ts` says what each means. */
-export type AuditAction =
-  | "organization_created"
-  | "organization_renamed"
-  | "plan_set"
-  | "signed_in"
-  | "sign_in_failed"
-  | "signed_out"
-  | "refresh_token_reused"
-  | "session_revoked"
-  | "password_changed"
-  | "password_reset"
-  | "api_key_created"
-  | "api_key_revoked"
-  | "member_invited"
-  | "invitation_revoked"
-  | "member_joined"
-  | "member_role_set"
-  | "member_removed"
-  | "member_left"
-  | "project_created"
-  | "agent_published"
-  | "agent_status_set"
-  | "agent_limit_set"
-  | "approval_decided"
-  | "trigger_created"
-  | "trigger_updated"
-  | "trigger_status_set"
-  | "trigger_deleted"
-  | "webhook_token_rotated"
-  | "runs_cancelled"
-  | "secret_set"
-  | "secret_deleted"
-  | "secrets_key_rotated"
-  | "signing_key_rotated";
+/** Each action, as the API describes it. */
+export const AUDIT_ACTIONS = {
+  organization_created: "The organization was created, with the setup link or by the operator.",
+  organization_renamed: "The organization was renamed.",
+  plan_set: "The operator set the plan.",
+  signed_in: "Somebody signed in, or switched a session over from another organization.",
+  sign_in_failed: "Somebody tried to sign in to a member's account with a wrong password.",
+  signed_out: "Somebody signed out.",
+  refresh_token_reused: "A refresh token was used twice, and its session ended.",
+  session_revoked: "A session was ended from another session.",
+  password_changed: "A user changed their password.",
+  password_reset: "The operator gave a user a new password.",
+  api_key_created: "An API key was created.",
+  api_key_revoked: "An API key was revoked.",
+  member_invited: "An invitation was created.",
+  invitation_revoked: "An invitation was revoked.",
+  member_joined: "Somebody accepted an invitation.",
+  member_role_set: "A member's role was changed.",
+  member_removed: "A member was removed.",
+  member_left: "A member left.",
+  project_created: "A project was created.",
+  agent_published: "A version of an agent was published.",
+  agent_status_set: "An agent was paused, archived or reactivated.",
+  agent_limit_set: "An agent's limit of concurrent runs was changed.",
+  approval_decided: "An approval was decided.",
+  trigger_created: "A trigger was created.",
+  trigger_updated: "A trigger was changed.",
+  trigger_status_set: "A trigger was paused or resumed.",
+  webhook_token_rotated: "A webhook's URL was replaced.",
+  trigger_deleted: "A trigger was deleted.",
+  runs_cancelled: "Somebody cancelled many runs with one request.",
+  secret_set: "A secret was created, or its value was replaced.",
+  secret_deleted: "A secret was deleted.",
+  secrets_key_rotated: "The operator re-encrypted all secrets and webhook tokens.",
+  signing_key_rotated: "The key that signs access tokens was replaced.",
+} as const;
+export type AuditAction = keyof typeof AUDIT_ACTIONS;
 
 /** The kinds of things that something is done to, each with the kind of its ids. */
 export const SUBJECT_IDS = {

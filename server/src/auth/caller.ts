@@ -4,7 +4,7 @@ import { Refusal } from "../lib/errors.ts";
 import type { ApiKeyId, OrganizationId, SessionId, UserId } from "../lib/ids.ts";
 import type { Within } from "../lib/reach.ts";
 import { newId } from "../lib/ids.ts";
-import type { Needs } from "./field-scopes.ts";
+import type { Needs } from "./needs.ts";
 import { ROLE_SCOPES, type Scope } from "./scopes.ts";
 
 export type Client = "api" | "ui";

@@ -1,4 +1,4 @@
-/** What a credential may do, and which scopes a role has. Which scope a field of the API needs: `field-scopes.ts`. */
+/** What a credential may do, and which scopes a role has. Which scope a field of the API needs: graphql/builder/access.ts. */
 import type { Role } from "../storage/schema.ts";
 
 export const ALL_SCOPES = [

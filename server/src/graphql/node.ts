@@ -1,7 +1,7 @@
-/** `node(id)`: whatever an id names. */
+/** `node(id)`: the object that an id names. */
 import { readApiKey } from "../auth/api-keys/api-keys.ts";
 import { needsWhole, requireScope } from "../auth/caller.ts";
-import { NODE_SCOPES, REACHING_NODES } from "../auth/field-scopes.ts";
+import type { Scope } from "../auth/scopes.ts";
 import { readMember } from "../auth/accounts/users.ts";
 import { notFound } from "../lib/errors.ts";
 import { kindOfId } from "../lib/ids.ts";
@@ -23,43 +23,62 @@ import { findFiring } from "./triggers/firings.ts";
 import { findStep } from "./runs/steps.ts";
 import { findTrigger } from "./triggers/triggers.ts";
 
-type NodeKind = keyof typeof NODE_SCOPES;
-type Reader = (context: Context, id: string) => Promise<object>;
+type Node = {
+  type: string;
+  /** Null: any caller who is signed in. */
+  scope: Scope | null;
+  /** Whether a narrowed API key may ask for it. */
+  narrowedKeys: boolean;
+  read: (context: Context, id: string) => Promise<object>;
+};
 
-const READERS: Record<NodeKind, { type: string; read: Reader }> = {
-  organization: { type: "Organization", read: (context, id) => findOrganization(context, idOf("organization", id)) },
+/** By the kind that an id's prefix names. */
+export const NODES = {
+  organization: {
+    type: "Organization",
+    scope: null,
+    narrowedKeys: true,
+    read: (context, id) => findOrganization(context, idOf("organization", id)),
+  },
   user: {
     type: "User",
+    scope: null,
+    narrowedKeys: false,
     read: async (context, id) =>
       requireFound("user", await readMember(context.auth, callerOf(context).organizationId, idOf("user", id))),
   },
-  project: { type: "Project", read: findProject },
-  agent: { type: "Agent", read: findAgent },
-  agentVersion: { type: "AgentVersion", read: findVersion },
-  run: { type: "Run", read: findRun },
-  step: { type: "Step", read: findStep },
-  approval: { type: "Approval", read: findApproval },
-  trigger: { type: "Trigger", read: findTrigger },
-  firing: { type: "Firing", read: findFiring },
-  event: { type: "Event", read: findEvent },
-  secret: { type: "Secret", read: findSecret },
+  project: { type: "Project", scope: "agents:read", narrowedKeys: true, read: findProject },
+  agent: { type: "Agent", scope: "agents:read", narrowedKeys: true, read: findAgent },
+  agentVersion: { type: "AgentVersion", scope: "agents:read", narrowedKeys: true, read: findVersion },
+  run: { type: "Run", scope: "runs:read", narrowedKeys: true, read: findRun },
+  step: { type: "Step", scope: "runs:read", narrowedKeys: true, read: findStep },
+  approval: { type: "Approval", scope: "runs:read", narrowedKeys: true, read: findApproval },
+  trigger: { type: "Trigger", scope: "agents:read", narrowedKeys: true, read: findTrigger },
+  firing: { type: "Firing", scope: "runs:read", narrowedKeys: true, read: findFiring },
+  event: { type: "Event", scope: "runs:read", narrowedKeys: true, read: findEvent },
   apiKey: {
     type: "ApiKey",
+    scope: "admin",
+    narrowedKeys: false,
     read: async (context, id) =>
       requireFound("apiKey", await readApiKey(context.auth, callerOf(context).organizationId, idOf("apiKey", id))),
   },
-  member: { type: "Member", read: findMember },
-  invitation: { type: "Invitation", read: findInvitation },
-  session: { type: "Session", read: findSession },
-  auditEvent: { type: "AuditEvent", read: findAuditEvent },
-};
+  secret: { type: "Secret", scope: "secrets:write", narrowedKeys: false, read: findSecret },
+  member: { type: "Member", scope: "agents:read", narrowedKeys: false, read: findMember },
+  invitation: { type: "Invitation", scope: "admin", narrowedKeys: false, read: findInvitation },
+  session: { type: "Session", scope: null, narrowedKeys: false, read: findSession },
+  auditEvent: { type: "AuditEvent", scope: "admin", narrowedKeys: false, read: findAuditEvent },
+} as const satisfies Partial<Record<NonNullable<ReturnType<typeof kindOfId>>, Node>>;
+type NodeKind = keyof typeof NODES;
 
 const isNodeKind = (kind: ReturnType<typeof kindOfId>): kind is NodeKind =>
-  kind !== undefined && Object.hasOwn(READERS, kind);
+  kind !== undefined && Object.hasOwn(NODES, kind);
 
 export function addNode(builder: Builder): void {
   builder.queryField("node", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: true,
       type: "Node",
       nullable: true,
       description: "The object with this id. NOT_FOUND if there is none.",
@@ -67,9 +86,9 @@ export function addNode(builder: Builder): void {
       resolve: async (_, { id }, context) => {
         const kind = kindOfId(id);
         if (!isNodeKind(kind)) throw notFound("Node");
-        const caller = requireScope(callerOf(context), NODE_SCOPES[kind]);
-        if (caller.reach && !REACHING_NODES.has(kind)) throw needsWhole(READERS[kind].type);
-        const { type, read } = READERS[kind];
+        const { type, scope, narrowedKeys, read }: Node = NODES[kind];
+        const caller = requireScope(callerOf(context), scope);
+        if (caller.reach && !narrowedKeys) throw needsWhole(type);
         // graphql-js tells the type by this property.
         return { ...(await read(context, id)), __typename: type };
       },

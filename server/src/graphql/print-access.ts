@@ -1,15 +1,10 @@
-/** docs/access.md: roles, scopes, operations and plans, from the tables that the program decides by. */
+/** docs/access.md: roles, scopes, operations and plans, from what the program decides by. */
 import type { GraphQLEnumType, GraphQLSchema } from "graphql";
 import { API_KEY_PRESETS } from "../auth/api-keys/api-key-presets.ts";
-import {
-  NODE_SCOPES,
-  REACHING_FIELDS,
-  REACHING_NODES,
-  ROOT_FIELDS,
-  type Need,
-  type RootField,
-} from "../auth/field-scopes.ts";
+import type { Need } from "../auth/needs.ts";
 import { ALL_SCOPES, ROLE_SCOPES, ROLES, type Scope } from "../auth/scopes.ts";
+import { readFieldAccess } from "./builder/access.ts";
+import { NODES } from "./node.ts";
 import { REQUESTS_PER_MINUTE } from "../rates/plans.ts";
 import { table } from "./print-table.ts";
 
@@ -28,34 +23,37 @@ const valuesOf = (schema: GraphQLSchema, name: string): string[][] =>
 const perMinute = (name: string): string =>
   String(REQUESTS_PER_MINUTE[name.replaceAll("`", "") as keyof typeof REQUESTS_PER_MINUTE] ?? "as agreed, or no limit");
 
-const operations = (root: "Query" | "Mutation" | "Subscription"): string =>
-  table(
-    [root, "needs", ...ROLES],
-    Object.entries(ROOT_FIELDS)
+const ROOTS = ["Query", "Mutation", "Subscription"] as const;
+type Root = (typeof ROOTS)[number];
+type RootField = { root: Root; name: string; scope: Need; narrowedKeys: boolean };
+
+/** In the order of the schema. */
+const rootFields = (schema: GraphQLSchema): RootField[] => {
+  const access = [...readFieldAccess(schema)];
+  return ROOTS.flatMap((root) =>
+    access
       .filter(([field]) => field.startsWith(`${root}.`))
-      .map(([field, need]) => [
-        `\`${field.slice(root.length + 1)}\``,
-        nameOf(need),
-        ...ROLES.map((role) => yes(isOpen(need, ROLE_SCOPES[role]))),
-      ]),
+      .map(([field, { scope, narrowedKeys }]) => ({
+        root,
+        name: `\`${field.slice(root.length + 1)}\``,
+        scope: scope as Need,
+        narrowedKeys: narrowedKeys!,
+      })),
   );
+};
 
-const fieldsOf = (scope: Scope): string =>
-  Object.entries(ROOT_FIELDS)
-    .filter(([, need]) => need === scope)
-    .map(([field]) => `\`${field.slice(field.indexOf(".") + 1)}\``)
-    .join(", ") || "nothing yet";
+const rowsOf = (fields: { name: string; scope: Need }[]): string[][] =>
+  fields.map(({ name, scope }) => [name, nameOf(scope), ...ROLES.map((role) => yes(isOpen(scope, ROLE_SCOPES[role])))]);
 
-const rootNames = (isNamed: (field: RootField) => boolean): string =>
-  (Object.keys(ROOT_FIELDS) as RootField[])
-    .filter(isNamed)
-    .map((field) => `\`${field.slice(field.indexOf(".") + 1)}\``)
-    .join(", ");
+const namesOf = (fields: { name: string }[]): string => fields.map(({ name }) => name).join(", ");
 
-export const accessText = (schema: GraphQLSchema): string => `# Who may do what
+export function accessText(schema: GraphQLSchema): string {
+  const fields = rootFields(schema);
+  const nodes = Object.entries(NODES).map(([name, node]) => ({ name, ...node }));
+  return `# Who may do what
 
-\`npm run schema\` prints this page from the tables that the program decides by (\`server/src/auth/scopes.ts\`,
-\`server/src/auth/field-scopes.ts\`). \`test/access.test.ts\` asks every cell of the operations over GraphQL, as each role.
+\`npm run schema\` prints this page from what the program decides by (\`server/src/auth/scopes.ts\`, and the
+options of each field in \`server/src/graphql\`). \`test/access.test.ts\` asks every cell of the operations over GraphQL, as each role.
 
 An operation is refused as a whole when its credential lacks a scope that one of its fields needs ([scopes](api.md#scopes)). A session has
 the scopes of its member's role, an API key those that it was made with, and none that its maker lacked.
@@ -75,33 +73,26 @@ ${table(
   ALL_SCOPES.map((scope) => [
     `\`${scope}\``,
     ...ROLES.map((role) => yes(ROLE_SCOPES[role].has(scope))),
-    fieldsOf(scope),
+    namesOf(fields.filter((field) => field.scope === scope)) || "nothing yet",
   ]),
 )}
 
 ## Operations
 
-${(["Query", "Mutation", "Subscription"] as const).map(operations).join("\n\n")}
+${ROOTS.map((root) => table([root, "needs", ...ROLES], rowsOf(fields.filter((field) => field.root === root)))).join("\n\n")}
 
 What needs a credential is open to every role and key; what needs nothing is open to strangers. \`leaveOrganization\`, \`logout\`,
 \`sessions\` with \`revokeSession\` and \`revokeOtherSessions\`, and \`changePassword\` are for sessions: an API key is refused.
 \`node(id)\` needs what the kind of the id needs:
 
-${table(
-  ["kind", "needs", ...ROLES],
-  Object.entries(NODE_SCOPES).map(([kind, need]) => [
-    kind,
-    nameOf(need),
-    ...ROLES.map((role) => yes(isOpen(need, ROLE_SCOPES[role]))),
-  ]),
-)}
+${table(["kind", "needs", ...ROLES], rowsOf(nodes))}
 
 ## Narrowed API keys
 
 A key that is narrowed to projects or agents ([narrowed keys](api.md#narrowed-keys)) asks with its scopes for these, and gets what it
-reaches: ${rootNames((field) => REACHING_FIELDS.has(field))}; by \`node\` for ${[...REACHING_NODES].join(", ")}.
+reaches: ${namesOf(fields.filter(({ scope, narrowedKeys }) => scope !== "public" && narrowedKeys))}; by \`node\` for ${namesOf(nodes.filter(({ narrowedKeys }) => narrowedKeys))}.
 
-All others are of the whole organization, and refused to it: ${rootNames((field) => !REACHING_FIELDS.has(field) && ROOT_FIELDS[field] !== "public")}.
+All others are of the whole organization, and refused to it: ${namesOf(fields.filter(({ narrowedKeys }) => !narrowedKeys))}.
 
 ## Presets of API keys
 
@@ -122,3 +113,4 @@ ${table(
   valuesOf(schema, "Plan").map(([name, text]) => [name!, perMinute(name!), text!]),
 )}
 `;
+}

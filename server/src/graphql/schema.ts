@@ -1,4 +1,4 @@
-/** The whole schema. Nothing of it is made on import, and it is not made when a field has no entry in auth/field-scopes.ts. */
+/** The whole schema. Nothing of it is created on import, and it is not created when a field does not say who may ask for it. */
 import { getNullableType, isInputObjectType, type GraphQLInputFieldMap, type GraphQLSchema } from "graphql";
 import { addActor } from "./builder/actors.ts";
 import { addAgentSettings } from "./agents/agent-settings.ts";
@@ -8,6 +8,7 @@ import { addAgents } from "./agents/agents.ts";
 import { addApiKeys } from "./people/api-keys.ts";
 import { addApprovals } from "./runs/approvals.ts";
 import { addAudit } from "./people/audit.ts";
+import { readFieldAccess } from "./builder/access.ts";
 import { createBuilder } from "./builder/builder.ts";
 import { addChanges } from "./runs/changes.ts";
 import { addCaller } from "./people/caller.ts";
@@ -21,7 +22,6 @@ import { addDefinitions } from "./agents/definitions.ts";
 import { addEnums } from "./builder/enums.ts";
 import { addInvitations } from "./people/invitations.ts";
 import { addMembers } from "./people/members.ts";
-import { readFieldNeeds } from "./documents/needs.ts";
 import { addNode } from "./node.ts";
 import { addOrganizations } from "./people/organizations.ts";
 import { addPlannedTasks } from "./runs/planned-tasks.ts";
@@ -65,6 +65,7 @@ export function createSchema(): GraphQLSchema {
     // Each type has its own resolver: ids are TypeIDs here and UUIDs within.
     fields: (t) => ({
       id: t.id({
+        scope: "inherited",
         description: "The object's id. The prefix tells its type; treat the rest as opaque.",
         resolve: () => "",
       }),
@@ -110,7 +111,7 @@ export function createSchema(): GraphQLSchema {
   addChanges(builder);
   addCounts(builder, runFilter);
   const schema = chargeFields(makeRootsNullable(builder.toSchema({ sortSchema: false })));
-  readFieldNeeds(schema);
+  readFieldAccess(schema);
   keepInputFieldsFast(schema);
   return schema;
 }

@@ -8,7 +8,7 @@ import type { Refusal } from "../../lib/errors.ts";
 import type { Auth } from "../handle/auth.ts";
 import { authenticate, recallCaller, type Known } from "./authenticate.ts";
 import { lacksScopes, needsWhole, notSignedIn, type Caller } from "../caller.ts";
-import type { Needs } from "../field-scopes.ts";
+import type { Needs } from "../needs.ts";
 import { ROLE_SCOPES } from "../scopes.ts";
 
 /**

@@ -10,16 +10,19 @@ export function addAgentDrafts(builder: Builder): void {
     description: "A definition that was saved but not published yet.",
     fields: (t) => ({
       definition: t.string({
+        scope: "agents:read",
         description: "The text as it was saved. It may contain mistakes.",
         resolve: (draft, _, context) => textOf(draft, context),
       }),
       revision: t.exposeInt("revision", {
+        scope: "inherited",
         description:
           "How many times a draft of this agent has been saved, including before the last publish. Pass it as `expectedRevision` to replace only this draft.",
       }),
-      savedAt: t.expose("savedAt", { type: "DateTime", description: "When the draft was saved." }),
-      savedBy: t.expose("savedBy", { type: "Actor", description: "Who saved the draft." }),
+      savedAt: t.expose("savedAt", { scope: "inherited", type: "DateTime", description: "When the draft was saved." }),
+      savedBy: t.expose("savedBy", { scope: "agents:read", type: "Actor", description: "Who saved the draft." }),
       inputFields: t.field({
+        scope: "agents:read",
         type: ["InputField"],
         description: "The draft's input schema as the fields of a form. Empty while it contains mistakes.",
         resolve: async (draft, _, context) => {
@@ -32,6 +35,7 @@ export function addAgentDrafts(builder: Builder): void {
   });
   builder.objectField("Agent", "draft", (t) =>
     t.field({
+      scope: "agents:read",
       type: "AgentDraft",
       nullable: true,
       description: "The unpublished draft. Null if there is none.",

@@ -25,6 +25,8 @@ function addStatus(builder: Builder, enums: Enums): void {
   });
   builder.mutationField("setAgentStatus", (t) =>
     t.field({
+      scope: "agents:write",
+      narrowedKeys: true,
       type: "Agent",
       description: "Pauses, archives or reactivates an agent. Open runs continue.",
       args: { input: t.arg({ type: input, description: "Input of `setAgentStatus`." }) },
@@ -48,6 +50,8 @@ function addLimit(builder: Builder): void {
   });
   builder.mutationField("setAgentLimit", (t) =>
     t.field({
+      scope: "agents:write",
+      narrowedKeys: true,
       type: "Agent",
       description:
         "Limits how many of an agent's runs may be under way at the same time. Runs that have begun continue; further runs queue and begin in order, oldest first.",

@@ -22,25 +22,43 @@ function addVersion(builder: Builder): void {
     description: "A version of an agent: one definition, which never changes.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("agentVersion", id), description: "The version's id, `version_…`." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("agentVersion", id),
+        description: "The version's id, `version_…`.",
+      }),
       agent: t.field({
+        scope: "inherited",
         type: "Agent",
         description: "The agent.",
         resolve: ({ agentId }, _, { loaders }) => loaders.agent(agentId),
       }),
-      version: t.exposeString("version", { description: "The version, such as `1.2.0` (semantic versioning)." }),
+      version: t.exposeString("version", {
+        scope: "inherited",
+        description: "The version, such as `1.2.0` (semantic versioning).",
+      }),
       definition: t.string({
+        scope: "agents:read",
         description: "The text as it was published, as YAML or JSON.",
         resolve: ({ id }, _, context) => readText(context, id),
       }),
       inputFields: t.field({
+        scope: "agents:read",
         type: ["InputField"],
         description: "The input schema as the fields of a form.",
         resolve: async ({ agentId, version }, _, context) =>
           fieldsOf(context, (await context.loaders.compiled({ agentId, version })).inputSchema),
       }),
-      createdBy: t.expose("createdBy", { type: "Actor", description: "Who first published the version." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the version was first published." }),
+      createdBy: t.expose("createdBy", {
+        scope: "agents:read",
+        type: "Actor",
+        description: "Who first published the version.",
+      }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the version was first published.",
+      }),
     }),
   });
 }
@@ -65,6 +83,7 @@ const versionsOf = (agentId: AgentId): List<AgentVersion> => ({
 function addLists(builder: Builder): void {
   builder.objectField("Agent", "versions", (t) =>
     t.field({
+      scope: "agents:read",
       type: "AgentVersionConnection",
       extensions: PAGED,
       description: "The agent's versions, newest first.",
@@ -75,6 +94,7 @@ function addLists(builder: Builder): void {
   );
   builder.objectField("Agent", "agentVersion", (t) =>
     t.field({
+      scope: "agents:read",
       type: "AgentVersion",
       nullable: true,
       description: "One version. Null if the agent does not have it.",
@@ -89,6 +109,7 @@ function addLists(builder: Builder): void {
   );
   builder.objectField("Run", "agentVersion", (t) =>
     t.field({
+      scope: "inherited",
       type: "AgentVersion",
       description: "The version of the agent that the run executes.",
       resolve: async ({ agentId, version }, _, { loaders }) =>
@@ -100,6 +121,8 @@ function addLists(builder: Builder): void {
 function addDiff(builder: Builder): void {
   builder.queryField("agentDiff", (t) =>
     t.string({
+      scope: "agents:read",
+      narrowedKeys: true,
       description:
         "The differences between two texts of an agent, in the format of `diff -u` with three lines of context; empty if there are none. " +
         "Without `from` and `to`, the published version is compared with the draft.",

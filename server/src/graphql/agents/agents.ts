@@ -24,33 +24,41 @@ function addInputFields(builder: Builder, enums: Enums): void {
   builder.objectType("InputFieldChoice", {
     description: "A value to choose from.",
     fields: (t) => ({
-      value: t.exposeString("value", { description: "The value to send." }),
-      title: t.exposeString("title", { description: "The text to show." }),
+      value: t.exposeString("value", { scope: "inherited", description: "The value to send." }),
+      title: t.exposeString("title", { scope: "inherited", description: "The text to show." }),
     }),
   });
   builder.objectType("InputField", {
     description: "A field of a form.",
     extensions: { isPart: true },
     fields: (t) => ({
-      name: t.exposeString("name", { description: "The field's key in the object." }),
-      type: t.expose("type", { type: enums.InputFieldType, description: "The kind of control to show." }),
-      title: t.exposeString("title", { description: "The label to show." }),
+      name: t.exposeString("name", { scope: "inherited", description: "The field's key in the object." }),
+      type: t.expose("type", {
+        scope: "inherited",
+        type: enums.InputFieldType,
+        description: "The kind of control to show.",
+      }),
+      title: t.exposeString("title", { scope: "inherited", description: "The label to show." }),
       description: t.exposeString("description", {
+        scope: "inherited",
         nullable: true,
         description: "A sentence that helps to fill in the field.",
       }),
-      required: t.exposeBoolean("required", { description: "Whether a value is required." }),
+      required: t.exposeBoolean("required", { scope: "inherited", description: "Whether a value is required." }),
       choices: t.expose("choices", {
+        scope: "inherited",
         type: ["InputFieldChoice"],
         nullable: true,
         description: "The values to choose from. Null for a field without choices.",
       }),
       default: t.expose("default", {
+        scope: "inherited",
         type: "JSON",
         nullable: true,
         description: "The value that is used when none is sent.",
       }),
       maxLength: t.exposeInt("maxLength", {
+        scope: "inherited",
         nullable: true,
         description: "The most characters of a text. Null if it has no bound of its own.",
       }),
@@ -66,46 +74,66 @@ function addAgent(builder: Builder, enums: Enums): void {
     description: "An agent: a named automation in a project.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("agent", id), description: "The agent's id, `agent_…`." }),
-      name: t.exposeString("name", { description: "The agent's name: the definition's title." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("agent", id),
+        description: "The agent's id, `agent_…`.",
+      }),
+      name: t.exposeString("name", { scope: "inherited", description: "The agent's name: the definition's title." }),
       handle: t.exposeString("handle", {
+        scope: "inherited",
         description: "The agent's handle: the definition's name, unique in its project.",
       }),
-      description: t.exposeString("description", { nullable: true, description: "The definition's summary." }),
-      status: t.expose("status", { type: enums.AgentStatus, description: "Current status." }),
+      description: t.exposeString("description", {
+        scope: "inherited",
+        nullable: true,
+        description: "The definition's summary.",
+      }),
+      status: t.expose("status", { scope: "inherited", type: enums.AgentStatus, description: "Current status." }),
       version: t.string({
+        scope: "inherited",
         description:
           "The published version. For an agent that was never published: the draft's version, or an empty text if the draft has none.",
         resolve: ({ publishedVersion, draftVersion }) => publishedVersion ?? draftVersion ?? "",
       }),
       project: t.field({
+        scope: "inherited",
         type: "Project",
         description: "The project that the agent belongs to.",
         resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
       }),
       inputSchema: t.field({
+        scope: "agents:read",
         type: "JSON",
         nullable: true,
         description: "JSON schema of the input. Null if the agent takes any object.",
         resolve: async (agent, _, context) => (await publishedOf(agent, context))?.inputSchema ?? null,
       }),
       inputFields: t.field({
+        scope: "agents:read",
         type: ["InputField"],
         description: "The input schema as the fields of a form.",
         resolve: async (agent, _, context) => fieldsOf(context, (await publishedOf(agent, context))?.inputSchema),
       }),
       definition: t.string({
+        scope: "agents:read",
         nullable: true,
         description: "The text of the published version, as YAML or JSON.",
         resolve: async (agent, _, context) => (await publishedOf(agent, context))?.source ?? null,
       }),
       concurrency: t.exposeInt("concurrencyLimit", {
+        scope: "inherited",
         nullable: true,
         description:
           "How many runs of the agent may be under way at the same time, including those that wait or are paused. Further runs stay `pending` until there is room. Null if there is no limit.",
       }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the agent was created." }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the agent was created.",
+      }),
       updatedAt: t.expose("updatedAt", {
+        scope: "inherited",
         type: "DateTime",
         description: "When the agent was last published, or its draft, status or limit last changed.",
       }),
@@ -123,6 +151,8 @@ export async function findAgent(context: Context, id: string): Promise<Agent> {
 function addQueries(builder: Builder, enums: Enums): void {
   builder.queryField("agent", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "Agent",
       nullable: true,
       description: "The agent with this id. NOT_FOUND if there is none.",
@@ -132,6 +162,8 @@ function addQueries(builder: Builder, enums: Enums): void {
   );
   builder.queryField("agents", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: ["Agent"],
       extensions: { cost: { most: LIMITS.agentsListed } },
       description: `The agents that are not archived, by name, ${LIMITS.agentsListed} at most. \`agentsConnection\` has all.`,
@@ -142,6 +174,8 @@ function addQueries(builder: Builder, enums: Enums): void {
   );
   builder.queryField("agentByHandle", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "Agent",
       nullable: true,
       description: "The agent with this handle in a project, or NOT_FOUND.",
@@ -167,6 +201,8 @@ function addQueries(builder: Builder, enums: Enums): void {
   });
   builder.queryField("agentsConnection", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "AgentConnection",
       extensions: PAGED,
       description: "All agents, newest first unless `order` says otherwise.",

@@ -10,11 +10,15 @@ export function addDefinitions(builder: Builder, enums: Enums): void {
   builder.objectType("DefinitionProblem", {
     description: "A problem of a definition.",
     fields: (t) => ({
-      path: t.exposeString("path", { description: "JSON pointer to the place, such as `/do/0/fetch/with/endpoint`." }),
-      line: t.exposeInt("line", { description: "Counted from 1." }),
-      column: t.exposeInt("column", { description: "Counted from 1." }),
-      message: t.exposeString("message", { description: "One sentence." }),
+      path: t.exposeString("path", {
+        scope: "inherited",
+        description: "JSON pointer to the place, such as `/do/0/fetch/with/endpoint`.",
+      }),
+      line: t.exposeInt("line", { scope: "inherited", description: "Counted from 1." }),
+      column: t.exposeInt("column", { scope: "inherited", description: "Counted from 1." }),
+      message: t.exposeString("message", { scope: "inherited", description: "One sentence." }),
       severity: t.expose("severity", {
+        scope: "inherited",
         type: enums.ProblemSeverity,
         description: "Whether the problem prevents the definition from being published.",
       }),
@@ -23,8 +27,12 @@ export function addDefinitions(builder: Builder, enums: Enums): void {
   builder.objectType("DefinitionCheck", {
     description: "The result of checking a definition.",
     fields: (t) => ({
-      valid: t.exposeBoolean("valid", { description: "Whether the definition can be published: it has no error." }),
+      valid: t.exposeBoolean("valid", {
+        scope: "inherited",
+        description: "Whether the definition can be published: it has no error.",
+      }),
       problems: t.expose("problems", {
+        scope: "inherited",
         type: ["DefinitionProblem"],
         extensions: { cost: { most: LIMITS.definitionProblems } },
         description: "The problems found: errors, then warnings, each in the order of the text.",
@@ -33,6 +41,8 @@ export function addDefinitions(builder: Builder, enums: Enums): void {
   });
   builder.queryField("validateDefinition", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "DefinitionCheck",
       description: "Checks a definition without publishing it.",
       args: {

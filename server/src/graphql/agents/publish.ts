@@ -40,6 +40,8 @@ function addSaveDraft(builder: Builder): void {
   });
   builder.mutationField("saveAgentDraft", (t) =>
     t.field({
+      scope: "agents:write",
+      narrowedKeys: true,
       type: "Agent",
       description:
         "Saves a text as the draft of the agent that it names, replacing the previous draft. Creates the agent, with status `draft`, if it does not exist. " +
@@ -70,6 +72,8 @@ function addPublishAgent(builder: Builder): void {
   });
   builder.mutationField("publishAgent", (t) =>
     t.field({
+      scope: "agents:write",
+      narrowedKeys: true,
       type: "Agent",
       description:
         "Publishes a definition as a version of the agent that it names. Creates the agent if it does not exist. " +
@@ -92,6 +96,8 @@ function addPublishDraft(builder: Builder): void {
   });
   builder.mutationField("publishAgentDraft", (t) =>
     t.field({
+      scope: "agents:write",
+      narrowedKeys: true,
       type: "Agent",
       description:
         "Publishes an agent's draft, as `publishAgent` does with its text, and removes the draft. CONFLICT if there is no draft.",
@@ -115,6 +121,8 @@ function addPublishVersion(builder: Builder): void {
   });
   builder.mutationField("publishAgentVersion", (t) =>
     t.field({
+      scope: "agents:write",
+      narrowedKeys: true,
       type: "Agent",
       description: "Publishes an existing version of an agent again. Open runs keep the version that they have.",
       args: { input: t.arg({ type: input, description: "Input of `publishAgentVersion`." }) },

@@ -10,14 +10,16 @@ export function addActor(builder: Builder, enums: Enums): void {
   builder.objectType("Actor", {
     description: "Who or what did something.",
     fields: (t) => ({
-      kind: t.expose("kind", { type: enums.ActorKind, description: "What the actor is." }),
+      kind: t.expose("kind", { scope: "inherited", type: enums.ActorKind, description: "What the actor is." }),
       id: t.id({
+        scope: "inherited",
         nullable: true,
         description:
           "The id of the user, API key, trigger or run. Null for a link and for the system, and for a run that a narrowed API key does not reach.",
         resolve: shownId,
       }),
       name: t.string({
+        scope: "inherited",
         description:
           "The name of the user, API key or trigger, even after it was removed. For a run: the name of its agent.",
         resolve: (actor, _, { loaders }) => NAMES[actor.kind](actor, loaders),

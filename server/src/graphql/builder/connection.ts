@@ -57,10 +57,11 @@ export function addConnection(builder: Builder, name: Listed): void {
     extensions: { isPart: true },
     fields: (t) => ({
       cursor: t.string({
+        scope: "inherited",
         description: "Pass this cursor as `after` to get the items after this one.",
         resolve: ({ list, node }) => cursorOf(list, node),
       }),
-      node: t.expose("node", { type, description: "The item at the end of the edge." }),
+      node: t.expose("node", { scope: "inherited", type, description: "The item at the end of the edge." }),
     }),
   });
   builder.objectType(`${type}Connection`, {
@@ -68,12 +69,14 @@ export function addConnection(builder: Builder, name: Listed): void {
     extensions: { isPart: true },
     fields: (t) => ({
       edges: t.field({
+        scope: "inherited",
         type: [edge],
         description: "The items of the page, each with its cursor.",
         resolve: ({ list, items }) => items.map((node) => ({ list, node })),
       }),
-      nodes: t.expose("items", { type: [type], description: "The items of the page." }),
+      nodes: t.expose("items", { scope: "inherited", type: [type], description: "The items of the page." }),
       pageInfo: t.field({
+        scope: "inherited",
         type: "PageInfo",
         description: "Information about the page.",
         resolve: ({ list, items, hasNextPage }) => ({
@@ -91,16 +94,22 @@ export function addPageInfo(builder: Builder): void {
     extensions: { isPart: true },
     description: "Information about a page of a list. Lists are read forward only.",
     fields: (t) => ({
-      hasNextPage: t.exposeBoolean("hasNextPage", { description: "Whether there are items after this page." }),
+      hasNextPage: t.exposeBoolean("hasNextPage", {
+        scope: "inherited",
+        description: "Whether there are items after this page.",
+      }),
       hasPreviousPage: t.boolean({
+        scope: "inherited",
         resolve: () => false,
         description: "Always false, because lists are read forward only.",
       }),
       startCursor: t.exposeString("startCursor", {
+        scope: "inherited",
         nullable: true,
         description: "The cursor of the first item. Null for an empty page.",
       }),
       endCursor: t.exposeString("endCursor", {
+        scope: "inherited",
         nullable: true,
         description: "The cursor of the last item. Pass it as `after` to get the next page. Null for an empty page.",
       }),

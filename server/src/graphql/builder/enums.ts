@@ -1,5 +1,5 @@
 /** The enumerations, in lower case as the specification has them. */
-import type { AuditAction, SubjectKind } from "../../audit/event.ts";
+import { AUDIT_ACTIONS, type AuditAction, type SubjectKind } from "../../audit/event.ts";
 import type { Reader } from "../../run-drafts/draft-run-input.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { LlmProblem } from "../../llm/problem.ts";
@@ -161,41 +161,9 @@ const PROBLEM_SEVERITY = {
   warning: { description: "The definition can be published, but probably does not do what was meant." },
 } as const;
 
-const AUDIT_ACTION: Record<AuditAction, { description: string }> = {
-  organization_created: { description: "The organization was created, with the setup link or by the operator." },
-  organization_renamed: { description: "The organization was renamed." },
-  plan_set: { description: "The operator set the plan." },
-  signed_in: { description: "Somebody signed in, or switched a session over from another organization." },
-  sign_in_failed: { description: "Somebody tried to sign in to a member's account with a wrong password." },
-  signed_out: { description: "Somebody signed out." },
-  refresh_token_reused: { description: "A refresh token was used twice, and its session ended." },
-  session_revoked: { description: "A session was ended from another session." },
-  password_changed: { description: "A user changed their password." },
-  password_reset: { description: "The operator gave a user a new password." },
-  api_key_created: { description: "An API key was created." },
-  api_key_revoked: { description: "An API key was revoked." },
-  member_invited: { description: "An invitation was created." },
-  invitation_revoked: { description: "An invitation was revoked." },
-  member_joined: { description: "Somebody accepted an invitation." },
-  member_role_set: { description: "A member's role was changed." },
-  member_removed: { description: "A member was removed." },
-  member_left: { description: "A member left." },
-  project_created: { description: "A project was created." },
-  agent_published: { description: "A version of an agent was published." },
-  agent_status_set: { description: "An agent was paused, archived or reactivated." },
-  agent_limit_set: { description: "An agent's limit of concurrent runs was changed." },
-  approval_decided: { description: "An approval was decided." },
-  trigger_created: { description: "A trigger was created." },
-  trigger_updated: { description: "A trigger was changed." },
-  trigger_status_set: { description: "A trigger was paused or resumed." },
-  webhook_token_rotated: { description: "A webhook's URL was replaced." },
-  trigger_deleted: { description: "A trigger was deleted." },
-  runs_cancelled: { description: "Somebody cancelled many runs with one request." },
-  secret_set: { description: "A secret was created, or its value was replaced." },
-  secret_deleted: { description: "A secret was deleted." },
-  secrets_key_rotated: { description: "The operator re-encrypted all secrets and webhook tokens." },
-  signing_key_rotated: { description: "The key that signs access tokens was replaced." },
-};
+const AUDIT_ACTION = Object.fromEntries(
+  Object.entries(AUDIT_ACTIONS).map(([action, description]) => [action, { description }]),
+) as Record<AuditAction, { description: string }>;
 
 const AUDIT_SUBJECT_KIND: Record<SubjectKind, { description: string }> = {
   organization: { description: "The organization." },

@@ -17,12 +17,13 @@ import {
   type ValidationRule,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { OWN_CREDENTIAL, TRIES_PASSWORD, URGENT, type Needs, type RootField } from "../../auth/field-scopes.ts";
+import type { Needs } from "../../auth/needs.ts";
 import { Refusal, shortened } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
+import { readFieldAccess, type Access, type FieldAccess } from "../builder/access.ts";
 import { costOf, type Cost } from "./cost.ts";
 import { GraphqlRefusal } from "./errors.ts";
-import { needsOf, readFieldNeeds, type FieldNeeds } from "./needs.ts";
+import { needsOf } from "./needs.ts";
 import { checkSize, fragmentsOf, nestingOf, repeatsOf } from "./size.ts";
 import { createVariableChecks, type VariableCheck, type VariableChecks } from "./variables.ts";
 
@@ -70,17 +71,11 @@ const bytesOf = (text: string, { tokenCount }: DocumentNode): number =>
 
 const ERRORS_REPORTED = 20;
 
-/** `__typename` is not one of them: an operation that asks for it alone still hears that its credential is bad. */
-const isOneOf = (fields: readonly RootField[], mutation: string): boolean =>
-  fields.includes(`Mutation.${mutation}` as RootField);
-
 const asksForRateLimitAlone = (names: string[]): boolean =>
   names.includes("rateLimit") && names.every((name) => name === "rateLimit" || name === "__typename");
 
-const isUrgent = (names: string[]): boolean => names.every((name) => isOneOf(URGENT, name) || name === "__typename");
-
 export function createDocuments(schema: GraphQLSchema): Documents {
-  const preparing: Preparing = { schema, fieldNeeds: readFieldNeeds(schema), checksOf: createVariableChecks(schema) };
+  const preparing: Preparing = { schema, access: readFieldAccess(schema), checksOf: createVariableChecks(schema) };
   const callers = createKept(KEPT_BYTES);
   const strangers = createKept(STRANGERS_KEPT_BYTES);
 
@@ -113,7 +108,7 @@ function hold(found: number, most: number, does: string, what: string): void {
 const createKept = (most: number): LRUCache<string, Prepared> =>
   new LRUCache({ maxSize: most, sizeCalculation: ({ bytes }) => bytes });
 
-type Preparing = { schema: GraphQLSchema; fieldNeeds: FieldNeeds; checksOf: VariableChecks };
+type Preparing = { schema: GraphQLSchema; access: FieldAccess; checksOf: VariableChecks };
 
 function prepare(preparing: Preparing, text: string): Map<string, Operation> {
   const { schema } = preparing;
@@ -163,11 +158,12 @@ function parseText(text: string): DocumentNode {
 type Whole = Preparing & { prepared: Prepared; document: DocumentNode; repeats: ReadonlyMap<string, number> };
 
 function operationOf(
-  { schema, fieldNeeds, checksOf, prepared, document, repeats }: Whole,
+  { schema, access, checksOf, prepared, document, repeats }: Whole,
   node: OperationDefinitionNode,
 ): Operation {
   const names = rootFields(document, node);
-  if (names.filter((name) => isOneOf(TRIES_PASSWORD, name)).length > 1) {
+  const mutation = (name: string): Access | undefined => access.get(`Mutation.${name}`);
+  if (names.filter((name) => mutation(name)?.triesPassword).length > 1) {
     throw new Refusal(
       "GRAPHQL_VALIDATION_FAILED",
       "an operation may have one login, acceptInvitation or changePassword",
@@ -179,11 +175,14 @@ function operationOf(
     document,
     name: node.name?.value,
     type: node.operation,
-    ignoresCredential: node.operation === "mutation" && names.every((name) => isOneOf(OWN_CREDENTIAL, name)),
+    // With `__typename` alone, an operation still hears that its credential is bad.
+    ignoresCredential: node.operation === "mutation" && names.every((name) => mutation(name)?.hasOwnCredential),
     counts,
-    isUrgent: !counts || (node.operation === "mutation" && isUrgent(names)),
+    isUrgent:
+      !counts ||
+      (node.operation === "mutation" && names.every((name) => name === "__typename" || mutation(name)?.isUrgent)),
     introspects: names.some((name) => name === "__schema" || name === "__type"),
-    needs: needsOf(schema, fieldNeeds, document, node),
+    needs: needsOf(schema, access, document, node),
     cost: costOf(schema, document, node),
     checkVariables: checksOf(node.variableDefinitions, repeats),
   };

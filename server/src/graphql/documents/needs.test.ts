@@ -1,19 +1,19 @@
 /** What an operation needs is read off its document. Over the wire: test/scopes.test.ts. */
-import { buildSchema, Kind, parse, validate } from "graphql";
+import { Kind, parse, validate } from "graphql";
 import { expect, test } from "vitest";
-import { OBJECT_FIELDS } from "../../auth/field-scopes.ts";
-import { needsOf, readFieldNeeds } from "./needs.ts";
+import { readFieldAccess } from "../builder/access.ts";
+import { needsOf } from "./needs.ts";
 import { createSchema } from "../schema.ts";
 
 const schema = createSchema();
-const fieldNeeds = readFieldNeeds(schema);
+const access = readFieldAccess(schema);
 
 /** Of a valid document's first operation. */
 function needs(text: string): { signIn: boolean; scopes: Record<string, string> } {
   const document = parse(text);
   expect(validate(schema, document)).toEqual([]);
   const operation = document.definitions.find((one) => one.kind === Kind.OPERATION_DEFINITION)!;
-  const { signIn, scopes } = needsOf(schema, fieldNeeds, document, operation);
+  const { signIn, scopes } = needsOf(schema, access, document, operation);
   return { signIn, scopes: Object.fromEntries(scopes) };
 }
 const scopes = (text: string): string[] => Object.keys(needs(text).scopes);
@@ -108,31 +108,6 @@ test("a fragment is walked once however often it is spread", () => {
   const text = `mutation { ${START} { ...F0 } } ${chain} fragment F60 on Run { agent { draft { revision } } }`;
   // 2^60 places: it would not come to an end.
   const document = parse(text);
-  const { scopes: found } = needsOf(schema, fieldNeeds, document, document.definitions[0] as never);
+  const { scopes: found } = needsOf(schema, access, document, document.definitions[0] as never);
   expect([...found.keys()]).toEqual(["runs:start", "runs:read", "agents:read"]);
-});
-
-test("a field or a type that no table names cannot be served, nor an entry without a field", () => {
-  const fresh = createSchema();
-  const query = fresh.getQueryType()!.getFields();
-  Object.assign(query, { secret: { ...query["me"], name: "secret" } });
-  expect(() => readFieldNeeds(fresh)).toThrow("Query.secret has no entry in auth/field-scopes.ts");
-  delete query["secret"];
-  const agent = (fresh.getType("Agent") as unknown as { getFields(): Record<string, object> }).getFields();
-  Object.assign(agent, { memory: { ...agent["draft"], name: "memory" } });
-  expect(() => readFieldNeeds(fresh)).toThrow("Agent.memory has no entry in auth/field-scopes.ts");
-  expect(() => readFieldNeeds(buildSchema("type Query { me: Int } type Vault { key: Int }"))).toThrow(
-    "Vault.key has no entry",
-  );
-  expect(() => readFieldNeeds(buildSchema("type Query { me: Int }"))).toThrow(/does not have: .*Query\.organization/);
-});
-
-test("an interface's field needs what it needs in each type that has it", () => {
-  OBJECT_FIELDS["Node"]!.plain = [];
-  Object.assign(OBJECT_FIELDS["Node"]!, { admin: ["id"] });
-  try {
-    expect(() => readFieldNeeds(schema)).toThrow(/\.id and Node\.id differ/);
-  } finally {
-    Object.assign(OBJECT_FIELDS, { Node: { plain: ["id"] } });
-  }
 });

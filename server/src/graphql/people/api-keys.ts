@@ -27,15 +27,24 @@ function addApiKey(builder: Builder): void {
     description: "An API key: a credential for programs, sent as `Authorization: Bearer <API key>`.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("apiKey", id), description: "The API key's id, `key_…`." }),
-      name: t.exposeString("name", { description: "The API key's name." }),
-      hint: t.exposeString("hint", { description: "The last four characters of the key." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("apiKey", id),
+        description: "The API key's id, `key_…`.",
+      }),
+      name: t.exposeString("name", { scope: "inherited", description: "The API key's name." }),
+      hint: t.exposeString("hint", { scope: "admin", description: "The last four characters of the key." }),
       secret: t.exposeString("secret", {
+        scope: "admin",
         nullable: true,
         description: "The key itself. Only the answer of `createApiKey` has it; everywhere else it is null.",
       }),
-      scopes: t.exposeStringList("scopes", { description: "What the key may do, such as `runs:start`." }),
+      scopes: t.exposeStringList("scopes", {
+        scope: "admin",
+        description: "What the key may do, such as `runs:start`.",
+      }),
       projects: t.field({
+        scope: "inherited",
         type: ["Project"],
         nullable: true,
         extensions: REACH_COUNTED,
@@ -47,6 +56,7 @@ function addApiKey(builder: Builder): void {
         },
       }),
       agents: t.field({
+        scope: "inherited",
         type: ["Agent"],
         nullable: true,
         extensions: REACH_COUNTED,
@@ -56,15 +66,22 @@ function addApiKey(builder: Builder): void {
           return agentIds?.map((id) => loaders.agent(id)) ?? null;
         },
       }),
-      createdBy: t.expose("createdBy", { type: "Actor", description: "Who created the key." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the key was created." }),
+      createdBy: t.expose("createdBy", { scope: "admin", type: "Actor", description: "Who created the key." }),
+      createdAt: t.expose("createdAt", { scope: "admin", type: "DateTime", description: "When the key was created." }),
       expiresAt: t.expose("expiresAt", {
+        scope: "admin",
         type: "DateTime",
         nullable: true,
         description: "When the key expires. Null if it never does.",
       }),
-      revokedAt: t.expose("revokedAt", { type: "DateTime", nullable: true, description: "When the key was revoked." }),
+      revokedAt: t.expose("revokedAt", {
+        scope: "admin",
+        type: "DateTime",
+        nullable: true,
+        description: "When the key was revoked.",
+      }),
       lastUsedAt: t.expose("lastUsedAt", {
+        scope: "admin",
         type: "DateTime",
         nullable: true,
         description: "When the key was last used, to the minute.",
@@ -78,6 +95,8 @@ const API_KEYS = listById("apiKeys", "apiKey");
 function addQuery(builder: Builder): void {
   builder.queryField("apiKeys", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "ApiKeyConnection",
       extensions: PAGED,
       description: `The organization's API keys, newest first. A key that was revoked or has expired is listed for ${LIMITS.apiKeyDaysAfterEnd} days.`,
@@ -92,19 +111,29 @@ function addPresets(builder: Builder): void {
   builder.objectType("ApiKeyPreset", {
     description: "What an API key is usually for, with the scopes that `createApiKey` takes for it.",
     fields: (t) => ({
-      id: t.exposeID("id", { description: "The preset's id, such as `read-only`. It never changes." }),
-      title: t.exposeString("title", { description: "The preset's name." }),
+      id: t.exposeID("id", {
+        scope: "inherited",
+        description: "The preset's id, such as `read-only`. It never changes.",
+      }),
+      title: t.exposeString("title", { scope: "inherited", description: "The preset's name." }),
       description: t.exposeString("description", {
+        scope: "inherited",
         description: "What a key with these scopes may do, and who it is for.",
       }),
-      scopes: t.exposeStringList("scopes", { description: "The scopes to pass to `createApiKey`." }),
+      scopes: t.exposeStringList("scopes", {
+        scope: "inherited",
+        description: "The scopes to pass to `createApiKey`.",
+      }),
       needsAgent: t.exposeBoolean("needsAgent", {
+        scope: "inherited",
         description: "Whether the key should be narrowed to agents with `agentIds`.",
       }),
     }),
   });
   builder.queryField("apiKeyPresets", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: true,
       type: ["ApiKeyPreset"],
       extensions: { cost: { most: API_KEY_PRESETS.length } },
       description: "What API keys are usually for. A key can also have any other combination of scopes.",
@@ -147,6 +176,8 @@ function addMutations(builder: Builder): void {
   });
   builder.mutationField("createApiKey", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "ApiKey",
       description: "Creates an API key. Only this answer has the key's `secret`.",
       args: { input: t.arg({ type: create, description: "Input of `createApiKey`." }) },
@@ -164,6 +195,8 @@ function addMutations(builder: Builder): void {
   );
   builder.mutationField("revokeApiKey", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "ApiKey",
       description: "Revokes an API key for good. Revoking a revoked key returns it unchanged.",
       args: { input: t.arg({ type: revoke, description: "Input of `revokeApiKey`." }) },

@@ -20,9 +20,10 @@ function addEvent(builder: Builder, enums: Enums): void {
   builder.objectType("AuditSubject", {
     description: "What something was done to.",
     fields: (t) => ({
-      kind: t.expose("kind", { type: enums.AuditSubjectKind, description: "What it is." }),
-      id: t.exposeID("id", { description: "Its id, even after it was removed." }),
+      kind: t.expose("kind", { scope: "inherited", type: enums.AuditSubjectKind, description: "What it is." }),
+      id: t.exposeID("id", { scope: "inherited", description: "Its id, even after it was removed." }),
       name: t.exposeString("name", {
+        scope: "inherited",
         nullable: true,
         description:
           "Its name at that time; for an invitation, its e-mail address. Null for people, sessions and approvals.",
@@ -33,41 +34,56 @@ function addEvent(builder: Builder, enums: Enums): void {
     description: "Something that was done in the organization. Events are only added, never changed or removed.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ description: "The event's id, `audit_…`.", resolve: ({ event }) => event.id }),
-      number: t.exposeInt("number", { description: "Counts the organization's events from 1, without gaps." }),
+      id: t.id({ scope: "inherited", description: "The event's id, `audit_…`.", resolve: ({ event }) => event.id }),
+      number: t.exposeInt("number", {
+        scope: "admin",
+        description: "Counts the organization's events from 1, without gaps.",
+      }),
       at: t.field({
+        scope: "admin",
         type: "DateTime",
         description: "When the event was recorded.",
         resolve: ({ event }) => new Date(event.at),
       }),
-      action: t.field({ type: enums.AuditAction, description: "What was done.", resolve: ({ event }) => event.action }),
+      action: t.field({
+        scope: "admin",
+        type: enums.AuditAction,
+        description: "What was done.",
+        resolve: ({ event }) => event.action,
+      }),
       actor: t.expose("actor", {
+        scope: "admin",
         type: "Actor",
         description:
           "Who did it. The operator, on the command line, is `system`; of a failed sign-in, it is the account that was tried.",
       }),
       subject: t.field({
+        scope: "admin",
         type: "AuditSubject",
         nullable: true,
         description: "What it was done to. Null if it was done to many objects at once.",
         resolve: ({ event }) => event.subject,
       }),
       address: t.string({
+        scope: "admin",
         nullable: true,
         description: "The client's address. Null for the operator and for Autograph itself.",
         resolve: ({ event }) => event.address,
       }),
       userAgent: t.string({
+        scope: "admin",
         nullable: true,
         description: `How the client identified itself: the first ${LIMITS.userAgentCharacters} characters.`,
         resolve: ({ event }) => event.userAgent,
       }),
       detail: t.field({
+        scope: "admin",
         type: "JSON",
         description: "Further details, such as `{from, to}` for a change: an object whose fields depend on `action`.",
         resolve: ({ event }) => event.detail,
       }),
       hash: t.exposeString("hash", {
+        scope: "admin",
         description:
           "The hash of this event and all before it. Note it elsewhere, and `autograph audit verify --head` can later prove that nothing up to this event was changed.",
       }),
@@ -107,6 +123,8 @@ function addQuery(builder: Builder, enums: Enums): void {
   });
   builder.queryField("auditEvents", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "AuditEventConnection",
       extensions: PAGED,
       description: "Who did what from where in the organization, newest first.",

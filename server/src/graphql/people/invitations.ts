@@ -27,21 +27,33 @@ function addInvitation(builder: Builder, enums: Enums): void {
     interfaces: ["Node"],
     fields: (t) => ({
       id: t.id({
+        scope: "inherited",
         resolve: ({ id }) => encodeId("invitation", id),
         description: "The invitation's id, `invitation_…`.",
       }),
       email: t.exposeString("email", {
+        scope: "inherited",
         nullable: true,
         description: "The e-mail address that the invitation is for. Null if anyone who has the link may accept.",
       }),
-      role: t.expose("role", { type: enums.Role, description: "The new member's role." }),
-      createdBy: t.expose("createdBy", { type: "Actor", description: "Who created the invitation." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the invitation was created." }),
+      role: t.expose("role", { scope: "inherited", type: enums.Role, description: "The new member's role." }),
+      createdBy: t.expose("createdBy", {
+        scope: "inherited",
+        type: "Actor",
+        description: "Who created the invitation.",
+      }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the invitation was created.",
+      }),
       expiresAt: t.expose("expiresAt", {
+        scope: "inherited",
         type: "DateTime",
         description: `When the invitation expires: ${LIMITS.invitationDays} days after it was created.`,
       }),
       url: t.exposeString("url", {
+        scope: "inherited",
         nullable: true,
         description: "The link. Only the answer of `inviteMember` has it; everywhere else it is null.",
       }),
@@ -53,13 +65,21 @@ function addPreview(builder: Builder, enums: Enums): void {
   builder.objectType("InvitationPreview", {
     description: "What an invitation's link shows before it is used.",
     fields: (t) => ({
-      organizationName: t.exposeString("organizationName", { description: "The name of the organization." }),
+      organizationName: t.exposeString("organizationName", {
+        scope: "inherited",
+        description: "The name of the organization.",
+      }),
       email: t.exposeString("email", {
+        scope: "inherited",
         nullable: true,
         description: "The e-mail address that the invitation is for. Null if anyone who has the link may accept.",
       }),
-      role: t.expose("role", { type: enums.Role, description: "The new member's role." }),
-      expiresAt: t.expose("expiresAt", { type: "DateTime", description: "When the invitation expires." }),
+      role: t.expose("role", { scope: "inherited", type: enums.Role, description: "The new member's role." }),
+      expiresAt: t.expose("expiresAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the invitation expires.",
+      }),
     }),
   });
 }
@@ -74,6 +94,8 @@ export async function findInvitation(context: Context, id: string): Promise<Invi
 function addQueries(builder: Builder): void {
   builder.queryField("invitations", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "InvitationConnection",
       extensions: PAGED,
       description: "The organization's open invitations, newest first.",
@@ -84,6 +106,8 @@ function addQueries(builder: Builder): void {
   );
   builder.queryField("invitation", (t) =>
     t.field({
+      scope: "public",
+      narrowedKeys: true,
       type: "InvitationPreview",
       nullable: true,
       description:
@@ -110,6 +134,8 @@ function addInvite(builder: Builder, enums: Enums): void {
   });
   builder.mutationField("inviteMember", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "Invitation",
       description: `Creates a link that works once, within ${LIMITS.invitationDays} days. Only this answer has its \`url\`; no e-mail is sent. Only an owner can invite an owner.`,
       args: { input: t.arg({ type: input, description: "Input of `inviteMember`." }) },
@@ -126,6 +152,8 @@ function addRevoke(builder: Builder): void {
   });
   builder.mutationField("revokeInvitation", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "Invitation",
       description: "Revokes an open invitation for good. NOT_FOUND if it was used or revoked, or has expired.",
       args: { input: t.arg({ type: input, description: "Input of `revokeInvitation`." }) },
@@ -150,6 +178,9 @@ function addAccept(builder: Builder): void {
   });
   builder.mutationField("acceptInvitation", (t) =>
     t.field({
+      scope: "public",
+      narrowedKeys: true,
+      triesPassword: true,
       type: "LoginResult",
       description:
         "Accepts an invitation and signs in to its organization. With an access token, its user joins. Without a credential, the user with this e-mail and password joins or, with a `name`, a new user does. NOT_FOUND as in `invitation`; wrong passwords are refused as in `login`.",

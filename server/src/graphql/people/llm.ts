@@ -12,14 +12,17 @@ export function addLlm(builder: Builder, enums: Enums): void {
     extensions: { isPart: true },
     fields: (t) => ({
       duration: t.exposeInt("durationMs", {
+        scope: "inherited",
         description: "How many milliseconds the language model took to answer or fail.",
       }),
       problem: t.expose("problem", {
+        scope: "inherited",
         type: enums.LlmProblem,
         nullable: true,
         description: "Why the test failed. Null if it did not.",
       }),
       detail: t.exposeString("detail", {
+        scope: "inherited",
         nullable: true,
         description:
           "The problem as a sentence, with the HTTP status. Null except for the operator's own organization.",
@@ -31,17 +34,27 @@ export function addLlm(builder: Builder, enums: Enums): void {
       "The language model that reads sentences for `draftRunInput`. The operator configures it, for the whole server. Only the operator's own organization, which is the first one, sees what it is: for all others, `host`, `model` and `hasKey` are null.",
     extensions: { isPart: true },
     fields: (t) => ({
-      isConfigured: t.exposeBoolean("isConfigured", { description: "Whether a language model is configured." }),
+      isConfigured: t.exposeBoolean("isConfigured", {
+        scope: "inherited",
+        description: "Whether a language model is configured.",
+      }),
       host: t.exposeString("host", {
+        scope: "inherited",
         nullable: true,
         description: "The host and port that the questions are sent to.",
       }),
-      model: t.exposeString("model", { nullable: true, description: "The model's name at that host." }),
+      model: t.exposeString("model", {
+        scope: "inherited",
+        nullable: true,
+        description: "The model's name at that host.",
+      }),
       hasKey: t.exposeBoolean("hasKey", {
+        scope: "inherited",
         nullable: true,
         description: "Whether an API key is sent with the questions. It is never shown.",
       }),
       test: t.field({
+        scope: "inherited",
         type: "LlmTest",
         nullable: true,
         description: "The result of the test. Null except in the answer of `testLlm`.",
@@ -51,6 +64,8 @@ export function addLlm(builder: Builder, enums: Enums): void {
   });
   builder.queryField("llm", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "Llm",
       description: "The language model that the operator configured, if any.",
       resolve: (_, _arguments, context) => connectionOf(context, null),
@@ -58,6 +73,8 @@ export function addLlm(builder: Builder, enums: Enums): void {
   );
   builder.mutationField("testLlm", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "Llm",
       description: `Asks the language model a short question. CONFLICT if none is configured, RATE_LIMITED beyond ${LIMITS.llmTestsPerMinute} a minute.`,
       resolve: async (_, _arguments, context) => {

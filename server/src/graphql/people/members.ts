@@ -25,12 +25,17 @@ function addMember(builder: Builder, enums: Enums): void {
     interfaces: ["Node"],
     fields: (t) => ({
       id: t.id({
+        scope: "inherited",
         resolve: (member) => encodeId("member", memberIdOf(member)),
         description: "The member's id, `member_…`.",
       }),
-      user: t.expose("user", { type: "User", description: "The person." }),
-      role: t.expose("role", { type: enums.Role, description: "The member's role." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the person joined the organization." }),
+      user: t.expose("user", { scope: "inherited", type: "User", description: "The person." }),
+      role: t.expose("role", { scope: "inherited", type: enums.Role, description: "The member's role." }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the person joined the organization.",
+      }),
     }),
   });
 }
@@ -56,6 +61,8 @@ const MEMBERS: List<Member> = {
 function addQuery(builder: Builder): void {
   builder.queryField("members", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: false,
       type: "MemberConnection",
       extensions: PAGED,
       description: "The organization's members, newest first.",
@@ -76,6 +83,8 @@ function addSetRole(builder: Builder, enums: Enums): void {
   });
   builder.mutationField("setMemberRole", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "Member",
       description:
         "Changes a member's role. Only an owner can make somebody an owner or change an owner's role, and nobody can grant a scope that they lack. CONFLICT for the last owner.",
@@ -93,6 +102,8 @@ function addRemove(builder: Builder): void {
   });
   builder.mutationField("removeMember", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "Member",
       description:
         "Removes a member from the organization; their subscriptions and waits there end within 10 seconds. Returns the member as they were. Only an owner can remove an owner. CONFLICT for the last owner.",
@@ -103,6 +114,8 @@ function addRemove(builder: Builder): void {
   );
   builder.mutationField("leaveOrganization", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: false,
       type: "Organization",
       description:
         "Ends the signed-in user's membership in the organization. Returns the organization that was left. `refreshToken` moves the session to another organization. CONFLICT for the last owner.",

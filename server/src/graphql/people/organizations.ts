@@ -27,10 +27,18 @@ function addOrganization(builder: Builder, enums: Enums): void {
     description: "An organization: the tenant. Nothing that belongs to it is visible to other organizations.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("organization", id), description: "The organization's id, `org_…`." }),
-      name: t.exposeString("name", { description: "The organization's name." }),
-      plan: t.expose("plan", { type: enums.Plan, description: "The organization's plan." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the organization was created." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("organization", id),
+        description: "The organization's id, `org_…`.",
+      }),
+      name: t.exposeString("name", { scope: "inherited", description: "The organization's name." }),
+      plan: t.expose("plan", { scope: "inherited", type: enums.Plan, description: "The organization's plan." }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the organization was created.",
+      }),
     }),
   });
 }
@@ -50,9 +58,14 @@ function addUser(builder: Builder): void {
     description: "A person who can sign in.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("user", id), description: "The user's id, `user_…`." }),
-      name: t.exposeString("name", { description: "The user's name." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("user", id),
+        description: "The user's id, `user_…`.",
+      }),
+      name: t.exposeString("name", { scope: "inherited", description: "The user's name." }),
       email: t.string({
+        scope: "inherited",
         nullable: true,
         description: "The user's e-mail. Null if the user is no longer a member of the organization.",
         resolve: ({ id }, _, { loaders }) => loaders.memberEmail(id),
@@ -66,12 +79,21 @@ function addProject(builder: Builder): void {
     description: "A project: a folder of agents.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("project", id), description: "The project's id, `project_…`." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("project", id),
+        description: "The project's id, `project_…`.",
+      }),
       handle: t.exposeString("handle", {
+        scope: "inherited",
         description: "The project's handle: the `namespace` of its agents' definitions. It never changes.",
       }),
-      name: t.exposeString("name", { description: "The project's name." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the project was created." }),
+      name: t.exposeString("name", { scope: "inherited", description: "The project's name." }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the project was created.",
+      }),
     }),
   });
 }
@@ -83,6 +105,8 @@ export async function findProject(context: Context, id: string): Promise<Project
 function addQueries(builder: Builder): void {
   builder.queryField("me", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: true,
       type: "User",
       description: "The signed-in user. For an API key: the user who created the key.",
       resolve: (_, _arguments, context) => callerOf(context).user,
@@ -90,6 +114,8 @@ function addQueries(builder: Builder): void {
   );
   builder.queryField("organization", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: true,
       type: "Organization",
       description: "The organization that the credential belongs to.",
       resolve: (_, _arguments, context) => findOrganization(context),
@@ -97,6 +123,8 @@ function addQueries(builder: Builder): void {
   );
   builder.queryField("project", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "Project",
       nullable: true,
       description: "The project with this id. NOT_FOUND if there is none.",
@@ -106,6 +134,8 @@ function addQueries(builder: Builder): void {
   );
   builder.queryField("projects", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "ProjectConnection",
       extensions: PAGED,
       description: "The organization's projects, newest first.",
@@ -127,6 +157,8 @@ function addCreateProject(builder: Builder): void {
   });
   builder.mutationField("createProject", (t) =>
     t.field({
+      scope: "agents:write",
+      narrowedKeys: false,
       type: "Project",
       description: "Creates a project. CONFLICT if the organization already has one with this handle.",
       args: { input: t.arg({ type: input, description: "Input of `createProject`." }) },
@@ -142,6 +174,8 @@ function addRename(builder: Builder): void {
   });
   builder.mutationField("renameOrganization", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: "Organization",
       description: "Renames the organization.",
       args: { input: t.arg({ type: input, description: "Input of `renameOrganization`." }) },

@@ -16,16 +16,19 @@ function addRateLimit(builder: Builder, enums: Enums): void {
     description: `How many requests the organization may send in any ${WINDOW_MS / 1_000} seconds. All of its API keys and access tokens share it.`,
     extensions: { isPart: true },
     fields: (t) => ({
-      plan: t.expose("plan", { type: enums.Plan, description: "The organization's plan." }),
+      plan: t.expose("plan", { scope: "inherited", type: enums.Plan, description: "The organization's plan." }),
       limit: t.exposeInt("limit", {
+        scope: "inherited",
         nullable: true,
         description: "The maximum number of requests. Null if there is no limit.",
       }),
       remaining: t.exposeInt("remaining", {
+        scope: "inherited",
         nullable: true,
         description: "How many requests are left now. Null if there is no limit.",
       }),
       resetAt: t.expose("resetAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description:
@@ -35,6 +38,8 @@ function addRateLimit(builder: Builder, enums: Enums): void {
   });
   builder.queryField("rateLimit", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: true,
       type: "RateLimit",
       description:
         "The organization's request limit, and what is left of it. A query that asks for nothing else does not count.",
@@ -50,16 +55,22 @@ function addUsage(builder: Builder): void {
     description: "What an organization used on one day. Days begin and end in UTC.",
     extensions: { isPart: true },
     fields: (t) => ({
-      date: t.exposeString("date", { description: "The day, as YYYY-MM-DD." }),
+      date: t.exposeString("date", { scope: "inherited", description: "The day, as YYYY-MM-DD." }),
       requests: t.exposeInt("requests", {
+        scope: "inherited",
         description: "Requests with API keys and access tokens. Requests of the web UI do not count.",
       }),
-      refused: t.exposeInt("refused", { description: "Further requests that were refused with RATE_LIMITED." }),
-      runs: t.exposeInt("runs", { description: "Runs that were started, by anyone or anything." }),
+      refused: t.exposeInt("refused", {
+        scope: "inherited",
+        description: "Further requests that were refused with RATE_LIMITED.",
+      }),
+      runs: t.exposeInt("runs", { scope: "inherited", description: "Runs that were started, by anyone or anything." }),
       steps: t.exposeInt("steps", {
+        scope: "inherited",
         description: "Steps that completed or failed; each visit of a step that is reached again counts.",
       }),
       modelTokens: t.exposeInt("modelTokens", {
+        scope: "inherited",
         description:
           "Tokens of questions to the language model and of its answers, as it counted them. 0 for a model that does not say.",
       }),
@@ -67,6 +78,8 @@ function addUsage(builder: Builder): void {
   });
   builder.queryField("usage", (t) =>
     t.field({
+      scope: "admin",
+      narrowedKeys: false,
       type: ["UsageDay"],
       extensions: { cost: { most: USAGE_DAYS, argument: "days" } },
       description: "What the organization used on each of the last days, today first. Days without usage have zeros.",

@@ -23,18 +23,40 @@ function addSecret(builder: Builder): void {
       "A secret of a project, which the definitions of its agents use in `authentication`, and with which webhooks check signatures. Its value cannot be read.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("secret", id), description: "The secret's id, `secret_…`." }),
-      name: t.exposeString("name", { description: "The secret's name, unique in its project." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("secret", id),
+        description: "The secret's id, `secret_…`.",
+      }),
+      name: t.exposeString("name", { scope: "inherited", description: "The secret's name, unique in its project." }),
       project: t.field({
+        scope: "inherited",
         type: "Project",
         description: "The project that the secret belongs to.",
         resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
       }),
-      createdBy: t.expose("createdBy", { type: "Actor", description: "Who created the secret." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the secret was created." }),
-      updatedBy: t.expose("updatedBy", { type: "Actor", description: "Who set the secret's present value." }),
-      updatedAt: t.expose("updatedAt", { type: "DateTime", description: "When the secret's present value was set." }),
+      createdBy: t.expose("createdBy", {
+        scope: "secrets:write",
+        type: "Actor",
+        description: "Who created the secret.",
+      }),
+      createdAt: t.expose("createdAt", {
+        scope: "secrets:write",
+        type: "DateTime",
+        description: "When the secret was created.",
+      }),
+      updatedBy: t.expose("updatedBy", {
+        scope: "secrets:write",
+        type: "Actor",
+        description: "Who set the secret's present value.",
+      }),
+      updatedAt: t.expose("updatedAt", {
+        scope: "secrets:write",
+        type: "DateTime",
+        description: "When the secret's present value was set.",
+      }),
       usedBy: t.field({
+        scope: "secrets:write",
         type: ["Agent"],
         extensions: { cost: { most: LIMITS.secretUsersListed } },
         description: `The agents whose published version names the secret, or a webhook of which checks signatures with it, by name, at most ${LIMITS.secretUsersListed}.`,
@@ -52,6 +74,8 @@ export const findSecret = async (context: Context, id: string): Promise<Secret> 
 function addQuery(builder: Builder): void {
   builder.queryField("secrets", (t) =>
     t.field({
+      scope: "secrets:write",
+      narrowedKeys: false,
       type: "SecretConnection",
       extensions: PAGED,
       description: "The organization's secrets, newest first, without their values. NOT_FOUND for an unknown project.",
@@ -88,6 +112,8 @@ function addMutations(builder: Builder): void {
   });
   builder.mutationField("setSecret", (t) =>
     t.field({
+      scope: "secrets:write",
+      narrowedKeys: false,
       type: "Secret",
       description:
         "Creates a secret, or replaces the value of the project's secret of this name. The value cannot be read back. " +
@@ -99,6 +125,8 @@ function addMutations(builder: Builder): void {
   );
   builder.mutationField("deleteSecret", (t) =>
     t.field({
+      scope: "secrets:write",
+      narrowedKeys: false,
       type: "Secret",
       description: "Deletes a secret for good. Calls that need it fail from then on.",
       args: { input: t.arg({ type: remove, description: "Input of `deleteSecret`." }) },

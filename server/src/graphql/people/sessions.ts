@@ -29,33 +29,53 @@ function addSession(builder: Builder, enums: Enums): void {
       "A session of the signed-in user that has not ended. Its tokens are only in the answers of the mutations that created them.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("session", id), description: "The session's id, `session_…`." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("session", id),
+        description: "The session's id, `session_…`.",
+      }),
       organization: t.expose("organization", {
+        scope: "inherited",
         type: "Organization",
         nullable: true,
         description:
           "The organization that the session is in. Null if the user has since left it or was removed from it.",
       }),
-      client: t.expose("client", { type: enums.SessionClient, description: "What opened the session." }),
+      client: t.expose("client", {
+        scope: "inherited",
+        type: enums.SessionClient,
+        description: "What opened the session.",
+      }),
       address: t.exposeString("address", {
+        scope: "inherited",
         nullable: true,
         description:
           "The IP address that the session was opened from. Null if it was opened before addresses were recorded.",
       }),
       userAgent: t.exposeString("userAgent", {
+        scope: "inherited",
         nullable: true,
         description: `How the client that opened the session identified itself (\`User-Agent\`): the first ${LIMITS.userAgentCharacters} characters, without control characters. Null if it did not.`,
       }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the session was opened." }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the session was opened.",
+      }),
       refreshedAt: t.expose("refreshedAt", {
+        scope: "inherited",
         type: "DateTime",
         description: `When the session last received an access token. The session was last used at most ${LIMITS.accessTokenMinutes} minutes after that.`,
       }),
       expiresAt: t.expose("expiresAt", {
+        scope: "inherited",
         type: "DateTime",
         description: "When the session ends unless it is refreshed.",
       }),
-      isCurrent: t.exposeBoolean("isCurrent", { description: "Whether this is the session that sent the request." }),
+      isCurrent: t.exposeBoolean("isCurrent", {
+        scope: "inherited",
+        description: "Whether this is the session that sent the request.",
+      }),
     }),
   });
 }
@@ -68,6 +88,8 @@ const SESSIONS = listById("sessions", "session");
 function addQuery(builder: Builder): void {
   builder.queryField("sessions", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: false,
       type: "SessionConnection",
       extensions: PAGED,
       description: `The signed-in user's sessions that have not ended, in all organizations, newest first: ${LIMITS.sessionsPerUser} at most. FORBIDDEN for an API key.`,
@@ -85,6 +107,8 @@ function addRevoke(builder: Builder): void {
   });
   builder.mutationField("revokeSession", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: false,
       type: "Session",
       description:
         "Ends one of the signed-in user's sessions; its subscriptions and waits end within 10 seconds. Returns the session as it was. FORBIDDEN for an API key.",
@@ -96,11 +120,13 @@ function addRevoke(builder: Builder): void {
   builder.objectType("RevokeOtherSessionsResult", {
     description: "What `revokeOtherSessions` answers.",
     fields: (t) => ({
-      revokedCount: t.exposeInt("revokedCount", { description: "How many sessions were ended." }),
+      revokedCount: t.exposeInt("revokedCount", { scope: "inherited", description: "How many sessions were ended." }),
     }),
   });
   builder.mutationField("revokeOtherSessions", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: false,
       type: "RevokeOtherSessionsResult",
       description:
         "Ends all sessions of the signed-in user except the one that sent the request, in all organizations; their subscriptions and waits end within 10 seconds. FORBIDDEN for an API key.",
@@ -123,6 +149,9 @@ function addChangePassword(builder: Builder): void {
   });
   builder.mutationField("changePassword", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: false,
+      triesPassword: true,
       type: "User",
       description:
         "Changes the signed-in user's password and ends all the user's other sessions, in all organizations; their subscriptions and waits end within 10 seconds. RATE_LIMITED after too many wrong passwords, as in `login`. FORBIDDEN for an API key. An operation may have one `changePassword`.",

@@ -21,12 +21,15 @@ function addLoginResult(builder: Builder): void {
     description: "The tokens of a session.",
     fields: (t) => ({
       accessToken: t.exposeString("accessToken", {
+        scope: "inherited",
         description: "The credential for requests: `Authorization: Bearer <accessToken>`.",
       }),
       refreshToken: t.exposeString("refreshToken", {
+        scope: "inherited",
         description: `The argument of \`refreshToken\`. It works once, within ${LIMITS.refreshTokenDays} days.`,
       }),
       expiresAt: t.expose("expiresAt", {
+        scope: "inherited",
         type: "DateTime",
         description: `When the access token expires, ${LIMITS.accessTokenMinutes} minutes from now.`,
       }),
@@ -37,6 +40,10 @@ function addLoginResult(builder: Builder): void {
 function addLogin(builder: Builder): void {
   builder.mutationField("login", (t) =>
     t.field({
+      scope: "public",
+      narrowedKeys: true,
+      hasOwnCredential: true,
+      triesPassword: true,
       type: "LoginResult",
       description:
         "Signs in with e-mail and password, to the organization last used. An Authorization header is ignored. An operation may have one `login`. RATE_LIMITED after too many failed attempts.",
@@ -64,6 +71,9 @@ function addRefresh(builder: Builder): void {
   });
   builder.mutationField("refreshToken", (t) =>
     t.field({
+      scope: "public",
+      narrowedKeys: true,
+      hasOwnCredential: true,
       type: "LoginResult",
       description: "Exchanges a refresh token for new tokens. Using a refresh token a second time ends the session.",
       args: { input: t.arg({ type: input, description: "Input of `refreshToken`." }) },
@@ -81,6 +91,8 @@ function addRefresh(builder: Builder): void {
 function addLogout(builder: Builder): void {
   builder.mutationField("logout", (t) =>
     t.field({
+      scope: null,
+      narrowedKeys: true,
       type: "User",
       description: "Signs out: ends the session of the access token that was sent. Returns the session's user.",
       resolve: async (_, _arguments, context) => {
@@ -105,6 +117,9 @@ function addSetup(builder: Builder): void {
   });
   builder.mutationField("setup", (t) =>
     t.field({
+      scope: "public",
+      narrowedKeys: true,
+      hasOwnCredential: true,
       type: "LoginResult",
       description: "Creates the first organization and its owner in an empty database, and signs the owner in.",
       args: { input: t.arg({ type: input, description: "Input of `setup`." }) },

@@ -25,10 +25,15 @@ function addApproval(builder: Builder, enums: Enums): void {
     description: "An approval: a question to a person. The run waits until it is decided.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("approval", id), description: "The approval's id, `approval_…`." }),
-      status: t.expose("status", { type: enums.ApprovalStatus, description: "Current status." }),
-      question: t.exposeString("question", { description: "The question." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("approval", id),
+        description: "The approval's id, `approval_…`.",
+      }),
+      status: t.expose("status", { scope: "inherited", type: enums.ApprovalStatus, description: "Current status." }),
+      question: t.exposeString("question", { scope: "inherited", description: "The question." }),
       context: t.field({
+        scope: "runs:read",
         type: "JSON",
         nullable: true,
         description: "Information that helps to decide.",
@@ -36,16 +41,19 @@ function addApproval(builder: Builder, enums: Enums): void {
           readPayload(context, value, { of: "approval", id, column: "context" }),
       }),
       assignee: t.exposeString("assignee", {
+        scope: "inherited",
         nullable: true,
         description: "Who should decide, in the words of the definition.",
       }),
       form: t.field({
+        scope: "runs:read",
         type: "JSON",
         nullable: true,
         description: "JSON schema of the answer. Null if the approval has no form.",
         resolve: ({ id, form }, _, context) => readPayload(context, form, { of: "approval", id, column: "form" }),
       }),
       answerFields: t.field({
+        scope: "runs:read",
         type: ["InputField"],
         description: "The form's fields. Empty if the approval has no form.",
         resolve: async ({ id, form }, _, context) => {
@@ -54,45 +62,61 @@ function addApproval(builder: Builder, enums: Enums): void {
         },
       }),
       run: t.field({
+        scope: "runs:read",
         type: "Run",
         description: "The run that waits.",
         resolve: async ({ runId }, _, context) =>
           requireFound("run", await readRun(context.runs, callerOf(context), runId)),
       }),
-      stepNumber: t.exposeInt("stepNumber", { description: "Number of the step that waits." }),
+      stepNumber: t.exposeInt("stepNumber", { scope: "inherited", description: "Number of the step that waits." }),
       agent: t.field({
+        scope: "inherited",
         type: "Agent",
         description: "The agent.",
         resolve: ({ agentId }, _, { loaders }) => loaders.agent(agentId),
       }),
       project: t.field({
+        scope: "inherited",
         type: "Project",
         description: "The agent's project.",
         resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
       }),
       canDecide: t.boolean({
+        scope: "inherited",
         description:
           "Whether you can decide it now: it is open, has not expired, and you have the scope approvals:decide.",
         resolve: (approval, _, context) => canDecide(approval, callerOf(context), context.clock.now()),
       }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the approval was requested." }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the approval was requested.",
+      }),
       expiresAt: t.expose("expiresAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When the approval expires. Null if it never does.",
       }),
       decidedAt: t.expose("decidedAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When the approval was decided.",
       }),
       decidedBy: t.expose("decidedBy", {
+        scope: "inherited",
         type: "Actor",
         nullable: true,
         description: "Who decided. Null if nobody did.",
       }),
-      comment: t.exposeString("comment", { nullable: true, description: "The comment on the decision." }),
+      comment: t.exposeString("comment", {
+        scope: "inherited",
+        nullable: true,
+        description: "The comment on the decision.",
+      }),
       answer: t.field({
+        scope: "runs:read",
         type: "JSON",
         nullable: true,
         description: "The values of the form that came with the decision.",
@@ -121,6 +145,8 @@ function addQueries(builder: Builder, enums: Enums): void {
   });
   builder.queryField("approval", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Approval",
       nullable: true,
       description: "The approval with this id. NOT_FOUND if there is none.",
@@ -130,6 +156,8 @@ function addQueries(builder: Builder, enums: Enums): void {
   );
   builder.queryField("approvals", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "ApprovalConnection",
       extensions: PAGED,
       description: "Approvals, newest first. `filter: {status: open}, direction: asc` is the inbox.",
@@ -177,6 +205,9 @@ function addDecide(builder: Builder, enums: Enums): void {
   });
   builder.mutationField("decideApproval", (t) =>
     t.field({
+      scope: "approvals:decide",
+      narrowedKeys: true,
+      isUrgent: true,
       type: "Approval",
       description:
         "Decides an approval, and its run continues. Only the first decision counts: a different one is CONFLICT, and the same one again by the same caller is answered alike.",

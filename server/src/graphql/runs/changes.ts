@@ -9,6 +9,8 @@ type Which = { projectId?: string | null | undefined; agentId?: string | null | 
 export function addChanges(builder: Builder): void {
   builder.subscriptionField("runsChanged", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Run",
       description:
         "Sends runs as they start and change, each in its newest state, at most once every 250 ms, and only if a selected field differs from what was sent last. Sends nothing at first and never completes: read `runs` once the subscription is open. Ends with UNAVAILABLE when too many changes are waiting to be read, or some may have been missed.",
@@ -20,6 +22,8 @@ export function addChanges(builder: Builder): void {
   );
   builder.subscriptionField("approvalsChanged", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Approval",
       description:
         "Sends approvals as they are requested, decided, withdrawn or expire, each in its newest state, at most once every 250 ms, and only if a selected field differs from what was sent last. Sends nothing at first and never completes: read `approvals` once the subscription is open. Ends with UNAVAILABLE when too many changes are waiting to be read, or some may have been missed.",
@@ -31,6 +35,8 @@ export function addChanges(builder: Builder): void {
   );
   builder.subscriptionField("agentsChanged", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "Agent",
       description:
         "Sends agents as they are created, published, or change, or their drafts do, each in its newest state, at most once every 250 ms, and only if a selected field differs from what was sent last. Sends nothing at first and never completes: read `agents` once the subscription is open. Ends with UNAVAILABLE when too many changes are waiting to be read, or some may have been missed.",

@@ -16,12 +16,20 @@ function addRunCount(builder: Builder, filter: RunFilterInput): void {
   builder.objectType("Count", {
     description: "How many objects there are.",
     fields: (t) => ({
-      value: t.exposeInt("value", { description: `The number: exact up to ${LIMITS.counted}, estimated above.` }),
-      isExact: t.exposeBoolean("isExact", { description: "Whether the number was counted, not estimated." }),
+      value: t.exposeInt("value", {
+        scope: "inherited",
+        description: `The number: exact up to ${LIMITS.counted}, estimated above.`,
+      }),
+      isExact: t.exposeBoolean("isExact", {
+        scope: "inherited",
+        description: "Whether the number was counted, not estimated.",
+      }),
     }),
   });
   builder.queryField("runCount", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Count",
       description: "How many runs match a filter.",
       args: { filter: t.arg({ type: filter, required: false, description: "Default: all." }) },
@@ -35,8 +43,11 @@ function addBadges(builder: Builder): void {
   builder.objectType("Badges", {
     description: `How much is open. Each number is at most ${LIMITS.counted}, which means that or more.`,
     fields: (t) => ({
-      openRuns: t.exposeInt("openRuns", { description: "Runs that have not ended." }),
-      openApprovals: t.exposeInt("openApprovals", { description: "Approvals that wait for a decision." }),
+      openRuns: t.exposeInt("openRuns", { scope: "inherited", description: "Runs that have not ended." }),
+      openApprovals: t.exposeInt("openApprovals", {
+        scope: "inherited",
+        description: "Approvals that wait for a decision.",
+      }),
     }),
   });
   const ofProject = builder.args((t) => ({
@@ -50,6 +61,8 @@ function addBadges(builder: Builder): void {
   };
   builder.queryField("badges", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Badges",
       description: "How many runs and approvals are open.",
       args: ofProject,
@@ -58,6 +71,8 @@ function addBadges(builder: Builder): void {
   );
   builder.subscriptionField("badgesChanged", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Badges",
       description:
         "Sends how many runs and approvals are open, at once and whenever the numbers change, at most every 250 ms. Never completes.",

@@ -13,20 +13,24 @@ export function addPlannedTasks(builder: Builder): void {
     extensions: { isPart: true },
     fields: (t) => ({
       path: t.exposeString("path", {
+        scope: "inherited",
         description: "JSON pointer into the definition, like `/do/1/loop/do/0/greet`; `Step.taskPath` is the same.",
       }),
       parentPath: t.exposeString("parentPath", {
+        scope: "inherited",
         nullable: true,
         description: "The path of the task that encloses it. Null at the top level.",
       }),
-      name: t.exposeString("name", { description: "Its name in the definition." }),
+      name: t.exposeString("name", { scope: "inherited", description: "Its name in the definition." }),
       kind: t.exposeString("kind", {
+        scope: "inherited",
         description: "The kind of task, such as `set`, `http` or `approval`. New kinds may be added.",
       }),
     }),
   });
   builder.objectField("AgentVersion", "tasks", (t) =>
     t.field({
+      scope: "agents:read",
       type: ["PlannedTask"],
       description:
         "The definition's tasks in its order, each before those inside it, so that a run can be drawn before its steps exist.",
@@ -39,6 +43,7 @@ export function addPlannedTasks(builder: Builder): void {
   );
   builder.objectField("Step", "taskPath", (t) =>
     t.string({
+      scope: "inherited",
       description:
         "JSON pointer to its task in the definition of the run's version: the `path` of one of `AgentVersion.tasks`. Steps of a loop share it.",
       resolve: async ({ runId, key }, _, { loaders }) => {

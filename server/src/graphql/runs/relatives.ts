@@ -9,6 +9,7 @@ import { checkedFilter, type RunFilterInput } from "./run-filter.ts";
 export function addRelatives(builder: Builder, filter: RunFilterInput): void {
   builder.objectField("Agent", "runs", (t) =>
     t.field({
+      scope: "runs:read",
       type: "RunConnection",
       extensions: PAGED,
       description: "The agent's runs, newest first.",
@@ -30,6 +31,7 @@ export function addRelatives(builder: Builder, filter: RunFilterInput): void {
   );
   builder.objectField("Run", "parent", (t) =>
     t.field({
+      scope: "runs:read",
       type: "Run",
       nullable: true,
       description:
@@ -39,6 +41,7 @@ export function addRelatives(builder: Builder, filter: RunFilterInput): void {
   );
   builder.objectField("Run", "retryOf", (t) =>
     t.field({
+      scope: "runs:read",
       type: "Run",
       nullable: true,
       description: "The run that this run retries. Null if it retries none.",
@@ -47,6 +50,7 @@ export function addRelatives(builder: Builder, filter: RunFilterInput): void {
   );
   builder.objectField("Run", "children", (t) =>
     t.field({
+      scope: "runs:read",
       type: "RunConnection",
       extensions: PAGED,
       description: "The runs that this run started, newest first.",

@@ -18,6 +18,8 @@ function addRerun(builder: Builder): void {
   });
   builder.mutationField("rerunRun", (t) =>
     t.field({
+      scope: "runs:start",
+      narrowedKeys: true,
       type: "Run",
       description:
         "Starts a new run from the beginning, with the input of an earlier run and the agent's published version.",
@@ -55,6 +57,8 @@ function addRetry(builder: Builder): void {
   });
   builder.mutationField("retryRun", (t) =>
     t.field({
+      scope: "runs:start",
+      narrowedKeys: true,
       type: "Run",
       description:
         "Starts a new run that takes over an earlier run's results and approvals up to a step, and continues from there. " +

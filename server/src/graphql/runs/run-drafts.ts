@@ -11,51 +11,80 @@ export function addRunDrafts(builder: Builder, enums: Enums): void {
   builder.objectType("RunDraftField", {
     description: "What a sentence says about a field.",
     fields: (t) => ({
-      name: t.exposeString("name", { description: "The field's key in the input." }),
+      name: t.exposeString("name", { scope: "inherited", description: "The field's key in the input." }),
       value: t.expose("value", {
+        scope: "inherited",
         type: "JSON",
         nullable: true,
         description: "The value, as in `RunDraft.input`. Null if it is uncertain.",
       }),
-      source: t.exposeString("source", { description: "The words that it was read from." }),
+      source: t.exposeString("source", { scope: "inherited", description: "The words that it was read from." }),
       sure: t.exposeBoolean("sure", {
+        scope: "inherited",
         description: "Whether the value was certain enough to use. If not, a person fills in the field.",
       }),
-      reason: t.exposeString("reason", { nullable: true, description: "Why the value is uncertain, as a sentence." }),
+      reason: t.exposeString("reason", {
+        scope: "inherited",
+        nullable: true,
+        description: "Why the value is uncertain, as a sentence.",
+      }),
     }),
   });
   builder.objectType("RunDraft", {
     description:
       "A run's input as it was read from a sentence. Nothing starts until a person has reviewed it and calls `runAgent`.",
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("runDraft", id), description: "The draft's id, `draft_…`." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("runDraft", id),
+        description: "The draft's id, `draft_…`.",
+      }),
       agent: t.field({
+        scope: "inherited",
         type: "Agent",
         nullable: true,
         description: "The agent that was given or found. Null if no agent fits the sentence, or more than one does.",
         resolve: ({ agent }) => agent,
       }),
       agentSource: t.exposeString("agentSource", {
+        scope: "inherited",
         nullable: true,
         description: "The words by which the agent was found. Null if `agentId` was given, or no agent was found.",
       }),
-      input: t.expose("input", { type: "JSON", description: "The fields that were understood, as an object." }),
+      input: t.expose("input", {
+        scope: "inherited",
+        type: "JSON",
+        description: "The fields that were understood, as an object.",
+      }),
       fields: t.field({
+        scope: "inherited",
         type: ["RunDraftField"],
         description: "Every field that the sentence says something about, in the form's order.",
         extensions: { cost: { most: LIMITS.formFields } },
         resolve: ({ fields }) => fields,
       }),
-      missing: t.exposeStringList("missing", { description: "The required fields that have no value." }),
-      unread: t.exposeStringList("unread", { description: "The parts of the sentence that were not used." }),
-      reader: t.expose("reader", { type: enums.RunDraftReader, description: "Who read the sentence." }),
+      missing: t.exposeStringList("missing", {
+        scope: "inherited",
+        description: "The required fields that have no value.",
+      }),
+      unread: t.exposeStringList("unread", {
+        scope: "inherited",
+        description: "The parts of the sentence that were not used.",
+      }),
+      reader: t.expose("reader", {
+        scope: "inherited",
+        type: enums.RunDraftReader,
+        description: "Who read the sentence.",
+      }),
       modelProblem: t.expose("modelProblem", {
+        scope: "inherited",
         type: enums.LlmProblem,
         nullable: true,
         description: "Why the language model did not read it. Null if it did, and if none is configured.",
       }),
-      text: t.exposeString("text", { description: "The sentence." }),
+      text: t.exposeString("text", { scope: "inherited", description: "The sentence." }),
       expiresAt: t.expose("expiresAt", {
+        scope: "inherited",
         type: "DateTime",
         description: `When the draft expires: ${LIMITS.runDraftHours} hours after it was created.`,
       }),
@@ -76,6 +105,8 @@ export function addRunDrafts(builder: Builder, enums: Enums): void {
   });
   builder.mutationField("draftRunInput", (t) =>
     t.field({
+      scope: "runs:start",
+      narrowedKeys: true,
       type: "RunDraft",
       description: "Reads a run's input from a sentence. Starts nothing. Uncertain values stay empty and are marked.",
       args: { input: t.arg({ type: input, description: "Input of `draftRunInput`." }) },

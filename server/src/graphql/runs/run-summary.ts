@@ -18,9 +18,11 @@ export function addRunSummary(builder: Builder): void {
     extensions: { isPart: true },
     fields: (t) => ({
       title: t.exposeString("title", {
+        scope: "inherited",
         description: `The field's title in the form, or the value's name. At most ${MOST.titleCharacters} characters.`,
       }),
       text: t.exposeString("text", {
+        scope: "inherited",
         description: `The value in one line, at most ${MOST.valueCharacters} characters.`,
       }),
     }),
@@ -30,12 +32,14 @@ export function addRunSummary(builder: Builder): void {
     extensions: { isPart: true },
     fields: (t) => ({
       input: t.field({
+        scope: "inherited",
         type: ["RunSummaryValue"],
         extensions: { cost: { most: MOST.values } },
         description: `The first values of the input, at most ${MOST.values}, in the order of the form.`,
         resolve: inputOf,
       }),
       step: t.string({
+        scope: "inherited",
         nullable: true,
         description:
           "The name of the step that is being executed (`currentStep`). Null before the start and after the end.",
@@ -43,6 +47,7 @@ export function addRunSummary(builder: Builder): void {
           finishedAt || currentStep === null ? null : loaders.stepName({ runId: id, number: currentStep }),
       }),
       error: t.string({
+        scope: "inherited",
         nullable: true,
         description: `Why the run failed, in one line of at most ${MOST.errorCharacters} characters. Null if it did not.`,
         resolve: errorOf,
@@ -51,6 +56,7 @@ export function addRunSummary(builder: Builder): void {
   });
   builder.objectField("Run", "summary", (t) =>
     t.field({
+      scope: "runs:read",
       type: "RunSummary",
       nullable: true,
       description: "What the run is about and how it stands, short enough for a list.",

@@ -12,19 +12,22 @@ export function addRunWaits(builder: Builder): void {
       "Something that a run waits for: a time or an approval. A step that waits for the run that it started has neither.",
     extensions: { isPart: true },
     fields: (t) => ({
-      stepNumber: t.exposeInt("stepNumber", { description: "Number of the step that is waiting." }),
+      stepNumber: t.exposeInt("stepNumber", { scope: "inherited", description: "Number of the step that is waiting." }),
       until: t.expose("until", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When the wait ends or the approval expires. Null if there is no set time.",
       }),
       approval: t.field({
+        scope: "inherited",
         type: "Approval",
         nullable: true,
         description: "The approval that has to be decided.",
         resolve: ({ approvalId }, _, { loaders }) => approvalId && loaders.approval(approvalId),
       }),
       event: t.string({
+        scope: "inherited",
         nullable: true,
         description: "Always null.",
         deprecationReason: "No task waits for an event. Removal on 2027-05-31.",
@@ -34,6 +37,7 @@ export function addRunWaits(builder: Builder): void {
   });
   builder.objectField("Run", "waitingFor", (t) =>
     t.field({
+      scope: "runs:read",
       type: ["RunWait"],
       extensions: { cost: { most: WAITS, argument: "first" } },
       description: "What the run waits for, in the order of its steps. Empty if it waits for nothing or has ended.",

@@ -49,6 +49,9 @@ function addStart(builder: Builder): void {
   });
   builder.mutationField("runAgent", (t) =>
     t.field({
+      scope: "runs:start",
+      narrowedKeys: true,
+      answers: ["Run.input", "Run.draftText", "Run.output", "Run.error", "Run.steps", "Run.stepsConnection"],
       type: "Run",
       description: "Starts a run. The answer is sent when the run is safely on disk.",
       args: { input: t.arg({ type: input, description: "Input of `runAgent`." }) },
@@ -93,6 +96,9 @@ function waitOf(seconds: number, context: Context): number {
 function addCancel(builder: Builder): void {
   builder.mutationField("cancelRun", (t) =>
     t.field({
+      scope: "runs:cancel",
+      narrowedKeys: true,
+      isUrgent: true,
       type: "Run",
       description:
         "Cancels a run at once: calls in flight are aborted, open approvals are withdrawn, and children that it waits for are cancelled, too. " +
@@ -134,11 +140,17 @@ function addCancelMany(builder: Builder, filter: RunFilterInput): void {
   builder.objectType("CancelRunsResult", {
     description: "The outcome of `cancelRuns`.",
     fields: (t) => ({
-      cancelledCount: t.exposeInt("cancelledCount", { description: "How many open runs were cancelled." }),
+      cancelledCount: t.exposeInt("cancelledCount", {
+        scope: "inherited",
+        description: "How many open runs were cancelled.",
+      }),
     }),
   });
   builder.mutationField("cancelRuns", (t) =>
     t.field({
+      scope: "runs:cancel",
+      narrowedKeys: true,
+      isUrgent: true,
       type: "CancelRunsResult",
       description:
         "Cancels many open runs, each as `cancelRun` does, and returns how many. Children count only if they are selected themselves. " +

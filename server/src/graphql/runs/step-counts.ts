@@ -12,12 +12,13 @@ export function addStepCounts(builder: Builder, enums: Enums): void {
     description: "How many steps have a status.",
     extensions: { isPart: true },
     fields: (t) => ({
-      status: t.expose("status", { type: enums.StepStatus, description: "The status." }),
-      count: t.exposeInt("count", { description: "How many steps have it." }),
+      status: t.expose("status", { scope: "inherited", type: enums.StepStatus, description: "The status." }),
+      count: t.exposeInt("count", { scope: "inherited", description: "How many steps have it." }),
     }),
   });
   builder.objectField("Step", "childCounts", (t) =>
     t.field({
+      scope: "inherited",
       type: ["StepCount"],
       extensions: { cost: { most: STATUSES_COUNTED } },
       description:
@@ -31,6 +32,7 @@ export function addStepCounts(builder: Builder, enums: Enums): void {
   );
   builder.objectField("Run", "stepCount", (t) =>
     t.int({
+      scope: "inherited",
       description: "How many steps the run has reached so far.",
       resolve: ({ id }, _, { loaders }) => loaders.stepCount(id),
     }),

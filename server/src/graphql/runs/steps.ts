@@ -41,8 +41,9 @@ function addAttempt(builder: Builder, enums: Enums): void {
   builder.objectType("HttpResponse", {
     description: "The response of an HTTP endpoint to one attempt.",
     fields: (t) => ({
-      status: t.exposeInt("status", { description: "The HTTP status." }),
+      status: t.exposeInt("status", { scope: "inherited", description: "The HTTP status." }),
       body: t.exposeString("body", {
+        scope: "inherited",
         nullable: true,
         description: `The body as text, cut after ${LIMITS.responseBodyBytes} bytes. Null if the body is not text. Credentials of the call are replaced by \`[redacted]\`.`,
       }),
@@ -51,15 +52,17 @@ function addAttempt(builder: Builder, enums: Enums): void {
   builder.objectType("Attempt", {
     description: "An attempt to execute a step.",
     fields: (t) => ({
-      number: t.exposeInt("number", { description: "Number of the attempt, from 1." }),
-      status: t.expose("status", { type: enums.StepStatus, description: "Current status." }),
+      number: t.exposeInt("number", { scope: "inherited", description: "Number of the attempt, from 1." }),
+      status: t.expose("status", { scope: "inherited", type: enums.StepStatus, description: "Current status." }),
       error: t.field({
+        scope: "inherited",
         type: "RunError",
         nullable: true,
         description: "Why it failed. Null if it did not.",
         resolve: (attempt, _, context) => readError(context, attempt.error, errorKeyOf(attempt)),
       }),
       response: t.field({
+        scope: "inherited",
         type: "HttpResponse",
         nullable: true,
         description:
@@ -70,11 +73,13 @@ function addAttempt(builder: Builder, enums: Enums): void {
         },
       }),
       startedAt: t.expose("startedAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When it began. Null before the start.",
       }),
       finishedAt: t.expose("finishedAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When it ended. Null while it is open.",
@@ -99,43 +104,52 @@ function addStep(builder: Builder, enums: Enums): void {
     description: "A step: one execution of a task of the definition within a run.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: encodeStepId, description: "The step's id, `step_…`." }),
+      id: t.id({ scope: "inherited", resolve: encodeStepId, description: "The step's id, `step_…`." }),
       number: t.exposeInt("number", {
+        scope: "inherited",
         description: "Number of the step, from 1, in the order in which steps were reached.",
       }),
-      name: t.exposeString("name", { description: "The name of the task in the definition." }),
+      name: t.exposeString("name", { scope: "inherited", description: "The name of the task in the definition." }),
       position: t.exposeString("key", {
+        scope: "inherited",
         description:
           "The step's place in the run, unique within it: the enclosing tasks and then its own, each as `name#visit`, and items by number, like `loop#1/2/greet#1`.",
       }),
       parentNumber: t.exposeInt("parentNumber", {
+        scope: "inherited",
         nullable: true,
         description: "Number of the step that encloses it: the loop, the fork, the `try`. Null at the top level.",
       }),
       item: t.int({
+        scope: "inherited",
         nullable: true,
         description: "Number of the item that it is executed for, from 1, if the step that encloses it is a loop.",
         resolve: ({ key }) => itemOf(key),
       }),
       visit: t.int({
+        scope: "inherited",
         description:
           "Which visit of the task this is, from 1. A task is visited more than once when the run goes back to it.",
         resolve: ({ key }) => visitOf(key),
       }),
       kind: t.exposeString("kind", {
+        scope: "inherited",
         description: "The kind of task, such as `set`, `http` or `approval`. New kinds may be added.",
       }),
-      status: t.expose("status", { type: enums.StepStatus, description: "Current status." }),
+      status: t.expose("status", { scope: "inherited", type: enums.StepStatus, description: "Current status." }),
       duration: t.int({
+        scope: "inherited",
         nullable: true,
         description: "Duration in milliseconds: so far while the step is running, null before the start.",
         resolve: (step, _, { clock }) => stepDuration(step, clock.now()),
       }),
       attemptCount: t.int({
+        scope: "inherited",
         description: "How many attempts it has, however many of them `attempts` lists.",
         resolve: countAttempts,
       }),
       attempts: t.field({
+        scope: "inherited",
         type: ["Attempt"],
         extensions: ATTEMPTS_COUNTED,
         description: "The step's attempts, oldest first.",
@@ -156,6 +170,7 @@ function addStep(builder: Builder, enums: Enums): void {
         },
       }),
       error: t.field({
+        scope: "inherited",
         type: "RunError",
         nullable: true,
         description: "Why it failed. Null if it did not.",
@@ -163,6 +178,7 @@ function addStep(builder: Builder, enums: Enums): void {
           readError(context, error, { of: "step", id, number, column: "error" }),
       }),
       caught: t.field({
+        scope: "inherited",
         type: "RunError",
         nullable: true,
         description:
@@ -171,28 +187,33 @@ function addStep(builder: Builder, enums: Enums): void {
           readError(context, caught, { of: "step", id, number, column: "caught" }),
       }),
       callName: t.string({
+        scope: "inherited",
         nullable: true,
         description:
           "If the step is a `try` around one call alone: the call's name in the definition. The call runs in this step, and its tries are the step's attempts.",
         resolve: ({ call }) => nameOfCall(call),
       }),
       callPath: t.exposeString("call", {
+        scope: "inherited",
         nullable: true,
         description: "JSON pointer to the call that runs in this step, if the step is a `try` around one call alone.",
       }),
       child: t.field({
+        scope: "runs:read",
         type: "Run",
         nullable: true,
         description: "The run that the step started.",
         resolve: ({ childId }, _, context) => childId && findRelative(context, childId),
       }),
       approval: t.field({
+        scope: "runs:read",
         type: "Approval",
         nullable: true,
         description: "The step's approval. If the step was tried again, the newest one.",
         resolve: ({ approvalId }, _, { loaders }) => approvalId && loaders.approval(approvalId),
       }),
       input: t.field({
+        scope: "inherited",
         type: "JSON",
         nullable: true,
         description: "The input of the task.",
@@ -200,6 +221,7 @@ function addStep(builder: Builder, enums: Enums): void {
           readPayload(context, input, { of: "step", id, number, column: "input" }),
       }),
       output: t.field({
+        scope: "inherited",
         type: "JSON",
         nullable: true,
         description: "The output of the task.",
@@ -207,11 +229,13 @@ function addStep(builder: Builder, enums: Enums): void {
           readPayload(context, output, { of: "step", id, number, column: "output" }),
       }),
       startedAt: t.expose("startedAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When it began. Null before the start.",
       }),
       finishedAt: t.expose("finishedAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When it ended. Null while it is open.",
@@ -267,6 +291,7 @@ const filterArguments = (builder: Builder, enums: Enums) =>
 function addStepsOfRun(builder: Builder, enums: Enums): void {
   builder.objectField("Run", "steps", (t) =>
     t.field({
+      scope: "runs:read",
       type: ["Step"],
       extensions: { cost: { most: LIMITS.stepsListed, argument: "first" } },
       description: "The run's steps, in the order in which they were reached.",
@@ -288,6 +313,7 @@ function addStepsOfRun(builder: Builder, enums: Enums): void {
   );
   builder.objectField("Run", "stepsConnection", (t) =>
     t.field({
+      scope: "runs:read",
       type: "StepConnection",
       extensions: PAGED,
       description: "The run's steps in pages, in the order in which they were reached.",

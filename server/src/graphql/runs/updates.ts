@@ -9,16 +9,19 @@ export function addUpdates(builder: Builder): void {
     description: "A change to a run or one of its steps.",
     fields: (t) => ({
       revision: t.exposeInt("revision", {
+        scope: "inherited",
         description:
           "The run's revision after the change. Pass the last one that you have seen as `after` to continue from there.",
       }),
       run: t.field({
+        scope: "runs:read",
         type: "Run",
         nullable: true,
         description: "The run, if it changed.",
         resolve: ({ run }) => run ?? null,
       }),
       step: t.field({
+        scope: "runs:read",
         type: "Step",
         nullable: true,
         description: "The step, if one changed.",
@@ -28,6 +31,8 @@ export function addUpdates(builder: Builder): void {
   });
   builder.subscriptionField("runUpdated", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Run",
       description:
         "Sends a run as it is, then again when it changes, at most every 50 ms. Completes after the final state, which is always sent.",
@@ -39,6 +44,8 @@ export function addUpdates(builder: Builder): void {
   );
   builder.subscriptionField("runEvents", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "RunEvent",
       description:
         "Sends what changed in a run and its steps after a revision, in order, each in its state at that moment. No final state is missed. Completes after the final state of the run.",

@@ -28,11 +28,13 @@ export function addCron(builder: Builder): void {
   builder.objectType("CronInstant", {
     description: "A time at which a cron schedule is due.",
     fields: (t) => ({
-      at: t.expose("at", { type: "DateTime", description: "The time." }),
+      at: t.expose("at", { scope: "inherited", type: "DateTime", description: "The time." }),
       localTime: t.exposeString("localTime", {
+        scope: "inherited",
         description: "The same time in the schedule's time zone, with its offset: `2026-03-29T03:00:00+02:00`.",
       }),
       isShifted: t.exposeBoolean("isShifted", {
+        scope: "inherited",
         description:
           "Whether a clock change moved it: the scheduled time does not exist on that day, so the schedule is due at the first instant after the gap.",
       }),
@@ -40,6 +42,8 @@ export function addCron(builder: Builder): void {
   });
   builder.queryField("cronPreview", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: false,
       type: ["CronInstant"],
       description: "The next times at which a cron schedule is due.",
       args: {
@@ -62,6 +66,7 @@ export function addCron(builder: Builder): void {
   );
   builder.objectField("Trigger", "nextInstants", (t) =>
     t.field({
+      scope: "agents:read",
       type: ["CronInstant"],
       description:
         "The next times at which the trigger's schedule is due, between the `startsAt` and `endsAt` of its policy. Of a paused trigger, when it would be due. Empty for a type without a schedule.",

@@ -27,23 +27,34 @@ function addEvent(builder: Builder): void {
   builder.objectType("EventMiss", {
     description: "A trigger that an event does not match, and why.",
     fields: (t) => ({
-      trigger: t.field({ type: "Trigger", description: "The trigger.", resolve: ({ trigger }) => trigger }),
-      reason: t.exposeString("reason", { description: "Why, as a sentence about the trigger." }),
+      trigger: t.field({
+        scope: "inherited",
+        type: "Trigger",
+        description: "The trigger.",
+        resolve: ({ trigger }) => trigger,
+      }),
+      reason: t.exposeString("reason", { scope: "inherited", description: "Why, as a sentence about the trigger." }),
     }),
   });
   builder.objectType("Event", {
     description: `An event: something that happened, as somebody or Autograph itself published it. It is kept for ${LIMITS.eventDays} days.`,
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("event", id), description: "The event's id, `event_…`." }),
-      source: t.exposeString("source", { description: "Where it happened." }),
-      event: t.exposeString("event", { description: "What happened: the event's name." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("event", id),
+        description: "The event's id, `event_…`.",
+      }),
+      source: t.exposeString("source", { scope: "inherited", description: "Where it happened." }),
+      event: t.exposeString("event", { scope: "inherited", description: "What happened: the event's name." }),
       sourceId: t.exposeString("sourceId", {
+        scope: "inherited",
         description: "The id that its source gave to the event. Published again with this id, it is the same event.",
       }),
-      time: t.expose("time", { type: "DateTime", description: "When it happened." }),
-      at: t.expose("at", { type: "DateTime", description: "When it was published." }),
+      time: t.expose("time", { scope: "inherited", type: "DateTime", description: "When it happened." }),
+      at: t.expose("at", { scope: "inherited", type: "DateTime", description: "When it was published." }),
       data: t.field({
+        scope: "runs:read",
         type: "JSON",
         description: "The details of the event: an object.",
         resolve: ({ id, data }, _, { size, loaders }) => {
@@ -51,20 +62,23 @@ function addEvent(builder: Builder): void {
           return data instanceof JsonText ? data : loaders.eventData(id);
         },
       }),
-      publishedBy: t.expose("publishedBy", { type: "Actor", description: "Who published it." }),
+      publishedBy: t.expose("publishedBy", { scope: "runs:read", type: "Actor", description: "Who published it." }),
       matches: t.field({
+        scope: "runs:read",
         type: ["Trigger"],
         extensions: EXPLAINED,
         description: `The triggers that the event matches, newest first: computed now, with the triggers as they are now, so they may differ from those that fired. Of the newest ${LIMITS.eventTriggersExplained} triggers of its source, those on the event first.`,
         resolve: async (event, _, context) => (await context.loaders.explained(event)).matches,
       }),
       misses: t.field({
+        scope: "runs:read",
         type: ["EventMiss"],
         extensions: EXPLAINED,
         description: `The triggers of its source that the event does not match, newest first, and why: computed now, with the triggers as they are now. Of the newest ${LIMITS.eventTriggersExplained}.`,
         resolve: async (event, _, context) => (await context.loaders.explained(event)).misses,
       }),
       firings: t.field({
+        scope: "runs:read",
         type: "FiringConnection",
         extensions: PAGED,
         description: "The firings on the event, newest first: one for each trigger that it matched.",
@@ -80,6 +94,7 @@ function addEvent(builder: Builder): void {
   });
   builder.objectField("Firing", "event", (t) =>
     t.field({
+      scope: "runs:read",
       type: "Event",
       nullable: true,
       description:
@@ -95,6 +110,8 @@ export const findEvent = async (context: Context, id: string): Promise<Event> =>
 function addQueries(builder: Builder): void {
   builder.queryField("event", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Event",
       nullable: true,
       description: "The event with this id. NOT_FOUND if there is none.",
@@ -115,6 +132,8 @@ function addQueries(builder: Builder): void {
   });
   builder.queryField("events", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "EventConnection",
       extensions: PAGED,
       description: "The organization's events, newest first.",
@@ -159,6 +178,8 @@ function addPublish(builder: Builder): void {
   });
   builder.mutationField("publishEvent", (t) =>
     t.field({
+      scope: "events:write",
+      narrowedKeys: true,
       type: "Event",
       description:
         "Publishes an event, which starts a run of each trigger that matches it. Publishing the same source and id again returns the first event and starts nothing; with another body, it is CONFLICT.",
@@ -178,6 +199,8 @@ function addPublish(builder: Builder): void {
 function addWatch(builder: Builder): void {
   builder.subscriptionField("eventsChanged", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Event",
       description:
         "Sends events as they are published. Sends nothing at first and never completes: read `events` once the subscription is open. Ends with UNAVAILABLE when too many are waiting to be read, or some may have been missed.",

@@ -27,32 +27,44 @@ function addFiring(builder: Builder, enums: Enums): void {
   builder.objectType("FieldProblem", {
     description: "What is wrong with a field of an input.",
     fields: (t) => ({
-      path: t.exposeString("path", { description: "Where it is, in dots: `input.when`." }),
+      path: t.exposeString("path", { scope: "inherited", description: "Where it is, in dots: `input.when`." }),
       code: t.exposeString("code", {
+        scope: "inherited",
         description: "What is wrong with it: a field code, as in `extensions.fields` of an error.",
       }),
-      message: t.exposeString("message", { description: "The problem as a sentence." }),
+      message: t.exposeString("message", { scope: "inherited", description: "The problem as a sentence." }),
     }),
   });
   builder.objectType("Firing", {
     description: `A firing: one time that a trigger was due or called. It is kept for ${LIMITS.firingDays} days.`,
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("firing", id), description: "The firing's id, `firing_…`." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("firing", id),
+        description: "The firing's id, `firing_…`.",
+      }),
       trigger: t.field({
+        scope: "inherited",
         type: "Trigger",
         nullable: true,
         description: "The trigger. Null if it was deleted.",
         resolve: ({ triggerId }, _, { loaders }) => loaders.trigger(triggerId),
       }),
-      at: t.expose("at", { type: "DateTime", description: "When it happened." }),
+      at: t.expose("at", { scope: "inherited", type: "DateTime", description: "When it happened." }),
       dueAt: t.expose("dueAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When the trigger was due. Null if it was called.",
       }),
-      outcome: t.expose("outcome", { type: enums.FiringOutcome, description: "The firing's outcome." }),
+      outcome: t.expose("outcome", {
+        scope: "inherited",
+        type: enums.FiringOutcome,
+        description: "The firing's outcome.",
+      }),
       run: t.field({
+        scope: "inherited",
         type: "Run",
         nullable: true,
         description:
@@ -60,31 +72,45 @@ function addFiring(builder: Builder, enums: Enums): void {
         resolve: ({ runId }, _, context) => runId && findRelative(context, runId),
       }),
       policy: t.exposeString("policy", {
+        scope: "inherited",
         nullable: true,
         description: "Why the firing was skipped: the name of the policy, or `changed` or `paused`.",
       }),
-      code: t.exposeString("code", { nullable: true, description: "The error code of the refusal." }),
-      message: t.exposeString("message", { nullable: true, description: "The sentence of the refusal." }),
+      code: t.exposeString("code", {
+        scope: "inherited",
+        nullable: true,
+        description: "The error code of the refusal.",
+      }),
+      message: t.exposeString("message", {
+        scope: "inherited",
+        nullable: true,
+        description: "The sentence of the refusal.",
+      }),
       fields: t.field({
+        scope: "inherited",
         type: ["FieldProblem"],
         extensions: { cost: { most: LIMITS.firingFields } },
         description: `The first ${LIMITS.firingFields} of the fields that the agent's form refused.`,
         resolve: ({ fields }) => fields,
       }),
       skipped: t.exposeInt("skipped", {
+        scope: "inherited",
         nullable: true,
         description: "How many instants this skipped firing stands for.",
       }),
       firedBy: t.expose("firedBy", {
+        scope: "inherited",
         type: "Actor",
         nullable: true,
         description: "Who fired the trigger by hand. Null if nobody did.",
       }),
       delivery: t.exposeString("delivery", {
+        scope: "runs:read",
         nullable: true,
         description: "The name that the sender gave to the delivery.",
       }),
       payload: t.field({
+        scope: "runs:read",
         type: "JSON",
         nullable: true,
         description: "Everything that was received. Null if nothing was.",
@@ -95,6 +121,7 @@ function addFiring(builder: Builder, enums: Enums): void {
         },
       }),
       request: t.field({
+        scope: "runs:read",
         type: "JSON",
         nullable: true,
         description:
@@ -106,6 +133,7 @@ function addFiring(builder: Builder, enums: Enums): void {
         },
       }),
       replayOf: t.field({
+        scope: "runs:read",
         type: "Firing",
         nullable: true,
         description: "The firing that this one repeats. Null if it repeats none, or if that one is no longer kept.",
@@ -121,6 +149,7 @@ export const findFiring = async (context: Context, id: string): Promise<Firing> 
 function addLists(builder: Builder, enums: Enums): void {
   builder.objectField("Trigger", "firings", (t) =>
     t.field({
+      scope: "runs:read",
       type: "FiringConnection",
       extensions: PAGED,
       description: "The trigger's firings, newest first.",
@@ -144,6 +173,7 @@ function addLists(builder: Builder, enums: Enums): void {
   );
   builder.objectField("Run", "firing", (t) =>
     t.field({
+      scope: "runs:read",
       type: "Firing",
       nullable: true,
       description: "The firing that started the run. Null if none did, or if it is no longer kept.",
@@ -166,6 +196,8 @@ function addFire(builder: Builder): void {
   });
   builder.mutationField("fireTrigger", (t) =>
     t.field({
+      scope: "runs:start",
+      narrowedKeys: true,
       type: "Firing",
       description:
         "Fires a trigger by hand, even a paused one. If the run is refused, this is not an error: the firing has the outcome `refused`, with its code and sentence.",
@@ -183,6 +215,8 @@ function addFire(builder: Builder): void {
   });
   builder.mutationField("replayFiring", (t) =>
     t.field({
+      scope: "runs:start",
+      narrowedKeys: true,
       type: "Firing",
       description:
         "Fires a trigger again with what an earlier firing received, even if it is paused. The trigger is used as it is now. Returns the new firing, as `fireTrigger` does.",
@@ -198,6 +232,8 @@ type Which = { [Name in "projectId" | "agentId" | "triggerId"]?: string | null |
 function addChanges(builder: Builder): void {
   builder.subscriptionField("firingsChanged", (t) =>
     t.field({
+      scope: "runs:read",
+      narrowedKeys: true,
       type: "Firing",
       description:
         "Sends firings as they happen. Sends nothing at first and never completes: read `Trigger.firings` once the subscription is open. Ends with UNAVAILABLE when too many are waiting to be read, or some may have been missed.",

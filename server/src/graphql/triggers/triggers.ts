@@ -48,6 +48,7 @@ function addPolicy(builder: Builder, enums: Enums): void {
         Object.entries(keysOf("policies")).map(([name, key]) => [
           name,
           t.field({
+            scope: "inherited",
             type: shownAs(enums, key),
             nullable: true,
             description: key.description,
@@ -70,21 +71,39 @@ function addTrigger(builder: Builder, enums: Enums): void {
     description: "A trigger: it starts runs of an agent automatically.",
     interfaces: ["Node"],
     fields: (t) => ({
-      id: t.id({ resolve: ({ id }) => encodeId("trigger", id), description: "The trigger's id, `trigger_…`." }),
-      name: t.exposeString("name", { description: "The trigger's name, unique among those of its agent." }),
-      type: t.expose("type", { type: enums.TriggerType, description: "The trigger's type: what starts runs." }),
-      status: t.expose("status", { type: enums.TriggerStatus, description: "Whether it starts runs." }),
+      id: t.id({
+        scope: "inherited",
+        resolve: ({ id }) => encodeId("trigger", id),
+        description: "The trigger's id, `trigger_…`.",
+      }),
+      name: t.exposeString("name", {
+        scope: "inherited",
+        description: "The trigger's name, unique among those of its agent.",
+      }),
+      type: t.expose("type", {
+        scope: "inherited",
+        type: enums.TriggerType,
+        description: "The trigger's type: what starts runs.",
+      }),
+      status: t.expose("status", {
+        scope: "inherited",
+        type: enums.TriggerStatus,
+        description: "Whether it starts runs.",
+      }),
       agent: t.field({
+        scope: "inherited",
         type: "Agent",
         description: "The agent whose runs the trigger starts.",
         resolve: ({ agentId }, _, { loaders }) => loaders.agent(agentId),
       }),
       project: t.field({
+        scope: "inherited",
         type: "Project",
         description: "The agent's project.",
         resolve: ({ projectId }, _, { loaders }) => loaders.project(projectId),
       }),
       configuration: t.field({
+        scope: "agents:read",
         type: "JSON",
         description:
           "The configuration as one object: `{trigger: {type, …}}` with the keys of its type. The token in a `url` is masked without `triggers:write`.",
@@ -94,6 +113,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
         },
       }),
       policy: t.expose("policy", {
+        scope: "agents:read",
         type: "TriggerPolicy",
         description: "How the trigger fires, in addition to its configuration.",
       }),
@@ -101,6 +121,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
         Object.entries(keysOf("keys")).map(([name, key]) => [
           name,
           t.field({
+            scope: "agents:read",
             type: shownAs(enums, key),
             nullable: true,
             description: key.description,
@@ -109,12 +130,14 @@ function addTrigger(builder: Builder, enums: Enums): void {
         ]),
       ),
       url: t.string({
+        scope: "agents:read",
         nullable: true,
         description:
           "The URL to call. Its token is masked without `triggers:write`. Null for a type that is not called by URL.",
         resolve: async (trigger, _, context) => (await shownUrl(trigger, context)) ?? null,
       }),
       formerUrlUntil: t.field({
+        scope: "agents:read",
         type: "DateTime",
         nullable: true,
         description:
@@ -125,6 +148,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
         },
       }),
       curl: t.string({
+        scope: "agents:read",
         nullable: true,
         description:
           "A shell command that calls `url` with a small sample of what the agent needs: `{}` if the policy has a `mapping`, or without `agents:read`. Null for a type that is not called by URL, and where calls must be signed.",
@@ -140,21 +164,36 @@ function addTrigger(builder: Builder, enums: Enums): void {
         },
       }),
       nextDueAt: t.expose("nextDueAt", {
+        scope: "inherited",
         type: "DateTime",
         nullable: true,
         description: "When the trigger is due next. Null while it is paused, and for a type without a schedule.",
       }),
       isManaged: t.exposeBoolean("isManaged", {
+        scope: "agents:read",
         description:
           "Whether the agent's definition contains the trigger (`document.metadata.triggers`). If so, only publishing changes or deletes it.",
       }),
-      createdBy: t.expose("createdBy", { type: "Actor", description: "Who created the trigger." }),
-      createdAt: t.expose("createdAt", { type: "DateTime", description: "When the trigger was created." }),
-      updatedAt: t.expose("updatedAt", { type: "DateTime", description: "When the trigger was last changed." }),
+      createdBy: t.expose("createdBy", {
+        scope: "agents:read",
+        type: "Actor",
+        description: "Who created the trigger.",
+      }),
+      createdAt: t.expose("createdAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the trigger was created.",
+      }),
+      updatedAt: t.expose("updatedAt", {
+        scope: "inherited",
+        type: "DateTime",
+        description: "When the trigger was last changed.",
+      }),
     }),
   });
   builder.objectField("Agent", "triggers", (t) =>
     t.field({
+      scope: "agents:read",
       type: "TriggerConnection",
       extensions: PAGED,
       description: "The agent's triggers, newest first.",
@@ -167,6 +206,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
   );
   builder.objectField("Run", "trigger", (t) =>
     t.field({
+      scope: "inherited",
       type: "Trigger",
       nullable: true,
       description: "The trigger that started the run. Null if none did, or if it was deleted.",
@@ -184,6 +224,8 @@ export const findTrigger = async (context: Context, id: string): Promise<Trigger
 function addQueries(builder: Builder, enums: Enums): void {
   builder.queryField("trigger", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "Trigger",
       nullable: true,
       description: "The trigger with this id. NOT_FOUND if there is none.",
@@ -203,6 +245,8 @@ function addQueries(builder: Builder, enums: Enums): void {
   });
   builder.queryField("triggers", (t) =>
     t.field({
+      scope: "agents:read",
+      narrowedKeys: true,
       type: "TriggerConnection",
       extensions: PAGED,
       description: "The organization's triggers, newest first.",
@@ -244,6 +288,9 @@ async function checkedFilter(
 }
 
 type GivenKeys = Record<string, unknown>;
+
+/** What the caller gave, and what came of it. */
+const WRITTEN = ["Trigger.configuration", "Trigger.policy", "Trigger.url", "Trigger.formerUrlUntil", "Trigger.curl"];
 
 function addMutations(builder: Builder, enums: Enums): void {
   const fieldsOf = (keys: Keys) => (t: Parameters<Parameters<typeof builder.inputType>[1]["fields"]>[0]) =>
@@ -305,6 +352,9 @@ function addMutations(builder: Builder, enums: Enums): void {
   });
   builder.mutationField("createTrigger", (t) =>
     t.field({
+      scope: "triggers:write",
+      narrowedKeys: true,
+      answers: WRITTEN,
       type: "Trigger",
       description:
         "Creates a trigger, which starts runs from then on. CONFLICT if the agent is archived or already has a trigger of that name, or if a limit on triggers is reached.",
@@ -320,6 +370,9 @@ function addMutations(builder: Builder, enums: Enums): void {
   );
   builder.mutationField("updateTrigger", (t) =>
     t.field({
+      scope: "triggers:write",
+      narrowedKeys: true,
+      answers: WRITTEN,
       type: "Trigger",
       description: "Changes a trigger. CONFLICT if the agent has another trigger of that name.",
       args: { input: t.arg({ type: update, description: "Input of `updateTrigger`." }) },
@@ -334,6 +387,8 @@ function addMutations(builder: Builder, enums: Enums): void {
   );
   builder.mutationField("setTriggerStatus", (t) =>
     t.field({
+      scope: "triggers:write",
+      narrowedKeys: true,
       type: "Trigger",
       description: "Pauses or resumes a trigger. Setting the status that it already has changes nothing.",
       args: { input: t.arg({ type: setStatus, description: "Input of `setTriggerStatus`." }) },
@@ -352,6 +407,9 @@ function addMutations(builder: Builder, enums: Enums): void {
   });
   builder.mutationField("rotateWebhookToken", (t) =>
     t.field({
+      scope: "triggers:write",
+      narrowedKeys: true,
+      answers: WRITTEN,
       type: "Trigger",
       description:
         "Replaces a webhook's URL. A URL that was replaced earlier and still worked stops working. CONFLICT for a trigger that has no URL.",
@@ -362,6 +420,8 @@ function addMutations(builder: Builder, enums: Enums): void {
   );
   builder.mutationField("deleteTrigger", (t) =>
     t.field({
+      scope: "triggers:write",
+      narrowedKeys: true,
       type: "Trigger",
       description: "Deletes a trigger for good. The runs that it started stay.",
       args: { input: t.arg({ type: remove, description: "Input of `deleteTrigger`." }) },

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { findRefusal } from "../../auth/admission/admission.ts";
 import { requireCaller, type Caller } from "../../auth/caller.ts";
-import type { Needs } from "../../auth/field-scopes.ts";
+import type { Needs } from "../../auth/needs.ts";
 import { overRate, type Rates } from "../../rates/rates.ts";
 import type { Admission } from "./admission.ts";
 import type { Exchange } from "../write-response.ts";

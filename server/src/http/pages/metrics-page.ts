@@ -2,7 +2,7 @@
  * GET /metrics on the port that everybody reaches. The figures are those of the whole installation, so they are for whole
  * `admin` credentials of its first organization: to any other they would tell how busy its neighbours are.
  */
-import type { Needs } from "../../auth/field-scopes.ts";
+import type { Needs } from "../../auth/needs.ts";
 import type { FirstOrganization } from "../../auth/first-organization.ts";
 import { messageOf, Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log/log.ts";

@@ -1,6 +1,6 @@
 /** `POST /events`: events as CloudEvents 1.0, one or a batch (docs/triggers.md). */
 import { actorOf, type Caller } from "../../auth/caller.ts";
-import type { Needs } from "../../auth/field-scopes.ts";
+import type { Needs } from "../../auth/needs.ts";
 import type { Graphql } from "../../graphql/graphql.ts";
 import { Refusal, type Code, type FieldProblem } from "../../lib/errors.ts";
 import { encodeId } from "../../lib/ids.ts";
