@@ -53,19 +53,8 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
   const slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
   const uses = new Often(clock, LIMITS.llmUsesPerMinute);
   const figures = { calls: countsOf([...LLM_PROBLEMS, "answered"]) };
-  let pausedUntil = 0;
-  /** A time further ahead than any pause is from before the clock was set back. */
-  const isPaused = (): boolean => {
-    const leftMs = pausedUntil - clock.now();
-    return leftMs > 0 && leftMs <= LIMITS.llmPauseSeconds * 1000;
-  };
-  const pause: Parameters<typeof openModel>[2]["pause"] = (answer) => {
-    const ms = retryAfterMs(answer, clock.now());
-    if (ms === 0) return;
-    const until = clock.now() + Math.min(ms, LIMITS.llmPauseSeconds * 1000);
-    pausedUntil = isPaused() ? Math.max(pausedUntil, until) : until;
-  };
-  const model = openModel(settings, outbound, { host, pause });
+  const pause = new Pause(clock);
+  const model = openModel(settings, outbound, { host, onResponse: (response) => pause.read(response) });
 
   return {
     settings,
@@ -73,7 +62,7 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
     tests: new Often(clock, LIMITS.llmTestsPerMinute),
     figures,
     async use(organizationId, signal, work) {
-      if (isPaused()) throw new LlmError("rate_limited", `${host} asked for a pause`);
+      if (pause.isOn()) throw new LlmError("rate_limited", `${host} asked for a pause`);
       if (!slots.tryTake(organizationId))
         throw new LlmError(
           "too_often",
@@ -86,7 +75,7 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
         late.abort(new LlmError("timeout", `${host} did not answer within ${LIMITS.llmSeconds} s`));
       });
       try {
-        // Who had no place has not asked.
+        // Counted only once there is a slot for it.
         if (uses.take(organizationId) > 0)
           throw new LlmError("too_often", `an organization may ask ${LIMITS.llmUsesPerMinute} times a minute`);
         return await work(async (question) => {
@@ -108,4 +97,27 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
     },
     [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
   };
+}
+
+/** The pause that the endpoint last asked for with `Retry-After`, at most `LIMITS.llmPauseSeconds`. */
+class Pause {
+  readonly #clock: Clock;
+  #until = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A time further ahead than any pause dates from before the clock was set back. */
+  isOn(): boolean {
+    const leftMs = this.#until - this.#clock.now();
+    return leftMs > 0 && leftMs <= LIMITS.llmPauseSeconds * 1000;
+  }
+
+  read(response: Parameters<typeof retryAfterMs>[0]): void {
+    const ms = retryAfterMs(response, this.#clock.now());
+    if (ms === 0) return;
+    const until = this.#clock.now() + Math.min(ms, LIMITS.llmPauseSeconds * 1000);
+    this.#until = this.isOn() ? Math.max(this.#until, until) : until;
+  }
 }

@@ -27,42 +27,30 @@ const NOT_UNDERSTOOD = new Set([400, 422]);
 const MOST_TOKENS = 1_000_000;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** `pause` is called with each answer: some ask for a pause. */
+/** `onResponse` sees each response: some ask for a pause. */
+type Endpoint = {
+  outbound: Outbound;
+  host: string;
+  onResponse: (response: Pick<OutboundResponse, "status" | "headers">) => void;
+};
+
 export function openModel(
   { baseUrl, apiKey, model }: Settings,
   outbound: Outbound,
-  { host, pause }: { host: string; pause: (answer: Pick<OutboundResponse, "status" | "headers">) => void },
+  { host, onResponse }: Omit<Endpoint, "outbound">,
 ): Model {
-  const fetchFor =
-    (organizationId: OrganizationId): Fetch =>
-    async (url, init) => {
-      const { status, headers, body } = await outbound.request({
-        organizationId,
-        method: "POST",
-        url: String(url),
-        headers: Object.fromEntries(new Headers(init!.headers)),
-        body: init!.body as string,
-        redirect: false,
-        signal: init!.signal!,
-        timeoutMs: LIMITS.llmSeconds * 1000,
-      });
-      if (body.length > LIMITS.llmAnswerBytes) throw tooLarge(host, LIMITS.llmAnswerBytes);
-      pause({ status, headers });
-      return new Response(WITHOUT_BODY.has(status) ? null : textIn({ headers, body }), { status, headers });
-    };
-  // Its messages for a person at a console would pass our log by.
+  // Its messages for a person at a console would bypass our log.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   // Loaded only where a model is configured, and at the start: it holds the process for 160 ms. 23 MB.
   const sdk = Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
   // The caller gets the error.
   sdk.catch(() => {});
   return {
-    async answer(organizationId, question, signal) {
-      const { prompt, system, schema } = question;
+    async answer(organizationId, { prompt, system, schema }, signal) {
       const [{ APICallError, generateText, jsonSchema, NoObjectGeneratedError, Output }, { createOpenAICompatible }] =
         await sdk;
       let failure: unknown;
-      const fetched = fetchFor(organizationId);
+      const fetched = guardedFetch({ outbound, host, onResponse }, organizationId);
       const provider = createOpenAICompatible({
         name: "llm",
         baseURL: baseUrl,
@@ -96,6 +84,25 @@ export function openModel(
     },
   };
 }
+
+/** What the SDK calls in place of `fetch`. */
+const guardedFetch =
+  ({ outbound, host, onResponse }: Endpoint, organizationId: OrganizationId): Fetch =>
+  async (url, init) => {
+    const { status, headers, body } = await outbound.request({
+      organizationId,
+      method: "POST",
+      url: String(url),
+      headers: Object.fromEntries(new Headers(init!.headers)),
+      body: init!.body as string,
+      redirect: false,
+      signal: init!.signal!,
+      timeoutMs: LIMITS.llmSeconds * 1000,
+    });
+    if (body.length > LIMITS.llmAnswerBytes) throw tooLarge(host, LIMITS.llmAnswerBytes);
+    onResponse({ status, headers });
+    return new Response(WITHOUT_BODY.has(status) ? null : textIn({ headers, body }), { status, headers });
+  };
 
 /** An endpoint may count in any way, or not at all. */
 const tokensIn = (usage: { inputTokens?: number | undefined; outputTokens?: number | undefined } | undefined): number =>

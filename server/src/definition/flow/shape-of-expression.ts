@@ -17,6 +17,8 @@ type Scope = {
   report: Report | undefined;
 };
 
+type NodeOf<Kind extends Node["kind"]> = Node & { kind: Kind };
+
 export function shapeOfExpression(
   node: Node,
   data: Shape,
@@ -28,7 +30,6 @@ export function shapeOfExpression(
 }
 
 function shapeOf(node: Node, scope: Scope): Shape {
-  const { shapes } = scope;
   switch (node.kind) {
     case "identity":
       return scope.data;
@@ -41,48 +42,31 @@ function shapeOf(node: Node, scope: Scope): Shape {
     case "pipe":
       return shapeOf(node.right, { ...scope, data: shapeOf(node.left, scope) });
     case "comma":
-      return shapes.union(shapeOf(node.left, scope), shapeOf(node.right, scope));
-    case "arithmetic": {
-      const [left, right] = [shapeOf(node.left, scope), shapeOf(node.right, scope)];
-      return node.operator === "+" || node.operator === "*" ? shapes.union(left, right) : "any";
-    }
-    case "logical": {
+      return scope.shapes.union(shapeOf(node.left, scope), shapeOf(node.right, scope));
+    case "arithmetic":
+      return arithmetic(node, scope);
+    case "logical":
       if (node.operator !== "//") return visit(scope, node.left, node.right);
-      return shapes.union(shapeOf(node.left, { ...scope, report: undefined }), shapeOf(node.right, scope));
-    }
-    case "if": {
+      return scope.shapes.union(shapeOf(node.left, { ...scope, report: undefined }), shapeOf(node.right, scope));
+    case "if":
       shapeOf(node.condition, scope);
-      return shapes.union(shapeOf(node.then, scope), node.otherwise ? shapeOf(node.otherwise, scope) : scope.data);
-    }
-    case "try": {
-      const body = shapeOf(node.body, { ...scope, report: undefined });
-      return node.handler ? shapes.union(body, shapeOf(node.handler, { ...scope, data: "any" })) : body;
-    }
-    case "bind": {
-      const shape = shapeOf(node.source, scope);
-      const { names, single } = node.pattern;
-      const locals = names.reduce<Local | undefined>(
-        (outer, name) => ({ name, shape: name === single ? shape : "any", outer }),
-        scope.locals,
+      return scope.shapes.union(
+        shapeOf(node.then, scope),
+        node.otherwise ? shapeOf(node.otherwise, scope) : scope.data,
       );
-      return shapeOf(node.body, { ...scope, locals });
-    }
+    case "try":
+      return attempt(node, scope);
+    case "bind":
+      return binding(node, scope);
     case "reduce":
-    case "foreach": {
-      visit(scope, node.source, node.start);
-      const locals = hidden(node.pattern.names, scope);
-      const inner = { ...scope, data: "any" as const, locals };
-      return visit(inner, node.update, node.kind === "foreach" ? node.extract : undefined);
-    }
-    case "define": {
-      const parameters = node.parameters.filter(({ isValue }) => isValue).map(({ name }) => name);
-      visit({ ...scope, data: "any", locals: hidden(parameters, scope) }, node.definition);
-      return shapeOf(node.body, scope);
-    }
+    case "foreach":
+      return fold(node, scope);
+    case "define":
+      return definition(node, scope);
     case "label":
       return shapeOf(node.body, scope);
     case "call":
-      // What a function gives to its arguments as data is its own affair.
+      // What a function gives to its arguments as data is not known.
       return visit({ ...scope, data: "any" }, ...node.args);
     case "assignment":
       // The left side may name a new field.
@@ -117,12 +101,43 @@ function visit(scope: Scope, ...nodes: (Node | undefined)[]): "any" {
 const hidden = (names: readonly string[], { locals }: Scope): Local | undefined =>
   names.reduce<Local | undefined>((outer, name) => ({ name, shape: "any", outer }), locals);
 
+function arithmetic(node: NodeOf<"arithmetic">, scope: Scope): Shape {
+  const [left, right] = [shapeOf(node.left, scope), shapeOf(node.right, scope)];
+  return node.operator === "+" || node.operator === "*" ? scope.shapes.union(left, right) : "any";
+}
+
+function attempt({ body, handler }: NodeOf<"try">, scope: Scope): Shape {
+  const tried = shapeOf(body, { ...scope, report: undefined });
+  return handler ? scope.shapes.union(tried, shapeOf(handler, { ...scope, data: "any" })) : tried;
+}
+
+function binding({ source, pattern, body }: NodeOf<"bind">, scope: Scope): Shape {
+  const shape = shapeOf(source, scope);
+  const locals = pattern.names.reduce<Local | undefined>(
+    (outer, name) => ({ name, shape: name === pattern.single ? shape : "any", outer }),
+    scope.locals,
+  );
+  return shapeOf(body, { ...scope, locals });
+}
+
+function fold(node: NodeOf<"reduce"> | NodeOf<"foreach">, scope: Scope): Shape {
+  visit(scope, node.source, node.start);
+  const inner: Scope = { ...scope, data: "any", locals: hidden(node.pattern.names, scope) };
+  return visit(inner, node.update, node.kind === "foreach" ? node.extract : undefined);
+}
+
+function definition(node: NodeOf<"define">, scope: Scope): Shape {
+  const parameters = node.parameters.filter(({ isValue }) => isValue).map(({ name }) => name);
+  visit({ ...scope, data: "any", locals: hidden(parameters, scope) }, node.definition);
+  return shapeOf(node.body, scope);
+}
+
 function variable(name: string, { locals, variables }: Scope): Shape {
   for (let local = locals; local; local = local.outer) if (local.name === name) return local.shape;
   return variables.get(name) ?? "any";
 }
 
-function indexed(node: Node & { kind: "index" }, scope: Scope): Shape {
+function indexed(node: NodeOf<"index">, scope: Scope): Shape {
   const within = node.optional ? { ...scope, report: undefined } : scope;
   const target = shapeOf(node.target, within);
   if (node.key.kind !== "constant" || typeof node.key.value !== "string") return visit(scope, node.key);
@@ -137,7 +152,7 @@ export function fieldOf(target: Shape, name: string, report: Report | undefined,
   return shape ?? "any";
 }
 
-function object(node: Node & { kind: "object" }, scope: Scope): Shape {
+function object(node: NodeOf<"object">, scope: Scope): Shape {
   const fields = new Map<string, Shape>();
   let isKnown = true;
   for (const { key, value } of node.entries) {
