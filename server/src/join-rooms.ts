@@ -53,7 +53,7 @@ import type { ReadSecrets } from "./execution/calls/authentication.ts";
 import { createTokens } from "./execution/calls/oauth2-tokens.ts";
 import { createHttpCall } from "./execution/tasks/http.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
-import { forgetDrafts } from "./run-drafts/run-draft-store.ts";
+import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
 import { fireDue } from "./triggers/schedule/fire-due.ts";
 import { sweepEvents } from "./triggers/events/sweep-events.ts";
 import { publishUntold } from "./triggers/events/own-events.ts";
@@ -150,7 +150,7 @@ export async function joinRooms(
     },
     next: (organizationId, triggerId) => letNext(triggers, { organizationId, triggerId }),
   });
-  const forgetting: Loop[] = [forgetKeys(runs), forgetDrafts(base), forgetApiKeys(base), forgetFirings(base)];
+  const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);
   const triggers = createTriggers({
     ...base,
@@ -165,8 +165,8 @@ export async function joinRooms(
   const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url: listener.url };
   const operator = createFirstOrganization(database);
   const llm = config.llm && stack.use(createLlm(config.llm, { clock, log, usage: rates.usage, operator }));
-  const drafts = { ...base, agents, llm };
-  const handles = { drafts, auth, members, agents, runs, triggers, rates, secrets, clock, log };
+  const runDrafts = { ...base, agents, llm };
+  const handles = { runDrafts, auth, members, agents, runs, triggers, rates, secrets, clock, log };
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const answers = createProbe(database);
   let isStopping = false;

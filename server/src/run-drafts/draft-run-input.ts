@@ -17,7 +17,7 @@ import { LlmError, type LlmProblem } from "../llm/problem.ts";
 import { zoneNamed, zoneProblem } from "../lib/zone.ts";
 import { askForAgent, askForFields } from "./model/ask-model.ts";
 import { dayAt } from "./dates/days.ts";
-import { keepDraft, type Drafts } from "./run-draft-store.ts";
+import { keepRunDraft, type RunDrafts } from "./run-draft-store.ts";
 import { findAgent, isWhollyNamed, wordsFor } from "./find-agent.ts";
 import { explainedBy, readSentence, whatWasRead, type ReadSentence } from "./fields/read-sentence.ts";
 
@@ -44,7 +44,7 @@ export type Reader = (typeof READERS)[number];
  * (the agent) or CONFLICT (it has no published version).
  */
 export async function draftRunInput(
-  room: Drafts,
+  room: RunDrafts,
   caller: Caller,
   { agentId, text, timezone }: DraftRequest,
   signal: AbortSignal,
@@ -66,7 +66,7 @@ export async function draftRunInput(
     text,
     expiresAt: new Date(now + LIMITS.runDraftHours * 3_600_000),
   };
-  await keepDraft(room, caller.organizationId, draft);
+  await keepRunDraft(room, caller.organizationId, draft);
   return { ...draft, ...read };
 }
 
@@ -93,7 +93,7 @@ type ReadBy = ReadSentence &
   Pick<RunDraft, "agentSource" | "reader" | "modelProblem"> & { version: Published | undefined };
 
 /** By the model, if there is one; where it fails, and for all else, by rules. */
-async function readBy(room: Drafts, caller: Caller, named: Published | undefined, asked: Asked): Promise<ReadBy> {
+async function readBy(room: RunDrafts, caller: Caller, named: Published | undefined, asked: Asked): Promise<ReadBy> {
   const { active, found } = named ? { active: [], found: undefined } : await findByName(room.agents, caller, asked);
   const publishedOf = (agent: AgentName | undefined): Promise<Published | undefined> =>
     agent ? published(room.agents, caller, agent.id) : Promise.resolve(undefined);

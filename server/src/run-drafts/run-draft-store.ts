@@ -1,4 +1,4 @@
-/** Drafts of runs, for a day. */
+/** Keeps run drafts for a day. */
 import type { Agents } from "../agents/agents.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { AgentId, OrganizationId, RunDraftId } from "../lib/ids.ts";
@@ -9,7 +9,7 @@ import type { Llm } from "../llm/llm.ts";
 import type { Database } from "../storage/database.ts";
 
 /** The room's handle. */
-export type Drafts = {
+export type RunDrafts = {
   database: Database;
   clock: Clock;
   log: Log;
@@ -18,13 +18,13 @@ export type Drafts = {
   llm: Llm | undefined;
 };
 
-type KeptDraft = { id: RunDraftId; agent: { id: AgentId } | null; text: string; expiresAt: Date };
+type KeptRunDraft = { id: RunDraftId; agent: { id: AgentId } | null; text: string; expiresAt: Date };
 
 /** Beyond `LIMITS.runDrafts` the organization's oldest go. */
-export async function keepDraft(
-  { database }: Pick<Drafts, "database">,
+export async function keepRunDraft(
+  { database }: Pick<RunDrafts, "database">,
   organizationId: OrganizationId,
-  { id, agent, text, expiresAt }: KeptDraft,
+  { id, agent, text, expiresAt }: KeptRunDraft,
 ): Promise<void> {
   await database.query(
     `with beyond as (
@@ -39,7 +39,7 @@ insert into run_drafts (organization_id, id, agent_id, text, expires_at) values 
 const FORGET_EVERY_MS = 600_000;
 
 /** Deletes expired drafts of all organizations every ten minutes. */
-export const forgetDrafts = ({ database, clock, log }: Omit<Drafts, "agents" | "llm">): Loop =>
+export const forgetRunDrafts = ({ database, clock, log }: Omit<RunDrafts, "agents" | "llm">): Loop =>
   new Loop({
     clock,
     log,

@@ -49,11 +49,7 @@ function shapeOf(node: Node, scope: Scope): Shape {
       if (node.operator !== "//") return visit(scope, node.left, node.right);
       return scope.shapes.union(shapeOf(node.left, { ...scope, report: undefined }), shapeOf(node.right, scope));
     case "if":
-      shapeOf(node.condition, scope);
-      return scope.shapes.union(
-        shapeOf(node.then, scope),
-        node.otherwise ? shapeOf(node.otherwise, scope) : scope.data,
-      );
+      return either(node, scope);
     case "try":
       return attempt(node, scope);
     case "bind":
@@ -104,6 +100,11 @@ const hidden = (names: readonly string[], { locals }: Scope): Local | undefined 
 function arithmetic(node: NodeOf<"arithmetic">, scope: Scope): Shape {
   const [left, right] = [shapeOf(node.left, scope), shapeOf(node.right, scope)];
   return node.operator === "+" || node.operator === "*" ? scope.shapes.union(left, right) : "any";
+}
+
+function either({ condition, then, otherwise }: NodeOf<"if">, scope: Scope): Shape {
+  shapeOf(condition, scope);
+  return scope.shapes.union(shapeOf(then, scope), otherwise ? shapeOf(otherwise, scope) : scope.data);
 }
 
 function attempt({ body, handler }: NodeOf<"try">, scope: Scope): Shape {

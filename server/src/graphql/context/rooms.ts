@@ -7,11 +7,11 @@ import type { Members } from "../../members/members.ts";
 import type { Rates } from "../../rates/rates.ts";
 import type { Runs } from "../../runs/handle/runs.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
-import type { Drafts } from "../../run-drafts/run-draft-store.ts";
+import type { RunDrafts } from "../../run-drafts/run-draft-store.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 
 export type Handles = {
-  drafts: Drafts;
+  runDrafts: RunDrafts;
   auth: Auth;
   members: Members;
   agents: Agents;

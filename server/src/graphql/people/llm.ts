@@ -82,7 +82,7 @@ export function addLlm(builder: Builder, enums: Enums): void {
         using _watched = endWithCredential(context, "the test ended");
         return await connectionOf(
           context,
-          await testConnection(context.drafts.llm, organizationId, context.ending.signal),
+          await testConnection(context.runDrafts.llm, organizationId, context.ending.signal),
         );
       },
     }),
@@ -90,7 +90,7 @@ export function addLlm(builder: Builder, enums: Enums): void {
 }
 
 async function connectionOf(context: Context, test: ShownLlm["test"]): Promise<ShownLlm> {
-  const { llm } = context.drafts;
+  const { llm } = context.runDrafts;
   const nothing = { host: null, model: null, hasKey: null };
   if (!llm) return { isConfigured: false, ...nothing, test };
   if (!(await llm.isOperator(callerOf(context).organizationId)))

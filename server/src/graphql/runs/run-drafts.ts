@@ -112,9 +112,9 @@ export function addRunDrafts(builder: Builder, enums: Enums): void {
       args: { input: t.arg({ type: input, description: "Input of `draftRunInput`." }) },
       resolve: async (_, { input: { agentId, text, timezone } }, context) => {
         // Rules answer at once.
-        using _watched = context.drafts.llm && endWithCredential(context, "there is no draft");
+        using _watched = context.runDrafts.llm && endWithCredential(context, "there is no draft");
         return await draftRunInput(
-          context.drafts,
+          context.runDrafts,
           callerOf(context),
           {
             ...optionalId("agentId", "agent", agentId),
