@@ -174,14 +174,23 @@ describe("with DATABASE_URL", () => {
 
     const client = new pg.Client(env.DATABASE_URL);
     await client.connect();
-    const { rows } = await client.query("select name from kysely_migration order by name");
-    await client.query("insert into kysely_migration values ('9999-later', '2999-01-01')");
+    const { rows } = await client.query("select name from schema_migrations order by name");
+    await client.query("insert into schema_migrations values ('9999-later')");
     const newer = await cli(["org", "create", "Acme", "--owner", "bob@example.org"], { env });
     // The tests' shared PostgreSQL waits for no disk, and the operator is warned of it.
     const told = /^\{.*"DATABASE_URL: fsync is off there: .*\}\nautograph: .*newer.*\n$/;
     expect(newer).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(told) });
     expect(await cli(["migrate"], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining("newer") });
     expect(rows.length).toBeGreaterThan(0);
+    // As a version before the first release left it.
+    await client.query("alter table schema_migrations rename to kysely_migration");
+    const before =
+      /^(autograph: )?This data is of a version before the first release.*: start with a new data folder.*\n$/m;
+    for (const command of [["migrate"], ["org", "list"]]) {
+      expect(await cli(command, { env })).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(before) });
+    }
+    const serving = startProcess([], { env, file: bundled("main") });
+    expect(await serving.ended).toMatchObject({ code: 1, stderr: expect.stringMatching(before) });
     await client.end();
   });
 

@@ -379,8 +379,8 @@ export const RULES: Rule[] = [
     name: "a file has at most 500 lines",
     advice: "it has two jobs: give the second a file and a name of its own",
     find: ({ path, text }) => (text.split("\n").length > 501 ? [path] : []),
-    // Written by a program.
-    except: ["web/src/api/documents.ts"],
+    // Written by a program; one document in SQL, to be read from the top.
+    except: ["web/src/api/documents.ts", "server/src/storage/migrations/0001-start.ts"],
     bad: "\n".repeat(502),
   },
   {

@@ -16,6 +16,8 @@ const FOR_ALL: Record<string, string> = {
   "server/src/engine/claims.ts runs": EXECUTOR,
   "server/src/runs/read/count-open-approvals.ts approvals":
     "one number for the operator, of all organizations together",
+  "server/src/members/invitation-store.ts invitations":
+    "found by its secret's hash: a holder of the link may know no organization",
   "server/src/execution/journal/read-journal.ts steps": EXECUTOR,
   "server/src/triggers/store/firing-store.ts firings": "inserts whole rows, which have their organization",
   "server/src/execution/journal/write.ts runs": JOURNAL,
@@ -33,7 +35,7 @@ const found = serverSources()
   .map((place) => place.replace(/:\d+ /, " "));
 
 test("the tables of tenants are read from the migrations", () => {
-  expect(tables).toEqual(expect.arrayContaining(["agents", "runs", "steps", "approvals", "api_keys"]));
+  expect(tables).toEqual(expect.arrayContaining(["agents", "runs", "steps", "approvals", "api_keys", "events"]));
   expect(tables).not.toContain("users");
 });
 
@@ -46,9 +48,6 @@ test.each([
     0,
   ],
   ["const read = (db) => { const all = ['id = $1']; return db.query(`select * from runs where ${all}`); };", 1],
-  ["const read = (db) => db.selectFrom('agents').selectAll().execute();", 1],
-  ["const read = (db, id) => db.selectFrom('agents as a').where('a.organization_id', '=', id).execute();", 0],
-  ["const read = (db) => db.selectFrom('users').selectAll().execute();", 0],
 ])("%s", (code, count) => {
   expect(withoutTenant(parse("sample.ts", code), tables)).toHaveLength(count);
 });

@@ -3,11 +3,9 @@ import { at, literalsOf, walk, type Source } from "./source.ts";
 
 /** Tables with a column `organization_id`, from the texts of the migrations. */
 export function tenantTables(migrations: string): string[] {
-  const tables = [...migrations.matchAll(/create table (\w+) \(([^;`]*?)\n\)/g)];
+  const tables = [...migrations.replaceAll(/--.*$/gm, "").matchAll(/create table (\w+) \(([^;`]*?)\n\)/g)];
   return tables.filter(([, , columns]) => /^\s*organization_id\b/m.test(columns!)).map(([, name]) => name!);
 }
-
-const BUILDER = /^(selectFrom|insertInto|updateTable|deleteFrom|mergeInto|\w*[jJ]oin)$/;
 
 /** Places as `path:line table`. Only statements; `create table` and the like are the migrations' own. */
 export function withoutTenant(source: Source, tables: string[]): string[] {
@@ -15,13 +13,12 @@ export function withoutTenant(source: Source, tables: string[]): string[] {
   // A month's partition counts as its table: `runs_${month}`.
   const touches = new RegExp(`\\b(?:from|join|update|into|using)\\s+(?:only\\s+)?(${table})(?:_\\$\\{\\}|\\b)`, "i");
   const functions = functionsOf(source);
-  const inText = literalsOf(source).flatMap(({ start, text }) => {
+  return literalsOf(source).flatMap(({ start, text }) => {
     const [, name] = touches.exec(text) ?? [];
     // Conditions that are put together are read where they are put together.
     const whole = /\bwhere\s+\$\{\}/i.test(text) ? innermost(source, functions, start) : text;
     return name === undefined || NAMES_TENANT.test(whole) ? [] : [`${at(source, start)} ${name}`];
   });
-  return [...inText, ...builtWithoutTenant(source, functions, new RegExp(`^${table}\\b`))];
 }
 
 const NAMES_TENANT = /\borganization_id\b/;
@@ -33,21 +30,6 @@ function functionsOf(source: Source): Span[] {
   const enter = ({ start, end }: Span): void => void functions.push({ start, end });
   walk(source, { FunctionDeclaration: enter, FunctionExpression: enter, ArrowFunctionExpression: enter });
   return functions;
-}
-
-/** Kysely's builder: the innermost function around the call must name the column. */
-function builtWithoutTenant(source: Source, functions: Span[], table: RegExp): string[] {
-  const calls: { start: number; name: string }[] = [];
-  walk(source, {
-    CallExpression: ({ callee, arguments: [first], start }) => {
-      const { property } = callee as { property?: { name?: string } };
-      const name = first?.type === "Literal" && typeof first.value === "string" ? first.value : "";
-      if (BUILDER.test(property?.name ?? "") && table.test(name)) calls.push({ start, name });
-    },
-  });
-  return calls
-    .filter(({ start }) => !NAMES_TENANT.test(innermost(source, functions, start)))
-    .map(({ start, name }) => `${at(source, start)} ${name}`);
 }
 
 function innermost({ text }: Source, functions: Span[], offset: number): string {

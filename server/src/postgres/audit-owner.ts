@@ -1,7 +1,7 @@
 /**
  * The audit's owner in a cluster of our own, whom nobody signs in as: the program reads the audit and adds to it, and can
  * neither change, drop nor alter it, nor the schema that it is in (decision 0021). The table and the function that adds to it
- * are made by a migration (0018), which then calls `own_audit`.
+ * are made by the first migration, which then calls `own_audit`.
  */
 import fs from "node:fs";
 import path from "node:path";

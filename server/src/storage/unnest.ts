@@ -33,7 +33,7 @@ export class RowSet<Row extends Record<string, unknown>> {
   readonly columns: readonly (readonly [name: keyof Row & string, type: ColumnType])[];
 
   /**
-   * `alias` names the rows in a statement. `type` is the composite type that migration 0054 made of them; `columns` has its columns, in
+   * `alias` names the rows in a statement. `type` is the composite type that a migration made of them; `columns` has its columns, in
    * its order. Another column is another type, made by a migration: a process of the version before may still write the former one.
    */
   constructor(alias: string, type: string, columns: { [Name in keyof Row & string]: Column<Row[Name]> }) {

@@ -1,0 +1,30 @@
+/**
+ * Migrations only add. There are databases that were made by these texts, and a change to one would make new databases differ
+ * from them: write another migration instead. Comments may be put better, so they don't count.
+ */
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { MIGRATIONS } from "../../server/src/storage/migrate.ts";
+import { filesBelow } from "./source.ts";
+
+const HASHES: Record<string, string> = {
+  "0001-start": "dd01135bedf79b81f7a192fae288dc8b2a59248922d90b03464dc48647554d2b",
+};
+
+const statementsOf = (text: string): string => text.replaceAll(/^\s*--.*$/gm, "").replaceAll(/\s+/g, " ");
+const hashOf = (text: string): string => createHash("sha256").update(statementsOf(text)).digest("hex");
+
+test("a migration is never edited: write another one", () => {
+  expect(Object.fromEntries(Object.entries(MIGRATIONS).map(([name, text]) => [name, hashOf(text)]))).toEqual(HASHES);
+});
+
+test("what counts is a statement, and not its comment or its lines", () => {
+  const text = "create table a (\n  -- Why.\n  id uuid\n);";
+  expect(hashOf("create table a (\n  id\n  uuid\n);")).toBe(hashOf(text));
+  expect(hashOf("create table a (\n  id text\n);")).not.toBe(hashOf(text));
+});
+
+test("every migration is in the list that is carried out, in the order of its numbers", () => {
+  const files = filesBelow("server/src/storage/migrations").map((file) => file.replace(/^.*\/|\.ts$/g, ""));
+  expect(Object.keys(MIGRATIONS)).toEqual(files.toSorted());
+});
