@@ -57,6 +57,8 @@ import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
 import { fireDue } from "./triggers/schedule/fire-due.ts";
 import { sweepEvents } from "./triggers/events/sweep-events.ts";
 import { publishUntold } from "./triggers/events/own-events.ts";
+import { createOutbox } from "./triggers/events/outbox.ts";
+import { FIRING_PARTS } from "./triggers/store/firing-parts.ts";
 import { insertPublished } from "./triggers/events/untold-store.ts";
 import { checkDefined, checkDefinedIn } from "./triggers/defined-triggers.ts";
 import { publishTriggers } from "./triggers/publish-triggers.ts";
@@ -144,9 +146,14 @@ export async function joinRooms(
     notices,
     hasSpace,
     usage: rates.usage,
-    untold: {
-      isHeard: (organizationId, event) => triggers.events.listeners.has(organizationId, event),
-      look: () => triggers.events.tell(),
+    parts: {
+      guards: FIRING_PARTS,
+      followers: [
+        createOutbox({
+          isHeard: (organizationId, event) => triggers.events.listeners.has(organizationId, event),
+          look: () => triggers.events.tell(),
+        }),
+      ],
     },
     next: (organizationId, triggerId) => letNext(triggers, { organizationId, triggerId }),
   });

@@ -20,13 +20,13 @@ const FOR_ALL: Record<string, string> = {
     "found by its secret's hash: a holder of the link may know no organization",
   "server/src/execution/journal/read-journal.ts steps": EXECUTOR,
   "server/src/triggers/store/firing-store.ts firings": "inserts whole rows, which have their organization",
-  "server/src/execution/journal/write.ts runs": JOURNAL,
-  "server/src/execution/journal/write.ts steps": JOURNAL,
-  "server/src/execution/journal/write.ts attempts": JOURNAL,
-  "server/src/execution/journal/write.ts approvals": JOURNAL,
-  "server/src/execution/journal/write.ts draft_texts":
+  "server/src/execution/journal/parts.ts runs": JOURNAL,
+  "server/src/execution/journal/parts.ts steps": JOURNAL,
+  "server/src/execution/journal/parts.ts attempts": JOURNAL,
+  "server/src/execution/journal/parts.ts approvals": JOURNAL,
+  "server/src/runs/run-draft-texts.ts draft_texts":
     "written with the run that starts, and names its organization as it does",
-  "server/src/execution/journal/write.ts untold_events": JOURNAL,
+  "server/src/triggers/events/outbox.ts untold_events": JOURNAL,
 };
 
 const found = serverSources()

@@ -23,7 +23,7 @@ type FirstStretch = {
 
 /**
  * Returns the run as its first commit left it. Undefined: this process may not advance it, or has no place or memory for
- * it; nothing is written. Throws what the commit throws (`DuplicateStart`, `LockedTrigger`).
+ * it; nothing is written. Throws what the commit throws (`RefusedStart`, `UndecidedStart`).
  */
 export async function beginRun(
   executions: Executions,

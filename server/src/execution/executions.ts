@@ -8,20 +8,19 @@ import { createMemory, createNeededBytes } from "./memory.ts";
 import { createJournalReader, type JournalReader } from "./journal/read-journal.ts";
 import type { Shared } from "./shared.ts";
 import { createSignals } from "./signals.ts";
-import { nobody, type Untold } from "./journal/untold.ts";
+import type { OtherParts } from "./journal/part.ts";
 import { createWriter } from "./journal/write.ts";
 
 type ExecutionsOptions = {
   engine: Engine;
   /** What runs each kind of task. */
   tasks: TaskTable;
-  /** If left out, nobody listens. */
-  untold?: Untold | undefined;
+  /** What other rooms have written with runs. */
+  parts: OtherParts;
 } & Pick<Shared, "database" | "expressions" | "clock" | "random" | "places" | "surroundings">;
 
 export type Executions = Shared &
   ExecutionsOptions & {
-    untold: Untold;
     writer: ReturnType<typeof createWriter>;
     journals: JournalReader;
     /** Runs in the memory of this process. */
@@ -29,11 +28,10 @@ export type Executions = Shared &
   };
 
 export function createExecutions(options: ExecutionsOptions): Executions {
-  const { database, clock, untold = nobody } = options;
+  const { database, clock, parts } = options;
   return {
     ...options,
-    untold,
-    writer: createWriter(database, untold),
+    writer: createWriter(database, parts),
     journals: createJournalReader(database),
     signals: createSignals(database),
     rounds: new Rounds<OrganizationId>(() => clock.now()),

@@ -10,7 +10,7 @@ import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
  */
 export async function commitCancel(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<EndedRun> {
   const { database, clock, executions } = runs;
-  const by = { database, clock, untold: executions.untold };
+  const by = { database, clock, parts: executions.parts };
   const end = await commitEnd(by, { organizationId, id }, { status: "cancelled", error: null });
   const { status } = end.run;
   if (!end.changed && status !== "cancelled") throw conflict("wrong_state", `the run is already ${status}`);

@@ -15,17 +15,23 @@ import { wholeOf } from "../lib/reach.ts";
 import { Waits } from "./handle/waits.ts";
 import { lookAgain } from "./watch/look-again.ts";
 import { afterEnd, cancelLeft, letNext } from "./families.ts";
+import { KEYS } from "./idempotency-key.ts";
 import { readPayloads } from "./read/read-payloads.ts";
 import { readRun } from "./read/read.ts";
 import { countChange, createRunFigures } from "./handle/run-figures.ts";
+import { DRAFT_TEXTS } from "./run-draft-texts.ts";
 import { publish, tellChanged, type Runs, type RunsOptions } from "./handle/runs.ts";
 
 export function createRuns(options: RunsOptions): Runs {
-  const { database, agents, engine, clock, log, notices, hasSpace, usage, next = () => {} } = options;
+  const { database, agents, engine, clock, log, notices, hasSpace, usage, parts, next = () => {} } = options;
   const changes: Runs["changes"] = new Hub();
   const approvals: Runs["approvals"] = new Hub();
   const most = LIMITS.changesWaiting;
-  const executions = createExecutions({ ...options, surroundings: surroundingsOf(() => runs) });
+  const executions = createExecutions({
+    ...options,
+    parts: { guards: [KEYS, ...(parts?.guards ?? [])], followers: [DRAFT_TEXTS, ...(parts?.followers ?? [])] },
+    surroundings: surroundingsOf(() => runs),
+  });
   const runs: Runs = {
     database,
     agents,

@@ -7,11 +7,40 @@ import { isScalar, type Json } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
 import { DraftNotFound } from "./run-draft-texts.ts";
 import { forgetKey } from "./forget-keys.ts";
-import { DuplicateStart } from "../execution/journal/journal.ts";
+import { RefusedStart } from "../execution/journal/journal.ts";
 import { readRun } from "./read/read.ts";
 import type { Run } from "../execution/run/run.ts";
-import type { KeyRow } from "../execution/journal/rows.ts";
+import { startPart, type Brought, type Guard } from "../execution/journal/part.ts";
+import { hex, ms, RowSet, text as textColumn, uuid, type RowOf } from "../storage/unnest.ts";
+import type { Head } from "../execution/journal/loaded-run.ts";
 import type { Runs } from "./handle/runs.ts";
+
+const KEY = {
+  run_id: uuid<RunId>(),
+  organization_id: uuid<OrganizationId>(),
+  agent_id: uuid<AgentId>(),
+  key: textColumn(),
+  /** SHA-256 of the body that belongs to the key. */
+  body_hash: hex(),
+  created_at: ms(),
+};
+
+const ROWS = new RowSet<RowOf<typeof KEY>>("given_key", "key_row", KEY);
+
+export const KEYS = startPart<RowOf<typeof KEY>, Guard>({
+  code: "k",
+  rows: ROWS,
+  refused: "(select run_id from given_keys except select run_id from kept_keys)",
+  sql: (from) => `
+      given_keys as materialized (select * from ${from}),
+      kept_keys as (
+        insert into idempotency_keys as known (${ROWS.list})
+        select distinct on (given_key.organization_id, given_key.agent_id, given_key.key) ${ROWS.selected}
+          from given_keys as given_key order by given_key.organization_id, given_key.agent_id, given_key.key, given_key.run_id
+        on conflict (organization_id, agent_id, key) do update set run_id = excluded.run_id
+          where known.run_id = excluded.run_id
+        returning run_id)`,
+});
 
 /** `body`: the request; the order of its keys does not matter. */
 export type IdempotencyKey = { organizationId: OrganizationId; agentId: AgentId; text: string; body: Json };
@@ -28,7 +57,7 @@ export async function startOnce<Started>(
   try {
     return await start();
   } catch (error) {
-    const isTaken = error instanceof DuplicateStart;
+    const isTaken = error instanceof RefusedStart;
     if (!key || !(isTaken || error instanceof Refusal)) throw error;
     // An agent that is not reached, or a version that is not there: the key must not tell what others started with it. A draft only
     // ends before the key does.
@@ -42,10 +71,18 @@ export async function startOnce<Started>(
 }
 
 /** What is written with the start. */
-export const keyToWrite = (key: IdempotencyKey): Pick<KeyRow, "key" | "body_hash"> => ({
-  key: key.text,
-  body_hash: hashOf(key),
-});
+export const keyToWrite = (
+  { id, organizationId, agentId, createdAt }: Pick<Head, "id" | "organizationId" | "agentId" | "createdAt">,
+  key: IdempotencyKey,
+): Brought =>
+  KEYS.row({
+    run_id: id,
+    organization_id: organizationId,
+    agent_id: agentId,
+    key: key.text,
+    body_hash: hashOf(key),
+    created_at: createdAt,
+  });
 
 async function knownRun(runs: Runs, key: IdempotencyKey): Promise<Run | undefined> {
   const row = await readKey(runs, key);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
-import { DuplicateStart } from "../execution/journal/journal.ts";
+import { RefusedStart } from "../execution/journal/journal.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import { leastIdOf, newId, type AgentId } from "../lib/ids.ts";
 import { wholeOf } from "../lib/reach.ts";
@@ -87,7 +87,7 @@ test("where its month gets a partition while it starts, it is written there", as
 test("a firing that comes twice starts one run", async () => {
   const agentId = await opened.agentOf(SET);
   await fire(agentId, { text: "at noon" });
-  await expect(fire(agentId, { text: "at noon" })).rejects.toThrow(DuplicateStart);
+  await expect(fire(agentId, { text: "at noon" })).rejects.toThrow(RefusedStart);
   await fire(agentId, { text: "at one" });
   expect(await database.query("select count(*)::int as count from runs")).toEqual([{ count: 2 }]);
 });

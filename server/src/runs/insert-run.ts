@@ -7,12 +7,14 @@ import { beginRun } from "../execution/begin-run.ts";
 import { dueAt } from "../execution/run/due.ts";
 import { Journal } from "../execution/journal/journal.ts";
 import type { Head, JournalStep } from "../execution/journal/loaded-run.ts";
-import type { ApprovalRow, DraftTextRow, FiringRow, TurnRow } from "../execution/journal/rows.ts";
+import type { Brought } from "../execution/journal/part.ts";
+import type { ApprovalRow } from "../execution/journal/rows.ts";
 import type { Run } from "../execution/run/run.ts";
 import { newIdAt, type OrganizationId } from "../lib/ids.ts";
 import { admitAt, admitRuns } from "./admit-runs.ts";
 import { keyToWrite, type IdempotencyKey } from "./idempotency-key.ts";
 import type { PreparedRun } from "./prepare-run.ts";
+import { draftToWrite, type TakenDraft } from "./run-draft-texts.ts";
 import type { Runs } from "./handle/runs.ts";
 import { hintDue } from "./wake-run.ts";
 
@@ -21,12 +23,12 @@ type Starter = Run["startedBy"];
 
 type Insertion = PreparedRun & {
   key?: IdempotencyKey | undefined;
-  /** What started it: written with it, or neither is. */
-  firing?: FiringRow;
-  /** Of the firing: only if the run that its trigger started last has ended. */
-  turn?: TurnRow | undefined;
+  /** What else is written with it, or neither is: what a trigger brings. */
+  brought?: readonly Brought[];
+  /** It waits for another run to end before it may begin; whoever brought it lets it go. */
+  isQueued?: boolean;
   /** The sentence that it was reviewed from: written with it, too. */
-  draft?: Pick<DraftTextRow, "run_draft_id" | "text"> | undefined;
+  draft?: TakenDraft | undefined;
   /** Somebody waits for its end: it is written together with the start if the run needs nothing from outside. */
   waits?: boolean;
   /** The steps of another run that it continues from. */
@@ -36,20 +38,13 @@ type Insertion = PreparedRun & {
 };
 
 /**
- * Returns the run as its first commit left it. Throws `DuplicateStart` if the idempotency key is taken, or the firing is a repeat or
- * has no turn; `LockedTrigger` if its turn is not known yet.
+ * Returns the run as its first commit left it. Throws `RefusedStart` if the idempotency key is taken, or what it
+ * brings refuses it; `UndecidedStart` if that is not known yet.
  */
 export async function insertRun(runs: Runs, head: Head, insertion: Insertion): Promise<Head> {
   const { executions } = runs;
-  const { version, inputText, key, firing, turn, draft, waits = false, kept, keptApprovals = [] } = insertion;
-  const start = {
-    input: inputText,
-    key: key && keyToWrite(key),
-    firing,
-    turn,
-    draft,
-    queued: firing?.is_queued ?? false,
-  };
+  const { version, inputText, isQueued = false, waits = false, kept, keptApprovals = [] } = insertion;
+  const start = { input: inputText, brought: broughtBy(head, insertion), queued: isQueued };
   const isDue = !head.limited && head.runAt === null;
   // A child's parent already has a place, and a retry may keep 10,000 rows of the old run.
   if (isDue && !head.parent && !kept) {
@@ -72,9 +67,13 @@ export async function insertRun(runs: Runs, head: Head, insertion: Insertion): P
   if (kept) await othersFirst();
   await journal.commit(runs.clock.now());
   countStart(runs, head);
-  // One that waits for the run before is let go by its trigger.
-  if (!firing?.is_queued) await hintNew(runs, head);
+  if (!isQueued) await hintNew(runs, head);
   return journal.committed;
+}
+
+function broughtBy(head: Head, { key, draft, brought }: Insertion): readonly Brought[] | undefined {
+  if (!key && !draft) return brought;
+  return [...(brought ?? []), ...(key ? [keyToWrite(head, key)] : []), ...(draft ? [draftToWrite(head, draft)] : [])];
 }
 
 function countStart({ usage, figures }: Runs, { organizationId, startedBy }: Head): void {

@@ -5,7 +5,6 @@ import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts
 import { Journal, LostRun } from "../execution/journal/journal.ts";
 import { headFromRow } from "../execution/journal/read-rows.ts";
 import { readJournalSteps } from "../execution/journal/read-journal.ts";
-import { nobody } from "../execution/journal/untold.ts";
 import { createWriter, type Writer } from "../execution/journal/write.ts";
 import type { Run } from "../execution/run/run.ts";
 import type { RunId } from "../lib/ids.ts";
@@ -43,7 +42,7 @@ function counting(): { statements: number[]; writer: Writer } {
         return hot(name, text, values);
       }),
     );
-  return { statements, writer: createWriter({ ...database, large }, nobody) };
+  return { statements, writer: createWriter({ ...database, large }, { guards: [], followers: [] }) };
 }
 
 /** A run that waits, taken as an advance does. */

@@ -10,7 +10,8 @@ import { compileWorkflow } from "../definition/program.ts";
 import { createClaims, type Claims } from "../engine/claims.ts";
 import { EmbeddedEngine } from "../engine/embedded.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Untold } from "../execution/journal/untold.ts";
+import { FIRING_PARTS } from "../triggers/store/firing-parts.ts";
+import type { OtherParts } from "../execution/journal/part.ts";
 import { createTasks } from "../execution/tasks/kinds.ts";
 import { realClock, type Clock } from "../lib/clock.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
@@ -58,7 +59,7 @@ export type TestRunsOptions = {
   tasks?: object;
   compile?: typeof compileWorkflow;
   notices?: Notices;
-  untold?: Untold;
+  parts?: OtherParts;
 };
 
 export async function openRuns(
@@ -70,7 +71,7 @@ export async function openRuns(
     tasks = {},
     compile = compileWorkflow,
     notices = noNotices,
-    untold,
+    parts = { guards: FIRING_PARTS, followers: [] },
   }: TestRunsOptions = {},
 ): Promise<TestRuns> {
   const auth = openAuth(database);
@@ -109,7 +110,7 @@ export async function openRuns(
     },
     random: () => 0.5,
     notices,
-    untold,
+    parts,
     hasSpace: () => true,
     usage: { run: () => {}, steps: () => {} },
   });

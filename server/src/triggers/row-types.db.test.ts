@@ -1,11 +1,15 @@
 /** PostgreSQL reads a row by the order of its columns alone, so two of one type could change places unnoticed. */
 import { expect, test } from "vitest";
 import { startDatabases } from "../auth/handle/auth.testsuite.ts";
-import { ROW_SETS } from "../execution/journal/write.ts";
+import { JOURNAL_PARTS } from "../execution/journal/parts.ts";
+import { KEYS as IDEMPOTENCY_KEYS } from "../runs/idempotency-key.ts";
+import { DRAFT_TEXTS } from "../runs/run-draft-texts.ts";
 import type { ColumnType } from "../storage/binary-rows.ts";
 import { NEXT } from "./schedule/due-store.ts";
 import { GIVENS } from "./events/event-store.ts";
+import { createOutbox } from "./events/outbox.ts";
 import { KEYS } from "./events/untold-store.ts";
+import { FIRING_PARTS } from "./store/firing-parts.ts";
 
 const SQL_TYPE: Record<ColumnType, string> = {
   uuid: "uuid",
@@ -28,9 +32,10 @@ test("each row type has the columns that are written to it, in their order, and 
       group by t.typname`,
   );
   const there = Object.fromEntries(rows.map(({ type, columns }) => [type, columns]));
-  const written = [...ROW_SETS, NEXT, GIVENS, KEYS].map(({ type, columns }): [string, string[]] => [
-    type,
-    columns.map(([name, of]) => `${name} ${SQL_TYPE[of]}`),
-  ]);
+  const outbox = createOutbox({ isHeard: () => true, look: () => {} });
+  const parts = [...JOURNAL_PARTS, IDEMPOTENCY_KEYS, DRAFT_TEXTS, ...FIRING_PARTS, outbox];
+  const written = [...parts.map(({ rows }) => rows), NEXT, GIVENS, KEYS].map(
+    ({ type, columns }): [string, string[]] => [type, columns.map(([name, of]) => `${name} ${SQL_TYPE[of]}`)],
+  );
   expect(there).toEqual(Object.fromEntries(written));
 });

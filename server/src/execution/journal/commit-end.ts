@@ -3,11 +3,12 @@ import { notFound } from "../../lib/errors.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Database, Query, Row } from "../../storage/database.ts";
+import type { RunStatus } from "../../storage/schema.ts";
 import { partitionOf } from "../../storage/partitions.ts";
 import { RUN_COLUMNS, runFromRow } from "./read-rows.ts";
 import type { Run, RunError } from "../run/run.ts";
 import { mayBecome, OPEN_STATUSES_SQL } from "../run/states.ts";
-import { endOf, type RunEvent, type Untold } from "./untold.ts";
+import type { Follower, OtherParts, PartRow } from "./part.ts";
 
 /** `epoch`: only while the run has this epoch. */
 type Which = { organizationId: OrganizationId; id: RunId; epoch?: number };
@@ -25,22 +26,35 @@ export type EndedRun = {
 
 /** Throws NOT_FOUND. */
 export async function commitEnd(
-  { database, clock, untold }: { database: Database; clock: Clock; untold: Untold },
+  { database, clock, parts }: { database: Database; clock: Clock; parts: OtherParts },
   which: Which,
   ending: Ending,
 ): Promise<EndedRun> {
   const month = partitionOf(database, which.id);
-  const event = endOf(ending.status);
-  const told = untold.isHeard(which.organizationId, event) ? event : null;
-  const now = new Date(clock.now());
+  const now = clock.now();
+  const following = followingRows(parts, which, { status: ending.status, finished_at: now });
   const ended = await database.transaction(async (query) => {
     const { run, epoch } = await lock(query, month, which);
     const isOurs = which.epoch === undefined || which.epoch === epoch;
     if (!isOurs || !mayBecome(run.status, ending.status)) return { run, changed: false, withdrawn: [] };
-    return { ...(await end(query, month, which, { ...ending, now, told })), changed: true };
+    return { ...(await end(query, month, which, { ...ending, now: new Date(now), following })), changed: true };
   }, which.organizationId);
-  if (told !== null) untold.look();
+  for (const { part } of following) part.written?.();
   return ended;
+}
+
+type Following = { part: Follower; rows: PartRow[] }[];
+
+/** What other rooms have written with the end of this run. */
+function followingRows(
+  { followers }: OtherParts,
+  { organizationId, id }: Which,
+  update: { status: RunStatus; finished_at: number },
+): Following {
+  const happened = { organizationId, runId: id, update, approvals: [] };
+  const following: Following = followers.map((part) => ({ part, rows: [] }));
+  for (const { part, rows } of following) part.collect(happened, rows);
+  return following.filter(({ rows }) => rows.length > 0);
 }
 
 /**
@@ -71,13 +85,17 @@ async function end(
   query: Query,
   month: string,
   { organizationId, id }: Which,
-  { status, error, now, told }: Ending & { now: Date; told: RunEvent | null },
+  { status, error, now, following }: Ending & { now: Date; following: Following },
 ): Promise<Pick<EndedRun, "run" | "withdrawn">> {
+  const own = [id, organizationId, now, status, error && JSON.stringify(error)];
+  const others = following.map(({ part }, index) =>
+    part.sql(part.rows.from(own.length + 1 + index), { month, refused: "", has: () => false }),
+  );
   const [row] = await query(
     `with open as (
        select ${KEPT}, row_number() over (order by number) as place from steps_${month}
         where run_id = $1 and status in ('pending', 'running', 'paused')),
-     r as (
+     live as (
        update runs_${month} set status = $4::text, cancelled_at = case when $4::text = 'cancelled' then $3::timestamptz end,
          error = $5::json, finished_at = $3, owner = null, wake_at = null,
          epoch = epoch + 1, revision = revision + 1 + (select count(*) from open),
@@ -86,19 +104,17 @@ async function end(
         returning *),
      s as (
        insert into steps_${month} (${KEPT}, status, finished_at, revision)
-       select ${KEPT}, 'cancelled', $3, (select revision - 1 - (select count(*) from open) from r) + place
-         from open where exists (select 1 from r)
+       select ${KEPT}, 'cancelled', $3, (select revision - 1 - (select count(*) from open) from live) + place
+         from open where exists (select 1 from live)
        on conflict (run_id, number) do update set
          status = excluded.status, finished_at = excluded.finished_at, revision = excluded.revision),
      a as (
        update approvals set status = 'withdrawn', decided_at = $3
-        where run_id = $1 and organization_id = $2 and status = 'open' and exists (select 1 from r)
-       returning id),
-     t as (
-       insert into untold_events (organization_id, event, subject_id, run_id, at)
-       select organization_id, $6, id, id, $3 from r where $6::text is not null)
-     select ${RUN_COLUMNS}, limited, array(select id from a) as withdrawn from r`,
-    [id, organizationId, now, status, error && JSON.stringify(error), told],
+        where run_id = $1 and organization_id = $2 and status = 'open' and exists (select 1 from live)
+       returning id)
+     ${others.map((sql) => `, ${sql}`).join("")}
+     select ${RUN_COLUMNS}, limited, array(select id from a) as withdrawn from live`,
+    [...own, ...following.map(({ part, rows }) => part.rows.value(rows))],
   );
   return { run: endedFromRow(row!), withdrawn: row!["withdrawn"] as ApprovalId[] };
 }

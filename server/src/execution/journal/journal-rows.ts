@@ -3,7 +3,7 @@ import { heldBytes } from "../../lib/json/held-bytes.ts";
 import type { Steps } from "../../fairness/slices.ts";
 import { isScalar, type Json } from "../../lib/json/json.ts";
 import type { Head, JournalStep, StepState } from "./loaded-run.ts";
-import type { ApprovalRow, AttemptRow, KeyRow, StartRow, StepRow } from "./rows.ts";
+import type { ApprovalRow, AttemptRow, StartRow, StepRow } from "./rows.ts";
 
 /** About what a step's row weighs without its payloads. */
 const STEP_BYTES = 200;
@@ -146,11 +146,3 @@ export function startRow(
     held_bytes: heldBytes,
   };
 }
-
-export const keyRow = (head: Head, key: Pick<KeyRow, "key" | "body_hash">): KeyRow => ({
-  ...key,
-  run_id: head.id,
-  organization_id: head.organizationId,
-  agent_id: head.agentId,
-  created_at: head.createdAt,
-});

@@ -6,7 +6,7 @@ import type { RunError } from "../run/run.ts";
 import { Journal, type JournalOptions } from "./journal.ts";
 import type { Head } from "./loaded-run.ts";
 import type { ApprovalRow } from "./rows.ts";
-import type { Write } from "./write.ts";
+import type { Write } from "./part.ts";
 
 const SET = { name: "one", kind: "set", reference: "/do/0/one" };
 /** A step's row without its payloads. */

@@ -12,7 +12,6 @@ import { LIMITS } from "../../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
 import {
   heldBytesOf,
-  keyRow,
   startRow,
   type StartOfRow,
   stepRow,
@@ -24,31 +23,23 @@ import {
   type Texts,
 } from "./journal-rows.ts";
 import { isBetweenTries, type Change, type Head, type JournalStep, type RunState } from "./loaded-run.ts";
-import type {
-  ApprovalRow,
-  ApprovalChange,
-  AttemptRow,
-  DraftTextRow,
-  FiringRow,
-  KeyRow,
-  StepRow,
-  TurnRow,
-} from "./rows.ts";
+import type { ApprovalRow, ApprovalChange, AttemptRow, StepRow } from "./rows.ts";
 import { OpenSteps } from "./open-steps.ts";
 import { enclosing } from "./step-keys.ts";
 import type { RunError } from "../run/run.ts";
 import { changed, isFinal, isStepOpen } from "../run/states.ts";
-import type { Write, Writer, Written } from "./write.ts";
+import type { Brought, Write } from "./part.ts";
+import type { Writer, Written } from "./write.ts";
 
 /** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */
 export class LostRun extends Error {}
 const MOST_INT4 = 2 ** 31 - 1;
 
-/** A start whose idempotency key is taken, whose firing was a repeat or had no turn, or whose trigger is paused or deleted. */
-export class DuplicateStart extends Error {}
+/** A start that something which came with it refused (`Guard` in part.ts): it would be a repeat, or its time has not come. */
+export class RefusedStart extends Error {}
 
-/** A start whose firing may have a turn: somebody has the trigger locked. */
-export class LockedTrigger extends Error {}
+/** A start that may be refused: somebody has locked what decides it. */
+export class UndecidedStart extends Error {}
 
 export type JournalOptions = {
   head: Head;
@@ -59,12 +50,7 @@ export type JournalOptions = {
   /** About what all of it takes in memory; known for a run in the database. */
   heldBytes?: number;
   /** The row of a run that is not in the database yet: it goes with the first commit. */
-  start?: StartOfRow & {
-    key?: Pick<KeyRow, "key" | "body_hash"> | undefined;
-    firing?: FiringRow | undefined;
-    turn?: TurnRow | undefined;
-    draft?: Pick<DraftTextRow, "run_draft_id" | "text"> | undefined;
-  };
+  start?: StartOfRow & { brought?: readonly Brought[] | undefined };
 };
 
 /** An output's weight. */
@@ -299,8 +285,8 @@ export class Journal {
   }
 
   /**
-   * Commits all changes; concurrent calls share one statement. Throws `LostRun` if the run was fenced, `DuplicateStart` if
-   * the start is a repeat, `LockedTrigger` if that is not known yet.
+   * Commits all changes; concurrent calls share one statement. Throws `LostRun` if the run was fenced, `RefusedStart` if
+   * the start is a repeat, `UndecidedStart` if that is not known yet.
    */
   commit(now: number): Promise<void> {
     this.#next ??= this.#inFlight.then(() => {
@@ -343,8 +329,8 @@ export class Journal {
 
   #check(written: Written): void {
     if (written.kind === "lost") throw new LostRun();
-    if (written.kind === "duplicate") throw new DuplicateStart();
-    if (written.kind === "locked") throw new LockedTrigger();
+    if (written.kind === "refused") throw new RefusedStart();
+    if (written.kind === "locked") throw new UndecidedStart();
     // The head keeps the claim's number, so the release sees what was decided after the journal was read.
     if (written.wakeSeq !== this.head.wakeSeq) this.#woken = true;
   }
@@ -383,19 +369,13 @@ export class Journal {
       bytes: bytes + this.#attemptBytes + (payload.output?.length ?? 0) + (payload.state?.length ?? 0),
     };
     if (this.#start) {
-      const { key, firing, turn, draft } = this.#start;
+      const { brought } = this.#start;
       write.start = startRow(head, payload, this.#start, this.#writtenHeldBytes);
-      if (key) write.key = keyRow(head, key);
-      if (firing) write.firing = firing;
-      if (turn) write.turn = turn;
-      if (draft) write.draft = { run_id: head.id, organization_id: head.organizationId, ...draft };
+      if (brought) write.brought = brought;
       if (isFinal(head.status)) write.start.owner = null;
       if (release) Object.assign(write.start, { owner: null, wake_at: release.wakeAt });
-      write.bytes +=
-        write.start.input.length +
-        (firing?.payload?.length ?? 0) +
-        (firing?.request?.length ?? 0) +
-        (draft?.text.length ?? 0);
+      write.bytes += write.start.input.length;
+      if (brought) for (const row of brought) write.bytes += row.bytes;
     } else write.update = this.#update(now, payload, release, moved);
     this.#start = undefined;
     this.#committedStatus = head.status;

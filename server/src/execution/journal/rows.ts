@@ -4,20 +4,9 @@
  * asks for its value where rows are made (journal-rows.ts).
  */
 import type { ActorKind } from "../../lib/actor.ts";
-import type {
-  AgentId,
-  ApprovalId,
-  EventId,
-  FiringId,
-  InstanceId,
-  OrganizationId,
-  ProjectId,
-  RunDraftId,
-  RunId,
-  TriggerId,
-} from "../../lib/ids.ts";
-import type { ApprovalStatus, FiringOutcome, RunStatus, StepStatus } from "../../storage/schema.ts";
-import { bool, hex, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
+import type { AgentId, ApprovalId, InstanceId, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
+import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
+import { bool, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
 
 /** Columns of a run that everybody who may see it reads. */
 export const RUN_SHOWN = {
@@ -65,83 +54,6 @@ export const START = {
   wake_at: nullable(ms()),
   /** Waits until the run that its trigger started before has ended; it is `limited` too. */
   queued: bool(),
-};
-
-/** What makes a start safe to repeat. */
-export const KEY = {
-  run_id: uuid<RunId>(),
-  organization_id: uuid<OrganizationId>(),
-  agent_id: uuid<AgentId>(),
-  key: text(),
-  /** SHA-256 of the body that belongs to the key. */
-  body_hash: hex(),
-  created_at: ms(),
-};
-
-/** One time that a trigger was due or called. Of one that starts a run, the run is written only with it. */
-export const FIRING = {
-  id: uuid<FiringId>(),
-  organization_id: uuid<OrganizationId>(),
-  project_id: uuid<ProjectId>(),
-  agent_id: uuid<AgentId>(),
-  trigger_id: uuid<TriggerId>(),
-  /** What happens only once: no two firings of a trigger have the same. Its own id where nothing would be a repeat. */
-  once: text(),
-  at: ms(),
-  /** When the trigger was due, if it has a schedule. */
-  due_at: nullable(ms()),
-  outcome: text<FiringOutcome>(),
-  /** The run that it started, or of a duplicate the one that the first one did. */
-  run_id: nullable(uuid<RunId>()),
-  /** The name of the policy by which it was skipped. */
-  policy: nullable(text()),
-  code: nullable(text()),
-  message: nullable(text()),
-  fields: nullable(json()),
-  /** Its run waits until the one that the trigger started before has ended. */
-  is_queued: bool(),
-  /** How many instants a skipped one stands for. */
-  skipped: nullable(int4()),
-  /** What its sender calls the delivery. */
-  delivery: nullable(text()),
-  /** SHA-256 of what came with it. */
-  body_hash: nullable(hex()),
-  payload: nullable(json()),
-  /** The headers and the query of a call, where the trigger's mapping used them. */
-  request: nullable(json()),
-  /** Who asked for it by hand. */
-  fired_by_kind: nullable(text<ActorKind>()),
-  fired_by_id: nullable(uuid<string>()),
-  replay_of: nullable(uuid<FiringId>()),
-  /** The event that it fired on. */
-  event_id: nullable(uuid<EventId>()),
-};
-
-/** A run that is written only if the one that its trigger started last has ended. */
-export const TURN = {
-  run_id: uuid<RunId>(),
-  organization_id: uuid<OrganizationId>(),
-  trigger_id: uuid<TriggerId>(),
-  /** Somebody fires it by hand: also a paused one. */
-  by_hand: bool(),
-};
-
-/** The sentence that a run was reviewed from. */
-export const DRAFT_TEXT = {
-  run_id: uuid<RunId>(),
-  organization_id: uuid<OrganizationId>(),
-  run_draft_id: uuid<RunDraftId>(),
-  text: text(),
-};
-
-/** What somebody is to be told of (untold.ts). */
-export const UNTOLD = {
-  organization_id: uuid<OrganizationId>(),
-  event: text(),
-  /** The run, or the approval. */
-  subject_id: uuid<string>(),
-  run_id: uuid<RunId>(),
-  at: ms(),
 };
 
 export const UPDATE = {
@@ -246,11 +158,6 @@ export const APPROVAL_CHANGE = {
 };
 
 export type StartRow = RowOf<typeof START>;
-export type KeyRow = RowOf<typeof KEY>;
-export type FiringRow = RowOf<typeof FIRING>;
-export type TurnRow = RowOf<typeof TURN>;
-export type DraftTextRow = RowOf<typeof DRAFT_TEXT>;
-export type UntoldRow = RowOf<typeof UNTOLD>;
 export type UpdateRow = RowOf<typeof UPDATE>;
 export type StepRow = RowOf<typeof STEP>;
 export type AttemptRow = RowOf<typeof ATTEMPT>;

@@ -5,7 +5,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Executions } from "../../execution/executions.ts";
 import type { TaskTable } from "../../execution/frame.ts";
 import type { Change, Head } from "../../execution/journal/loaded-run.ts";
-import type { Untold } from "../../execution/journal/untold.ts";
+import type { OtherParts } from "../../execution/journal/part.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { FreshCache } from "../../lib/fresh-cache.ts";
 import type { AgentId, ApprovalId, OrganizationId, RunId, TriggerId } from "../../lib/ids.ts";
@@ -36,7 +36,8 @@ export type RunsOptions = {
   /** Whether the disk has room for another run. */
   hasSpace: () => boolean;
   usage: RunUsage;
-  untold?: Untold | undefined;
+  /** What the rooms above have written with runs. */
+  parts?: OtherParts | undefined;
   /** Told of the end of each run that a trigger started: another may wait for it. */
   next?: Next | undefined;
 };
@@ -53,7 +54,7 @@ type RunUsage = {
 /** A commit of this process, or a notice that a run changed and must be read again. */
 type RunChange = Change | "changed";
 
-export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "places" | "untold" | "next"> & {
+export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "places" | "parts" | "next"> & {
   next: Next;
   executions: Executions;
   /** By run id. */

@@ -1,6 +1,6 @@
 /**
  * The service's own events, so that agents chain. What one tells of is written down in the statement that made it true, if anybody in
- * the organization listens (execution/journal/untold.ts), and is published from there, also when the process was killed meanwhile: an
+ * the organization listens (outbox.ts), and is published from there, also when the process was killed meanwhile: an
  * event has an id of what it tells of, so that it is published once however often that is tried. They fire triggers of
  * their own project alone, since a key that is narrowed to another one must not see what runs here.
  */

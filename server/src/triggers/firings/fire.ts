@@ -3,8 +3,8 @@
  * that starts a run is committed with it in one statement, or neither is.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { DuplicateStart, LockedTrigger } from "../../execution/journal/journal.ts";
-import type { FiringRow } from "../../execution/journal/rows.ts";
+import { RefusedStart, UndecidedStart } from "../../execution/journal/journal.ts";
+import { firingToWrite, type FiringRow } from "../store/firing-parts.ts";
 import type { Run } from "../../execution/run/run.ts";
 import { isFinal } from "../../execution/run/states.ts";
 import { runOf } from "../../execution/journal/loaded-run.ts";
@@ -109,7 +109,7 @@ async function attempt(
     row.is_queued = overlapIn(trigger) === "queue" && (patience.tries === 0 || (await hasQueue(triggers, trigger)));
     return await start(triggers, trigger, occasion, row);
   } catch (error) {
-    const isHeldUp = error instanceof LockedTrigger || error instanceof DuplicateStart;
+    const isHeldUp = error instanceof UndecidedStart || error instanceof RefusedStart;
     if (!isHeldUp && (!(error instanceof Refusal) || error.code === "UNAVAILABLE")) throw error;
     if (row.once !== row.id) {
       const first = await firstOf(triggers, trigger, row);
@@ -121,7 +121,7 @@ async function attempt(
     const present = known.get(trigger.id);
     if (!present) return undefined;
     if (isPausedFor(present, occasion)) return refuse(triggers, row, paused());
-    return again(triggers, present, occasion, row, { ...patience, isLocked: error instanceof LockedTrigger });
+    return again(triggers, present, occasion, row, { ...patience, isLocked: error instanceof UndecidedStart });
   }
 }
 
@@ -223,7 +223,7 @@ function repeatOf({ dueAt, delivery, event }: Occasion): string | undefined {
   return event ? `event ${event.id}` : `delivery ${delivery.name}`;
 }
 
-/** Throws what refuses it, DuplicateStart and LockedTrigger. */
+/** Throws what refuses it, RefusedStart and UndecidedStart. */
 async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, row: FiringRow): Promise<Fired> {
   const { runs } = triggers;
   const { organizationId, agentId } = trigger;
@@ -246,7 +246,7 @@ async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, r
     const head = newHead(runs, prepared, { organizationId, startedBy: { kind: "trigger", id: trigger.id }, ...parked });
     if (waitSeconds !== undefined) settled = stack.use(untilSettled(runs, head, waitSeconds, ending));
     row.run_id = head.id;
-    const turn = {
+    const slot = {
       run_id: head.id,
       organization_id: organizationId,
       trigger_id: trigger.id,
@@ -254,8 +254,8 @@ async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, r
     };
     return insertRun(runs, head, {
       ...prepared,
-      firing: row,
-      turn: overlapIn(trigger) === "allow" || row.is_queued ? undefined : turn,
+      brought: firingToWrite(row, overlapIn(trigger) === "allow" || row.is_queued ? undefined : slot),
+      isQueued: row.is_queued,
       waits: settled !== undefined,
     });
   });

@@ -1,5 +1,4 @@
-/** The SQL of firings. Those that start a run are written with it (execution/journal/write.ts). */
-import { FIRING, type FiringRow } from "../../execution/journal/rows.ts";
+/** The SQL of firings. Those that start a run are written with it (firing-parts.ts). */
 import {
   leastIdOf,
   type EventId,
@@ -14,6 +13,7 @@ import { reaches, type Within } from "../../lib/reach.ts";
 import type { Database, Query, Row } from "../../storage/database.ts";
 import type { FiringOutcome } from "../../storage/schema.ts";
 import { RowSet } from "../../storage/unnest.ts";
+import { FIRING, type FiringRow } from "./firing-parts.ts";
 import type { Firing } from "./trigger.ts";
 import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
 import type { Payload } from "../../lib/json/json-text.ts";

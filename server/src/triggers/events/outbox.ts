@@ -1,0 +1,64 @@
+/**
+ * The outbox of the service's own events: the statement that ends a run or opens a question also writes a row here, where
+ * anybody in the organization listens. So it is told even if this process dies; own-events.ts takes and publishes the rows.
+ */
+import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
+import { ms, RowSet, text, uuid, type RowOf } from "../../storage/unnest.ts";
+
+const UNTOLD = {
+  organization_id: uuid<OrganizationId>(),
+  event: text(),
+  /** The run, or the approval. */
+  subject_id: uuid<string>(),
+  run_id: uuid<RunId>(),
+  at: ms(),
+};
+
+const ROWS = new RowSet<RowOf<typeof UNTOLD>>("given_event", "untold_row", UNTOLD);
+
+/** The event of each way in which a run ends. */
+const ENDS: ReadonlyMap<string, string> = new Map([
+  ["completed", "run.completed"],
+  ["failed", "run.failed"],
+  ["cancelled", "run.cancelled"],
+]);
+
+type Written = { status: string; finished_at: number | null };
+
+/** What a write makes true. */
+type Happened = {
+  organizationId: OrganizationId;
+  runId: RunId;
+  start?: Written;
+  update?: Written;
+  approvals: readonly { id: ApprovalId; status: string; created_at: number }[];
+};
+
+type OutboxOptions = {
+  /** From memory, as it is asked in the hot path: whether anybody in the organization listens. In doubt they do. */
+  isHeard(organizationId: OrganizationId, event: string): boolean;
+  /** After a commit of such rows. */
+  look(): void;
+};
+
+/** A part of the statement that writes runs (`Follower` in execution/journal/part.ts). */
+export const createOutbox = ({ isHeard, look }: OutboxOptions) => ({
+  code: "n",
+  rows: ROWS as unknown as RowSet<Record<string, unknown>>,
+  collect({ organizationId, runId, start, update, approvals }: Happened, rows: Record<string, unknown>[]): void {
+    const add = (event: string, subjectId: string, at: number): void => {
+      if (!isHeard(organizationId, event)) return;
+      rows.push({ organization_id: organizationId, event, subject_id: subjectId, run_id: runId, at });
+    };
+    const run = start ?? update;
+    const end = run && ENDS.get(run.status);
+    if (end) add(end, runId, run.finished_at!);
+    for (const { id, status, created_at: at } of approvals) if (status === "open") add("approval.requested", id, at);
+  },
+  sql: (from: string) => `
+      written_events as (
+        insert into untold_events (${ROWS.list})
+        select ${ROWS.selected} from ${from} where (given_event.run_id in (select id from live)) is true
+        on conflict do nothing)`,
+  written: look,
+});
