@@ -1,4 +1,4 @@
-/** Every kind of answer has the same headers: whatever it says, and whether we, Hono, `ws` or Node write it. */
+/** Every kind of answer has the same headers: whatever it says, and whether we, `ws` or Node write it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIMITS } from "../server/src/lib/limits.ts";

@@ -1,8 +1,9 @@
-/** Checks what a request says of its body: a media type with any parameters, in UTF-8, not compressed. */
+/** What every body must be: of a media type that the route takes, in UTF-8, not compressed; and JSON, if the type says so. */
 import type { IncomingHttpHeaders } from "node:http";
-import { shortened } from "../lib/errors.ts";
+import { Refusal, shortened } from "../lib/errors.ts";
+import { parseJson, type Json } from "../lib/json/json.ts";
 import { foreignCharset, FORM_TYPE, isForm, isJson, readMediaType } from "../lib/media-type.ts";
-import { Misfit } from "./http-refusal.ts";
+import { HttpRefusal } from "./http-refusal.ts";
 
 /** What a body may be. `wanted` names it in a sentence. */
 export type Taken = { isTaken: (essence: string) => boolean; wanted: string };
@@ -16,15 +17,24 @@ export const JSON_OR_FORM: Taken = {
   wanted: `application/json or ${FORM_TYPE}`,
 };
 
-/** Returns the type without its parameters. Throws Misfit, 415. */
+/** Returns the type without its parameters. Throws HttpRefusal, 415. */
 export function checkContentType(headers: IncomingHttpHeaders, { isTaken, wanted }: Taken): string {
   const { "content-encoding": encoding, "content-type": text = "" } = headers;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity")
-    throw new Misfit(415, `the body must not be compressed: leave out Content-Encoding: ${shortened(encoding)}`);
+    throw new HttpRefusal(415, `the body must not be compressed: leave out Content-Encoding: ${shortened(encoding)}`);
   const type = readMediaType(text);
-  if (!type || !isTaken(type.essence)) throw new Misfit(415, `the Content-Type must be ${wanted}, in UTF-8`);
+  if (!type || !isTaken(type.essence)) throw new HttpRefusal(415, `the Content-Type must be ${wanted}, in UTF-8`);
   const charset = foreignCharset(type);
   if (charset !== undefined)
-    throw new Misfit(415, `the Content-Type says charset=${shortened(charset)}: send the body in UTF-8`);
+    throw new HttpRefusal(415, `the Content-Type says charset=${shortened(charset)}: send the body in UTF-8`);
   return type.essence;
+}
+
+/** Throws BAD_REQUEST. */
+export function parseJsonBody(text: string): Json {
+  try {
+    return parseJson(text, "the request body");
+  } catch (error) {
+    throw error instanceof Refusal ? new Refusal("BAD_REQUEST", error.message) : error;
+  }
 }

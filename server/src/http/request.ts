@@ -24,3 +24,5 @@ export function userAgentOf({ headers: { "user-agent": text } }: IncomingMessage
   if (text === undefined || text.length <= LIMITS.userAgentCharacters) return text;
   return Buffer.from(text.slice(0, LIMITS.userAgentCharacters), "latin1").toString("latin1");
 }
+
+export const isRead = (method: string | undefined): boolean => method === "GET" || method === "HEAD";

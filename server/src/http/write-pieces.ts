@@ -11,15 +11,15 @@ export const PIECE_BYTES = 64 * 1024;
 /** Calls `done` when the kernel has the piece, or never will have it. */
 type Write = (piece: Buffer, isLast: boolean, done: (error?: Error | null) => void) => void;
 
-export type Delivery = {
+export type PieceWriter = {
   /** All of it, in pieces. False when the reader is gone or was cut. */
   pieces(socket: Socket, bytes: Buffer, write: Write): Promise<boolean>;
   /** One that is written already; `done` as above. */
   taken(socket: Socket, write: (done: (error?: Error | null) => void) => void): Promise<boolean>;
 };
 
-export function createDelivery(clock: Clock): Delivery {
-  const taken: Delivery["taken"] = (socket, write) =>
+export function createPieceWriter(clock: Clock): PieceWriter {
+  const taken: PieceWriter["taken"] = (socket, write) =>
     new Promise((resolve) => {
       let timer: Disposable | undefined;
       let isOver = false;

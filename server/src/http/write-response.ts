@@ -1,10 +1,11 @@
 /** Writes responses: JSON on every path. */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { overloaded, type Code } from "../lib/errors.ts";
+import { stringify } from "../lib/json/json-text.ts";
 import type { CountedResponse } from "./count-responses.ts";
 import { linger } from "./linger.ts";
 import type { Standing } from "../rates/rates.ts";
-import { addRateHeaders } from "./rate-headers.ts";
+import { WINDOW_MS } from "../rates/window.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
 export type Exchange = {
@@ -23,12 +24,23 @@ export type Upgrade = Omit<Exchange, "response">;
 const errorText = (code: Code, message: string, details?: { retryAfter: number }): string =>
   JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] });
 
+/** What a route answers with. Without a `body`, nothing but the head. */
+export type Reply = { status: number; body?: object | undefined; headers?: OutgoingHttpHeaders };
+
+export const sendReply = (exchange: Exchange, { status, body, headers }: Reply): void =>
+  sendText(exchange, status, body === undefined ? "" : stringify(body), headers);
+
 /** `headers` replace the usual ones of the same name. */
 export const sendJson = (exchange: Exchange, status: number, value: unknown, headers?: OutgoingHttpHeaders): void =>
   sendText(exchange, status, JSON.stringify(value), headers);
 
-/** JSON as text. */
-export function sendText(exchange: Exchange, status: number, body: string, headers?: OutgoingHttpHeaders): void {
+/** A text or bytes: JSON, unless `headers` says otherwise. */
+export function sendText(
+  exchange: Exchange,
+  status: number,
+  body: string | Uint8Array,
+  headers?: OutgoingHttpHeaders,
+): void {
   if (exchange.response.headersSent) return;
   sendHead(exchange, status, Buffer.byteLength(body), headers);
   // A string goes out with the headers as one write; a Buffer would make it two, 31 % of a small answer's CPU.
@@ -45,7 +57,7 @@ export function sendHead(exchange: Exchange, status: number, bytes: number, head
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** What every answer has (`bytes`: undefined when nobody knows how many it will be), and what is its own. */
+/** Writes what every response has, and `headers`. `bytes`: undefined if nobody knows how many will follow. */
 export function writeHead(
   { response, requestId, secure, standing }: Exchange,
   status: number,
@@ -54,7 +66,9 @@ export function writeHead(
   headers: OutgoingHttpHeaders | undefined,
 ): void {
   // All in one list: a single header that was set before makes node:http set, and check, each of them on its own.
-  const all: OutgoingHttpHeader[] = ["x-request-id", requestId, ...secure.api];
+  const all: OutgoingHttpHeader[] = ["x-request-id", requestId];
+  if (headers) addUnless(headers, all, secure.api);
+  else all.push(...secure.api);
   if (standing) addRateHeaders(all, standing);
   const given = headers?.["content-type"] ?? type;
   if (given !== undefined) all.push("content-type", given);
@@ -63,6 +77,21 @@ export function writeHead(
     for (const name of Object.keys(headers)) if (name !== "content-type") all.push(name, headers[name]!);
   }
   response.writeHead(status, all);
+}
+
+/** Adds of `pairs` (name, value, name, value) those whose names `given` has not. */
+function addUnless(given: OutgoingHttpHeaders, all: OutgoingHttpHeader[], pairs: readonly string[]): void {
+  for (let at = 0; at < pairs.length; at += 2) {
+    const name = pairs[at]!;
+    if (!Object.hasOwn(given, name)) all.push(name, pairs[at + 1]!);
+  }
+}
+
+/** Where a caller stands with its limit (draft-ietf-httpapi-ratelimit-headers-10). */
+function addRateHeaders(headers: OutgoingHttpHeader[], { policy, limit, remaining, resetSeconds }: Standing): void {
+  headers.push("ratelimit-policy", `"${policy}";q=${limit};w=${WINDOW_MS / 1_000}`);
+  // `t` is the time until there is room for one more request, as `Retry-After` is.
+  headers.push("ratelimit", `"${policy}";r=${remaining};t=${resetSeconds}`);
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { Misfit } from "../http-refusal.ts";
+import { HttpRefusal } from "../http-refusal.ts";
 import { clientGone } from "./connections.ts";
 import { noRoom, SMALL_BYTES, type Arrivals, type Whose } from "./arrivals.ts";
 
@@ -23,8 +23,8 @@ const MOST_PER_CHARACTER = 21;
 /** About what a piece takes in addition to its bytes. */
 const BYTES_PER_PIECE = 250;
 
-const lateBody = (): Misfit =>
-  new Misfit(
+const lateBody = (): HttpRefusal =>
+  new HttpRefusal(
     408,
     `the request body did not arrive in time: ${LIMITS.bodyProgressBytes} bytes of it, or its end, in each ${LIMITS.bodyProgressSeconds} s`,
   );
@@ -39,7 +39,7 @@ export type Body = { text: string; release: (() => void) | undefined };
 
 /**
  * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
- * for it, Misfit when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
+ * for it, HttpRefusal when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
  */
 export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<Body> {
   const length = lengthOf(request);

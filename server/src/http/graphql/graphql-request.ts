@@ -1,9 +1,9 @@
 /** What a body of POST /graphql must be (GraphQL over HTTP). */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
-import { isObject, parseJson, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { checkContentType, type Taken } from "../body-format.ts";
-import { Misfit } from "../http-refusal.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { checkContentType, parseJsonBody, type Taken } from "../body-format.ts";
+import { HttpRefusal } from "../http-refusal.ts";
 
 type GraphqlBody = { query: string; operationName: string | undefined; variables: Record<string, Json> };
 
@@ -34,24 +34,15 @@ export function graphqlBody(value: Json): GraphqlBody {
 
 export const parseBody = (text: string): GraphqlBody => graphqlBody(parseJsonBody(text));
 
-/** Throws BAD_REQUEST. */
-export function parseJsonBody(text: string): Json {
-  try {
-    return parseJson(text, "the request body");
-  } catch (error) {
-    throw error instanceof Refusal ? badRequest(error.message) : error;
-  }
-}
-
 /** The one type of GraphQL over HTTP; a browser asks before it sends it to another site. */
 const GRAPHQL: Taken = { isTaken: (essence) => essence === "application/json", wanted: "application/json" };
 
-/** Throws Misfit, as far as the head tells. */
+/** Throws HttpRefusal, as far as the head tells. */
 export function checkHead(request: IncomingMessage): void {
   const { method, headers } = request;
   if (method === "GET" && asksForPersisted(request))
-    throw new Misfit(405, NOT_PERSISTED, { allow: "POST" }, "PERSISTED_QUERY_NOT_SUPPORTED");
-  if (method !== "POST") throw new Misfit(405, "send GraphQL operations by POST", { allow: "POST" });
+    throw new HttpRefusal(405, NOT_PERSISTED, { allow: "POST" }, "PERSISTED_QUERY_NOT_SUPPORTED");
+  if (method !== "POST") throw new HttpRefusal(405, "send GraphQL operations by POST", { allow: "POST" });
   if (headers["content-type"] !== "application/json" || headers["content-encoding"] !== undefined)
     checkContentType(headers, GRAPHQL);
 }

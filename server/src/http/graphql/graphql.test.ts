@@ -14,7 +14,8 @@ import { newId } from "../../lib/ids.ts";
 import { createAdmission } from "../admission/admission.ts";
 import { createArrivals } from "../connections/arrivals.ts";
 import { limitConnections } from "../connections/connections.ts";
-import { handleGraphql, STATUS, type GraphqlEdge } from "./graphql.ts";
+import { STATUSES } from "../http-refusal.ts";
+import { handleGraphql, type GraphqlEdge } from "./graphql.ts";
 import { securityHeaders } from "../security-headers.ts";
 
 test("a connection whose caller is remembered is no stranger's: it does not give way", async () => {
@@ -38,7 +39,7 @@ test("a connection whose caller is remembered is no stranger's: it does not give
     cors: new Set<string>(),
     arrivals: createArrivals(new FairShare(1), testClock()),
     connections,
-    delivery: { taken: async () => {} },
+    writer: { taken: async () => {} },
   } as unknown as GraphqlEdge;
   server.on("request", (request, response) => {
     void handleGraphql(edge, {
@@ -73,5 +74,5 @@ test("a connection whose caller is remembered is no stranger's: it does not give
 test("docs/errors.md names the HTTP status of every code that refuses a request as a whole", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../../docs/errors.md"), "utf8");
   const rows = Array.from(page.matchAll(/^\| (\d{3}) \| `([A-Z_]+)` \|/gm), ([, status, code]) => `${status} ${code}`);
-  for (const [code, status] of Object.entries(STATUS)) expect(rows).toContain(`${status} ${code}`);
+  for (const [code, status] of Object.entries(STATUSES)) expect(rows).toContain(`${status} ${code}`);
 });

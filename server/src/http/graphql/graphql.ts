@@ -6,7 +6,6 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { Answer, Asking, Graphql } from "../../graphql/graphql.ts";
 import type { Origin } from "../../graphql/context/context.ts";
 import { Ending } from "../../lib/ending.ts";
-import { type Code } from "../../lib/errors.ts";
 import { stringify } from "../../lib/json/json-text.ts";
 import type { Admission } from "../admission/admission.ts";
 import { sendHead, sendJson, sendText, writeHead, type Exchange } from "../write-response.ts";
@@ -14,9 +13,9 @@ import type { Arrivals } from "../connections/arrivals.ts";
 import { readBody } from "../connections/read-body.ts";
 import { leave, type Connections } from "../connections/connections.ts";
 import { corsHeaders, type Cors } from "../cors.ts";
-import { PIECE_BYTES, type Delivery } from "../write-pieces.ts";
+import { PIECE_BYTES, type PieceWriter } from "../write-pieces.ts";
 import { checkHead, mediaTypeOf, parseBody, type MediaType } from "./graphql-request.ts";
-import { Misfit } from "../http-refusal.ts";
+import { HttpRefusal, STATUSES } from "../http-refusal.ts";
 import { userAgentOf } from "../request.ts";
 import type { EventStreams } from "./sse.ts";
 
@@ -28,17 +27,7 @@ export type GraphqlEdge = {
   clientAddress: (request: Exchange["request"]) => string;
   arrivals: Arrivals;
   connections: Connections;
-  delivery: Delivery;
-};
-
-/** Refusals of a request as a whole (docs/errors.md). Any other code is about the operation: see `statusOf`. */
-export const STATUS: Partial<Record<Code, number>> = {
-  BAD_REQUEST: 400,
-  UNAUTHENTICATED: 401,
-  REQUEST_ENTITY_TOO_LARGE: 413,
-  RATE_LIMITED: 429,
-  INTERNAL_SERVER_ERROR: 500,
-  UNAVAILABLE: 503,
+  writer: PieceWriter;
 };
 
 /** `holdBack`: the server is overloaded, so only what is urgent may begin; called when it is refused for that. */
@@ -53,7 +42,7 @@ export async function handleGraphql(edge: GraphqlEdge, exchange: Exchange, holdB
   const asking = askingOf(edge, exchange);
   const answer = await answerOf(edge, exchange, asking, { mediaType, urgentOnly: holdBack !== undefined });
   if (answer.kind === "refused" && answer.code === "UNAVAILABLE") holdBack?.();
-  if (answer.kind === "refused" && answer.cause instanceof Misfit) {
+  if (answer.kind === "refused" && answer.cause instanceof HttpRefusal) {
     const { status, headers: own } = answer.cause;
     return sendJson(exchange, status, answer.result, { ...own, ...headers });
   }
@@ -182,17 +171,17 @@ function send(edge: GraphqlEdge, exchange: Exchange, { status, text, headers }: 
   sendText(exchange, status, text, headers);
   // Nearly always the kernel has taken it by now.
   if (response.socket && request.socket.writableLength === 0) return sent();
-  void edge.delivery.taken(request.socket, (done) => response.once("finish", done)).then(sent);
+  void edge.writer.taken(request.socket, (done) => response.once("finish", done)).then(sent);
 }
 
-async function sendPieces({ delivery }: GraphqlEdge, { request, response }: Exchange, bytes: Buffer): Promise<void> {
-  const write = (piece: Buffer, _isLast: boolean, done: (error?: Error | null) => void): void =>
+async function sendPieces({ writer }: GraphqlEdge, { request, response }: Exchange, bytes: Buffer): Promise<void> {
+  const writePiece = (piece: Buffer, _isLast: boolean, done: (error?: Error | null) => void): void =>
     void response.write(piece, done);
-  if (await delivery.pieces(request.socket, bytes, write)) response.end();
+  if (await writer.pieces(request.socket, bytes, writePiece)) response.end();
 }
 
 function statusOf(answer: Exclude<Answer, { kind: "stream" }>, mediaType: MediaType): number {
-  if (answer.kind === "refused") return STATUS[answer.code] ?? (mediaType === "application/json" ? 200 : 400);
+  if (answer.kind === "refused") return STATUSES[answer.code] ?? (mediaType === "application/json" ? 200 : 400);
   const { data, errors } = answer.result;
   return errors?.every(({ extensions }) => extensions.code === "UNAVAILABLE") && isNothing(data) ? 503 : 200;
 }

@@ -8,7 +8,7 @@ import { stringify } from "../../lib/json/json-text.ts";
 import { writeHead, type Exchange } from "../write-response.ts";
 import type { Admission } from "../admission/admission.ts";
 import { lineOf, type Connections } from "../connections/connections.ts";
-import type { Delivery } from "../write-pieces.ts";
+import type { PieceWriter } from "../write-pieces.ts";
 import { Pings } from "./pings.ts";
 
 export type EventStreams = {
@@ -19,22 +19,22 @@ export type EventStreams = {
 const eventOf = (result: Result): string => `event: next\ndata: ${stringify(result)}\n\n`;
 const COMPLETE = "event: complete\ndata:\n\n";
 
-type Options = { admission: Admission; delivery: Delivery; clock: Clock; connections: Connections };
+type Options = { admission: Admission; writer: PieceWriter; clock: Clock; connections: Connections };
 
-export function createEventStreams({ admission, delivery, clock, connections }: Options): EventStreams {
+export function createEventStreams({ admission, writer, clock, connections }: Options): EventStreams {
   const open = new Set<ServerResponse>();
   const pings = new Pings<ServerResponse>(clock, (response) => {
     if (!response.writableNeedDrain) response.write(":\n\n");
   });
 
   /** False when the reader has gone away or was cut. */
-  const deliver = ({ request, response }: Exchange, text: string): Promise<boolean> =>
-    delivery.pieces(request.socket, Buffer.from(text), (piece, _isLast, done) => void response.write(piece, done));
+  const write = ({ request, response }: Exchange, text: string): Promise<boolean> =>
+    writer.pieces(request.socket, Buffer.from(text), (piece, _isLast, done) => void response.write(piece, done));
 
-  const deliverResult = async (exchange: Exchange, size: AnswerSize, result: Result): Promise<boolean> => {
+  const writeResult = async (exchange: Exchange, size: AnswerSize, result: Result): Promise<boolean> => {
     const text = eventOf(result);
     size.settle(text.length);
-    return deliver(exchange, text);
+    return write(exchange, text);
   };
 
   return {
@@ -50,7 +50,7 @@ export function createEventStreams({ admission, delivery, clock, connections }: 
       try {
         for await (const result of results) {
           // The source keeps the newest state while a slow reader's connection is full.
-          if (!(await deliverResult(exchange, size, result))) break;
+          if (!(await writeResult(exchange, size, result))) break;
         }
       } finally {
         open.delete(response);
@@ -61,7 +61,7 @@ export function createEventStreams({ admission, delivery, clock, connections }: 
     },
     async sendOne(exchange, { result, size }, headers) {
       begin(exchange, headers);
-      await deliverResult(exchange, size, result);
+      await writeResult(exchange, size, result);
       size.clear();
       exchange.response.end(COMPLETE);
     },

@@ -9,7 +9,8 @@ import type { Log } from "../../lib/log/log.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import { admit, type AdmitOptions } from "../admission/admit.ts";
 import { sendError, sendText, type Exchange } from "../write-response.ts";
-import { STATUS } from "../graphql/graphql.ts";
+import { ROUTE_STATUSES } from "../http-refusal.ts";
+import { isRead } from "../request.ts";
 
 export type MetricsPageOptions = {
   metrics: Metrics;
@@ -24,7 +25,7 @@ const NEEDS: Needs = { signIn: true, scopes: new Map([["admin", "/metrics"]]), w
 export const createMetricsPage =
   (options: MetricsPageOptions) =>
   async (exchange: Exchange): Promise<void> => {
-    if (!isRead(exchange)) return refuseMethod(exchange);
+    if (!isRead(exchange.request.method)) return refuseMethod(exchange);
     try {
       await admitReader(options, exchange);
       await sendMetrics(exchange, options.metrics);
@@ -32,8 +33,6 @@ export const createMetricsPage =
       refuse(options, exchange, error);
     }
   };
-
-export const isRead = ({ request: { method } }: Exchange): boolean => method === "GET" || method === "HEAD";
 
 export const refuseMethod = (exchange: Exchange): void =>
   sendError(exchange, 405, "BAD_REQUEST", "ask for metrics by GET", { allow: "GET, HEAD" });
@@ -55,7 +54,7 @@ function refuse({ isUnavailable, log }: MetricsPageOptions, exchange: Exchange, 
     const { code, message, details } = error;
     const retryAfter = details.retryAfter === undefined ? {} : { "retry-after": String(details.retryAfter) };
     const challenge = code === "UNAUTHENTICATED" ? { "www-authenticate": "Bearer" } : {};
-    const status = code === "FORBIDDEN" ? 403 : (STATUS[code] ?? 400);
+    const status = ROUTE_STATUSES[code] ?? 400;
     return sendError(exchange, status, code, message, { ...retryAfter, ...challenge });
   }
   const { requestId } = exchange;

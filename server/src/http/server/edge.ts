@@ -1,4 +1,4 @@
-/** Which part of the HTTP room a request belongs to. */
+/** Takes each request to its route, if the server may begin it: puts the parts of this room together. */
 import { getHeapStatistics } from "node:v8";
 import { recallCaller } from "../../auth/admission/authenticate.ts";
 import type { Auth } from "../../auth/handle/auth.ts";
@@ -15,26 +15,23 @@ import type { Members } from "../../members/members.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
 import { createAdmission } from "../admission/admission.ts";
 import { clientAddresses, ownOrigins } from "../addresses.ts";
-import { sendError, sendOverloaded, type Exchange } from "../write-response.ts";
 import { createArrivals } from "../connections/arrivals.ts";
 import { strangersLine, type Connections } from "../connections/connections.ts";
-import { corsHeaders } from "../cors.ts";
-import { createDelivery } from "../write-pieces.ts";
 import type { Backlog, Entrance, Whose } from "../connections/entrance.ts";
-import { handleGraphql, type GraphqlEdge } from "../graphql/graphql.ts";
 import { HeldBack } from "../connections/held-back.ts";
-import type { Edge } from "./listen.ts";
-import { createMetricsPage, type MetricsPageOptions } from "../pages/metrics-page.ts";
-import { createPages, wantsPage } from "../pages/pages.ts";
+import { mayBeUrgent } from "../connections/urgent.ts";
+import { corsHeaders } from "../cors.ts";
+import { createEventStreams } from "../graphql/sse.ts";
+import { createWebSockets } from "../graphql/websocket/websocket.ts";
+import type { MetricsPageOptions } from "../pages/metrics-page.ts";
 import { refuseUpgrade } from "../raw-response.ts";
 import { userAgentOf } from "../request.ts";
 import { securityHeaders } from "../security-headers.ts";
-import { createEventsEdge } from "../triggers/events.ts";
-import { createEventStreams } from "../graphql/sse.ts";
-import { mayBeUrgent } from "../connections/urgent.ts";
-import { createWebhooks } from "../triggers/webhooks.ts";
-import { createWebSessions } from "../pages/web-session.ts";
-import { createWebSockets } from "../graphql/websocket/websocket.ts";
+import { webhookPathOf } from "../triggers/webhook-call.ts";
+import { createPieceWriter } from "../write-pieces.ts";
+import { sendError, sendOverloaded, type Exchange } from "../write-response.ts";
+import type { Edge } from "./listen.ts";
+import { createRoutes } from "./routes.ts";
 
 type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganization" | "isUnavailable"> & {
   graphql: Graphql;
@@ -72,57 +69,13 @@ type Leaving = {
 };
 
 export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & AsyncDisposable {
-  const { graphql, auth, log, isReady, isStopping } = options;
   const stack = new AsyncDisposableStack();
-  const clientAddress = clientAddresses(options.trustedProxies);
+  const parts = openParts(options, stack);
+  const { admission, arrivals, arriving, streams, webSockets, clientAddress } = parts;
   const isOwnOrigin = ownOrigins(options.publicUrl, options.corsOrigins);
-  const { connections, entrance, backlog } = options;
-  const admission = stack.use(createAdmission(auth, connections));
-  const delivery = createDelivery(options.clock);
-  const streams = stack.use(createEventStreams({ admission, delivery, clock: options.clock, connections }));
-  const arriving = new FairShare(arrivingBytes());
-  const arrivals = stack.use(createArrivals(arriving, auth.clock));
-  const events = createEventsEdge({ ...options, admission, arrivals, clientAddress });
-  const heldBack = stack.use(new HeldBack(options.clock));
-  const webSockets = stack.use(
-    createWebSockets({
-      graphql,
-      admission,
-      delivery,
-      log,
-      clock: options.clock,
-      arrivals,
-      secure: securityHeaders(options.publicUrl),
-      entrance,
-      connections,
-      heldBack,
-    }),
-  );
-  const pages = createPages(options);
-  const metricsPage = createMetricsPage({ ...options, admission, clientAddress });
-  const webSessions = createWebSessions({ ...options, admission, arrivals, clientAddress });
-  const webhooks = createWebhooks({ ...options, admission, arrivals, clientAddress });
-  const parts = [webhooks, events, webSessions];
-  /** A proxy's connection brings requests of many. Answers after how many seconds it is read again, for `Retry-After`. */
-  const holdBack = ({ request: { socket } }: Exchange, whose: Whose): number =>
-    connections.of(socket).isProxy ? 1 : heldBack.hold(whose, socket);
-  const graphqlEdge: GraphqlEdge = {
-    graphql,
-    admission,
-    streams,
-    clientAddress,
-    cors: new Set(options.corsOrigins),
-    arrivals,
-    connections,
-    delivery,
-  };
-
-  const working = new UnderWay();
-  const handledWell = (): void => working.end();
-
   return {
-    isReady,
-    working,
+    isReady: options.isReady,
+    working: parts.working,
     leave: () => {
       webSockets.leave();
       streams[Symbol.dispose]();
@@ -133,59 +86,97 @@ export function createEdge(options: EdgeOptions): Edge & Counted & Leaving & Asy
       return webSockets.open;
     },
     arrivals: arriving,
-    backlog,
-    whose: ({ request, path }) => {
-      const connection = connections.of(request.socket);
-      const { known, organizationId, isProxy } = connection;
-      const { authorization } = request.headers;
-      if (authorization !== undefined) {
-        if (known?.authorization === authorization) return { line: known.caller.organizationId, isStranger: false };
-        const caller = recallCaller(auth, authorization, known);
-        if (caller) return { line: caller.organizationId, isStranger: false };
-      } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
-      // Webhooks of many organizations are called from one address: a forge's, or a proxy's.
-      const called = webhooks.organizationOf(path);
-      if (called !== undefined) return { line: called, isStranger: false };
-      return { line: strangersLine(connection, () => clientAddress(request)), isStranger: true };
-    },
-    handle: (exchange, tooMuchOf) => {
-      // Whoever looks at an overloaded server needs it most.
-      if (exchange.path === "/metrics") return void metricsPage(exchange);
-      const isGraphql = exchange.path === "/graphql";
-      if (tooMuchOf && !(isGraphql && mayBeUrgent(exchange.request)))
-        return sendOverloaded(exchange, holdBack(exchange, tooMuchOf), corsHeaders(graphqlEdge.cors, exchange.request));
-      const others = isGraphql ? undefined : parts.find((part) => part.isFor(exchange.path));
-      // `/events` takes CloudEvents, and is a page of the UI.
-      if (!isGraphql && (!others || (others === events && wantsPage(exchange.request)))) return pages(exchange);
-      if (isStopping()) {
-        const { code, message } = stopping();
-        return sendError(exchange, 503, code, message, { "retry-after": "1", connection: "close" });
-      }
-      const { requestId } = exchange;
-      const handled = isGraphql
-        ? running.run(
-            { requestId },
-            handleGraphql,
-            graphqlEdge,
-            exchange,
-            tooMuchOf && (() => holdBack(exchange, tooMuchOf)),
-          )
-        : running.run({ requestId }, others!.handle, exchange);
-      working.begin();
-      handled.then(handledWell, (error: unknown) => {
-        working.end();
-        // The answer could not be written; a client that went away is the usual reason.
-        log.debug({ requestId, err: error }, "an answer could not be written");
-        exchange.response.destroy();
-      });
-    },
+    backlog: options.backlog,
+    whose: (exchange) => whoseLine(parts, exchange),
+    handle: (exchange, tooMuchOf) => handle(parts, exchange, tooMuchOf),
     upgrade: (upgrade, socket, head) => {
       const { request, path, secure } = upgrade;
       if (path !== "/graphql") return refuseUpgrade(socket, 404, secure);
       if (!isOwnOrigin(request)) return refuseUpgrade(socket, 403, secure);
-      if (isStopping()) return refuseUpgrade(socket, 503, secure);
+      if (options.isStopping()) return refuseUpgrade(socket, 503, secure);
       webSockets.accept(upgrade, socket, head, { address: clientAddress(request), userAgent: userAgentOf(request) });
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+type Parts = ReturnType<typeof openParts>;
+
+/** `stack` closes them. */
+function openParts(options: EdgeOptions, stack: AsyncDisposableStack) {
+  const { graphql, auth, clock, connections } = options;
+  const clientAddress = clientAddresses(options.trustedProxies);
+  const cors = new Set(options.corsOrigins);
+  const secure = securityHeaders(options.publicUrl);
+  const admission = stack.use(createAdmission(auth, connections));
+  const writer = createPieceWriter(clock);
+  const streams = stack.use(createEventStreams({ admission, writer, clock, connections }));
+  const arriving = new FairShare(arrivingBytes());
+  const arrivals = stack.use(createArrivals(arriving, auth.clock));
+  const heldBack = stack.use(new HeldBack(clock));
+  const webSockets = stack.use(createWebSockets({ ...options, admission, writer, arrivals, secure, heldBack }));
+  const graphqlEdge = { graphql, admission, streams, clientAddress, cors, arrivals, connections, writer };
+  const routeOf = createRoutes({ ...options, graphqlEdge, admission, arrivals, clientAddress });
+  const working = new UnderWay();
+  const endWork = (): void => working.end();
+  return {
+    ...options,
+    clientAddress,
+    cors,
+    admission,
+    streams,
+    arriving,
+    arrivals,
+    heldBack,
+    webSockets,
+    routeOf,
+    working,
+    endWork,
+  };
+}
+
+/** Its organization's line, as far as memory can tell, or its address's. */
+function whoseLine({ auth, connections, triggers, clientAddress }: Parts, { request, path }: Exchange): Whose {
+  const connection = connections.of(request.socket);
+  const { known, organizationId, isProxy } = connection;
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    if (known?.authorization === authorization) return { line: known.caller.organizationId, isStranger: false };
+    const caller = recallCaller(auth, authorization, known);
+    if (caller) return { line: caller.organizationId, isStranger: false };
+  } else if (organizationId !== undefined && !isProxy) return { line: organizationId, isStranger: false };
+  // Webhooks of many organizations are called from one address: a forge's, or a proxy's.
+  const webhook = webhookPathOf(path);
+  const called = webhook && triggers.webhooks.recall(webhook);
+  if (called !== undefined) return { line: called, isStranger: false };
+  return { line: strangersLine(connection, () => clientAddress(request)), isStranger: true };
+}
+
+function handle(parts: Parts, exchange: Exchange, tooMuchOf: Whose | undefined): void {
+  const { request, requestId, response } = exchange;
+  const { overloaded, isWork, answer } = parts.routeOf(exchange);
+  const mayBegin = !tooMuchOf || overloaded === "answered" || (overloaded === "urgent" && mayBeUrgent(request));
+  if (!mayBegin)
+    return sendOverloaded(exchange, holdBack(parts, exchange, tooMuchOf), corsHeaders(parts.cors, request));
+  if (!isWork) return void answer(exchange);
+  if (parts.isStopping()) {
+    const { code, message } = stopping();
+    return sendError(exchange, 503, code, message, { "retry-after": "1", connection: "close" });
+  }
+  const onRefusal = tooMuchOf && (() => void holdBack(parts, exchange, tooMuchOf));
+  const { working, endWork, log } = parts;
+  working.begin();
+  running.run({ requestId }, answer, exchange, onRefusal).then(endWork, (error: unknown) => {
+    working.end();
+    // A client that went away is the usual reason.
+    log.debug({ requestId, err: error }, "an answer could not be written");
+    response.destroy();
+  });
+}
+
+/**
+ * Reads the connection again only after a while, unless it is a proxy's, which brings requests of many. Returns in how many seconds, for
+ * `Retry-After`.
+ */
+const holdBack = ({ connections, heldBack }: Parts, { request: { socket } }: Exchange, whose: Whose): number =>
+  connections.of(socket).isProxy ? 1 : heldBack.hold(whose, socket);

@@ -8,9 +8,9 @@ import type { Metrics } from "../../metrics/metrics.ts";
 import { ownHosts } from "../addresses.ts";
 import { sendError, type Exchange } from "../write-response.ts";
 import { open } from "./listen.ts";
-import { isRead, refuseMethod, sendMetrics } from "../pages/metrics-page.ts";
+import { refuseMethod, sendMetrics } from "../pages/metrics-page.ts";
 import { refuseUnreadable } from "../raw-response.ts";
-import { pathOf, requestIds } from "../request.ts";
+import { isRead, pathOf, requestIds } from "../request.ts";
 import { securityHeaders } from "../security-headers.ts";
 
 type MetricsListener = { url: string; serve(metrics: Metrics): void } & AsyncDisposable;
@@ -32,7 +32,7 @@ export async function listenMetrics(where: { host: string; port: number }, log: 
     if (!isOwnHost(request.headers.host))
       return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
     if (path !== "/metrics") return sendError(exchange, 404, "NOT_FOUND", "there is nothing at this path but /metrics");
-    if (!isRead(exchange)) return refuseMethod(exchange);
+    if (!isRead(request.method)) return refuseMethod(exchange);
     if (!metrics) return sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
     await sendMetrics(exchange, metrics);
   };

@@ -15,7 +15,7 @@ import { countAnswer, createHttpFigures, type HttpFigures } from "../count-respo
 import { Entrance, type Asked, type Backlog, type Whose } from "../connections/entrance.ts";
 import { headProblem, type HeadProblem } from "./head-problem.ts";
 import { ignoreRest } from "../connections/parser.ts";
-import { limitPieces } from "../connections/pieces.ts";
+import { limitChunks } from "../connections/limit-chunks.ts";
 import { mayBegin } from "../connections/pipelined.ts";
 import { refuseUnreadable, refuseUpgrade } from "../raw-response.ts";
 import { pathOf, requestIds } from "../request.ts";
@@ -92,7 +92,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const begins = !problem && !isPipelined && connections.begin(socket);
     response.on("close", begins ? answered : closed);
     if (problem) return refuseHead(exchange, problem);
-    if (request.headers["transfer-encoding"] !== undefined) limitPieces(exchange);
+    if (request.headers["transfer-encoding"] !== undefined) limitChunks(exchange);
     if (isPipelined) ignoreRest(socket);
     if (!begins) return refusePipelined(exchange);
     entrance.enter(new Arrival(exchange, door));

@@ -8,8 +8,7 @@ import { isJson, readMediaType } from "../../lib/media-type.ts";
 import { checkEvent, type EventKeys } from "../../triggers/events/check-event.ts";
 import type { CheckedEvent } from "../../triggers/events/publish-event.ts";
 import { refuseAny } from "../../triggers/kinds/contract/trigger-kind.ts";
-import { checkContentType, type Taken } from "../body-format.ts";
-import { parseJsonBody } from "../graphql/graphql-request.ts";
+import { checkContentType, type Taken, parseJsonBody } from "../body-format.ts";
 
 type Mode = "binary" | "structured" | "batch";
 
@@ -25,7 +24,7 @@ const BODY: Taken = {
     "application/cloudevents+json, application/cloudevents-batch+json, or application/json with the event's attributes in ce- headers",
 };
 
-/** As the Content-Type says. Throws Misfit, 415. */
+/** As the Content-Type says. Throws HttpRefusal, 415. */
 export const modeOf = (headers: IncomingHttpHeaders): Mode => MODES.get(checkContentType(headers, BODY)) ?? "binary";
 
 /** Throws BAD_REQUEST, and BAD_USER_INPUT with every attribute that is wrong. */

@@ -1,82 +1,58 @@
 /** `POST /events`: events as CloudEvents 1.0, one or a batch (docs/triggers.md). */
 import { actorOf, type Caller } from "../../auth/caller.ts";
 import type { Needs } from "../../auth/needs.ts";
-import type { Graphql } from "../../graphql/graphql.ts";
 import { Refusal, type Code, type FieldProblem } from "../../lib/errors.ts";
 import { encodeId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
 import { checkTakes } from "../../runs/prepare-run.ts";
 import { acceptEvent, firedInTime, type Accepted, type CheckedEvent } from "../../triggers/events/publish-event.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
-import { admit, type AdmitOptions } from "../admission/admit.ts";
-import { sendJson, type Exchange } from "../write-response.ts";
+import type { Exchange, Reply } from "../write-response.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
 import { readBody } from "../connections/read-body.ts";
 import { eventsIn, modeOf } from "./cloud-events.ts";
-import { STATUS } from "../graphql/graphql.ts";
-import { Misfit } from "../http-refusal.ts";
-import { sendRefusal } from "../send-refusal.ts";
 
-type EventsEdge = { isFor(path: string): boolean; handle(exchange: Exchange): Promise<void> };
+type EventsOptions = { triggers: Triggers; arrivals: Arrivals };
 
-type EventsOptions = {
-  triggers: Triggers;
-  graphql: Graphql;
-  arrivals: Arrivals;
-} & AdmitOptions;
+export const EVENTS_NEED: Needs = {
+  signIn: true,
+  scopes: new Map([["events:write", "POST /events"]]),
+  whole: undefined,
+};
 
-const PATH = "/events";
-const STATUSES: Partial<Record<Code, number>> = { ...STATUS, FORBIDDEN: 403, CONFLICT: 409, BAD_USER_INPUT: 400 };
-const NEEDS: Needs = { signIn: true, scopes: new Map([["events:write", "POST /events"]]), whole: undefined };
+/** A batch counts as one request. */
+export async function publishEvents(
+  { triggers, arrivals }: EventsOptions,
+  { request }: Exchange,
+  caller: Caller,
+): Promise<Reply> {
+  const mode = modeOf(request.headers);
+  const { text, release } = await readBody(request, arrivals, () => caller);
+  try {
+    const accepted = await accept(triggers, caller, eventsIn(mode, request.headers, text));
+    const events = accepted.map(({ event: { id, source, sourceId }, isRepeat }) => ({
+      id: encodeId("event", id),
+      source,
+      sourceId,
+      isRepeat,
+    }));
+    return { status: 202, body: { events } };
+  } finally {
+    release?.();
+  }
+}
 
-export function createEventsEdge(options: EventsOptions): EventsEdge {
-  const { triggers, graphql, arrivals } = options;
-
-  const accept = async (caller: Caller, events: CheckedEvent[]): Promise<Accepted[]> => {
-    checkTakes("events", triggers.runs);
-    const publishedBy = actorOf(caller);
-    const settled = await Promise.allSettled(events.map((event) => acceptEvent(triggers, caller, publishedBy, event)));
-    const accepted = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    await firedInTime(
-      triggers,
-      accepted.map(({ fired }) => fired),
-    );
-    if (accepted.length < settled.length) throw refusalOf(settled, triggers.log);
-    return accepted;
-  };
-
-  const answer = async (exchange: Exchange): Promise<object> => {
-    const { request } = exchange;
-    if (request.method !== "POST") throw new Misfit(405, "publish events with POST", { allow: "POST" });
-    // A batch counts as one request.
-    const caller = await admit(options, exchange, NEEDS);
-    const mode = modeOf(request.headers);
-    const { text, release } = await readBody(request, arrivals, () => caller);
-    try {
-      const accepted = await accept(caller, eventsIn(mode, request.headers, text));
-      return {
-        events: accepted.map(({ event: { id, source, sourceId }, isRepeat }) => ({
-          id: encodeId("event", id),
-          source,
-          sourceId,
-          isRepeat,
-        })),
-      };
-    } finally {
-      release?.();
-    }
-  };
-
-  return {
-    isFor: (path) => path === PATH,
-    handle: async (exchange) => {
-      try {
-        sendJson(exchange, 202, await answer(exchange));
-      } catch (error) {
-        await sendRefusal(graphql, exchange, error, STATUSES);
-      }
-    },
-  };
+async function accept(triggers: Triggers, caller: Caller, events: CheckedEvent[]): Promise<Accepted[]> {
+  checkTakes("events", triggers.runs);
+  const publishedBy = actorOf(caller);
+  const settled = await Promise.allSettled(events.map((event) => acceptEvent(triggers, caller, publishedBy, event)));
+  const accepted = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  await firedInTime(
+    triggers,
+    accepted.map(({ fired }) => fired),
+  );
+  if (accepted.length < settled.length) throw refusalOf(settled, triggers.log);
+  return accepted;
 }
 
 /** What to tell of a batch of which the others were accepted: what may be sent again comes first, then what is the server's fault. */

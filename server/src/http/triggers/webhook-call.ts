@@ -25,14 +25,13 @@ import {
   type Signed,
 } from "../../triggers/kinds/webhook/signature.ts";
 import { Unsigned } from "../../triggers/kinds/webhook/unsigned.ts";
-import { checkContentType, JSON_BODY, JSON_OR_FORM } from "../body-format.ts";
-import { parseJsonBody } from "../graphql/graphql-request.ts";
+import { checkContentType, JSON_BODY, JSON_OR_FORM, parseJsonBody } from "../body-format.ts";
 
-const PATH = "/webhook/";
+export const WEBHOOK_PATH = "/webhook/";
 
-export function pathOf(path: string): WebhookPath | undefined {
-  if (!path.startsWith(PATH)) return undefined;
-  const [agent = "", token = "", ...more] = path.slice(PATH.length).split("/");
+export function webhookPathOf(path: string): WebhookPath | undefined {
+  if (!path.startsWith(WEBHOOK_PATH)) return undefined;
+  const [agent = "", token = "", ...more] = path.slice(WEBHOOK_PATH.length).split("/");
   return { agent, token: more.length > 0 ? "" : token };
 }
 

@@ -3,9 +3,8 @@ import type { IncomingMessage } from "node:http";
 import type { Graphql } from "../../graphql/graphql.ts";
 import { every } from "../../lib/clock.ts";
 import { Ending } from "../../lib/ending.ts";
-import { notFound, Refusal, type Code } from "../../lib/errors.ts";
-import { encodeId } from "../../lib/ids.ts";
-import { stringify } from "../../lib/json/json-text.ts";
+import { notFound, Refusal } from "../../lib/errors.ts";
+import { encodeId, type OrganizationId } from "../../lib/ids.ts";
 import type { Rates } from "../../rates/rates.ts";
 import { fire, outputOf, type Fired } from "../../triggers/firings/fire.ts";
 import type { Trigger } from "../../triggers/store/trigger.ts";
@@ -14,21 +13,12 @@ import { challengeOf, isBare } from "../../triggers/kinds/webhook/signature.ts";
 import { NotSigned } from "../../triggers/kinds/webhook/unsigned.ts";
 import type { Admission } from "../admission/admission.ts";
 import { countRequest } from "../admission/admit.ts";
-import { sendText, type Exchange } from "../write-response.ts";
+import type { Exchange, Reply } from "../write-response.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
 import { leave, type Connections } from "../connections/connections.ts";
 import { readBody } from "../connections/read-body.ts";
-import { STATUS } from "../graphql/graphql.ts";
-import { Misfit } from "../http-refusal.ts";
-import { sendRefusal } from "../send-refusal.ts";
-import { isBearer, pathOf, prove, readCall, type Called } from "./webhook-call.ts";
-
-export type Webhooks = {
-  isFor(path: string): boolean;
-  /** In whose line a call waits, when its webhook was called before. */
-  organizationOf(path: string): string | undefined;
-  handle(exchange: Exchange): Promise<void>;
-};
+import { ROUTE_STATUSES, type Statuses } from "../http-refusal.ts";
+import { isBearer, webhookPathOf, prove, readCall, type Called } from "./webhook-call.ts";
 
 type WebhooksOptions = {
   triggers: Triggers;
@@ -43,101 +33,81 @@ type WebhooksOptions = {
 /** A wait ends within 10 s of its URL: what is known of a URL is at most 5 s old. */
 const LOOK_EVERY_MS = 4_000;
 
-const STATUSES: Partial<Record<Code, number>> = {
-  ...STATUS,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  CONFLICT: 409,
-  BAD_USER_INPUT: 422,
-};
+const WEBHOOK_STATUSES: Statuses = { ...ROUTE_STATUSES, BAD_USER_INPUT: 422 };
 
-type Done = { status: number; body: object | undefined };
-const BARE: Done = { status: 200, body: undefined };
+/** Some senders expect another status for a call that is not signed. */
+export const webhookStatuses = (error: unknown): Statuses =>
+  error instanceof NotSigned ? { ...WEBHOOK_STATUSES, FORBIDDEN: error.status } : WEBHOOK_STATUSES;
 
-export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const { triggers, rates, graphql, admission, arrivals, connections, clientAddress } = options;
+const BARE: Reply = { status: 200 };
 
-  const triggerAt = async ({ request, path }: Exchange): Promise<Trigger> => {
-    const asked = pathOf(path)!;
-    const trigger = await triggers.webhooks.find(asked, clientAddress(request));
-    if (!trigger || !isBearer(request, asked.token)) throw notFound("Webhook");
-    return trigger;
-  };
-
-  /** Throws NOT_FOUND, in the same words whatever is wrong. From then on the connection is the organization's. */
-  const admit = async (exchange: Exchange): Promise<Trigger> => {
-    const trigger = await triggerAt(exchange);
-    admission.assign(exchange.request.socket, trigger.organizationId);
-    return trigger;
-  };
-
-  /** Ends the wait when the URL is not good any more, or the client has gone away. */
-  const beginWait = (exchange: Exchange, { organizationId }: Trigger): Disposable & { ending: Ending } => {
-    using begun = new DisposableStack();
-    begun.use(graphql.lasting.begin(organizationId));
-    const ending = new Ending();
-    const { endings } = connections.of(exchange.request.socket);
-    endings.push(ending);
-    begun.defer(() => leave(endings, ending));
-    const look = async (): Promise<void> => {
-      try {
-        await triggerAt(exchange);
-      } catch (error) {
-        // Without the database nobody can know.
-        if (error instanceof Refusal && error.code === "NOT_FOUND") ending.end(error);
-      }
-    };
-    begun.use(every(triggers.clock, LOOK_EVERY_MS, () => void look()));
-    const lasting = begun.move();
-    return { ending, [Symbol.dispose]: () => lasting.dispose() };
-  };
-
-  const answer = async (exchange: Exchange): Promise<Done> => {
-    const { request } = exchange;
-    if (request.method !== "POST") throw new Misfit(405, "call a webhook with POST", { allow: "POST" });
-    const trigger = await admit(exchange);
-    using held = new DisposableStack();
-    const readText = async (): Promise<string> => {
-      const { text, release } = await readBody(request, arrivals, () => trigger);
-      if (release) held.defer(release);
-      return text;
-    };
-    const called: Called = { request, path: exchange.path, address: clientAddress(request), trigger, readText };
-    const proof = await prove(triggers, called);
-    if (proof?.isPing) return { status: 200, body: {} };
-    await countRequest(rates, exchange, { organizationId: trigger.organizationId });
-    const occasion = await readCall(triggers, called, proof);
-    const challenge = challengeOf(trigger.policy, occasion.payload ?? null);
-    const { policy } = trigger;
-    if (challenge) return isBare(policy) ? BARE : { status: 200, body: challenge };
-    const wait = occasion.waitSeconds === undefined ? undefined : held.use(beginWait(exchange, trigger));
-    const fired = await fire(triggers, trigger, { ...occasion, ending: wait?.ending });
-    if (!fired) throw notFound("Webhook");
-    wait?.ending.throwIfOver();
-    const done = await doneOf(triggers, fired, wait !== undefined);
-    return isBare(policy) ? BARE : done;
-  };
-
-  return {
-    isFor: (path) => pathOf(path) !== undefined,
-    organizationOf: (path) => {
-      const asked = pathOf(path);
-      return asked && triggers.webhooks.recall(asked);
-    },
-    handle: async (exchange) => {
-      try {
-        const { status, body } = await answer(exchange);
-        sendText(exchange, status, body === undefined ? "" : stringify(body));
-      } catch (error) {
-        const own = error instanceof NotSigned ? { ...STATUSES, FORBIDDEN: error.status } : STATUSES;
-        await sendRefusal(graphql, exchange, error, own);
-      }
-    },
-  };
+/** Throws NOT_FOUND, in the same words whatever is wrong. From then on the connection is the organization's. */
+export async function admitByUrl(options: WebhooksOptions, exchange: Exchange): Promise<Trigger> {
+  const trigger = await triggerAt(options, exchange);
+  options.admission.assign(exchange.request.socket, trigger.organizationId);
+  return trigger;
 }
 
-/** What refused it is thrown: it has been written down. */
-async function doneOf(triggers: Triggers, { firing, run, refusal }: Fired, waits: boolean): Promise<Done> {
+async function triggerAt({ triggers, clientAddress }: WebhooksOptions, { request, path }: Exchange): Promise<Trigger> {
+  const asked = webhookPathOf(path)!;
+  const trigger = await triggers.webhooks.find(asked, clientAddress(request));
+  if (!trigger || !isBearer(request, asked.token)) throw notFound("Webhook");
+  return trigger;
+}
+
+export async function callWebhook(options: WebhooksOptions, exchange: Exchange, trigger: Trigger): Promise<Reply> {
+  const { triggers, rates, arrivals, clientAddress } = options;
+  const { request, path } = exchange;
+  const { organizationId, policy } = trigger;
+  using held = new DisposableStack();
+  const readText = async (): Promise<string> => {
+    const { text, release } = await readBody(request, arrivals, () => trigger);
+    if (release) held.defer(release);
+    return text;
+  };
+  const called: Called = { request, path, address: clientAddress(request), trigger, readText };
+  const proof = await prove(triggers, called);
+  if (proof?.isPing) return { status: 200, body: {} };
+  await countRequest(rates, exchange, { organizationId });
+  const occasion = await readCall(triggers, called, proof);
+  const challenge = challengeOf(policy, occasion.payload ?? null);
+  if (challenge) return isBare(policy) ? BARE : { status: 200, body: challenge };
+  const wait = occasion.waitSeconds === undefined ? undefined : held.use(beginWait(options, exchange, organizationId));
+  const fired = await fire(triggers, trigger, { ...occasion, ending: wait?.ending });
+  if (!fired) throw notFound("Webhook");
+  wait?.ending.throwIfOver();
+  const reply = await replyOf(triggers, fired, wait !== undefined);
+  return isBare(policy) ? BARE : reply;
+}
+
+/** Ends the wait when the URL is no longer good or the client has gone away. */
+function beginWait(
+  options: WebhooksOptions,
+  exchange: Exchange,
+  organizationId: OrganizationId,
+): Disposable & { ending: Ending } {
+  const { triggers, graphql, connections } = options;
+  using begun = new DisposableStack();
+  begun.use(graphql.lasting.begin(organizationId));
+  const ending = new Ending();
+  const { endings } = connections.of(exchange.request.socket);
+  endings.push(ending);
+  begun.defer(() => leave(endings, ending));
+  const look = async (): Promise<void> => {
+    try {
+      await triggerAt(options, exchange);
+    } catch (error) {
+      // Without the database nobody can know.
+      if (error instanceof Refusal && error.code === "NOT_FOUND") ending.end(error);
+    }
+  };
+  begun.use(every(triggers.clock, LOOK_EVERY_MS, () => void look()));
+  const lasting = begun.move();
+  return { ending, [Symbol.dispose]: () => lasting.dispose() };
+}
+
+/** Throws what refused the firing, which has been written down. */
+async function replyOf(triggers: Triggers, { firing, run, refusal }: Fired, waits: boolean): Promise<Reply> {
   if (refusal) throw refusal;
   if (firing.outcome === "skipped") return { status: 200, body: { runId: null, status: "skipped" } };
   const body = { runId: run ? encodeId("run", run.id) : null, status: run?.status ?? null };

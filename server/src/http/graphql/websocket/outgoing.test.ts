@@ -7,7 +7,7 @@ import { FairShare } from "../../../fairness/fair-share.ts";
 import { realClock } from "../../../lib/clock.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { createArrivals } from "../../connections/arrivals.ts";
-import { createDelivery } from "../../write-pieces.ts";
+import { createPieceWriter } from "../../write-pieces.ts";
 import { Outgoing } from "./outgoing.ts";
 import { Unanswered } from "./unanswered.ts";
 
@@ -26,7 +26,7 @@ async function open(budget: FairShare) {
   client.pause();
   const stream = (socket as unknown as { _socket: Socket })._socket;
   const unanswered = new Unanswered(arrivals, () => undefined);
-  const outgoing = new Outgoing(socket, stream, createDelivery(realClock), unanswered);
+  const outgoing = new Outgoing(socket, stream, createPieceWriter(realClock), unanswered);
   const owned = stack.move();
   return { socket, stream, outgoing, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

@@ -6,7 +6,7 @@ import type { AnswerSize } from "../../../graphql/context/answer-size.ts";
 import type { Result } from "../../../graphql/graphql.ts";
 import { stringify } from "../../../lib/json/json-text.ts";
 import { LIMITS } from "../../../lib/limits.ts";
-import { PIECE_BYTES, type Delivery } from "../../write-pieces.ts";
+import { PIECE_BYTES, type PieceWriter } from "../../write-pieces.ts";
 import type { Unanswered } from "./unanswered.ts";
 
 /** How a message of graphql-ws ends whose payload is held. */
@@ -15,17 +15,17 @@ const HELD = /\{"([\da-f-]{36})":0\}\}$/;
 export class Outgoing {
   readonly #webSocket: WebSocket;
   readonly #socket: Socket;
-  readonly #delivery: Delivery;
+  readonly #writer: PieceWriter;
   readonly #held = new Map<string, { text: string; size: AnswerSize }>();
   readonly #unanswered: Unanswered;
   #last: Promise<unknown> | undefined;
   #waiting = 0;
   #waitingBytes = 0;
 
-  constructor(webSocket: WebSocket, socket: Socket, delivery: Delivery, unanswered: Unanswered) {
+  constructor(webSocket: WebSocket, socket: Socket, writer: PieceWriter, unanswered: Unanswered) {
     this.#webSocket = webSocket;
     this.#socket = socket;
-    this.#delivery = delivery;
+    this.#writer = writer;
     this.#unanswered = unanswered;
   }
 
@@ -57,23 +57,23 @@ export class Outgoing {
     if (this.#last === undefined && text.length <= PIECE_BYTES && this.#socket.writableLength === 0) {
       this.#webSocket.send(text);
       if (this.#socket.writableLength === 0) return;
-      return this.#next(uncounted, () => this.#delivery.taken(this.#socket, (done) => this.#socket.write("", done)));
+      return this.#next(uncounted, () => this.#writer.taken(this.#socket, (done) => this.#socket.write("", done)));
     }
     const bytes = Buffer.from(text);
     return this.#next(uncounted, () =>
-      this.#delivery.pieces(this.#socket, bytes, (piece, isLast, done) =>
+      this.#writer.pieces(this.#socket, bytes, (piece, isLast, done) =>
         this.#webSocket.send(piece, { binary: false, fin: isLast }, done),
       ),
     );
   }
 
-  async #next(uncounted: number, deliver: () => Promise<unknown>): Promise<void> {
+  async #next(uncounted: number, write: () => Promise<unknown>): Promise<void> {
     if (this.#waitingBytes + uncounted > LIMITS.unansweredBytes || !this.#unanswered.take(uncounted)) {
       return this.#webSocket.terminate();
     }
     this.#waiting++;
     this.#waitingBytes += uncounted;
-    const mine = (this.#last ?? Promise.resolve()).then(deliver).finally(() => {
+    const mine = (this.#last ?? Promise.resolve()).then(write).finally(() => {
       this.#waiting--;
       this.#waitingBytes -= uncounted;
       this.#unanswered.give(uncounted);

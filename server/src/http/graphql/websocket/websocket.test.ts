@@ -12,7 +12,7 @@ import { createLog } from "../../../lib/log/log.ts";
 import type { Admission } from "../../admission/admission.ts";
 import { createArrivals } from "../../connections/arrivals.ts";
 import { limitConnections } from "../../connections/connections.ts";
-import { createDelivery } from "../../write-pieces.ts";
+import { createPieceWriter } from "../../write-pieces.ts";
 import type { Entrance, Whose } from "../../connections/entrance.ts";
 import { HeldBack } from "../../connections/held-back.ts";
 import { securityHeaders } from "../../security-headers.ts";
@@ -38,7 +38,7 @@ async function serve({ isProxy = false, address = "192.0.2.1", isOverloaded = fa
         }),
       } as Partial<Graphql> as Graphql,
       admission: { identify: () => undefined } as Partial<Admission> as Admission,
-      delivery: createDelivery(clock),
+      writer: createPieceWriter(clock),
       log: createLog("silent"),
       clock,
       arrivals: stack.use(createArrivals(new FairShare(1_000_000), clock)),

@@ -17,7 +17,7 @@ const CROWDED_SHARE = 1 / 10;
 const came = new TickCount();
 
 /** Refuses the request when its body comes in too many pieces, and throws away the rest. */
-export function limitPieces(exchange: Exchange): void {
+export function limitChunks(exchange: Exchange): void {
   const { request, response } = exchange;
   let bytes = 0;
   let pieces = 0;
