@@ -10,6 +10,7 @@ import type { InstanceId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
 import { Loop, Round } from "../lib/loops/loop.ts";
 import type { Database } from "../storage/database.ts";
+import { MARK_SUSPECT } from "./suspect.ts";
 
 const LOCK = "hashtextextended('autograph executor', 0)";
 const HEARTBEAT_MS = 1_000;
@@ -85,7 +86,7 @@ export class Election implements AsyncDisposable {
     await this.#client?.query(
       `with cleared as (
          update runs r set blamed = 0 from executor e where e.instance_id = $1 and r.id = e.suspect and r.blamed > 0)
-       update executor set suspect = $2 where instance_id = $1`,
+       ${MARK_SUSPECT}`,
       [this.#options.instanceId, runId ?? null],
     );
   }

@@ -3,6 +3,7 @@ import { writeSync } from "node:fs";
 import { Session, type Debugger } from "node:inspector";
 import { setTimeout as sleep } from "node:timers/promises";
 import { workerData } from "node:worker_threads";
+import { MARK_SUSPECT } from "../engine/suspect.ts";
 import { realClock } from "../lib/clock.ts";
 import { withApiIds } from "../lib/log/log-ids.ts";
 import { BEAT, DEBUGGED, LOOK_EVERY_MS, WHAT_RUNS, type Watched, type WhatRuns } from "./watched.ts";
@@ -109,7 +110,7 @@ async function blame(runId: string): Promise<void> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: BLAME_TIMEOUT_MS });
   client.on("error", () => {});
   await client.connect();
-  await client.query("update executor set suspect = $2 where instance_id = $1", [instanceId, runId]);
+  await client.query(MARK_SUSPECT, [instanceId, runId]);
   await client.end();
 }
 
