@@ -193,7 +193,7 @@ test("a name that is taken keeps the version from being published", async () => 
 test.each<[string, unknown, string, string]>([
   ["no list", {}, "", "write a list of triggers"],
   ["no object", ["hook"], "/0", "must be an object with name, trigger and policy"],
-  ["no name", [{ trigger: { type: "webhook" } }], "/0", "name must be a text"],
+  ["no name", [{ trigger: { type: "webhook" } }], "/0", "name must be text"],
   ["no trigger", [{ name: "x" }], "/0", "trigger must be an object with type"],
   ["another type", [{ name: "x", trigger: { type: "other" } }], "/0/trigger/type", "trigger.type must be cron"],
   [

@@ -199,9 +199,9 @@ test("an answer that breaks the form is refused with its fields, and the questio
 });
 
 test.each([
-  ["question: '${ .number }'", /`question` must be a text/],
+  ["question: '${ .number }'", /`question` must be text/],
   ["question: '${ .long }'", /at most 10000 characters/],
-  ["question: Ok, assignee: '${ .number }'", /`assignee` must be a text/],
+  ["question: Ok, assignee: '${ .number }'", /`assignee` must be text/],
   [
     "question: Ok, form: {type: object, properties: {n: {type: number, default: '${ .long }'}}}",
     /default of n must be a number/,

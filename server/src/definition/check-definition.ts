@@ -1,4 +1,4 @@
-/** For publishing and validating: parse-definition.ts, plus the names of the data (flow/), plus jq compiling every expression. */
+/** Checks a definition for publishing and validating: parse-definition.ts, the names of the data (flow/), and every expression compiled by jq. */
 import { shortened } from "../lib/errors.ts";
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
@@ -14,13 +14,13 @@ import type { Workflow } from "./profile/workflow.ts";
 /** `Expressions.check`: undefined when the text compiles. */
 export type ExpressionCheck = (text: string) => Promise<{ message: string; offset: number } | undefined>;
 
-/** `warnings` do not keep a definition from being published. */
+/** A definition with `warnings` can still be published. */
 export type Checked = Parsed & { warnings: Problem[] };
 
-/** What is wrong elsewhere, and expressions there that jq must compile. */
+/** Problems that another room finds, and expressions there that jq must compile. */
 export type Others = { findings: Finding[]; expressions: ExpressionPlace[] };
 
-/** `project`: the handle that the namespace must be. `others`: what else is wrong with one that fits the profile. */
+/** `project`: the handle that the namespace must equal. `others`: further problems of a definition that fits the profile. */
 export async function checkDefinition(
   text: string,
   check: ExpressionCheck,
@@ -41,7 +41,7 @@ export async function checkDefinition(
   return workflow && all.length === 0 ? { workflow, problems: [], ...said } : { problems: all, ...said };
 }
 
-/** `workflow` may be anything at all. A namespace that is none is named by the profile. */
+/** `workflow` may be any JSON. The profile reports a namespace that is no text. */
 function elsewhere(workflow: Workflow | undefined, project: string | undefined): Finding[] {
   const path = ["document", "namespace"];
   const namespace = valueAt(workflow as unknown as Json, path);
@@ -49,7 +49,7 @@ function elsewhere(workflow: Workflow | undefined, project: string | undefined):
   return [{ path, at: "value", message: notOfProject(namespace, project) }];
 }
 
-/** The sentence about a definition that is given with a project that it does not name. */
+/** The message about a definition whose namespace is not the given project. */
 export const notOfProject = (namespace: string, project: string): string =>
   `the definition's namespace is ${shortened(namespace)}, the project's handle is ${project}: they must be the same; \`{ projects { nodes { id handle } } }\` lists the projects`;
 
@@ -76,7 +76,7 @@ async function uncompiledOf(expressions: ExpressionPlace[], check: ExpressionChe
   });
 }
 
-/** All questions to jq are under way once the last text has been visited. */
+/** Starts a check per text; the promise waits for all of them. */
 function* checking(
   texts: string[],
   check: ExpressionCheck,

@@ -39,7 +39,7 @@ describe("fork", () => {
     [
       `{fork: {branches: [${named(2, "{wait: PT1S}")}], compete: first}}`,
       "/fork/compete",
-      '"compete" must be true or false, not a text',
+      '"compete" must be true or false, not text',
     ],
     [
       `{fork: {branches: [${named(2, "{wait: PT1S}")}]}, do: [{a: {wait: PT1S}}]}`,
@@ -110,7 +110,7 @@ describe("run: workflow", () => {
     [child("", "newest"), "/workflow/version", `"version" does not fit; ${version}`],
     [child("", "latest-1"), "/workflow/version", `"version" does not fit; ${version}`],
     [child("", "'1.0'"), "/workflow/version", `"version" does not fit; ${version}`],
-    [child("", "1.0"), "/workflow/version", `"version" must be a text, not a number; ${version}`],
+    [child("", "1.0"), "/workflow/version", `"version" must be text, not a number; ${version}`],
     ["{workflow: {namespace: a, name: b}}", "/workflow/version", '"version" is missing in the workflow to run'],
     [
       "{workflow: {namespace: A, name: b, version: latest}}",
@@ -125,7 +125,7 @@ describe("run: workflow", () => {
     [
       child(", input: '${ . }'"),
       "/workflow/input",
-      '"input" must be an object, not a text; write its fields, or leave it out and make the task\'s input with input.from',
+      '"input" must be an object, not text; write its fields, or leave it out and make the task\'s input with input.from',
     ],
     [
       child(", input: {a: 'x ${ .a }'}"),
@@ -138,7 +138,7 @@ describe("run: workflow", () => {
       "$output is not known here; known here: $workflow, $runtime, $context, $task, $input",
     ],
     [child(", inputs: {}"), "/workflow/inputs", '"inputs" is not known in the workflow to run; did you mean "input"?'],
-    [child().replace(/}$/, ", await: 'no'}"), "/await", '"await" must be true or false, not a text'],
+    [child().replace(/}$/, ", await: 'no'}"), "/await", '"await" must be true or false, not text'],
     ["{}", "", '"run" is empty; write workflow with namespace, name and version below it'],
     ["{await: true}", "", '"run" does not say enough; write workflow with namespace, name and version below it'],
     ["{workflo: {}}", "/workflo", '"workflo" is not known; did you mean "workflow"?'],
@@ -170,12 +170,12 @@ describe("call: each", () => {
     [
       `in: [1], ${list}`,
       "/in",
-      '"in" must be a text, not a list; write an expression in quotes, such as "${ .total > 100 }"',
+      '"in" must be text, not a list; write an expression in quotes, such as "${ .total > 100 }"',
     ],
     [`in: '', ${list}`, "/in", "the expression is empty"],
     [`in: .x, concurrency: 0, ${list}`, "/concurrency", limit("must be at least 1")],
     [`in: .x, concurrency: 101, ${list}`, "/concurrency", limit("must be at most 100")],
-    [`in: .x, concurrency: '\${ 3 }', ${list}`, "/concurrency", limit("must be a whole number, not a text")],
+    [`in: .x, concurrency: '\${ 3 }', ${list}`, "/concurrency", limit("must be a whole number, not text")],
     [`in: .x, onError: go, ${list}`, "/onError", '"onError" must be one of stop, collect'],
     [
       `in: .x, onErrors: stop, ${list}`,

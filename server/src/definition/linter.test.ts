@@ -47,7 +47,7 @@ describe("tasks", () => {
     [
       "{for: {in: [1, 2]}, do: [{a: {wait: PT1S}}]}",
       "/for/in",
-      '"in" must be a text, not a list; write an expression in quotes, such as "${ .total > 100 }"',
+      '"in" must be text, not a list; write an expression in quotes, such as "${ .total > 100 }"',
     ],
     [
       "{for: {each: input, in: .a}, do: [{a: {wait: PT1S}}]}",
@@ -75,7 +75,7 @@ describe("tasks", () => {
     [
       "{raise: {error: {type: 'a:b', status: '408'}}}",
       "/raise/error/status",
-      '"status" must be a whole number, not a text; write a number such as 500',
+      '"status" must be a whole number, not text; write a number such as 500',
     ],
     ["{wait: PT1S, timeout: short}", "/timeout", 'there is no timeout "short" under use.timeouts'],
   ])("%s", (task, path, message) => expect(problemsOfTask(task)).toContainEqual([path, message]));
@@ -102,7 +102,7 @@ describe("durations and retries", () => {
     ["{}", '"wait" is empty; write at least one of them, such as {minutes: 1, seconds: 30}'],
     [
       "5",
-      '"wait" must be a text or an object, not a number; write a duration such as PT1M30S, or an object such as {minutes: 1, seconds: 30}',
+      '"wait" must be text or an object, not a number; write a duration such as PT1M30S, or an object such as {minutes: 1, seconds: 30}',
     ],
   ])("wait: %s", (wait, message) => expect(problemsOfTask(`{wait: ${wait}}`)).toEqual([["/wait", message]]));
 
@@ -277,7 +277,7 @@ describe("call: http", () => {
     [
       "endpoint: 'https://example.com', headers: {a: 1}",
       "/headers/a",
-      '"a" must be a text, not a number; write a text in quotes or an expression',
+      '"a" must be text, not a number; write a text in quotes or an expression',
     ],
     [
       "endpoint: 'https://example.com', query: text",

@@ -1,4 +1,4 @@
-/** What a schema cannot express about a definition: one rule for each meaning (`x-value`) in the profile. */
+/** Checks what a schema cannot express: one rule for each meaning (`x-value`) in the profile. */
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Steps } from "../fairness/slices.ts";

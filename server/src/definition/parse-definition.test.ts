@@ -54,13 +54,13 @@ do:
   expect(told(text)).toEqual([
     '2:8 /document/dsl "dsl" does not fit; write the version of the language, "1.0.3"',
     '3:14 /document/namespace "namespace" does not fit; write 1 to 63 lower-case letters, digits and hyphens, such as billing',
-    '5:12 /document/version "version" must be a text, not a number; write three numbers with dots, such as "1.0.0"',
+    '5:12 /document/version "version" must be text, not a number; write three numbers with dots, such as "1.0.0"',
     '10:17 /do/0/fetch/with/method "method" must not be "GETT"; did you mean "GET"?',
     '11:9 /do/0/fetch/with/endpont "endpont" is not known in the arguments of http; did you mean "endpoint"?',
     '12:13 /do/0/fetch/then there is no task "nowhere" in this list; known here: fetch, pause, try it, continue, exit, end',
     '13:5 /do/1/fetch there is another task "fetch" in this list; give each its own name',
     '14:16 /do/1/fetch/set/a text and ${ } are mixed; write one expression, such as ${ "Hello \\(.name)" }',
-    '15:11 /do/1/fetch/if "if" must be a text, not true or false; write an expression in quotes, such as "${ .total > 100 }"',
+    '15:11 /do/1/fetch/if "if" must be text, not true or false; write an expression in quotes, such as "${ .total > 100 }"',
     "17:13 /do/2/pause/wait years and months have no fixed length; write days, such as P30D",
     "18:5 /do/3 item 4 has more than one key; write one task per list item, as `- name:` with its keys indented below the name",
     '22:22 /do/4/try it/catch/retry there is no retry policy "slow" under use.retries',
@@ -87,7 +87,7 @@ describe("document", () => {
     ['summary: "\\ud800"', '/document/summary "summary" does not fit; write text without control characters'],
     [
       "tags: {a: [1]}",
-      '/document/tags/a "a" must be a text or a number or true or false, not a list; write one word or number',
+      '/document/tags/a "a" must be text or a number or true or false, not a list; write one word or number',
     ],
   ])("%s", (fields, message) => expect(ofDocument(fields)).toEqual([message]));
 
@@ -154,7 +154,7 @@ describe("parts of the DSL that are not taken, with a sentence that says so", ()
     ["evaluate: {mode: loose}", "/evaluate/mode", "mode loose is not accepted"],
     ["use: {extensions: []}", "/use/extensions", "use.extensions is not accepted"],
     ["use: {catalogs: {}}", "/use/catalogs", "use.catalogs is not accepted"],
-    ["use: {secrets: key}", "/use/secrets", "must be a list, not a text"],
+    ["use: {secrets: key}", "/use/secrets", "must be a list, not text"],
     ["use: {secrets: [two words]}", "/use/secrets/0", "write the name of a secret"],
     ["use: {functions: {a: {call: http}}}", "/use/functions", `use.functions ${later}`],
     [

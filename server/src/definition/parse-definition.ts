@@ -1,4 +1,4 @@
-/** The one way from an author's text to a `Workflow`: text, schema, linter, with all problems at once. */
+/** The only way from an author's text to a `Workflow`: reads it, checks it by the profile and the linter, reports all problems at once. */
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { ExpressionPlace, Found } from "./rules/lint.ts";
@@ -17,7 +17,7 @@ export type Parsed = { workflow?: Workflow; problems: Problem[] };
 /** Everything except jq's own check of the expressions (check-definition.ts). Synchronous: for published versions. */
 export const parseDefinition = (text: string): Parsed => atOnce(parsing(text));
 
-/** The same, for callers that can wait: the largest definition takes 200 ms of the thread. */
+/** The same for callers that can wait: the largest definition takes 200 ms of the thread. */
 export const parseInSlices = (text: string): Promise<Parsed> => inSlices(parsing(text));
 
 function* parsing(text: string): Steps<Parsed> {
@@ -59,7 +59,7 @@ export const bySeverity = (findings: readonly Finding[]): [Finding[], Finding[]]
   findings.filter(({ severity }) => severity !== "warning"),
 ];
 
-/** Of a value that was read from a text. */
+/** Checks a value that was read from a text. */
 export function* inspect(
   value: Json,
 ): Steps<{ findings: Finding[]; isSound: boolean; expressions: ExpressionPlace[] }> {

@@ -155,7 +155,7 @@ class Compiler {
     typeof value === "string" ? (this.#use[of]![value] as Value) : value;
 }
 
-/** An effect with no more to it than its result, which does not go back to itself. */
+/** The only task, if it is an effect without conditions or input of its own that does not jump back to itself. */
 function singleEffect([task, ...others]: ProgramTask[]): ProgramTask | undefined {
   if (!task || others.length > 0 || !KINDS[task.body.is].isEffect) return undefined;
   const { condition, timeout, inputFrom, inputCheck, then } = task;

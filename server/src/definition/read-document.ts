@@ -1,4 +1,4 @@
-/** What a definition says it is, however broken the rest of it: for drafts. */
+/** Reads the head of a draft: `document`, even if the rest is broken. */
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { atOnce, inSlices, type Steps } from "../fairness/slices.ts";
 import type { Finding, Problem } from "./text/problem.ts";
@@ -21,7 +21,7 @@ export const readDocument = (text: string): ReadDocument => atOnce(reading(text)
 /** The same, for callers that can wait. */
 export const readDocumentInSlices = (text: string): Promise<ReadDocument> => inSlices(reading(text));
 
-/** Where in a text that can be read something is wrong with it. */
+/** Finds the places of findings in a readable text. */
 export const placeInSlices = (text: string, findings: readonly Finding[]): Promise<Problem[]> =>
   inSlices(placing(text, findings));
 
@@ -44,7 +44,7 @@ function* reading(text: string): Steps<ReadDocument> {
   return { document: Object.assign({ namespace, name }, ...fitting) as DocumentHead, problems: [] };
 }
 
-/** Valid where the author has written nothing. */
+/** Valid values for what is not being checked. */
 const NAMED: JsonObject = { dsl: "1.0.3", namespace: "a", name: "a", version: "1.0.0" };
 const definitionWith = (document: Json): JsonObject => ({ document, do: [{ a: { set: { b: 1 } } }] });
 

@@ -1,11 +1,11 @@
-/** The form of a definition, however broken the rest of it: for drafts. */
+/** Reads the form of a draft, even if the rest is broken. */
 import { isObject, type JsonObject } from "../lib/json/json.ts";
 import { inSlices, type Steps } from "../fairness/slices.ts";
 import { inspect } from "./parse-definition.ts";
 import { valueAt } from "./text/problem.ts";
 import { readingText } from "./text/read-text.ts";
 
-/** `input.schema.document`; undefined while there is none, or there are mistakes in it. */
+/** `input.schema.document`; undefined if it is missing or has mistakes. */
 export const readFormInSlices = (text: string): Promise<JsonObject | undefined> => inSlices(reading(text));
 
 function* reading(text: string): Steps<JsonObject | undefined> {

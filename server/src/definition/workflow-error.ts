@@ -31,7 +31,7 @@ export type ErrorFields = {
   detail: string | null;
   /** A JSON pointer to the task in the definition, e.g. `/do/2/fetch`. */
   instance: string | null;
-  /** What an endpoint answered, if that is the error. */
+  /** The endpoint's answer, if that is the error. */
   response?: ErrorResponse;
 };
 
@@ -118,7 +118,7 @@ export class WorkflowError extends Error {
 
 const cut = (text: string): string => shortenedTo(text, LIMITS.errorCharacters);
 
-/** What is not an HTTP status would not be one in the API either. */
+/** Anything but an HTTP status becomes 500. */
 function statusOf(value: Json | undefined): number {
   const status = typeof value === "string" || typeof value === "number" ? Number(value) : NaN;
   return Number.isInteger(status) && status >= 100 && status <= 599 ? status : 500;

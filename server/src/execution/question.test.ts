@@ -19,8 +19,8 @@ test("what a definition asks is taken over, null is as if it were not there", ()
 });
 
 test.each([
-  [{ question: 7 }, /must be a text/],
-  [{ question: "  " }, /must be a text/],
+  [{ question: 7 }, /must be text/],
+  [{ question: "  " }, /must be text/],
   [{ question: "x".repeat(10_001) }, /at most 10000/],
   [{ question: "a\0b" }, /must not contain NUL/],
   [{ question: "Pay?", assignee: 7 }, /`assignee`/],

@@ -19,12 +19,12 @@ export type Question = {
 export function prepareApproval(values: JsonObject): Question {
   const { question, context, assignee, form, timeout } = values;
   if (typeof question !== "string" || question.trim() === "")
-    throw WorkflowError.of("validation", "`question` must be a text");
+    throw WorkflowError.of("validation", "`question` must be text");
   if (question.length > LIMITS.descriptionCharacters) {
     throw WorkflowError.of("validation", `\`question\` has at most ${LIMITS.descriptionCharacters} characters`);
   }
   if (assignee !== undefined && assignee !== null && typeof assignee !== "string") {
-    throw WorkflowError.of("validation", "`assignee` must be a text");
+    throw WorkflowError.of("validation", "`assignee` must be text");
   }
   if (question.includes("\0") || assignee?.includes("\0"))
     throw WorkflowError.of("validation", "a text to be shown must not contain NUL");

@@ -24,7 +24,7 @@ export type Expressions = {
    * The result may share parts with the template and the data: none of them is ever changed.
    * Throws or rejects with ExpressionError for an author's mistake, which would recur; any other error means that
    * jq could not be started or was stopped with the process. Organizations take turns at jq.
-   * `made` is told at once what a result that is not a part of the data takes in memory, about.
+   * `made` is told at once about how much memory a result takes that is not a part of the data.
    */
   evaluate(
     template: Template,

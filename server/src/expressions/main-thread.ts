@@ -1,12 +1,12 @@
 /**
- * This thread, which all evaluations share: after a stretch of them, whoever they are for, it is given back, so that a
- * `switch` with 2,000 cases, a hundred branches or a thousand concurrent runs do not hold it. Organizations take turns.
+ * Shares this thread among all evaluations: after a stretch of them, any organization's, others get it, so that a `switch`
+ * with 2,000 cases, a hundred branches or a thousand concurrent runs do not hold it. Organizations take turns.
  */
 import type { OrganizationId } from "../lib/ids.ts";
 import { Slots } from "../fairness/slots.ts";
 import { STEPS } from "./signals.ts";
 
-/** Steps in a row: as many as one evaluation may take, so that a stretch is at most two evaluations. */
+/** Maximum steps in a row, the same as for one evaluation: a stretch is at most two evaluations. */
 const STRETCH_STEPS = STEPS;
 
 export class MainThread {

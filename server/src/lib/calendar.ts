@@ -1,10 +1,10 @@
-/** Dates in forms and JSON Schema's formats (RFC 3339). */
+/** Dates, and dates with a time, as forms and JSON Schema write them (RFC 3339). */
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 /** The rest of a date with a time. */
 const AND_TIME = /^T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** `2028-02-29`, if there is such a day. */
+/** `2028-02-29`; false for a day that does not exist. */
 export function isCalendarDate(text: string): boolean {
   const match = DATE.exec(text);
   if (!match) return false;

@@ -66,7 +66,7 @@ const HEX_VALUES = valuesIn(HEX);
 /** A new UUIDv7: ordered by creation within a process, its first 48 bits the time in ms. */
 export const newId = <K extends Kind>(): Id<K> => generator.generate().toString() as Id<K>;
 
-/** The same with another time (ms) than the system's. Two ids of one ms are in order; a time 10 s behind the last starts anew. */
+/** The same with another time (ms) than the system's. Two ids of one ms are in order; a time 10 s behind the last restarts the order. */
 export const newIdAt = <K extends Kind>(time: number): Id<K> =>
   generator.generateOrResetWithTs(time).toString() as Id<K>;
 

@@ -1,6 +1,6 @@
 import { isObject, parseJson, type JsonObject } from "../lib/json/json.ts";
 
-/** The object in an answer, which some models put between other words. Undefined: there is none. */
+/** Finds the JSON object in an answer; some models put it between other words. Undefined if there is none. */
 export function objectIn(answer: string): JsonObject | undefined {
   const [from, to] = [answer.indexOf("{"), answer.lastIndexOf("}")];
   try {

@@ -1,6 +1,6 @@
 /**
- * The one door to the language model that the operator configured (docs/drafts.md): only its own address is called, no redirect is
- * followed, and what an organization can make it cost is bounded here.
+ * The only way to the language model that the operator configured (docs/drafts.md). Calls its address alone, follows no redirect, and
+ * limits what an organization can spend.
  */
 import { follow } from "../lib/abort.ts";
 import { countsOf, type Counts } from "../lib/figures.ts";
@@ -25,11 +25,11 @@ export interface Llm {
   readonly settings: LlmSettings;
   /** Whether an organization is the operator's own: it alone sees where the model is, and what it says when it fails. */
   isOperator(organizationId: OrganizationId): Promise<boolean>;
-  /** The connection's time limit, by hand. */
+  /** Limits how often people may test the connection. */
   readonly tests: Often;
   readonly figures: { calls: Counts<LlmProblem | "answered"> };
   /**
-   * A few questions that belong together: they count as one and have `LIMITS.llmSeconds` for all. Nothing waits for its turn. Throws
+   * A few questions that belong together: they count as one and have `LIMITS.llmSeconds` for all. Never queues. Throws
    * LlmError; rejects with the signal's reason when nobody waits any longer.
    */
   use<Result>(

@@ -21,9 +21,9 @@ type Answer = { text: string; tokens: number };
 type Model = { answer(organizationId: OrganizationId, question: Question, signal: AbortSignal): Promise<Answer> };
 type Fetch = typeof globalThis.fetch;
 
-/** Statuses of endpoints that know no structured answers, or no limit of tokens by this name: they are asked once more without. */
+/** Statuses of endpoints that do not support structured answers or this limit of tokens: asked once more without. */
 const NOT_UNDERSTOOD = new Set([400, 422]);
-/** More than any question has that goes to it: a count beyond is nonsense. */
+/** No question has more: a larger count is nonsense. */
 const MOST_TOKENS = 1_000_000;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
@@ -70,7 +70,7 @@ export function openModel(
         } catch (error) {
           if (signal.aborted) throw error;
           if (failure instanceof OutboundError) throw ofOutbound(failure);
-          // The caller looks at it: it may have the JSON among other words.
+          // The caller looks for JSON among other words.
           if (NoObjectGeneratedError.isInstance(error) && error.text !== undefined)
             return { text: error.text, tokens: tokensIn(error.usage) };
           const status = APICallError.isInstance(error) ? error.statusCode : undefined;

@@ -14,7 +14,7 @@ export class Often {
     this.#most = mostPerMinute;
   }
 
-  /** Counts one; where there is no room, in how many ms there is again, and 0 otherwise. */
+  /** Counts one and returns 0, or returns in how many ms there is room again. */
   take(organizationId: OrganizationId): number {
     const now = this.#clock.now();
     let window = this.#windows.get(organizationId);

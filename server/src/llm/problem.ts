@@ -1,4 +1,4 @@
-/** Why a language model did not answer what it was asked. */
+/** Why the language model did not answer. */
 import type { OutboundError, OutboundErrorKind } from "../outbound/errors.ts";
 
 export const LLM_PROBLEMS = [
@@ -35,7 +35,7 @@ const OF_OUTBOUND: Record<OutboundErrorKind, LlmProblem> = {
 
 export const ofOutbound = ({ kind, message }: OutboundError): LlmError => new LlmError(OF_OUTBOUND[kind], message);
 
-/** A status that is no success. */
+/** Maps a failure status. */
 export function ofStatus(status: number, host: string): LlmError {
   if (status === 401 || status === 403) return new LlmError("unauthorized", `${host} refused the key (${status})`);
   if (status === 404) return new LlmError("not_found", `${host} knows no such address or model (404)`);

@@ -1,6 +1,6 @@
 /**
- * The room's handle: the figures of the whole process as Prometheus reads them. prom-client is loaded at the first scrape,
- * (60 ms), and with it begins the watch on the event loop and the garbage collector; all else is counted from the start.
+ * The room's handle: the figures of the whole process as Prometheus reads them. The first scrape loads prom-client (60 ms) and
+ * starts to watch the event loop and the garbage collector; all else is counted from the start.
  */
 import type { Registry } from "prom-client";
 import { samplesOf } from "./samples.ts";
@@ -8,7 +8,7 @@ import { METRICS, type Metric, type Sources } from "./table.ts";
 
 type Scrape = { contentType: string; text: string };
 export type Metrics = {
-  /** Waits for nothing of the database. What was read less than 100 ms ago is answered again. */
+  /** Does not query the database. Returns a result again for 100 ms. */
   scrape(): Promise<Scrape>;
 };
 

@@ -1,7 +1,7 @@
 /**
  * Classifies an IP address: on the public internet, or of a kind that a server must not call for its users.
  * Sources: the IANA special-purpose registries (RFC 6890 and later) as ipaddr.js has them, and the metadata services
- * of the clouds. What is not known to be public is not public.
+ * of the clouds. An address counts as public only if it is known to be.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -12,7 +12,7 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 /** RFC 6052: the well-known NAT64 prefix. Names on IPv6-only networks with DNS64 resolve to it. */
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
-/** Give credentials to whoever asks from inside. 168.63.129.16 (Azure) lies in a public range. */
+/** Metadata services: they give credentials to any caller inside. 168.63.129.16 (Azure) lies in a public range. */
 const METADATA = new Set([
   "169.254.169.254",
   "169.254.170.2",

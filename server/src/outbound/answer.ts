@@ -1,4 +1,4 @@
-/** The answer before it is unpacked. */
+/** A response before its body is decompressed. */
 
 /** `body` as it came over the wire. `setCookies`: one may contain a comma, so they can't be joined as other headers are. */
 export type Answer = {
@@ -9,11 +9,11 @@ export type Answer = {
   body: Buffer;
 };
 
-/** The codings that we unpack. */
+/** The codings that we decompress. */
 export type Coding = "gzip" | "x-gzip" | "br";
 const CODINGS = new Set<string>(["gzip", "x-gzip", "br"] satisfies Coding[]);
 
-/** Undefined for another one, or more than one. */
+/** Undefined for another coding, or several. */
 export function codingOf({ "content-encoding": given }: Answer["headers"]): Coding | undefined {
   const coding = given?.trim().toLowerCase();
   return coding !== undefined && CODINGS.has(coding) ? (coding as Coding) : undefined;

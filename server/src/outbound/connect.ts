@@ -19,9 +19,9 @@ export type Lookup = (name: string) => Promise<string[]>;
 export const lookupBySystem: Lookup = async (name) =>
   (await systemLookup(name, { all: true })).map(({ address }) => address);
 
-/** Half of the threads of Node's pool: as many as the system's look-ups may have (tools/commands.js sets the number). */
+/** The system's look-ups may use half of the threads of Node's pool (tools/commands.js sets the number). */
 const LOOKUPS = 8;
-/** One organization's share of them: the slow names of three leave some for others. */
+/** One organization's share: slow names of three organizations leave some for others. */
 const MOST_SHARE = 0.25;
 
 /** The same look-up, with organizations taking turns. */

@@ -1,4 +1,4 @@
-/** A sentence becomes a draft of a run's input, which a person reviews. Nothing is ever started by it. */
+/** Turns a sentence into a run draft: a run's input for a person to review. Never starts a run. */
 import type { Agent } from "../agents/agent.ts";
 import type { Agents } from "../agents/agents.ts";
 import { listActiveNames, type AgentName } from "../agents/store.ts";
@@ -25,14 +25,14 @@ type DraftRequest = { agentId?: AgentId; text: string; timezone: string };
 
 export type RunDraft = ReadSentence & {
   id: RunDraftId;
-  /** Null: none was named, and none, or more than one, was found in the sentence. */
+  /** Null if the caller named none and the sentence names none, or several. */
   agent: Agent | null;
-  /** The words that it was found by; null if it was named. */
+  /** The words that name it; null if the caller named it. */
   agentSource: string | null;
   text: string;
   expiresAt: Date;
   reader: Reader;
-  /** Why the model did not read it, where one is configured. */
+  /** Why the configured model did not read it; otherwise null. */
   modelProblem: LlmProblem | null;
 };
 
@@ -92,7 +92,7 @@ type Asked = { text: string; today: number; signal: AbortSignal };
 type ReadBy = ReadSentence &
   Pick<RunDraft, "agentSource" | "reader" | "modelProblem"> & { version: Published | undefined };
 
-/** By the model, if there is one; where it fails, and for all else, by rules. */
+/** Reads with the model if one is configured; by rules if not, or if it fails. */
 async function readBy(room: RunDrafts, caller: Caller, named: Published | undefined, asked: Asked): Promise<ReadBy> {
   const { active, found } = named ? { active: [], found: undefined } : await findByName(room.agents, caller, asked);
   const publishedOf = (agent: AgentName | undefined): Promise<Published | undefined> =>
@@ -128,7 +128,7 @@ function sureOf(version: Published | undefined, asked: Asked): Published | undef
   return needed.some(({ name }) => Object.hasOwn(input, name)) ? version : undefined;
 }
 
-/** Among 10,000 agents that takes some 100 ms: in the organization's turn, as reading definitions does. */
+/** Takes some 100 ms among 10,000 agents, so organizations take turns, as for reading definitions. */
 const findByName = (
   agents: Agents,
   caller: Caller,

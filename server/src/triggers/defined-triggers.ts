@@ -101,7 +101,7 @@ function readOne(item: Json, problems: FieldProblem[]): DefinedTrigger | undefin
   for (const key of Object.keys(item))
     if (!KEYS.includes(key)) add(key, "unknown", "is not known: a trigger has name, trigger, policy and status");
   const { name, trigger, policy = {}, status = "active" } = item;
-  if (typeof name !== "string") return add("name", "required", "must be a text");
+  if (typeof name !== "string") return add("name", "required", "must be text");
   const wrongName = nameProblem(name, "name");
   if (wrongName) problems.push(wrongName);
   if (!isObject(trigger)) return add("trigger", "required", "must be an object with type, and the keys of that type");

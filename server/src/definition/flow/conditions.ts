@@ -1,4 +1,4 @@
-/** Expressions and texts that are allowed and that hardly anybody means. */
+/** Finds expressions and texts that are allowed but probably a mistake. */
 import { expressionIn } from "../../expressions/template.ts";
 import type { Node } from "../../expressions/syntax.ts";
 import { isFields, type Shape } from "./shape.ts";
@@ -31,12 +31,12 @@ const JOINS: ReadonlySet<Node["kind"]> = new Set(["arithmetic", "comma", "compar
 
 /** Names of fields and variables, as in `.order.id` and `$input.id`. */
 const PATH = /^(\$[A-Za-z_]\w{0,62})?((?:\.[A-Za-z_]\w{0,62}){0,16})$/;
-/** What an endpoint has. */
+/** A placeholder, which only endpoints have. */
 const NAME = /\{(\w{1,64})\}/g;
 const BRACES = /\{\{[^{}]{1,100}\}\}/;
 const INTERPOLATION = /\\\([.$]/;
 
-/** Why a plain text looks like an expression, or undefined. It is one only for a name that is known. */
+/** Why a plain text looks like an expression, or undefined. A path counts only if its name is known. */
 export function unmeantText(text: string, data: Shape, variables: Variables): string | undefined {
   if (expressionIn(text) !== undefined) return undefined;
   const written = text.trim();

@@ -1,6 +1,6 @@
 /**
  * Follows the data of a workflow from task to task, without a run, and reports names that can have no value there: fields
- * that neither the form nor an earlier task gives. Where it is not known what comes in, nothing is reported.
+ * that neither the form nor an earlier task provides. Reports nothing if the input is unknown.
  */
 import { LIMITS } from "../../lib/limits.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
@@ -34,13 +34,13 @@ const exportsSomething = (workflow: Workflow): boolean => JSON.stringify(workflo
 class Walk implements Following {
   readonly findings: Finding[] = [];
   readonly shapes: Shapes;
-  /** What the tasks make of the context, together. */
+  /** The context as all tasks together export it. */
   exported: Shape;
   /** How many tasks so far can end the run. */
   #ends = 0;
   readonly #context: Shape;
 
-  /** With the context `context` it only finds out what is exported. */
+  /** If `context` is "context", reports nothing and only collects what is exported. */
   constructor(shapes: Shapes, context: Shape) {
     this.shapes = shapes;
     this.#context = context;
@@ -74,7 +74,7 @@ class Walk implements Following {
     const tasks = (Array.isArray(list) ? list : []).map((item) => Object.entries(item as JsonObject)[0]!);
     const position = new Map(tasks.map(([name], index) => [name, index]));
     const targets = tasks.map(([, task]) => targetsOf(task as JsonObject));
-    // What comes from further down is not known yet.
+    // A task that a later one jumps back to: its input is not known yet.
     const isLoop = new Set(targets.flatMap((names, index) => names.filter((name) => position.get(name)! <= index)));
     const jumped = new Map<string, Shape>();
     let next = data;

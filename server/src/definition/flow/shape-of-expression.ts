@@ -1,4 +1,4 @@
-/** What an expression yields, as far as that is known, and the fields that it reads where there can be none of that name. */
+/** The shape of an expression's result, as far as it is known; reports fields it reads that cannot exist. */
 import { hint } from "../../lib/did-you-mean.ts";
 import type { Node } from "../../expressions/syntax.ts";
 import { isFields, type Shape, type Shapes } from "./shape.ts";

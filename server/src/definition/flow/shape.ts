@@ -1,11 +1,11 @@
-/** What is known of a value before a run has it: which fields it can have. */
+/** Which fields a value can have, as far as that is known before a run. */
 import type { Json } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { propertiesOf } from "../form/form.ts";
 
 /**
- * `any`: nothing is known. `never`: no value comes here. `context`: what the run's context already is, while it is being
- * found out what the tasks make of it.
+ * `any`: nothing is known. `never`: no value arrives here. `context`: the run's context as it was, during the first walk, which
+ * collects what the tasks export.
  */
 export type Shape = Fields | "any" | "never" | "context";
 
@@ -23,7 +23,7 @@ const MOST_STEPS = 300_000;
 export class Shapes {
   #left = MOST_STEPS;
 
-  /** Of an object with these fields. */
+  /** The shape of an object with these fields. */
   object(fields: Map<string, Shape>): Shape {
     this.#left -= fields.size;
     if (fields.size > MOST_FIELDS) return "any";
@@ -31,7 +31,7 @@ export class Shapes {
     return { fields };
   }
 
-  /** Of a value that is one or the other, and of two objects merged into one. */
+  /** The shape of a value that is one or the other, or of two objects merged. */
   union(one: Shape, other: Shape): Shape {
     if (one === other || other === "never") return one;
     if (one === "never") return other;
@@ -49,7 +49,7 @@ export class Shapes {
   }
 }
 
-/** Of an input that the form has let in: it refuses every other key. */
+/** The shape of an input that passed the form, which refuses every other key. */
 export function shapeOfForm(form: Json | undefined): Shape {
   if (!isObject(form)) return "any";
   return { fields: new Map(Object.keys(propertiesOf(form)).map((name) => [name, "any"])) };

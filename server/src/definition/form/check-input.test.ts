@@ -32,7 +32,7 @@ const refused = (field: string, value: Json): [string, string][] =>
 
 describe("each refusal has a code and a sentence", () => {
   test.each<[string, Json, string, string]>([
-    ["text", 1, "wrong_type", "must be a text"],
+    ["text", 1, "wrong_type", "must be text"],
     ["text", "", "too_short", "must not be empty"],
     ["text", "abcd", "too_long", "must have at most 3 characters"],
     ["choice", "Red", "not_a_choice", 'must be one of red, green, blue; did you mean "red"?'],
@@ -51,7 +51,7 @@ describe("each refusal has a code and a sentence", () => {
     ["list", "a", "wrong_type", "must be a list of texts"],
     ["list", [], "too_few", "must have at least 1 item"],
     ["list", ["a", "b", "c"], "too_many", "must have at most 2 items"],
-    ["list", ["a", "a"], "repeated", "must not have an item twice"],
+    ["list", ["a", "a"], "repeated", "must have no duplicates"],
     ["list", ["a", "abc"], "too_long", "must have at most 2 characters"],
     ["chosen", ["a", "c"], "not_a_choice", "must be one of a, b"],
   ])("%s: %j", (field, value, code, message) => expect(refused(field, value)).toEqual([[code, message]]));
@@ -113,7 +113,7 @@ test.each<[JsonObject, Json, string | undefined]>([
   [{ type: "integer" }, numberOf("1e400")!, undefined],
   [{ type: "integer" }, numberOf("9007199254740993.0")!, undefined],
   [{ type: "integer" }, numberOf("9007199254740993.5")!, "must be a whole number"],
-  [{ type: "string" }, LONG, "must be a text"],
+  [{ type: "string" }, LONG, "must be text"],
   [{ type: "boolean" }, LONG, "must be true or false"],
   [{ type: "number", minimum: LONG }, 2 ** 53, "must be at least 9007199254740993"],
   [{ type: "number", minimum: LONG }, LONG, undefined],
@@ -140,7 +140,7 @@ test.each<[JsonObject, Json, string | undefined]>([
   [{ type: "array", items: { type: "string" } }, ["a", "a"], undefined],
   [{ type: "array", items: { type: "string" }, uniqueItems: false }, ["a", "a"], undefined],
   [{ type: "array", items: { type: "string" } }, { length: 0 }, "must be a list of texts"],
-  [{ type: "array", items: { type: "string" } }, ["a", 1], "must be a text"],
+  [{ type: "array", items: { type: "string" } }, ["a", 1], "must be text"],
 ])("%j and %j: %s", (field, value, message) => {
   const { problems } = checkInput({ type: "object", properties: { a: field } }, { a: value });
   expect(problems?.map((problem) => problem.message)).toEqual(message === undefined ? undefined : [message]);

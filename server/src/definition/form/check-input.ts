@@ -1,4 +1,4 @@
-/** An input against the form: nothing is converted, unknown keys are refused (for webhooks: dropped), and defaults are filled in. */
+/** Checks an input against the form: nothing is converted, unknown keys are refused (for webhooks: dropped), and defaults are filled in. */
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { badInput, shortened, type FieldProblem, type Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -17,7 +17,7 @@ type Field = { name: string; check: FieldCheck; default: Json | undefined; isReq
 /** Keyed by the schema object of a parsed definition, which lives as long as its version is in memory. */
 const compiled = new WeakMap<JsonObject, Field[]>();
 
-/** `path` is the beginning of the fields' paths. Without a schema any JSON object is accepted. */
+/** `path` is the prefix of the fields' paths. Without a schema, any JSON object is accepted. */
 export function checkInput(
   schema: JsonObject | undefined,
   input: Json,
@@ -52,7 +52,7 @@ export function checkInput(
   return problems.length === 0 ? { value } : { problems };
 }
 
-/** Of a hundred fields the sentence names the first: `extensions.fields` has them all. */
+/** The message names at most this many fields; `extensions.fields` has them all. */
 const FIELDS_NAMED = 10;
 
 /** `the input does not fit the agent's form: n: must be a number; m: is missing`. `path` is that of `checkInput`. */

@@ -1,5 +1,5 @@
 /**
- * The form: `input.schema.document` restricted to one flat object, so that people can fill it in. Also an approval's answer.
+ * The form: `input.schema.document` as one flat object that people can fill in. An approval's answer has one, too.
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
@@ -13,9 +13,9 @@ export type FormField = {
   required: boolean;
   /** For a choice, and for a list of choices; otherwise null. */
   choices: Choice[] | null;
-  /** Filled in if the field is left out; null: nothing. */
+  /** The value if the field is left out; null: none. */
   default: Json;
-  /** Of a text, in characters; null: it has no bound of its own. */
+  /** A text's maximum in characters; null: no maximum of its own. */
   maxLength: number | null;
 };
 export type Choice = { value: string; title: string };

@@ -1,15 +1,15 @@
-/** An input that fits a form, for a command that somebody copies: only what must be given. */
+/** Makes an input that fits a form, for a command to copy: required fields only. */
 import { compareNumbers, isMultiple, isWhole, type ExactNumber } from "../../lib/json/exact-number.ts";
 import { isNumber, isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { inputFields, propertiesOf, type FormField } from "./form.ts";
 
-/** Whoever wants more writes it. */
+/** Limits of a sample that people still copy. */
 const MOST_CHARACTERS = 200;
 const MOST_ITEMS = 20;
 
 /**
- * `today`: as 2026-11-21. `schema`: has passed the linter. Longer texts and lists than one would
- * copy are cut, so they fit no form that wants them.
+ * `today`: as 2026-11-21. `schema` has passed the linter. Texts and lists are cut at these
+ * limits, so the sample does not fit a form that requires longer ones.
  */
 export function sampleInput(schema: JsonObject | undefined, today: string): JsonObject {
   const properties = propertiesOf(schema);
@@ -42,14 +42,14 @@ function valueOf({ type, choices }: Pick<FormField, "type" | "choices">, schema:
   }
 }
 
-/** Those of a list differ at their beginnings. */
+/** Items of a list differ in their first characters. */
 function textOf({ minLength, maxLength }: JsonObject, index = 0): string {
   const text = index === 0 ? "example" : `${index + 1} example`;
   const least = typeof minLength === "number" ? Math.min(minLength, MOST_CHARACTERS) : 0;
   return text.padEnd(least, ".").slice(0, typeof maxLength === "number" ? maxLength : undefined);
 }
 
-/** 1, or the first number near a limit that keeps all of them. */
+/** 1, or the first number near a limit that satisfies all limits. */
 function numberOf(limit: Limit, isInteger: boolean): number | ExactNumber {
   const [least, most] = [limit("minimum"), limit("maximum")];
   const [above, below] = [limit("exclusiveMinimum"), limit("exclusiveMaximum")];

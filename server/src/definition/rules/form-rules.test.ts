@@ -37,15 +37,11 @@ describe("forms", () => {
       "/properties/a",
       '"a" does not say enough; write its type: string, number, integer, boolean or array, or the choices of a text as enum or oneOf',
     ],
-    [
-      "properties: {a: {enum: [1, b]}}",
-      "/properties/a/enum/0",
-      "item 1 must be a text, not a number; put it in quotes",
-    ],
+    ["properties: {a: {enum: [1, b]}}", "/properties/a/enum/0", "item 1 must be text, not a number; put it in quotes"],
     [
       "properties: {a: {oneOf: [{const: 1}]}}",
       "/properties/a/oneOf/0/const",
-      '"const" must be a text, not a number; put it in quotes',
+      '"const" must be text, not a number; put it in quotes',
     ],
     ["properties: {a: {enum: [x], oneOf: [{const: x}]}}", "/properties/a/oneOf", "write enum or oneOf, not both"],
     [
@@ -64,11 +60,11 @@ describe("forms", () => {
       '"items" does not say enough; write type: string, or the choices as enum or oneOf',
     ],
     ["properties: {a: {type: string, format: email}}", "/properties/a/format", '"format" must be date'],
-    ["properties: {a: {type: string, enum: [x, x]}}", "/properties/a/enum", '"enum" has an item twice'],
+    ["properties: {a: {type: string, enum: [x, x]}}", "/properties/a/enum", '"enum" has duplicate items'],
     [
       "properties: {a: {type: string, enum: [1]}}",
       "/properties/a/enum/0",
-      "item 1 must be a text, not a number; put it in quotes",
+      "item 1 must be text, not a number; put it in quotes",
     ],
     [
       "properties: {a: {type: string, oneOf: [{const: x}, {const: x}]}}",
@@ -150,7 +146,7 @@ describe("forms", () => {
     [
       "properties: {a: {type: string}}, required: [1]",
       "/required/0",
-      "item 1 must be a text, not a number; put it in quotes",
+      "item 1 must be text, not a number; put it in quotes",
     ],
     [
       "properties: {}, additionalProperties: true",

@@ -14,7 +14,7 @@ export const GIVEN: ReadonlySet<string> = new Set([
   "ENV",
 ]);
 
-/** More than a hint ever considers. */
+/** One more than a hint compares. */
 const MOST_NEAR = 501;
 
 const WITHHELD = new Map([

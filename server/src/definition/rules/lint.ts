@@ -1,4 +1,4 @@
-/** What the linter gives to its rules (rules-*.ts, form-rules.ts, tasks/; the table of them is in linter.ts). */
+/** What the linter passes to its rules (rules-*.ts, form-rules.ts, tasks/). linter.ts has the table of rules. */
 import type { Json } from "../../lib/json/json.ts";
 import type { Finding, Path } from "../text/problem.ts";
 
@@ -19,9 +19,9 @@ export type Lint = {
   /** Whether the schema found nothing wrong at or below the path. */
   isSound(path: Path): boolean;
   report(finding: Finding): void;
-  /** There are as many findings as are reported; looking for more is pointless. */
+  /** No further finding would be reported. */
   isFull(): boolean;
-  /** Is visited next, as a separate step: a value may contain thousands of expressions. */
+  /** Visits this next, as a separate step: a value may contain thousands of expressions. */
   next(found: Found): void;
   expression(place: ExpressionPlace): void;
 };

@@ -1,4 +1,4 @@
-/** Where expressions are, which variables they know, and texts that only look like expressions. */
+/** Rules for expressions: their variables, their secrets, and texts that only look like one. */
 import { isScalar } from "../../lib/json/json.ts";
 import { compileExpression, expressionIn, type CompiledExpression } from "../../expressions/template.ts";
 import type { Found, Lint } from "./lint.ts";

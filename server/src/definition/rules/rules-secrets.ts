@@ -1,4 +1,4 @@
-/** Names of secrets: each that a definition uses stands under `use.secrets`, so that one sees which without looking further. */
+/** Rules for names of secrets: `use.secrets` must list each one that the definition uses. */
 import type { Json } from "../../lib/json/json.ts";
 import { hint } from "../../lib/did-you-mean.ts";
 import type { CompiledExpression } from "../../expressions/template.ts";

@@ -1,4 +1,4 @@
-/** Where a token is asked for (DSL reference "OAUTH2 Authentication"): the authority, with a path below it. */
+/** The URL that tokens are requested from (DSL reference "OAUTH2 Authentication"): the authority and a path below it. */
 import { LIMITS } from "../../lib/limits.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { withoutLast } from "../../lib/text.ts";

@@ -6,7 +6,7 @@ import { typeOf, type SchemaObject, type Violation } from "./schema-walk.ts";
 
 const TYPE_WORDS = new Map<string, string>(
   Object.entries({
-    string: "a text",
+    string: "text",
     number: "a number",
     integer: "a whole number",
     boolean: "true or false",
@@ -37,7 +37,7 @@ export function reasonOf({ keyword, schema, value, key }: Violation): string {
     case "maxItems":
       return `must have at most ${count(limit, "item")}`;
     case "uniqueItems":
-      return "has an item twice";
+      return "has duplicate items";
     case "minProperties":
       return Object.keys(value as JsonObject).length === 0 ? "is empty" : `must have at least ${count(limit, "key")}`;
     case "maxProperties":

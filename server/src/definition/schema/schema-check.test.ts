@@ -22,7 +22,7 @@ describe("a value that does not fit is told in one sentence", () => {
     [{}, 'the value lacks "items"'],
     [{ items: [{ price: 1 }, {}] }, 'items.1 lacks "price"'],
     [{ items: [{ price: -1 }] }, "items.0.price must be at least 0"],
-    [{ items: [{ price: "1" }] }, "items.0.price must be a number, not a text"],
+    [{ items: [{ price: "1" }] }, "items.0.price must be a number, not text"],
     [{ items: null }, "items is empty"],
   ])("%j", (value, sentence) => expect(check(value)).toBe(sentence));
 });
@@ -34,14 +34,14 @@ test("numbers of many digits are compared by all of them", () => {
   expect(compileSchema({ const: long })(2 ** 53)).toBe("the value must be 9007199254740993");
   expect(compileSchema({ enum: [long, 1] })(next)).toBe("the value must be one of 9007199254740993, 1");
   expect(compileSchema({ uniqueItems: true })([long, next, 2 ** 53])).toBeUndefined();
-  expect(compileSchema({ uniqueItems: true })([long, next, same])).toBe("the value has an item twice");
+  expect(compileSchema({ uniqueItems: true })([long, next, same])).toBe("the value has duplicate items");
   const zero = numberOf("-0")!;
   expect(compileSchema({ enum: [0, 1] })(zero)).toBeUndefined();
   expect(compileSchema({ const: 0 })(zero)).toBeUndefined();
-  expect(compileSchema({ uniqueItems: true })([0, zero])).toBe("the value has an item twice");
+  expect(compileSchema({ uniqueItems: true })([0, zero])).toBe("the value has duplicate items");
   expect(compileSchema({ type: "integer", multipleOf: 3 })(long)).toBeUndefined();
   expect(compileSchema({ type: "integer", multipleOf: 3 })(next)).toBe("the value must be a multiple of 3");
-  expect(compileSchema({ type: "string" })(long)).toBe("the value must be a text, not a number");
+  expect(compileSchema({ type: "string" })(long)).toBe("the value must be text, not a number");
   expect(compileSchema({ exclusiveMinimum: long })(next)).toBeUndefined();
   expect(compileSchema({ exclusiveMinimum: next })(long)).toBe("the value must be more than 9007199254740995");
 });
@@ -61,7 +61,7 @@ test("a check that costs too much ends with a sentence instead of holding the pr
 test("equal items among many objects are looked for within the budget", () => {
   const check = compileSchema({ uniqueItems: true });
   expect(check(Array.from({ length: 100 }, (_, index) => ({ index })))).toBeUndefined();
-  expect(check([{ a: [1, { b: 2 }] }, 1, { a: [1, { b: 2 }] }])).toBe("the value has an item twice");
+  expect(check([{ a: [1, { b: 2 }] }, 1, { a: [1, { b: 2 }] }])).toBe("the value has duplicate items");
   expect(check(Array.from({ length: 5_000 }, (_, index) => ({ index })))).toBe(
     "is too large to be checked by this schema in 200000 steps",
   );

@@ -1,7 +1,7 @@
 /**
- * The part of JSON Schema (draft 2020-12) that checks definitions and that they may contain, walked with a budget of
- * steps: no author's schema can block the process (`pattern` and external references are not walked at all). A differential
- * test compares it with @cfworker/json-schema.
+ * Validates by the part of JSON Schema (draft 2020-12) that the profile uses and definitions may contain, with a budget of
+ * steps: no author's schema can block the process (authors may write neither `pattern` nor references). A differential test
+ * compares it with @cfworker/json-schema.
  */
 import { LIMITS } from "../../lib/limits.ts";
 import { compareNumbers, ExactNumber, exactKey, isMultiple, isWhole, plainZero } from "../../lib/json/exact-number.ts";
@@ -85,7 +85,7 @@ export class SchemaWalk {
     else if (isNumber(value)) this.#number(schema, value);
     else if (Array.isArray(value)) this.#list(schema, value);
     else if (isObject(value)) this.#object(schema, value);
-    // What is wrong in itself need not be reported again by a branch.
+    // A branch need not report again what is already reported.
     if (this.violations.length === before) this.#combined(schema, value);
   }
 

@@ -1,4 +1,4 @@
-/** The few building blocks of the profile's schema. */
+/** The building blocks of the profile's schema. */
 import { LIMITS } from "../../lib/limits.ts";
 import type { IGNORED } from "./refusals.ts";
 import type { Schema, SchemaObject } from "./schema-walk.ts";
@@ -28,7 +28,7 @@ export const ignored = (why: keyof typeof IGNORED, schema: SchemaObject): Schema
   ...schema,
   "x-value": `${IGNORED_MEANS}${why}`,
 });
-/** How the meaning of such a part begins. */
+/** The prefix of such a part's meaning. */
 export const IGNORED_MEANS = "ignored.";
 
 /** An object that is refused because it has this key. */

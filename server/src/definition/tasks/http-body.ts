@@ -9,7 +9,7 @@ export type BodyProblem = { path: Path; message: string };
 
 export const HALF_OF_A_PAIR = "contains half of a surrogate pair, which can't be sent";
 
-/** The value of `Content-Type` among headers of any case. Undefined: there is none, or it is no text. */
+/** The value of `Content-Type` among headers of any case. Undefined if missing or not text. */
 export function contentTypeOf(headers: Json | undefined): string | undefined {
   const found = isObject(headers) && Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type");
   return found && typeof found[1] === "string" ? found[1] : undefined;

@@ -97,7 +97,7 @@ class Reader {
       if (!UNFIT_NAME.test(key)) return key;
       this.#refuse(node, "a key contains a control character or half of a surrogate pair");
     } else if (isScalar(node)) this.#refuse(node, `the key ${String(key)} is not a text; put it in quotes`);
-    else this.#refuse(node, "a key must be a text, not a list, an object or an alias");
+    else this.#refuse(node, "a key must be text, not a list, an object or an alias");
     return undefined;
   }
 

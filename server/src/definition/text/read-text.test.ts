@@ -110,7 +110,7 @@ describe("hostile texts", () => {
     ],
     ["a merge", "a: {<<: {b: 1}}", "1:5 merging with << is not part of YAML 1.2; write the keys out"],
     ["a number as key", "a:\n  1: b", "2:3 the key 1 is not a text; put it in quotes"],
-    ["a list as key", "? [a]\n: b", "1:3 a key must be a text, not a list, an object or an alias"],
+    ["a list as key", "? [a]\n: b", "1:3 a key must be text, not a list, an object or an alias"],
     ["a key twice", "a:\n  b: 1\n  c: 2\n  b: 3", '4:3 the key "b" is written twice; keep one'],
     ["NUL in a key", 'a: {"b\\0": 1}', "1:5 a key contains a control character or half of a surrogate pair"],
     [

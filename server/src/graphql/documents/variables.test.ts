@@ -104,10 +104,10 @@ test("each problem has its place and says what is expected", () => {
   const filter = { status: ["running", "flying"], startedBy: { kind: "nobody", id: [{}] } };
   const refusal = refusalOf("$input: RunAgentInput!, $filter: RunFilter, $id: ID!", { input, filter });
   expect(refusal?.code).toBe("BAD_USER_INPUT");
-  expect(refusal?.message).toMatch(/^the variables do not fit: input.agentId is missing; input.version must be a text/);
+  expect(refusal?.message).toMatch(/^the variables do not fit: input.agentId is missing; input.version must be text/);
   expect(refusal?.details.fields).toEqual([
     { path: "input.agentId", code: "required", message: "is missing" },
-    { path: "input.version", code: "wrong_type", message: "must be a text" },
+    { path: "input.version", code: "wrong_type", message: "must be text" },
     {
       path: "input.runAt",
       code: "wrong_type",

@@ -36,7 +36,7 @@ const PROBLEMS_SHOWN = 20;
 const WORDS: Readonly<Record<string, string>> = {
   Int: "must be a whole number (32 bits)",
   Float: "must be a number",
-  String: "must be a text",
+  String: "must be text",
   Boolean: "must be true or false",
   ID: "must be an id",
 };

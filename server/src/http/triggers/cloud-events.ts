@@ -102,7 +102,7 @@ function checked(given: JsonObject, { path, prefix, keys }: Place, problems: Fie
   const textOf = (key: string): string => {
     const value = given[key] ?? null;
     if (value === null) add(key, "required", "is missing");
-    else if (typeof value !== "string") add(key, "wrong_type", "must be a text");
+    else if (typeof value !== "string") add(key, "wrong_type", "must be text");
     return typeof value === "string" ? value : "";
   };
   const version = textOf("specversion");

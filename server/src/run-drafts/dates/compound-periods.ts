@@ -1,4 +1,4 @@
-/** Periods that are made of others: `the end of June`, `the weekend of 14 May`, `the first two weeks of May`, `Friday, 4 December`. */
+/** Reads periods made of others: `the end of June`, `the weekend of 14 May`, `the first two weeks of May`, `Friday, 4 December`. */
 import { dayOf, monthOf, monthSpan, weekSpan, weekdayOf, yearOf, type Span } from "./days.ts";
 import { dayNumber, periodAt, STEPS, unitOf, unitSpan, withYear, type Period, type Reading } from "./periods.ts";
 import { countOf, monthNamed, ordinalOf, weekdayNamed } from "../words/words.ts";
@@ -39,7 +39,7 @@ function changed(period: Period, next: number, change: (span: Span) => Span | un
 const within = (span: Span | undefined, change: (span: Span) => Span | undefined): Span | undefined =>
   span && change(span);
 
-/** What stands behind `of`: a period, or `the month` that it is. */
+/** The period after `of`, or `the month` alone. */
 function wholeAt(reading: Reading, start: number): Period | undefined {
   const at = ["the", "this"].includes(reading.tokens[start]?.word ?? "") ? start + 1 : start;
   const unit = unitOf(reading.tokens[at]?.word);
@@ -137,7 +137,7 @@ function partOfAt(reading: Reading, at: number): Period | undefined {
   });
 }
 
-/** A month's halves part after the 15th, a year's after June; other periods have none that everybody agrees on. */
+/** A month's halves part after the 15th, a year's after June; people disagree about others. */
 function halfOf({ from, to }: Span, ordinal: number): Span | undefined {
   const half = ordinal < 0 ? 1 : ordinal;
   if (half > 1) return undefined;

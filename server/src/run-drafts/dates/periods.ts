@@ -17,7 +17,7 @@ import { countOf, monthNamed, ordinalOf, weekdayNamed } from "../words/words.ts"
 export type Period = {
   /** The token after it. */
   next: number;
-  /** Without a year of its own, its place among years is open. Undefined: it names no day that there is, or more than one. */
+  /** If the sentence names no year, the span is in any year. Undefined: it names a day that does not exist, or more than one. */
   spanIn?: (year: number) => Span | undefined;
   span?: Span | undefined;
   /** Why it has no span. */

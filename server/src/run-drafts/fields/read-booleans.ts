@@ -1,4 +1,4 @@
-/** Yes and no by the field's own words, or by one of them where it is said clearly. */
+/** Reads yes and no from the field's own words, or from one of them if it is clear. */
 import type { FormField } from "../../definition/form/form.ts";
 import { doubt, fill, isFree, labelsOf, phraseAt, wordsOf, type Sentence } from "./sentence.ts";
 import { isNear, NEGATIONS, synonymsOf } from "../words/words.ts";

@@ -1,6 +1,6 @@
 /**
  * A sentence as the input of an agent's form, in English and without a model: the same answer for the same words, instant
- * and zone. What it is not sure of stays empty and is marked; nothing is taken from what it does not know.
+ * and zone. A field that it is unsure of stays empty and is marked; words that it does not know are never used.
  */
 import type { FormField } from "../../definition/form/form.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";

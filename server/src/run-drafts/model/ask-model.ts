@@ -1,4 +1,4 @@
-/** A sentence is read by the model, which is asked once more where its answer cannot be taken. */
+/** Has the model read a sentence, and asks once more about what cannot be used of its answer. */
 import type { FormField } from "../../definition/form/form.ts";
 import { isObject } from "../../lib/json/json.ts";
 import { objectIn } from "../../llm/answer.ts";

@@ -1,4 +1,4 @@
-/** What a model is asked about a sentence. The sentence goes as data, and nothing goes that its writer may not start. */
+/** The questions to the model. The sentence is sent as data, with only those agents that its writer may start. */
 import type { FormField } from "../../definition/form/form.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";

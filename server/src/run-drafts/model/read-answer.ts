@@ -1,6 +1,6 @@
 /**
- * A model's answer as what was found in the sentence. It is believed nothing: its words must stand in the sentence, a text must stand
- * there as well, dates are worked out here, and each value passes the form's own check. What does not is left to a person.
+ * Reads a model's answer and trusts none of it: the words it quotes must be in the sentence, and so must texts; dates are computed
+ * here; each value must pass the form's check. The rest is left to a person.
  */
 import type { FormField } from "../../definition/form/form.ts";
 import { compareNumbers, numberIn } from "../../lib/json/exact-number.ts";

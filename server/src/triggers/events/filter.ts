@@ -64,7 +64,7 @@ function checkField(field: string, values: Json, problems: Problems): void {
   if (values.length > LIMITS.eventFilterValues)
     return problems.add(at, "too_many", `must have at most ${LIMITS.eventFilterValues} values`);
   for (const [index, value] of values.entries()) {
-    if (!isScalar(value)) problems.add(`${at}.${index}`, "wrong_type", "must be a text, a number, true, false or null");
+    if (!isScalar(value)) problems.add(`${at}.${index}`, "wrong_type", "must be text, a number, true, false or null");
     else if (typeof value === "string" && !isStorable(value)) problems.add(`${at}.${index}`, "invalid", UNSTORABLE);
   }
 }

@@ -81,14 +81,14 @@ export type DueNow = {
 };
 
 const TYPES: Record<Key["api"], { words: string; fits: (value: Json) => boolean }> = {
-  String: { words: "must be a text", fits: (value) => typeof value === "string" },
+  String: { words: "must be text", fits: (value) => typeof value === "string" },
   Int: { words: "must be a whole number", fits: (value) => Number.isSafeInteger(value) },
   Boolean: { words: "must be true or false", fits: (value) => typeof value === "boolean" },
   DateTime: { words: "must be a time", fits: (value) => typeof value === "string" },
   JSON: { words: "must be a JSON value", fits: () => true },
-  TriggerOverlap: { words: "must be a text", fits: (value) => typeof value === "string" },
-  MissedInstants: { words: "must be a text", fits: (value) => typeof value === "string" },
-  WebhookAccept: { words: "must be a text", fits: (value) => typeof value === "string" },
+  TriggerOverlap: { words: "must be text", fits: (value) => typeof value === "string" },
+  MissedInstants: { words: "must be text", fits: (value) => typeof value === "string" },
+  WebhookAccept: { words: "must be text", fits: (value) => typeof value === "string" },
   "[String]": {
     words: "must be a list of texts",
     fits: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
