@@ -13,7 +13,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 const fixture = (name: string): string[] =>
-  readFileSync(new URL(`../../../../test/fixtures/cron/${name}`, import.meta.url), "utf8")
+  readFileSync(new URL(`../../../../../test/fixtures/cron/${name}`, import.meta.url), "utf8")
     .split("\n")
     .slice(1, -1);
 
