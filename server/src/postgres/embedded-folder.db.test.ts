@@ -111,7 +111,7 @@ describe.runIf(isRoot())("as root", () => {
     fs.mkdirSync(project, { recursive: true });
     fs.chmodSync(path.dirname(project), 0o700);
     copyProject(project);
-    const program = path.join(project, "server", "src", "storage", "embedded.testsuite.ts");
+    const program = path.join(project, "server", "src", "postgres", "embedded.testsuite.ts");
     const first = launcher.start({ program });
     const ready = await readyOf(first);
     const copy = fs.readdirSync(launcher.dataFolder).find((name) => name.startsWith("native-"));
@@ -154,10 +154,10 @@ describe.runIf(isRoot())("as root", () => {
   });
 });
 
-/** The files that storage needs to run elsewhere: our code, PostgreSQL's package, links to the rest. */
+/** The files that PostgreSQL's launcher needs to run elsewhere: our code, PostgreSQL's package, links to the rest. */
 function copyProject(project: string): void {
   const source = path.join(import.meta.dirname, "..");
-  for (const room of ["lib", "storage"]) {
+  for (const room of ["lib", "postgres"]) {
     fs.cpSync(path.join(source, room), path.join(project, "server", "src", room), { recursive: true });
   }
   const modules = path.join(import.meta.dirname, "..", "..", "..", "node_modules");
