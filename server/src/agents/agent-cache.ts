@@ -36,7 +36,7 @@ export type AgentCache = {
   /** The caller must know that the agent belongs to the organization and is reached. */
   compiled(organizationId: OrganizationId, id: AgentId, version: string): Promise<Compiled | undefined>;
   forget(organizationId: OrganizationId, id: AgentId): void;
-  /** After a change to the agent's row in this process: drops it here and in others, and tells whoever watches. */
+  /** After a change to the agent's row in this process: drops it here and in others, and tells those who watch. */
   invalidate(organizationId: OrganizationId, id: AgentId): void;
 };
 

@@ -154,7 +154,7 @@ async function publishedText(
   return publishedVersion === null ? undefined : readSource(query, organizationId, id, publishedVersion);
 }
 
-/** With the present draft for whoever may read it, so that the two can be merged. */
+/** With the present draft for a caller who may read it, so that the two can be merged. */
 function draftChanged(present: Draft | null, { scopes }: Caller): Refusal {
   const message = present
     ? `the draft was saved meanwhile: it has revision ${present.revision}`

@@ -253,7 +253,7 @@ export class EmbeddedEngine implements Engine {
     for (const row of rows) this.#beginHeld(dueFromRow(row));
   }
 
-  /** Waits for the calls of `advance` under way; whoever ends the process aborts them first or lets them end. */
+  /** Waits for the calls of `advance` under way; the one who ends the process aborts them first or lets them end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     // A look under way may begin one more.

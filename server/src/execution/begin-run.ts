@@ -60,7 +60,7 @@ export async function beginRun(
         started.then(
           () => outcome,
           async () => {
-            // Whoever started it gets the error. If it was written after all, the engine finds it.
+            // The caller gets the error. If it was written after all, the engine finds it.
             engine.interrupt(head.id);
             await outcome.catch(() => {});
             return { kind: "lost" };

@@ -40,7 +40,7 @@ export async function admitRuns(runs: Admitting, organizationId: OrganizationId,
   }
 }
 
-/** All of them if the limit is gone by now. Both look-ups end at the limit: `runs_parked` and `runs_begun`, in order. */
+/** All of them if the limit has been removed. Both look-ups end at the limit: `runs_parked` and `runs_begun`, in order. */
 const ADMIT = `
   update runs set ${DUE_SQL}
    where organization_id = $1 and id = any (array(

@@ -13,7 +13,7 @@ export async function cancelRun(runs: Runs, within: Within, id: RunId): Promise<
   return (await cancelIfOpen(runs, within.organizationId, id)).run;
 }
 
-/** The same for whoever reaches the run; `changed` is false if the run was cancelled before. */
+/** The same for a caller who reaches the run; `changed` is false if the run was cancelled before. */
 export async function cancelIfOpen(
   runs: Runs,
   organizationId: OrganizationId,

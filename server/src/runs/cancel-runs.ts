@@ -12,7 +12,7 @@ import type { Runs } from "./handle/runs.ts";
 import { isFinal, RUN_STATUSES } from "../execution/run/states.ts";
 
 const OPEN = RUN_STATUSES.filter((status) => !isFinal(status));
-/** Concurrent transactions: as many as leave a connection for others. */
+/** Concurrent transactions: they leave a connection for others. */
 const AT_ONCE = 3;
 
 /** One of them is given. */

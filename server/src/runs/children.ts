@@ -28,7 +28,7 @@ export async function startChild(runs: Runs, request: ChildRequest, signal: Abor
 
 async function insertChild(runs: Runs, request: ChildRequest): Promise<Head> {
   const { parent, id, namespace, name, version, input, awaits } = request;
-  // Whoever started the parent: what its definition names is of the organization.
+  // Regardless of who started the parent: what its definition names is of the organization.
   const within = wholeOf(parent.organizationId);
   const agent = await findAgent(runs.agents, within, namespace, name);
   if (!agent) throw WorkflowError.of("configuration", `there is no agent ${namespace}/${name}`);

@@ -5,7 +5,7 @@ import { countEndedRun } from "./handle/run-figures.ts";
 import { tellApproval, tellChanged, type Runs } from "./handle/runs.ts";
 
 /**
- * Cancels a run at once, whoever advances it, and aborts what is in flight here. `changed` is false if it was already
+ * Cancels a run at once, in whichever process it is advanced, and aborts what is in flight here. `changed` is false if it was already
  * cancelled. Throws NOT_FOUND; CONFLICT if it completed or failed.
  */
 export async function commitCancel(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<EndedRun> {

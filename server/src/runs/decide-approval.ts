@@ -4,7 +4,7 @@ import { appendEvent, eventValues } from "../audit/record.ts";
 import { actorOf, whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { checkInput, misfitOf } from "../definition/form/check-input.ts";
 import { badInput, conflict, notFound, type FieldProblem } from "../lib/errors.ts";
-import { encodeId, type ApprovalId, type RunId } from "../lib/ids.ts";
+import { encodeId, type ApprovalId, type RunId, type OrganizationId } from "../lib/ids.ts";
 import { parseStored, type Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { isStorable } from "../lib/text.ts";
@@ -157,8 +157,19 @@ async function decide(
   const decided = approvalFromRow(row);
   if (row["goes_on"]) return { approval: decided, run: "running" };
   if (row["run_status"] !== "paused") return { approval: decided, run: "unchanged" };
-  // Another decision may have been committed since this statement began.
-  const [others] = await runs.database.query(
+  const { waits, goesOn } = await goOnUnlessOthersWait(runs, organizationId, month, which);
+  if (goesOn) return { approval: decided, run: "running" };
+  return { approval: decided, run: row["is_owned"] && !waits ? "soon" : "unchanged" };
+}
+
+/** Another decision may have been committed since the statement before began. `which`: as in `OTHERS`. */
+async function goOnUnlessOthersWait(
+  { database }: Runs,
+  organizationId: OrganizationId,
+  month: string,
+  which: unknown[],
+): Promise<{ waits: boolean; goesOn: boolean }> {
+  const [others] = await database.query(
     `with o as materialized (select exists (${OTHERS}) as waits),
      r as (
        update runs_${month} set status = 'running', revision = revision + 1
@@ -168,8 +179,7 @@ async function decide(
     which,
     organizationId,
   );
-  if (others!["goes_on"]) return { approval: decided, run: "running" };
-  return { approval: decided, run: row["is_owned"] && !others!["waits"] ? "soon" : "unchanged" };
+  return { waits: others!["waits"], goesOn: others!["goes_on"] };
 }
 
 /** The process that has the run may have ended meanwhile. */

@@ -25,7 +25,7 @@ type Insertion = PreparedRun & {
   key?: IdempotencyKey | undefined;
   /** What else is written with it, or neither is: what a trigger brings. */
   brought?: readonly Brought[];
-  /** It waits for another run to end before it may begin; whoever brought it lets it go. */
+  /** It waits for another run to end before it may begin; the room that brought it lets it go. */
   isQueued?: boolean;
   /** The sentence that it was reviewed from: written with it, too. */
   draft?: TakenDraft | undefined;

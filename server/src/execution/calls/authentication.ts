@@ -1,4 +1,4 @@
-/** What a call authenticates with: its policy, evaluated for each attempt anew with the secrets that it names. It is never kept. */
+/** Authenticates a call: its policy is evaluated again for each attempt, with the secrets that it names, and never kept. */
 import { ExpressionError } from "../../expressions/expression-error.ts";
 import { quote, type Path } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";

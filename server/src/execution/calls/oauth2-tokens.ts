@@ -49,7 +49,7 @@ export function createTokens(outbound: Outbound, clock: Clock): Tokens {
         return token;
       })
       .finally(() => asking.delete(key));
-    // Whoever waits hears of it; perhaps nobody does any longer.
+    // Those who wait are told; perhaps nobody waits any longer.
     promise.catch(() => {});
     asking.set(key, promise);
     return promise;

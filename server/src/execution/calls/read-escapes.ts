@@ -1,4 +1,4 @@
-/** What a text says to whoever reads the escapes of JSON, URLs and HTML in it. */
+/** What a text says to a reader of the escapes of JSON, URLs and HTML in it. */
 import type { Steps } from "../../fairness/slices.ts";
 
 /** From a place in a text up to another. */

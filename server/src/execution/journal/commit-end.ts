@@ -1,4 +1,4 @@
-/** Ends a run at once and without its journal, whoever advances it. */
+/** Ends a run at once and without its journal, in whichever process it is advanced. */
 import { notFound } from "../../lib/errors.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import type { Clock } from "../../lib/clock.ts";

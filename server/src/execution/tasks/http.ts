@@ -33,7 +33,7 @@ export type HttpCall = {
 };
 
 type HttpContext = EffectContext & {
-  /** Evaluated anew for each attempt: it may hold secrets and is never kept. */
+  /** Evaluated for each attempt: it may hold secrets and is never kept. */
   authentication: Authentication;
   /** Time limit of each request. The task's own timeout also ends the call, by the signal. */
   timeoutMs: number;
@@ -108,7 +108,7 @@ const textOf = (value: Json): string => (typeof value === "string" ? value : JSO
 
 type Taken = NonNullable<OutboundRequest["taken"]>;
 
-/** The request as often as its authentication needs; the answers in between are nobody's. */
+/** Sends the request as often as its authentication needs; the answers in between are dropped. */
 async function sendAuthorized(
   outbound: Outbound,
   request: JsonObject,

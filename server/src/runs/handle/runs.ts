@@ -86,7 +86,7 @@ export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "place
 
 type Telling = Pick<Runs, "hub" | "changes" | "approvals" | "notices">;
 
-/** After a commit of this process: tells whoever watches the run, here and in other processes. */
+/** After a commit of this process: tells all who watch the run, here and in other processes. */
 export function publish(runs: Telling, change: Change): void {
   const { id, organizationId } = change.head;
   runs.hub.publish(id, change);

@@ -15,7 +15,7 @@ import type { Runs } from "../handle/runs.ts";
 type Settled = { run: Run; steps: Step[] | undefined };
 type Which = Pick<Run, "organizationId" | "id">;
 
-/** For whoever reaches the run. Listens from now on; call `result` once the run is accepted: it returns then, after the time, or with `ending`. */
+/** For a caller who reaches the run. Listens from now on; call `result` once the run is accepted: it returns then, after the time, or with `ending`. */
 export const untilSettled = (runs: Runs, which: Which, waitSeconds: number, ending?: Ending): WaitForRun =>
   new WaitForRun(runs, which, waitSeconds, ending);
 
