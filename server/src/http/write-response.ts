@@ -5,7 +5,7 @@ import { stringify } from "../lib/json/json-text.ts";
 import type { CountedResponse } from "./count-responses.ts";
 import { linger } from "./linger.ts";
 import type { Standing } from "../rates/rates.ts";
-import { WINDOW_MS } from "../rates/window.ts";
+import { WINDOW_MS } from "../fairness/rate-window.ts";
 import type { SecurityHeaders } from "./security-headers.ts";
 
 export type Exchange = {

@@ -8,11 +8,11 @@ import type { Clock } from "../lib/clock.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
+import { RateWindows } from "../fairness/rate-window.ts";
 import { Slots } from "../fairness/slots.ts";
 import { retryAfterMs } from "../outbound/retry-after.ts";
 import { createOutbound } from "../outbound/outbound.ts";
 import type { Usage } from "../rates/usage.ts";
-import { Often } from "./often.ts";
 import { openModel, type Question } from "./model.ts";
 import { LLM_PROBLEMS, LlmError, type LlmProblem } from "./problem.ts";
 
@@ -26,7 +26,7 @@ export interface Llm {
   /** Whether an organization is the operator's own: it alone sees where the model is, and what it says when it fails. */
   isOperator(organizationId: OrganizationId): Promise<boolean>;
   /** Limits how often people may test the connection. */
-  readonly tests: Often;
+  readonly tests: RateWindows<OrganizationId>;
   readonly figures: { calls: Counts<LlmProblem | "answered"> };
   /**
    * A few questions that belong together: they count as one and have `LIMITS.llmSeconds` for all. Never queues. Throws
@@ -51,7 +51,7 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
   // The operator names the address, which may be a private one: OUTBOUND_ALLOW would open it to every author's calls as well.
   const outbound = createOutbound({ allow: ["0.0.0.0/0", "::/0"], clock, log });
   const slots = new Slots(LIMITS.llmAtOnce, LIMITS.llmAtOnceOwn / LIMITS.llmAtOnce);
-  const uses = new Often(clock, LIMITS.llmUsesPerMinute);
+  const uses = new RateWindows<OrganizationId>(clock);
   const figures = { calls: countsOf([...LLM_PROBLEMS, "answered"]) };
   const pause = new Pause(clock);
   const model = openModel(settings, outbound, { host, onResponse: (response) => pause.read(response) });
@@ -59,7 +59,7 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
   return {
     settings,
     isOperator: (organizationId) => operator.has(organizationId),
-    tests: new Often(clock, LIMITS.llmTestsPerMinute),
+    tests: new RateWindows(clock),
     figures,
     async use(organizationId, signal, work) {
       if (pause.isOn()) throw new LlmError("rate_limited", `${host} asked for a pause`);
@@ -76,7 +76,7 @@ export function createLlm(settings: LlmSettings, { clock, log, usage, operator }
       });
       try {
         // Counted only once there is a slot for it.
-        if (uses.take(organizationId) > 0)
+        if (!uses.take(organizationId, LIMITS.llmUsesPerMinute).isTaken)
           throw new LlmError("too_often", `an organization may ask ${LIMITS.llmUsesPerMinute} times a minute`);
         return await work(async (question) => {
           try {

@@ -32,9 +32,9 @@ export async function testConnection(
   signal: AbortSignal,
 ): Promise<LlmTest> {
   if (!llm) throw conflict("wrong_state", "no model is configured: set LLM_BASE_URL and LLM_MODEL, and start again");
-  const waitMs = llm.tests.take(organizationId);
-  if (waitMs > 0) {
-    const retryAfter = Math.ceil(waitMs / 1000);
+  const { isTaken, resetMs } = llm.tests.take(organizationId, LIMITS.llmTestsPerMinute);
+  if (!isTaken) {
+    const retryAfter = Math.ceil(resetMs / 1000);
     const message = `at most ${LIMITS.llmTestsPerMinute} tests a minute: try again in ${retryAfter} s`;
     throw new Refusal("RATE_LIMITED", message, { retryAfter });
   }

@@ -2,20 +2,27 @@
  * Windows that all processes of one database share: a row for each limited organization, changed by one statement, so that
  * the row's lock makes it exact. While an organization's statement is under way, its next requests gather for the following one:
  * a flood takes one connection of each process. Who was refused is refused from memory until there can be room again,
- * since a refused request does not extend the window. The rules are those of window.ts. The processes' clocks count,
+ * since a refused request does not extend the window. The rules are those of fairness/rate-window.ts. The processes' clocks count,
  * so what they differ by the window may be off by.
  */
 import { every, type Clock } from "../lib/clock.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Database, Row } from "../storage/database.ts";
-import { bucketRoom, burstOf, LOGGED_MOST, WINDOW_MS, type Room } from "./window.ts";
-import type { Taken, Windows } from "./windows.ts";
+import { bucketRoom, burstOf, LOGGED_MOST, WINDOW_MS, type Room, type Taken } from "../fairness/rate-window.ts";
+
+/** Where an organization's requests are counted: these, or those of this process on the embedded database (`RateWindows`). */
+export type Windows = {
+  /** Counts a request, if there is room for it. */
+  take(organizationId: OrganizationId, limit: number): Taken | Promise<Taken>;
+  /** What there is, without counting. */
+  look(organizationId: OrganizationId, limit: number): Room | Promise<Room>;
+};
 
 type Waiting = { limit: number; takes: boolean; resolve: (taken: Taken) => void; reject: (error: unknown) => void };
 /** One organization's window. Present while a statement is under way, or there is no room. */
 type Line = { waiting: Waiting[]; isAsking: boolean; full: { limit: number; until: number } | undefined };
 
-export function createDatabaseWindows(database: Database, clock: Clock): Windows {
+export function createDatabaseWindows(database: Database, clock: Clock): Windows & Disposable {
   const lines = new Map<OrganizationId, Line>();
   const forgetting = every(clock, WINDOW_MS, () => {
     for (const [organizationId, { isAsking, full }] of lines) {

@@ -7,10 +7,9 @@ import type { Caller } from "../auth/caller.ts";
 import { setPlan } from "../auth/accounts/organizations.ts";
 import type { OrganizationId } from "../lib/ids.ts";
 import type { Database } from "../storage/database.ts";
-import { createDatabaseWindows } from "./database-windows.ts";
+import { createDatabaseWindows, type Windows } from "./database-windows.ts";
 import { createRates } from "./rates.ts";
-import { burstOf, WINDOW_MS } from "./window.ts";
-import type { Windows } from "./windows.ts";
+import { burstOf, WINDOW_MS } from "../fairness/rate-window.ts";
 
 let databases: Databases;
 let database: Database;
@@ -27,7 +26,7 @@ let clock: TestClock;
 let owner: Caller;
 let organizationId: OrganizationId;
 /** As two processes have them. */
-let both: [Windows, Windows];
+let both: [Windows & Disposable, Windows & Disposable];
 beforeEach(async () => {
   clock = testClock();
   ({ caller: owner } = await makeOwner(openAuth(database)));

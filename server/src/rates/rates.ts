@@ -1,5 +1,6 @@
 /** The room's handle: how often an organization may ask, and what it used. */
 import type { Caller } from "../auth/caller.ts";
+import { RateWindows, type Taken } from "../fairness/rate-window.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
@@ -8,10 +9,9 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { Database } from "../storage/database.ts";
 import type { Plan } from "../storage/schema.ts";
-import { createDatabaseWindows } from "./database-windows.ts";
+import { createDatabaseWindows, type Windows } from "./database-windows.ts";
 import { limitOf } from "./plans.ts";
 import { createUsage, type Usage } from "./usage.ts";
-import { createMemoryWindows, type Taken, type Windows } from "./windows.ts";
 
 /** Where a caller stands after a request that counted against a limit. */
 export type Standing = {
@@ -61,10 +61,10 @@ export function createRates(options: RatesOptions): Rates {
     most: REMEMBERED,
     load: (organizationId) => readAllowance(database, organizationId),
   });
-  const windows: Windows = stack.use(
-    database.isEmbedded ? createMemoryWindows<OrganizationId>(clock) : createDatabaseWindows(database, clock),
-  );
-  const people = stack.use(createMemoryWindows<UserId>(clock));
+  const windows: Windows = database.isEmbedded
+    ? new RateWindows<OrganizationId>(clock)
+    : stack.use(createDatabaseWindows(database, clock));
+  const people = new RateWindows<UserId>(clock);
   const usage = stack.use(createUsage(options));
 
   const countIn = (

@@ -4,7 +4,7 @@
  * without a bound a member could fill the disk, and bury in an organization's audit what others did there. Each process counts
  * for itself.
  */
-import { LRUCache } from "lru-cache";
+import { RateLimit } from "../../fairness/rate-limit.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { UserId } from "../../lib/ids.ts";
@@ -15,26 +15,18 @@ export type SignIns = {
   count(userId: UserId): void;
 };
 
-const BURST = LIMITS.signInsPerUser;
-const EVERY_MS = 1_000;
-/** About 200 bytes each. */
-const REMEMBERED = 10_000;
+const RATE = { burst: LIMITS.signInsPerUser, everyMs: 1_000 };
 
 export function createSignIns(clock: Clock): SignIns {
-  /** GCRA: for each user when all are free again. */
-  const freeAt = new LRUCache<UserId, number>({ max: REMEMBERED });
+  const limit = new RateLimit<UserId>(clock, RATE);
   return {
     count(userId) {
-      const now = clock.now();
-      // A clock that was set back holds nobody up for longer than all of them take.
-      const free = Math.min(Math.max(freeAt.get(userId) ?? 0, now), now + BURST * EVERY_MS);
-      const waitMs = free + EVERY_MS - now - BURST * EVERY_MS;
-      freeAt.set(userId, waitMs <= 0 ? free + EVERY_MS : free);
+      const waitMs = limit.take(userId);
       if (waitMs <= 0) return;
       const retryAfter = Math.ceil(waitMs / 1_000);
       throw new Refusal(
         "RATE_LIMITED",
-        `a user may sign in, move to another organization and change the password ${BURST} times at once, then once a second: try again in ${retryAfter} s`,
+        `a user may sign in, move to another organization and change the password ${RATE.burst} times at once, then once a second: try again in ${retryAfter} s`,
         { retryAfter },
       );
     },

@@ -4,7 +4,7 @@
  * the same address always passes. Each process counts for itself: no number of guesses finds a key, and a shared count would
  * cost a statement where most wrong credentials cost none.
  */
-import { LRUCache } from "lru-cache";
+import { RateLimit } from "../../fairness/rate-limit.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -25,26 +25,17 @@ export type WrongCredentials = {
   count(error: unknown, address: string): unknown;
 };
 
-const BURST = LIMITS.wrongCredentialsPerAddress;
-const EVERY_MS = 1_000;
-/** About 200 bytes each. */
-const REMEMBERED = 10_000;
+const RATE = { burst: LIMITS.wrongCredentialsPerAddress, everyMs: 1_000 };
 
 export function createWrongCredentials(clock: Clock): WrongCredentials {
-  /** GCRA: for each network when its bucket is full again. */
-  const fullAt = new LRUCache<string, number>({ max: REMEMBERED });
+  const limit = new RateLimit<string>(clock, RATE);
   return {
     count: (error, address) => {
       if (!(error instanceof WrongCredential)) return error;
-      const from = network(address);
-      const full = Math.max(fullAt.get(from) ?? 0, clock.now());
-      const waitMs = full + EVERY_MS - clock.now() - BURST * EVERY_MS;
-      if (waitMs <= 0) {
-        fullAt.set(from, full + EVERY_MS);
-        return error;
-      }
+      const waitMs = limit.take(network(address));
+      if (waitMs <= 0) return error;
       const retryAfter = Math.ceil(waitMs / 1_000);
-      const message = `too many wrong credentials from this address (${BURST} at once, then one a second): try again in ${retryAfter} s; ${error.message}`;
+      const message = `too many wrong credentials from this address (${RATE.burst} at once, then one a second): try again in ${retryAfter} s; ${error.message}`;
       return new Refusal("RATE_LIMITED", message, { retryAfter });
     },
   };

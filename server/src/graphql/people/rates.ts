@@ -1,6 +1,6 @@
 /** How often the organization may ask, and what it used. */
 import { LIMITS } from "../../lib/limits.ts";
-import { WINDOW_MS } from "../../rates/window.ts";
+import { WINDOW_MS } from "../../fairness/rate-window.ts";
 import type { Builder } from "../builder/builder.ts";
 import { badInput } from "../../lib/errors.ts";
 import { callerOf } from "../context/context.ts";

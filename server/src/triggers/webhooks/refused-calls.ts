@@ -6,8 +6,10 @@
 import { network } from "../../auth/sign-in/login-throttle.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { FairCache } from "../../fairness/fair-cache.ts";
+import { RateLimit, type FreeAt } from "../../fairness/rate-limit.ts";
 import type { Trigger } from "../store/trigger.ts";
 
 export type RefusedCalls = {
@@ -18,19 +20,24 @@ export type RefusedCalls = {
 /** About 200 bytes each. */
 const REMEMBERED = 10_000;
 
+type Kept = { organizationId: OrganizationId; key: string };
+
 export function createRefusedCalls(clock: Clock): RefusedCalls {
-  /** GCRA: for each trigger, and each network that calls it, when its bucket is full again. */
-  const fullAt = new FairCache<number>(REMEMBERED);
+  const kept = new FairCache<number>(REMEMBERED);
+  const freeAt: FreeAt<Kept> = {
+    get: ({ organizationId, key }) => kept.get(organizationId, key),
+    set: ({ organizationId, key }, at) => kept.set(organizationId, key, at),
+  };
+  const ofAddress = new RateLimit(clock, { burst: LIMITS.refusedCallsPerAddress, everyMs: 60_000 }, freeAt);
+  const ofTrigger = new RateLimit(clock, { burst: LIMITS.refusedCallsPerTrigger, everyMs: 6_000 }, freeAt);
   return {
     count({ id, organizationId }, address) {
-      const now = clock.now();
-      const buckets = [
-        { key: `${id} ${network(address)}`, most: LIMITS.refusedCallsPerAddress, everyMs: 60_000 },
-        { key: id, most: LIMITS.refusedCallsPerTrigger, everyMs: 6_000 },
-      ].map((bucket) => ({ ...bucket, full: Math.max(fullAt.get(organizationId, bucket.key) ?? 0, now) }));
-      const waitMs = Math.max(...buckets.map(({ full, most, everyMs }) => full + everyMs - now - most * everyMs));
+      const called = { organizationId, key: `${id} ${network(address)}` };
+      const trigger = { organizationId, key: id };
+      const waitMs = Math.max(ofAddress.waitMs(called), ofTrigger.waitMs(trigger));
       if (waitMs > 0) throw tooMany(Math.ceil(waitMs / 1_000));
-      for (const { key, full, everyMs } of buckets) fullAt.set(organizationId, key, full + everyMs);
+      ofAddress.take(called);
+      ofTrigger.take(trigger);
     },
   };
 }

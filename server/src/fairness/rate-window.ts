@@ -1,11 +1,14 @@
 /**
- * How requests are counted, as pure rules over a time that is given. Up to 1,000 a minute each request is remembered for 60
- * s, so any 60 seconds have at most as many as the plan allows: exact, at 8 bytes a request. Above that, a bucket of one second's
- * worth that drains at the plan's rate (GCRA): 16 bytes, and any 60 seconds have at most a sixtieth more.
+ * A rate limit per minute, as pure rules over a time that is given, and in the memory of one process. Up to 1,000 a minute each
+ * request is remembered for 60 s, so any 60 seconds have at most as many as the plan allows: exact, at 8 bytes a request. Above
+ * that, a bucket of one second's worth that drains at the plan's rate (GCRA): 16 bytes, and any 60 seconds have at most a
+ * sixtieth more.
  *
  * A clock that is set back by up to a minute stands still until it is there again; by more, the window restarts, so that
  * nobody waits for an hour.
  */
+import type { Clock } from "../lib/clock.ts";
+
 export const WINDOW_MS = 60_000;
 /** The highest limit that is counted exactly. */
 export const LOGGED_MOST = 1_000;
@@ -116,4 +119,50 @@ export function bucketRoom(limit: number, level: number): Room {
   if (level <= ROUNDING) return { remaining: burstOf(limit), resetMs: 0 };
   const remaining = Math.max(0, Math.floor(burstOf(limit) - level + ROUNDING));
   return { remaining, resetMs: ((level - (burstOf(limit) - remaining - 1)) * WINDOW_MS) / limit };
+}
+
+/** After the request was counted, or refused. */
+export type Taken = Room & { isTaken: boolean };
+
+/** A window for each owner, in the memory of this process. An owner that asked nothing for a minute is forgotten within the next. */
+export class RateWindows<Owner> {
+  readonly #clock: Clock;
+  readonly #windows = new Map<Owner, Window>();
+  #forgotAt: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#forgotAt = clock.now();
+  }
+
+  /** How many have a window. */
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  /** Counts a request, if there is room for it. */
+  take(owner: Owner, limit: number): Taken {
+    const now = this.#clock.now();
+    if (Math.abs(now - this.#forgotAt) >= WINDOW_MS) this.#forget(now);
+    let window = this.#windowOf(owner, limit);
+    if (!window) this.#windows.set(owner, (window = createWindow(limit)));
+    const isTaken = window.take(limit, now);
+    return { isTaken, ...window.look(limit, now) };
+  }
+
+  /** What there is, without counting. */
+  look(owner: Owner, limit: number): Room {
+    return (this.#windowOf(owner, limit) ?? createWindow(limit)).look(limit, this.#clock.now());
+  }
+
+  /** What was counted in another way is worth nothing. */
+  #windowOf(owner: Owner, limit: number): Window | undefined {
+    const window = this.#windows.get(owner);
+    return window && fits(window, limit) ? window : undefined;
+  }
+
+  #forget(now: number): void {
+    this.#forgotAt = now;
+    for (const [owner, window] of this.#windows) if (window.isEmpty(now)) this.#windows.delete(owner);
+  }
 }
