@@ -5,7 +5,7 @@
  * long (overload.ts). So whoever sends most is refused first, and whoever sends little never is: it waits for others' turns, not for
  * their lines.
  */
-import { Fifo } from "../../fairness/fifo.ts";
+import { FairQueue } from "../../fairness/fair-queue.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { Rounds } from "../../fairness/rounds.ts";
 import { TickCount } from "../../fairness/tick-count.ts";
@@ -38,10 +38,8 @@ type EntranceOptions = {
   backlog: Backlog;
 };
 
-/** `ahead`: of how many it waits for. */
-type Waiting = { cameAt: number; ahead: number; asked: Asked };
-/** `eachMs`: how long the last that left waited for each that was ahead of it. */
-type Line = { whose: Whose; queue: Fifo<Waiting>; eachMs: number };
+/** `ahead`: how many of its line it waits for. */
+type Waiting = { whose: Whose; cameAt: number; ahead: number; asked: Asked };
 
 const STRANGERS = "strangers";
 /** A turn begins one request. Before it, so many at most are refused: they must not use up the turns of those who can be answered. */
@@ -63,10 +61,10 @@ export class Entrance {
   readonly #rounds: Rounds<string>;
   readonly #overload = new Overload();
   readonly #refusedAtOnce = new TickCount();
-  /** Of organizations. */
-  readonly #lines = new Map<string, Line>();
-  /** Of strangers, in the order of the turns that addresses take. */
-  readonly #strangers = new Map<string, Line>();
+  readonly #organizations = new FairQueue<string, Waiting>();
+  readonly #strangers = new FairQueue<string, Waiting>();
+  /** By line, while others wait in it: how long the last one that left waited for each that was ahead of it. */
+  readonly #eachMs = new Map<string, number>();
 
   constructor({ now, backlog }: EntranceOptions) {
     this.#now = now;
@@ -97,54 +95,51 @@ export class Entrance {
     });
   }
 
-  #linesOf({ isStranger }: Whose): Map<string, Line> {
-    return isStranger ? this.#strangers : this.#lines;
+  #queueOf({ isStranger }: Whose): FairQueue<string, Waiting> {
+    return isStranger ? this.#strangers : this.#organizations;
   }
 
   /** Whether it would be refused when its turn comes, as far as the line can tell. */
   #isHopeless(whose: Whose): boolean {
-    const found = this.#linesOf(whose).get(whose.line);
-    if (!found) return false;
-    const { size } = found.queue;
-    return this.#isTooMuch(whose.line, size * found.eachMs, size, this.#now());
+    const { line } = whose;
+    const size = this.#queueOf(whose).sizeOf(line);
+    return size > 0 && this.#isTooMuch(line, size * (this.#eachMs.get(line) ?? 0), size, this.#now());
   }
 
   #wait(whose: Whose, asked: Asked): void {
     const { line, isStranger } = whose;
-    const lines = this.#linesOf(whose);
-    let found = lines.get(line);
-    if (!found) lines.set(line, (found = { whose, queue: new Fifo(), eachMs: 0 }));
-    found.queue.push({ cameAt: this.#now(), ahead: found.queue.size, asked });
+    const queue = this.#queueOf(whose);
+    queue.add(line, { whose, cameAt: this.#now(), ahead: queue.sizeOf(line), asked });
     this.waiting++;
     if (isStranger) this.#rounds.wait(STRANGERS, this.#serveStranger);
-    else this.#rounds.wait(line, () => this.#serve(this.#lines, line));
+    else this.#rounds.wait(line, () => this.#serve(this.#organizations, this.#organizations.takeOf(line)));
   }
 
-  readonly #serveStranger = (): void => {
-    for (const address of this.#strangers.keys()) return this.#serve(this.#strangers, address);
-  };
+  readonly #serveStranger = (): void => this.#serve(this.#strangers, this.#strangers.take());
 
   /** One turn of a line. There may be nothing left of it: others of its turns refused what had waited too long. */
-  #serve(lines: Map<string, Line>, line: string): void {
-    const found = lines.get(line);
-    if (!found) return;
-    const { queue, whose } = found;
-    // To the end, behind all others.
-    lines.delete(line);
-    lines.set(line, found);
-    for (let refused = 0; refused <= REFUSED_IN_A_TURN; refused++) {
-      const { cameAt, ahead, asked } = queue.shift()!;
-      this.waiting--;
-      if (queue.size === 0) lines.delete(line);
-      const now = this.#now();
-      if (ahead > 0) found.eachMs = (now - cameAt) / ahead;
-      this.#overload.note(line, now - cameAt + this.#backlog.of(line).ms, now);
-      const isRefused = this.#isTooMuch(line, now - cameAt, queue.size, now);
-      if (isRefused) this.refused++;
-      else this.begun++;
-      asked.go(isRefused ? whose : undefined);
-      if (!isRefused || queue.size === 0) return;
+  #serve(queue: FairQueue<string, Waiting>, first: Waiting | undefined): void {
+    let next = first;
+    for (let refused = 0; next; refused++) {
+      if (this.#begin(queue, next) || refused === REFUSED_IN_A_TURN) return;
+      next = queue.takeOf(next.whose.line);
     }
+  }
+
+  /** Lets it begin, or refuses it. Returns whether it began. */
+  #begin(queue: FairQueue<string, Waiting>, { whose, cameAt, ahead, asked }: Waiting): boolean {
+    const { line } = whose;
+    const left = queue.sizeOf(line);
+    const now = this.#now();
+    this.waiting--;
+    if (left === 0) this.#eachMs.delete(line);
+    else if (ahead > 0) this.#eachMs.set(line, (now - cameAt) / ahead);
+    this.#overload.note(line, now - cameAt + this.#backlog.of(line).ms, now);
+    const isRefused = this.#isTooMuch(line, now - cameAt, left, now);
+    if (isRefused) this.refused++;
+    else this.begun++;
+    asked.go(isRefused ? whose : undefined);
+    return !isRefused;
   }
 
   #isTooMuch(line: string, waitMs: number, left: number, now: number): boolean {
