@@ -49,7 +49,7 @@ export type Operation = {
 /** `bytes`: about what it holds. */
 type Prepared = { text: string; operations: Map<string, Operation>; bytes: number; isKept: boolean };
 
-type Documents = {
+export type Documents = {
   /** Throws GRAPHQL_PARSE_FAILED, GRAPHQL_VALIDATION_FAILED or QUERY_TOO_COMPLEX. */
   operation(text: string, name: string | undefined, variables: Record<string, unknown>): Operation;
   /** For the next request with this text. Strangers' documents have little room, and never push out those of callers. */

@@ -3,7 +3,8 @@
  * costs 14 µs of CPU a request, this 33, Yoga's pipeline behind it 45, Yoga's own handler 150 to 190.
  */
 import type { OutgoingHttpHeaders } from "node:http";
-import type { Answer, Asking, Graphql } from "../../graphql/graphql.ts";
+import type { Graphql } from "../../graphql/graphql.ts";
+import type { Answer, Asking } from "../../graphql/requests/request.ts";
 import type { Origin } from "../../graphql/context/context.ts";
 import { Ending } from "../../lib/ending.ts";
 import { stringify } from "../../lib/json/json-text.ts";

@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { notSignedIn } from "../../auth/caller.ts";
 import type { AnswerSize } from "../../graphql/context/answer-size.ts";
-import type { Answer, Result } from "../../graphql/graphql.ts";
+import type { Answer, Result } from "../../graphql/requests/request.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { stringify } from "../../lib/json/json-text.ts";
 import { writeHead, type Exchange } from "../write-response.ts";

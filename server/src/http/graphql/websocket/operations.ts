@@ -1,7 +1,7 @@
 /** Admits the caller of a WebSocket, and answers the operations that it sends. */
 import { CloseCode } from "graphql-ws";
 import type { Caller } from "../../../auth/caller.ts";
-import type { Answer, Asking, Refused } from "../../../graphql/graphql.ts";
+import type { Answer, Asking, Refused } from "../../../graphql/requests/request.ts";
 import { Ending } from "../../../lib/ending.ts";
 import { messageOf, Refusal, stopping } from "../../../lib/errors.ts";
 import type { Json } from "../../../lib/json/json.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { AnswerSize } from "../../../graphql/context/answer-size.ts";
-import type { Result } from "../../../graphql/graphql.ts";
+import type { Result } from "../../../graphql/requests/request.ts";
 import { stringify } from "../../../lib/json/json-text.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { PIECE_BYTES, type PieceWriter } from "../../write-pieces.ts";

@@ -1,7 +1,7 @@
 /** What graphql-ws asks of this server: who connects, and what answers an operation. */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql";
 import { makeServer, type Server } from "graphql-ws";
-import type { Answer, Result } from "../../../graphql/graphql.ts";
+import type { Answer, Result } from "../../../graphql/requests/request.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { clientGone } from "../../connections/connections.ts";
 import type { Extra, WebSocketParts } from "./connection.ts";
