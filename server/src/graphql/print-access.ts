@@ -47,9 +47,28 @@ const rowsOf = (fields: { name: string; scope: Need }[]): string[][] =>
 
 const namesOf = (fields: { name: string }[]): string => fields.map(({ name }) => name).join(", ");
 
+function operationsText(fields: RootField[]): string {
+  const nodes = Object.entries(NODES).map(([name, node]) => ({ name, ...node }));
+  return `## Operations
+
+${ROOTS.map((root) => table([root, "needs", ...ROLES], rowsOf(fields.filter((field) => field.root === root)))).join("\n\n")}
+
+What needs a credential is open to every role and key; what needs nothing is open to strangers. \`leaveOrganization\`, \`logout\`,
+\`sessions\` with \`revokeSession\` and \`revokeOtherSessions\`, and \`changePassword\` are for sessions: an API key is refused.
+\`node(id)\` needs what the kind of the id needs:
+
+${table(["kind", "needs", ...ROLES], rowsOf(nodes))}
+
+## Narrowed API keys
+
+A key that is narrowed to projects or agents ([narrowed keys](api.md#narrowed-keys)) asks with its scopes for these, and gets what it
+reaches: ${namesOf(fields.filter(({ scope, narrowedKeys }) => scope !== "public" && narrowedKeys))}; by \`node\` for ${namesOf(nodes.filter(({ narrowedKeys }) => narrowedKeys))}.
+
+All others are of the whole organization, and refused to it: ${namesOf(fields.filter(({ narrowedKeys }) => !narrowedKeys))}.`;
+}
+
 export function accessText(schema: GraphQLSchema): string {
   const fields = rootFields(schema);
-  const nodes = Object.entries(NODES).map(([name, node]) => ({ name, ...node }));
   return `# Who may do what
 
 \`npm run schema\` prints this page from what the program decides by (\`server/src/auth/scopes.ts\`, and the
@@ -77,22 +96,7 @@ ${table(
   ]),
 )}
 
-## Operations
-
-${ROOTS.map((root) => table([root, "needs", ...ROLES], rowsOf(fields.filter((field) => field.root === root)))).join("\n\n")}
-
-What needs a credential is open to every role and key; what needs nothing is open to strangers. \`leaveOrganization\`, \`logout\`,
-\`sessions\` with \`revokeSession\` and \`revokeOtherSessions\`, and \`changePassword\` are for sessions: an API key is refused.
-\`node(id)\` needs what the kind of the id needs:
-
-${table(["kind", "needs", ...ROLES], rowsOf(nodes))}
-
-## Narrowed API keys
-
-A key that is narrowed to projects or agents ([narrowed keys](api.md#narrowed-keys)) asks with its scopes for these, and gets what it
-reaches: ${namesOf(fields.filter(({ scope, narrowedKeys }) => scope !== "public" && narrowedKeys))}; by \`node\` for ${namesOf(nodes.filter(({ narrowedKeys }) => narrowedKeys))}.
-
-All others are of the whole organization, and refused to it: ${namesOf(fields.filter(({ narrowedKeys }) => !narrowedKeys))}.
+${operationsText(fields)}
 
 ## Presets of API keys
 

@@ -9,7 +9,7 @@ import { addApiKeys } from "./people/api-keys.ts";
 import { addApprovals } from "./runs/approvals.ts";
 import { addAudit } from "./people/audit.ts";
 import { readFieldAccess } from "./builder/access.ts";
-import { createBuilder } from "./builder/builder.ts";
+import { createBuilder, type Builder } from "./builder/builder.ts";
 import { addChanges } from "./runs/changes.ts";
 import { addCaller } from "./people/caller.ts";
 import { chargeFields } from "./documents/charge.ts";
@@ -42,35 +42,16 @@ import { addStepCounts } from "./runs/step-counts.ts";
 import { addSteps } from "./runs/steps.ts";
 import { addEvents } from "./triggers/events.ts";
 import { addFirings } from "./triggers/firings.ts";
+import { addTriggerMutations } from "./triggers/change-triggers.ts";
 import { addTriggers } from "./triggers/triggers.ts";
 import { addUpdates } from "./runs/updates.ts";
 
 export function createSchema(): GraphQLSchema {
   const builder = createBuilder();
   const enums = addEnums(builder);
-  builder.queryType({
-    description:
-      "Reads. The fields of an operation are executed side by side. If one is refused, the others are still answered.",
-  });
-  builder.mutationType({
-    description:
-      "Changes. The fields of an operation are executed one after another. If one is refused, the others are still executed and answered.",
-  });
-  builder.subscriptionType({
-    description: "Live changes, over WebSocket (`graphql-transport-ws`) or Server-Sent Events.",
-  });
+  addRoots(builder);
   addScalars(builder);
-  builder.interfaceType("Node", {
-    description: "An object with an id, which `node(id)` finds.",
-    // Each type has its own resolver: ids are TypeIDs here and UUIDs within.
-    fields: (t) => ({
-      id: t.id({
-        scope: "inherited",
-        description: "The object's id. The prefix tells its type; treat the rest as opaque.",
-        resolve: () => "",
-      }),
-    }),
-  });
+  addNodeInterface(builder);
   addPageInfo(builder);
   addOrganizations(builder, enums);
   addMembers(builder, enums);
@@ -104,6 +85,7 @@ export function createSchema(): GraphQLSchema {
   addPlannedTasks(builder);
   addApprovals(builder, enums);
   addTriggers(builder, enums);
+  addTriggerMutations(builder, enums);
   addFirings(builder, enums);
   addEvents(builder);
   addNode(builder);
@@ -114,6 +96,34 @@ export function createSchema(): GraphQLSchema {
   readFieldAccess(schema);
   keepInputFieldsFast(schema);
   return schema;
+}
+
+function addRoots(builder: Builder): void {
+  builder.queryType({
+    description:
+      "Reads. The fields of an operation are executed side by side. If one is refused, the others are still answered.",
+  });
+  builder.mutationType({
+    description:
+      "Changes. The fields of an operation are executed one after another. If one is refused, the others are still executed and answered.",
+  });
+  builder.subscriptionType({
+    description: "Live changes, over WebSocket (`graphql-transport-ws`) or Server-Sent Events.",
+  });
+}
+
+function addNodeInterface(builder: Builder): void {
+  builder.interfaceType("Node", {
+    description: "An object with an id, which `node(id)` finds.",
+    // Each type has its own resolver: ids are TypeIDs here and UUIDs within.
+    fields: (t) => ({
+      id: t.id({
+        scope: "inherited",
+        description: "The object's id. The prefix tells its type; treat the rest as opaque.",
+        resolve: () => "",
+      }),
+    }),
+  });
 }
 
 /**

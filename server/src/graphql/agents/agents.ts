@@ -17,7 +17,8 @@ export function addAgents(builder: Builder, enums: Enums): void {
   addInputFields(builder, enums);
   addAgent(builder, enums);
   addConnection(builder, "Agent");
-  addQueries(builder, enums);
+  addQueries(builder);
+  addConnectionQuery(builder, enums);
 }
 
 function addInputFields(builder: Builder, enums: Enums): void {
@@ -148,7 +149,7 @@ export async function findAgent(context: Context, id: string): Promise<Agent> {
   return requireFound("agent", await readAgent(context.agents, callerOf(context), idOf("agent", id)));
 }
 
-function addQueries(builder: Builder, enums: Enums): void {
+function addQueries(builder: Builder): void {
   builder.queryField("agent", (t) =>
     t.field({
       scope: "agents:read",
@@ -187,6 +188,9 @@ function addQueries(builder: Builder, enums: Enums): void {
         requireFound("agent", await findByHandle(context.agents, callerOf(context), project, agent)),
     }),
   );
+}
+
+function addConnectionQuery(builder: Builder, enums: Enums): void {
   const filter = builder.inputType("AgentFilter", {
     description:
       "Selects the agents that match every field given. A list selects the agents that match any of its values; an empty list selects none.",

@@ -14,7 +14,8 @@ export function addApiKeys(builder: Builder): void {
   addConnection(builder, "ApiKey");
   addPresets(builder);
   addQuery(builder);
-  addMutations(builder);
+  addCreate(builder);
+  addRevoke(builder);
 }
 
 /** Few keys are narrowed to more; what more there is counts as it is read. */
@@ -142,8 +143,8 @@ function addPresets(builder: Builder): void {
   );
 }
 
-function addMutations(builder: Builder): void {
-  const create = builder.inputType("CreateApiKeyInput", {
+function addCreate(builder: Builder): void {
+  const input = builder.inputType("CreateApiKeyInput", {
     description: "Input of `createApiKey`.",
     fields: (t) => ({
       name: t.string({ description: "A name that says what uses the key." }),
@@ -170,17 +171,13 @@ function addMutations(builder: Builder): void {
       }),
     }),
   });
-  const revoke = builder.inputType("RevokeApiKeyInput", {
-    description: "Input of `revokeApiKey`.",
-    fields: (t) => ({ apiKeyId: t.id({ description: "The API key's id." }) }),
-  });
   builder.mutationField("createApiKey", (t) =>
     t.field({
       scope: "admin",
       narrowedKeys: false,
       type: "ApiKey",
       description: "Creates an API key. Only this answer has the key's `secret`.",
-      args: { input: t.arg({ type: create, description: "Input of `createApiKey`." }) },
+      args: { input: t.arg({ type: input, description: "Input of `createApiKey`." }) },
       resolve: async (_, { input: { name, scopes, projectIds, agentIds, expiresAt } }, context) => {
         const made = await createApiKey(context.auth, actingOf(context), {
           name,
@@ -193,13 +190,20 @@ function addMutations(builder: Builder): void {
       },
     }),
   );
+}
+
+function addRevoke(builder: Builder): void {
+  const input = builder.inputType("RevokeApiKeyInput", {
+    description: "Input of `revokeApiKey`.",
+    fields: (t) => ({ apiKeyId: t.id({ description: "The API key's id." }) }),
+  });
   builder.mutationField("revokeApiKey", (t) =>
     t.field({
       scope: "admin",
       narrowedKeys: false,
       type: "ApiKey",
       description: "Revokes an API key for good. Revoking a revoked key returns it unchanged.",
-      args: { input: t.arg({ type: revoke, description: "Input of `revokeApiKey`." }) },
+      args: { input: t.arg({ type: input, description: "Input of `revokeApiKey`." }) },
       resolve: (_, { input }, context) => revokeApiKey(context.auth, actingOf(context), idOf("apiKey", input.apiKeyId)),
     }),
   );

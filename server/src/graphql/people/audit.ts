@@ -11,12 +11,13 @@ import type { Enums } from "../builder/enums.ts";
 import type { List } from "../builder/objects.ts";
 
 export function addAudit(builder: Builder, enums: Enums): void {
+  addSubject(builder, enums);
   addEvent(builder, enums);
   addConnection(builder, "AuditEvent");
   addQuery(builder, enums);
 }
 
-function addEvent(builder: Builder, enums: Enums): void {
+function addSubject(builder: Builder, enums: Enums): void {
   builder.objectType("AuditSubject", {
     description: "What something was done to.",
     fields: (t) => ({
@@ -30,6 +31,9 @@ function addEvent(builder: Builder, enums: Enums): void {
       }),
     }),
   });
+}
+
+function addEvent(builder: Builder, enums: Enums): void {
   builder.objectType("AuditEvent", {
     description: "Something that was done in the organization. Events are only added, never changed or removed.",
     interfaces: ["Node"],

@@ -7,6 +7,12 @@ import type { Enums } from "../builder/enums.ts";
 import type { ShownLlm } from "../builder/objects.ts";
 
 export function addLlm(builder: Builder, enums: Enums): void {
+  addTestResult(builder, enums);
+  addSettings(builder);
+  addFields(builder);
+}
+
+function addTestResult(builder: Builder, enums: Enums): void {
   builder.objectType("LlmTest", {
     description: "The result of asking the language model a test question.",
     extensions: { isPart: true },
@@ -29,6 +35,9 @@ export function addLlm(builder: Builder, enums: Enums): void {
       }),
     }),
   });
+}
+
+function addSettings(builder: Builder): void {
   builder.objectType("Llm", {
     description:
       "The language model that reads sentences for `draftRunInput`. The operator configures it, for the whole server. Only the operator's own organization, which is the first one, sees what it is: for all others, `host`, `model` and `hasKey` are null.",
@@ -62,6 +71,9 @@ export function addLlm(builder: Builder, enums: Enums): void {
       }),
     }),
   });
+}
+
+function addFields(builder: Builder): void {
   builder.queryField("llm", (t) =>
     t.field({
       scope: "admin",

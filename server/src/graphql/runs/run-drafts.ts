@@ -8,6 +8,12 @@ import { callerOf, endWithCredential } from "../context/context.ts";
 import type { Enums } from "../builder/enums.ts";
 
 export function addRunDrafts(builder: Builder, enums: Enums): void {
+  addDraftField(builder);
+  addDraft(builder, enums);
+  addDraftRunInput(builder);
+}
+
+function addDraftField(builder: Builder): void {
   builder.objectType("RunDraftField", {
     description: "What a sentence says about a field.",
     fields: (t) => ({
@@ -30,6 +36,9 @@ export function addRunDrafts(builder: Builder, enums: Enums): void {
       }),
     }),
   });
+}
+
+function addDraft(builder: Builder, enums: Enums): void {
   builder.objectType("RunDraft", {
     description:
       "A run's input as it was read from a sentence. Nothing starts until a person has reviewed it and calls `runAgent`.",
@@ -90,6 +99,9 @@ export function addRunDrafts(builder: Builder, enums: Enums): void {
       }),
     }),
   });
+}
+
+function addDraftRunInput(builder: Builder): void {
   const input = builder.inputType("DraftInput", {
     description: "Input of `draftRunInput`.",
     fields: (t) => ({

@@ -13,7 +13,9 @@ import { addConnection, connect, listById, pageArguments, PAGED } from "../build
 import { callerOf, type Context } from "../context/context.ts";
 
 export function addEvents(builder: Builder): void {
+  addEventMiss(builder);
   addEvent(builder);
+  addEventOfFiring(builder);
   addConnection(builder, "Event");
   addQueries(builder);
   addPublish(builder);
@@ -23,7 +25,7 @@ export function addEvents(builder: Builder): void {
 /** Both lists together have no more. */
 const EXPLAINED = { cost: { most: LIMITS.eventTriggersExplained } };
 
-function addEvent(builder: Builder): void {
+function addEventMiss(builder: Builder): void {
   builder.objectType("EventMiss", {
     description: "A trigger that an event does not match, and why.",
     fields: (t) => ({
@@ -36,6 +38,9 @@ function addEvent(builder: Builder): void {
       reason: t.exposeString("reason", { scope: "inherited", description: "Why, as a sentence about the trigger." }),
     }),
   });
+}
+
+function addEvent(builder: Builder): void {
   builder.objectType("Event", {
     description: `An event: something that happened, as somebody or Autograph itself published it. It is kept for ${LIMITS.eventDays} days.`,
     interfaces: ["Node"],
@@ -92,6 +97,9 @@ function addEvent(builder: Builder): void {
       }),
     }),
   });
+}
+
+function addEventOfFiring(builder: Builder): void {
   builder.objectField("Firing", "event", (t) =>
     t.field({
       scope: "runs:read",

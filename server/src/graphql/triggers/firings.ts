@@ -16,6 +16,7 @@ import { JsonText } from "../../lib/json/json-text.ts";
 import { findRelative } from "../context/find-relative.ts";
 
 export function addFirings(builder: Builder, enums: Enums): void {
+  addFieldProblem(builder);
   addFiring(builder, enums);
   addConnection(builder, "Firing");
   addLists(builder, enums);
@@ -23,7 +24,7 @@ export function addFirings(builder: Builder, enums: Enums): void {
   addChanges(builder);
 }
 
-function addFiring(builder: Builder, enums: Enums): void {
+function addFieldProblem(builder: Builder): void {
   builder.objectType("FieldProblem", {
     description: "What is wrong with a field of an input.",
     fields: (t) => ({
@@ -35,6 +36,9 @@ function addFiring(builder: Builder, enums: Enums): void {
       message: t.exposeString("message", { scope: "inherited", description: "The problem as a sentence." }),
     }),
   });
+}
+
+function addFiring(builder: Builder, enums: Enums): void {
   builder.objectType("Firing", {
     description: `A firing: one time that a trigger was due or called. It is kept for ${LIMITS.firingDays} days.`,
     interfaces: ["Node"],
