@@ -343,13 +343,13 @@ test("a definition is changed with its problems beside it, published, compared, 
   const itself = versions.getByRole("button", { name: "Compare with 1.1.0" });
   await expect.poll(() => itself.count(), { message: "it is the text" }).toBe(0);
   await versions.getByRole("button", { name: "Compare with 1.0.0" }).click();
-  await page.getByRole("textbox", { name: "The present text" }).getByText('"1.1.0"').waitFor();
+  await page.getByRole("textbox", { name: "Current text" }).getByText('"1.1.0"').waitFor();
   // The address has what is compared.
   await page.reload();
-  await page.getByRole("textbox", { name: "The present text" }).getByText('"1.1.0"').waitFor();
+  await page.getByRole("textbox", { name: "Current text" }).getByText('"1.1.0"').waitFor();
   await versions.getByRole("button", { name: "Publish 1.0.0 again" }).click();
   const dialog = page.getByRole("dialog", { name: "Publish 1.0.0 again?" });
-  await dialog.getByText(/Runs that start from now on are of 1.0.0 instead of 1.1.0/).waitFor();
+  await dialog.getByText(/New runs use 1.0.0 instead of 1.1.0/).waitFor();
   await dialog.getByRole("button", { name: "Publish 1.0.0" }).click();
   await page.getByRole("status").getByText("1.0.0 is published: runs that start from now on use it.").waitFor();
   await page.getByText("demo / batch-greeting 1.0.0").waitFor();

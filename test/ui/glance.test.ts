@@ -106,14 +106,14 @@ test("an agent is limited, paused, resumed, archived and brought back from its p
     await page.getByRole("button", { name: "More for Kept busy" }).click();
     await page.getByRole("menuitem", { name: word, exact: true }).click();
   };
-  const limit = page.getByRole("textbox", { name: "Runs at the same time" });
-  await choose("Limit runs at the same time…");
+  const limit = page.getByRole("textbox", { name: "Concurrent runs" });
+  await choose("Limit concurrent runs…");
   await limit.fill("2");
   await expectGoodLooks(page, "a limit");
   await page.getByRole("button", { name: "Limit to 2" }).click();
   await page.getByText("At most 2 runs at the same time").waitFor();
   expect(await agent()).toEqual({ status: "active", concurrency: 2 });
-  await choose("Limit runs at the same time…");
+  await choose("Limit concurrent runs…");
   await limit.fill("");
   await page.keyboard.press("Enter");
   await page.getByText("At most 2 runs at the same time").waitFor({ state: "detached" });

@@ -82,7 +82,7 @@ test("a first text may be a draft, in another project; and it takes no other age
   await page.getByRole("button", { name: "Create project" }).click();
   await text.getByText("namespace: billing").waitFor();
   await page.getByRole("button", { name: "Save as draft" }).click();
-  await page.getByText("This is a draft that is not published").waitFor();
+  await page.getByText("This draft is not published").waitFor();
   expect(new URL(page.url()).pathname).toMatch(/^\/agents\/agent_\w+$/);
 
   const { projects } = await server.data("{ projects(first: 9) { nodes { id handle } } }", {}, world.apiKey);

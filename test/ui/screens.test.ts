@@ -112,7 +112,7 @@ async function compareVersions(page: Page): Promise<void> {
   await page.keyboard.type("1.0");
   await page.getByRole("button", { name: "Publish", exact: true }).click();
   await page.getByRole("button", { name: "Compare with 1.0.0" }).click();
-  await page.getByRole("textbox", { name: "The present text" }).getByText('"1.1.0"').waitFor();
+  await page.getByRole("textbox", { name: "Current text" }).getByText('"1.1.0"').waitFor();
 }
 
 let browser: Browser;

@@ -393,7 +393,7 @@ test("what is published while a draft is there is what is shown as published, an
   const { page } = person;
   await page.setViewportSize(LOOKS[0]!.viewport);
   await person.go(`/agents/${id}?tab=definition`);
-  await page.getByText("This is a draft that is not published").waitFor();
+  await page.getByText("This draft is not published").waitFor();
   await expectGoodLooks(page, "a draft");
   await write(page, GREETING("1.2.0", "Welcomer", " again"));
   await page.getByRole("button", { name: "Publish", exact: true }).click();
@@ -417,15 +417,15 @@ test("what is published while a draft is there is what is shown as published, an
   await page.getByRole("button", { name: "Publish", exact: true }).click();
   await page.getByText("Published version 1.3.0.").waitFor();
   expect((await written(page)).join("\n")).toContain("hello once more");
-  await page.getByText("There is a draft that is not published").waitFor();
+  await page.getByText("There is an unpublished draft").waitFor();
   expect((await draftOf()).definition).toBe(theirs);
   await page.getByRole("button", { name: "Open the draft" }).click();
   await expect.poll(async () => (await written(page)).join("\n")).toContain("hello from them");
-  await page.getByRole("button", { name: "Show what is published" }).click();
+  await page.getByRole("button", { name: "Show the published version" }).click();
   await expect.poll(async () => (await written(page)).join("\n")).toContain("hello once more");
   await page.getByRole("button", { name: "Discard draft…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard draft" }).click();
-  await page.getByText("There is a draft that is not published").waitFor({ state: "detached" });
+  await page.getByText("There is an unpublished draft").waitFor({ state: "detached" });
   expect(await draftOf()).toBeNull();
 });
 
@@ -451,12 +451,12 @@ test("two who save a draft at once: theirs is shown, mine is kept, or it is disc
   await page.setViewportSize(LOOKS[0]!.viewport);
   await conflict.getByRole("button", { name: "Show theirs" }).click();
   await page.getByRole("textbox", { name: "The version" }).getByText("hello of theirs").waitFor();
-  await page.getByRole("textbox", { name: "The present text" }).getByText("hello of mine").waitFor();
+  await page.getByRole("textbox", { name: "Current text" }).getByText("hello of mine").waitFor();
   expect(await draft()).toBe(text(" of theirs"));
   await conflict.getByRole("button", { name: "Keep mine" }).click();
   await conflict.waitFor({ state: "detached" });
   expect(await draft()).toBe(text(" of mine"));
-  await page.getByText("This is a draft that is not published").waitFor();
+  await page.getByText("This draft is not published").waitFor();
 
   await saveTheirs(" of theirs again");
   await write(page, text(" of mine again"));

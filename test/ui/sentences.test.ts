@@ -106,6 +106,31 @@ test("a default does not overrule what was said, and what was not understood kee
   await review.getByRole("checkbox", { name: /Names, Tone$/ }).waitFor();
   await page.unroute("**/graphql");
   expect(await sentence.inputValue()).toBe("Greet whoever is on the list");
+  // Sent again unchanged while it is read, a sentence is read once.
+  const counts = { formally: 0, briefly: 0 };
+  const isSentAgain = Promise.withResolvers<void>();
+  await page.route("**/graphql", async (route) => {
+    const said = route.request().postData() ?? "";
+    if (said.includes("on the list, formally")) {
+      counts.formally++;
+      await isSentAgain.promise;
+    } else if (said.includes("on the list, briefly")) counts.briefly++;
+    await route.continue();
+  });
+  await sentence.fill("Greet whoever is on the list, formally");
+  await sentence.press("Control+Enter");
+  await expect.poll(() => counts.formally).toBe(1);
+  await sentence.press("Control+Enter");
+  isSentAgain.resolve();
+  await review.getByText("from “formally”").waitFor();
+  await sentence.fill("Greet whoever is on the list, briefly");
+  await sentence.press("Control+Enter");
+  await expect.poll(() => counts.briefly).toBe(1);
+  expect(counts.formally).toBe(1);
+  await page.unroute("**/graphql");
+  await sentence.fill("Greet whoever is on the list");
+  await sentence.press("Control+Enter");
+  await review.getByRole("checkbox", { name: /Names, Tone$/ }).waitFor();
   // Who changes the field has looked at it.
   await review
     .getByRole("textbox", { name: /^Names/ })

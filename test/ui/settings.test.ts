@@ -183,10 +183,24 @@ test("what somebody else changes is there when one comes back to the page, or as
   await server.data("mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { id } }", {
     input: { name: "elsewhere", scopes: ["runs:read"] },
   });
-  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  // Coming back is two events, and one more read for both, after the answer that is on its way.
+  await page.evaluate(async () => {
+    document.dispatchEvent(new Event("visibilitychange"));
+    dispatchEvent(new Event("focus"));
+    await new Promise((resolve) => void setTimeout(resolve, 60));
+  });
   comesBack.resolve();
   await page.getByRole("row", { name: /elsewhere/ }).waitFor();
+  expect(count).toBe(2);
   await page.unroute("**/graphql");
+
+  await page.context().setOffline(true);
+  await page.getByText(/^Reconnecting/).waitFor();
+  await server.data("mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { id } }", {
+    input: { name: "while away", scopes: ["runs:read"] },
+  });
+  await page.context().setOffline(false);
+  await page.getByRole("row", { name: /while away/ }).waitFor();
 
   await page.getByRole("link", { name: "Members" }).click();
   await page.getByRole("heading", { name: "Invitations" }).waitFor();
@@ -244,6 +258,18 @@ test("an admin is offered no owner, and may not change one; who leaves is out", 
   expect(await page.getByLabel("Role", { exact: true }).getByRole("option", { name: "owner" }).count()).toBe(0);
   const owner = page.getByRole("row", { name: new RegExp(server.world.email) });
   expect(await owner.getByRole("button").count()).toBe(0);
+  // Somebody takes the role away while the page is open: it asks who it is for, and says so.
+  const tabs = page.getByRole("navigation", { name: "Settings" });
+  await tabs.getByRole("link", { name: "API keys" }).click();
+  await page.getByRole("row", { name: /^test/ }).waitFor();
+  const { members } = await server.data("{ members { nodes { id user { email } } } }");
+  const memberId = members.nodes.find(({ user }: { user: { email: string } }) => user.email === admin.email).id;
+  await server.data("mutation ($input: SetMemberRoleInput!) { setMemberRole(input: $input) { id } }", {
+    input: { memberId, role: "viewer" },
+  });
+  await page.getByRole("button", { name: "Reload" }).click();
+  await page.getByRole("heading", { name: "You may not see API keys" }).waitFor();
+  await tabs.getByRole("link", { name: "Members" }).click();
   await page.getByRole("button", { name: "Leave" }).click();
   await dialogButton(page, "Leave").click();
   await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
@@ -357,7 +383,7 @@ test("the LLM connection: what is configured, a test that answers and one that f
   await test.click();
   await page
     .getByRole("alert")
-    .getByText(/^What came: .* refused the key \(401\)\. Look at LLM_API_KEY\./)
+    .getByText(/^Response: .* refused the key \(401\)\. Check LLM_API_KEY\./)
     .waitFor();
   await expectGoodLooks(page, "LLM connection that fails");
 

@@ -6,7 +6,7 @@ export const Nowhere = () => (
   <div className="stack">
     <PageHead title="There is nothing at this address" />
     <p>
-      Look for a typing mistake in it, or begin with{" "}
+      Check the address for typos, or start from{" "}
       <Link to="/agents" search={{}} className="link">
         all agents
       </Link>

@@ -8,7 +8,7 @@ export const reload = <Button onClick={() => location.reload()}>Try again</Butto
 export const problemOf = (error: unknown): Refusal =>
   error instanceof Refusal
     ? error
-    : new Refusal(`Something is wrong with this page, or a newer version of it has been installed (${String(error)}).`);
+    : new Refusal(`This page has failed, or a newer version has been installed (${String(error)}).`);
 
 /** In the place of a page that failed: the frame stays, and leads elsewhere. */
 export const PageError = ({ error }: { error: unknown }) => (

@@ -9,7 +9,7 @@ type Trigger = AgentRowFragment["triggers"]["nodes"][number];
 
 const SHAPE: Record<TriggerType, string> = { cron: SHAPES.cron, webhook: SHAPES.webhook, event: SHAPES.events };
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-/** As many as stand in one line. */
+/** Chips that fit in one line. */
 const MOST = 2;
 
 /** What starts an agent by itself, in one line: active ones first. `hasMore`: it has more than these. */

@@ -1,4 +1,4 @@
-/** All pages for those who are signed in: with the frame around them, and the API of whoever it is. */
+/** All pages for those who are signed in: with the frame around them, and the API client of the signed-in user. */
 import { Suspense, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { createRoute, Outlet, redirect, retainSearchParams, useLocation, useNavigate } from "@tanstack/react-router";
 import { Provider } from "urql";
@@ -56,7 +56,7 @@ function Inside() {
   );
 }
 
-/** Whoever went to another page by keyboard is there, and a screen reader reads on there. */
+/** Moves the focus to the new page, so that a screen reader goes on there. */
 function useFocusOnPage(pathname: string): void {
   const before = useRef(pathname);
   useEffect(() => {

@@ -45,7 +45,7 @@ const ALL_PLACES = PLACES.flatMap(({ to, word, shape }) => [{ to, word, shape },
 const THEMES = [
   { scheme: "light", word: "Light theme" },
   { scheme: "dark", word: "Dark theme" },
-  { scheme: "auto", word: "Theme of the system" },
+  { scheme: "auto", word: "System theme" },
 ] as const;
 const ON_THIS_PAGE = "On this page";
 const ASKED_AFTER_MS = 150;
@@ -76,7 +76,7 @@ function useGroups(text: string, onHelp: () => void): Found {
   const known = frame?.projects?.nodes ?? [];
   const projects = known.length < 2 ? [] : [{ id: undefined, name: "all" }, ...known];
   const fits = ({ word }: { word: string }): boolean => word.toLowerCase().includes(text.toLowerCase());
-  // By its verb: whoever looks for an agent called "Pay" approves no payment.
+  // By its verb: a search for an agent called "Pay" offers no approval of a payment.
   const isAsked = ({ word }: { word: string }): boolean => word.toLowerCase().startsWith(text.toLowerCase());
   // What comes later is an answer to less of the text: it must not slip under a person's Enter.
   const isNamed = ({ name, handle }: { name: string; handle: string }): boolean =>
@@ -205,7 +205,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
           <Command.List className={classes["list"]}>
             {refusal && <Problem refusal={refusal} />}
             <Command.Empty className={classes["empty"]}>
-              {isSearching ? "Searching…" : !refusal && "Nothing is called that."}
+              {isSearching ? "Searching…" : !refusal && "No match."}
             </Command.Empty>
             {groups.map(({ heading, items }) => (
               <Command.Group key={heading} heading={heading} className={classes["group"]}>

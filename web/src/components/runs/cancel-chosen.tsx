@@ -9,7 +9,7 @@ import { EndInPlace } from "../end-in-place.tsx";
 import { Problem } from "../notice.tsx";
 import classes from "./runs-table.module.css";
 
-/** As many as one call takes by id (`cancelRuns`). */
+/** Ids that one call takes (`cancelRuns`). */
 const OF_A_CALL = 1_000;
 
 export const runsText = (count: number): string => `${count.toLocaleString()} ${count === 1 ? "run" : "runs"}`;

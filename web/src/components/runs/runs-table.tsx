@@ -6,13 +6,10 @@ import { RunsChangedDocument, RunsDocument, type RunFilter, type ListedRunFragme
 import { useLive } from "../../api/hooks.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Empty } from "../notice.tsx";
-import { PageOfRows } from "../table/page-of-rows.tsx";
-import { ShowNew } from "../table/show-new.tsx";
-import { Spacer } from "../table/spacer.tsx";
-import { Table } from "../table/table.tsx";
+import { List } from "../table/list.tsx";
 import { useFresh } from "../table/use-fresh.ts";
 import { useListKeys } from "../table/use-list-keys.ts";
-import { OF_A_PAGE, usePages } from "../table/use-pages.ts";
+import { usePages } from "../table/use-pages.ts";
 import { CancelChosen, runsText } from "./cancel-chosen.tsx";
 import { chooseIn } from "./choose-runs.ts";
 import { columnsOf, RunRow } from "./run-row.tsx";
@@ -39,7 +36,6 @@ function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
   const [chosen, setChosen] = useState(NONE);
   const { items, table } = pages;
   const known = useMemo(() => new Set(items.map(({ id }) => id)), [items]);
-  const isEmpty = pages.isWhole && items.length === 0;
   const oldest = pages.isWhole ? "" : items.at(-1)?.createdAt;
   useLive(
     RunsChangedDocument,
@@ -80,30 +76,20 @@ function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
 
   return (
     <div className={classes["runs"]}>
-      <ShowNew count={fresh.count} onShow={showFresh} />
-      {isEmpty && (empty ?? <NoRuns />)}
-      {/* It stays while there is nothing in it: its one page is what says so. */}
-      <div hidden={isEmpty}>
-        <Table ref={table} columns={columns} className={classes["table"]} isBusy={pages.isBusy}>
-          <Spacer px={pages.beforePx} columns={columns.length} />
-          {pages.near.map(({ key, index, after }) => (
-            <PageOfRows
-              key={key}
-              pages={pages}
-              index={index}
-              after={after}
-              columns={columns}
-              query={RunsDocument}
-              variables={{ filter, first: OF_A_PAGE, after }}
-              connectionOf={({ runs }) => runs}
-              renderRow={(run) => (
-                <RunRow key={run.id} run={run} hasAgent={hasAgent} isChosen={chosen.has(run.id)} onChoose={onChoose} />
-              )}
-            />
-          ))}
-          <Spacer px={pages.afterPx} columns={columns.length} />
-        </Table>
-      </div>
+      <List
+        pages={pages}
+        columns={columns}
+        className={classes["table"]}
+        fresh={fresh.count}
+        onShowFresh={showFresh}
+        empty={empty ?? <NoRuns />}
+        query={RunsDocument}
+        variablesOf={(page) => ({ filter, ...page })}
+        connectionOf={({ runs }) => runs}
+        renderRow={(run) => (
+          <RunRow key={run.id} run={run} hasAgent={hasAgent} isChosen={chosen.has(run.id)} onChoose={onChoose} />
+        )}
+      />
       {pages.isWhole && items.length > 0 && <p className={classes["end"]}>{runsText(items.length)}</p>}
       {chosen.size > 0 && (
         <CancelChosen

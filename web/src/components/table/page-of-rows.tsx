@@ -8,18 +8,22 @@ import type { Pages } from "./use-pages.ts";
 
 type Connection<Item> = { nodes: Item[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
 
-type Props<Item, Data, Variables> = {
-  pages: Pages<Item>;
-  index: number;
-  after: string | null;
-  columns: readonly Column[];
-  /** Of the page after `after`. */
+/** What a list asks for its pages, and how a row is drawn. */
+export type PageQuery<Item, Data, Variables> = {
   query: TypedDocumentNode<Data, Variables>;
+  /** Of the page after `after`. */
   variables: Variables;
   connectionOf: (data: Data) => Connection<Item> | null | undefined;
   renderRow: (item: Item) => ReactNode;
   /** So many rows stand there until the first have come, and until more have. */
   toCome?: { first: number; more: number };
+};
+
+type Props<Item, Data, Variables> = PageQuery<Item, Data, Variables> & {
+  pages: Pages<Item>;
+  index: number;
+  after: string | null;
+  columns: readonly Column[];
 };
 
 const TO_COME = { first: 12, more: 4 };

@@ -12,7 +12,7 @@ export const RefusedRows = ({ index, columns, refusal, onAgain }: Props) => (
         <Problem
           refusal={refusal}
           action={
-            // A filter names what is not there, or is not for whoever reads: nothing comes of asking again.
+            // The filter names what does not exist or is not visible to the user: asking again does not help.
             refusal.code === "NOT_FOUND" ? (
               <Link to="." search={{ project: undefined }} className="link">
                 Show all

@@ -35,7 +35,7 @@ export type Pages<Item> = {
   isWhole: boolean;
   /** The first have not come yet, and are not refused. */
   isBusy: boolean;
-  /** For the query of a page: the first time it is read anew, later it comes from the cache. */
+  /** For the query of a page: the first time from the network, later from the cache. */
   policyOf(after: string | null): RequestPolicy;
   /** How often the list was read again. */
   round: number;

@@ -182,7 +182,7 @@ const Key = ({ children }: { children: string }) => (
   </span>
 );
 
-/** `isOthers`: somebody was faster than whoever has the page open. */
+/** `isOthers`: somebody else decided first. */
 function Decided({ approval, isOthers }: { approval: ApprovalCardFragment; isOthers: boolean }) {
   const { status, decidedBy, decidedAt, comment, answer } = approval;
   return (

@@ -35,6 +35,8 @@ export function Describe({ agent, said, onRead }: Props) {
   const next = useRef<() => Promise<void>>(undefined);
 
   const readIt = async (given: string, agentId: string | undefined): Promise<void> => {
+    // Sent again unchanged: it is being read, or is the next.
+    if (isReading.current && given === lastText.current && agentId === chosenId) return;
     lastText.current = given;
     setChosenId(agentId);
     if (isReading.current) {

@@ -30,7 +30,7 @@ export function AgentMenu({ agent }: { agent: Agent }) {
     ...(status === "active" ? [{ word: "Pause…", act: () => setAsked("pause") }] : []),
     ...(status === "paused" ? [{ word: "Resume", act: () => setStatus("active") }] : []),
     ...(status === "active" || status === "paused"
-      ? [{ word: "Limit runs at the same time…", act: () => setAsked("limit") }]
+      ? [{ word: "Limit concurrent runs…", act: () => setAsked("limit") }]
       : []),
     status === "archived"
       ? { word: "Bring back", act: () => setStatus(activeOf(agent)) }
@@ -86,7 +86,7 @@ function EndAgent({ agent: { id: agentId, name }, how, onClose }: Props & { how:
       <p>
         It takes no runs until it is {how === "pause" ? "resumed" : "brought back"}, and its triggers start none. Open
         runs go on.
-        {how === "archive" && " It is no longer listed, unless archived agents are asked for."}
+        {how === "archive" && " It is hidden from lists that do not ask for archived agents."}
       </p>
     </Confirm>
   );
@@ -111,7 +111,7 @@ function Limit({ agent: { id: agentId, name, concurrency }, onClose: close }: Pr
       <form noValidate className={classes["limit"]} onSubmit={(event) => void submit(event)}>
         {refusal && problem === undefined && <Problem refusal={refusal} />}
         <NumberInput
-          label="Runs at the same time"
+          label="Concurrent runs"
           description="Waiting and paused runs count. More runs queue, oldest first. Empty: no limit."
           min={1}
           allowDecimal={false}

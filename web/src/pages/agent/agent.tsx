@@ -3,7 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Button, Skeleton } from "@mantine/core";
 import { AgentPageDocument, type AgentPageQuery } from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
+import { refusalIn, type Refusal } from "../../api/refusal.ts";
 import { useMay } from "../../api/use-may.ts";
 import { LongText } from "../../components/long-text.tsx";
 import { Empty, NoPermission, Problem, TryAgain } from "../../components/notice.tsx";
@@ -53,50 +53,11 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
       act: () => navigate({ to: "/agents/$agentId", params: { agentId: id }, search: searchOf(one) }),
     })),
   );
-  if (!agent || role === null)
-    return error ? (
-      <div className="stack">
-        <PageHead path={IN_AGENTS} title="This agent cannot be shown" />
-        <Problem
-          refusal={refusalIn(error)}
-          action={
-            refusalIn(error).code === "NOT_FOUND" ? (
-              <Link to="/agents" className="link">
-                All agents
-              </Link>
-            ) : (
-              <TryAgain onClick={readAgain} />
-            )
-          }
-        />
-      </div>
-    ) : (
-      <div className="stack" role="status" aria-busy="true" aria-label="Loading the agent">
-        <Skeleton height={28} width={240} />
-        <Skeleton height={240} width={480} />
-      </div>
-    );
-  const { name, handle, description, status, version, project, concurrency } = agent;
+  if (!agent || role === null) return error ? <NotShown refusal={refusalIn(error)} onAgain={readAgain} /> : <ToCome />;
+  const { name, status } = agent;
   return (
     <div className="stack">
-      <PageHead
-        path={IN_AGENTS}
-        title={name}
-        aside={
-          <span className="dim">
-            {project.handle} / {handle} {version}
-          </span>
-        }
-        mark={<StatusMark status={status} />}
-        facts={concurrency !== null && <span>At most {runsText(concurrency)} at the same time</span>}
-      >
-        {may("agents:write") && <AgentMenu agent={agent} />}
-      </PageHead>
-      {description && (
-        <p className="dim">
-          <LongText text={description} most={MOST_DESCRIBED} />
-        </p>
-      )}
+      <Head agent={agent} mayWrite={may("agents:write")} />
       <Tabs
         label="Agent"
         chosen={tab}
@@ -106,14 +67,15 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
           link: { to: "/agents/$agentId", params: { agentId: id }, search: searchOf(one) },
         }))}
       >
-        {tab === "run" &&
-          (!may("runs:start") ? (
-            <NoPermission what="run agents" who="Owners, admins, editors and runners" role={role} />
-          ) : status === "active" ? (
-            <RunTab agent={agent} earlier={earlierOf(data.from)} isDescribed={by === "words"} said={text} />
-          ) : (
-            <TakesNoRuns agent={agent} mayWrite={may("agents:write")} />
-          ))}
+        {tab === "run" && !may("runs:start") && (
+          <NoPermission what="run agents" who="Owners, admins, editors and runners" role={role} />
+        )}
+        {tab === "run" && may("runs:start") && status !== "active" && (
+          <TakesNoRuns agent={agent} mayWrite={may("agents:write")} />
+        )}
+        {tab === "run" && may("runs:start") && status === "active" && (
+          <RunTab agent={agent} earlier={earlierOf(data.from)} isDescribed={by === "words"} said={text} />
+        )}
         {tab === "triggers" && (
           <TriggersTab agentId={id} search={search} may={{ write: may("triggers:write"), start: may("runs:start") }} />
         )}
@@ -134,12 +96,63 @@ export function Agent({ id, search }: { id: string; search: AgentSearch }) {
 
 type Agent = NonNullable<AgentPageQuery["agent"]>;
 
+const NotShown = ({ refusal, onAgain }: { refusal: Refusal; onAgain: () => void }) => (
+  <div className="stack">
+    <PageHead path={IN_AGENTS} title="This agent cannot be shown" />
+    <Problem
+      refusal={refusal}
+      action={
+        refusal.code === "NOT_FOUND" ? (
+          <Link to="/agents" className="link">
+            All agents
+          </Link>
+        ) : (
+          <TryAgain onClick={onAgain} />
+        )
+      }
+    />
+  </div>
+);
+
+const ToCome = () => (
+  <div className="stack" role="status" aria-busy="true" aria-label="Loading the agent">
+    <Skeleton height={28} width={240} />
+    <Skeleton height={240} width={480} />
+  </div>
+);
+
+function Head({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
+  const { name, handle, description, status, version, project, concurrency } = agent;
+  return (
+    <>
+      <PageHead
+        path={IN_AGENTS}
+        title={name}
+        aside={
+          <span className="dim">
+            {project.handle} / {handle} {version}
+          </span>
+        }
+        mark={<StatusMark status={status} />}
+        facts={concurrency !== null && <span>At most {runsText(concurrency)} at the same time</span>}
+      >
+        {mayWrite && <AgentMenu agent={agent} />}
+      </PageHead>
+      {description && (
+        <p className="dim">
+          <LongText text={description} most={MOST_DESCRIBED} />
+        </p>
+      )}
+    </>
+  );
+}
+
 function TakesNoRuns({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
   const { name, status, project, handle } = agent;
   const { setStatus, isBusy, refusal } = useSetStatus(agent);
   return (
     <Empty title={`The agent is ${status === "draft" ? "a draft" : status}`}>
-      <p>It takes no runs. Its runs so far stay where they are.</p>
+      <p>It takes no runs. Its earlier runs are kept.</p>
       {mayWrite && status === "draft" && (
         <Button variant="default" renderRoot={(props) => <Link {...props} to="." search={{ tab: "definition" }} />}>
           Publish its definition
@@ -151,7 +164,7 @@ function TakesNoRuns({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
           <Button variant="default" loading={isBusy} onClick={() => setStatus(activeOf(agent))}>
             {status === "paused" ? `Resume ${name}` : `Bring back ${name}`}
           </Button>
-          <p>From a shell it takes runs again:</p>
+          <p>Resume it from a shell:</p>
           <ToCopy text={`npx autograph agents resume ${project.handle}/${handle}`} label="Copy the command" />
         </>
       )}

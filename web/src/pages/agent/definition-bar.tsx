@@ -25,17 +25,64 @@ type Props = {
 };
 
 export function DefinitionBar(props: Props) {
-  const { agent, text, onText, isDraftCompared, onCompareDraft, onChanged, onPublished } = props;
-  const { id: agentId, version, draft } = agent;
+  const { agent, text, onText, isDraftCompared, onCompareDraft } = props;
+  const { draft } = agent;
+  const [isDiscarding, setIsDiscarding] = useState(false);
+  const { publishing, saving, isConflict, keepMine, dropMine, save, saveText, publish, openDraft, openPublished } =
+    useDrafting(props);
+  const refusal = publishing.refusal ?? (isConflict ? undefined : saving.refusal);
+  return (
+    <>
+      <Buttons
+        {...{ agent, text, openPublished }}
+        isPublishing={publishing.isBusy}
+        isSaving={saving.isBusy}
+        onPublish={() => void publishing.act(publish)}
+        onSave={saveText}
+      />
+      {refusal && <Problem refusal={refusal} />}
+      {isConflict ? (
+        <Conflict
+          {...{ draft, isDraftCompared, onCompareDraft }}
+          isBusy={saving.isBusy}
+          onKeep={keepMine}
+          onDiscard={dropMine}
+        />
+      ) : (
+        draft && (
+          <DraftLine {...{ draft, text }} onOpen={() => openDraft(draft)} onDiscard={() => setIsDiscarding(true)} />
+        )
+      )}
+      {isDiscarding && draft && (
+        <Confirm
+          title="Discard the draft?"
+          verb="Discard draft"
+          act={async () => {
+            const isOpen = text === draft.definition;
+            const published = agent.definition ?? "";
+            // A draft equal to the published text does not count.
+            await save(published, draft.revision);
+            if (isOpen) onText(published);
+          }}
+          onClose={() => setIsDiscarding(false)}
+        >
+          <p>It is not saved anywhere else. The published version stays as it is.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Saves and publishes the text; `isConflict`: somebody else has saved or published since it was opened. */
+function useDrafting({ agent, text, onText, onCompareDraft, onChanged, onPublished }: Props) {
+  const { id: agentId, draft } = agent;
   const published = agent.definition ?? "";
   const mutate = useMutate();
   const publishing = useAct();
   const saving = useAct();
   /** Revision of the draft that the text comes from; 0: none. A save replaces no other revision. */
   const [known, setKnown] = useState(draft?.revision ?? 0);
-  const [isDiscarding, setIsDiscarding] = useState(false);
   const [isConflict, setIsConflict] = useState(false);
-  const refusal = publishing.refusal ?? (isConflict ? undefined : saving.refusal);
 
   const save = async (definition: string, expectedRevision: number): Promise<void> => {
     const input = { agentId, definition, expectedRevision };
@@ -44,10 +91,10 @@ export function DefinitionBar(props: Props) {
     onCompareDraft(false);
     onChanged();
   };
-  const saveOver = async (definition: string, expectedRevision: number): Promise<void> => {
+  const saveOver = async (expectedRevision: number): Promise<void> => {
     const isDone = await saving.act(async () => {
       try {
-        await save(definition, expectedRevision);
+        await save(text, expectedRevision);
         setIsConflict(false);
       } catch (error) {
         setIsConflict(error instanceof Refusal && error.reason === "draft_changed");
@@ -70,94 +117,85 @@ export function DefinitionBar(props: Props) {
     onCompareDraft(false);
     onText(one.definition);
   };
+  const openPublished = (): void => {
+    setKnown(0);
+    onText(published);
+  };
+  const dropMine = (): void => {
+    setIsConflict(false);
+    saving.forget();
+    if (draft) openDraft(draft);
+    else openPublished();
+  };
+  const saveText = (): void => void saveOver(known);
+  const keepMine = (): void => void saveOver(draft?.revision ?? 0);
+  return {
+    publishing,
+    saving,
+    isConflict,
+    keepMine,
+    dropMine,
+    save,
+    saveText,
+    publish,
+    openDraft,
+    openPublished,
+  };
+}
 
+type ButtonsProps = Pick<Props, "agent" | "text"> & {
+  isPublishing: boolean;
+  isSaving: boolean;
+  onPublish: () => void;
+  onSave: () => void;
+  openPublished: () => void;
+};
+
+function Buttons({ agent, text, isPublishing, isSaving, onPublish, onSave, openPublished }: ButtonsProps) {
+  const { version, draft } = agent;
+  const published = agent.definition ?? "";
+  const isSaved = text === draft?.definition;
   return (
-    <>
-      <div className={classes["bar"]}>
-        {text === published ? (
-          <span className="dim">Published version {version}. Edit it to make a draft.</span>
-        ) : (
-          <Button size="compact-md" loading={publishing.isBusy} onClick={() => void publishing.act(publish)}>
-            Publish
-          </Button>
-        )}
-        {text !== published && text !== draft?.definition && (
-          <Button
-            size="compact-md"
-            variant="default"
-            loading={saving.isBusy}
-            onClick={() => void saveOver(text, known)}
-          >
-            Save as draft
-          </Button>
-        )}
-        {text !== published && published !== "" && text === draft?.definition && (
-          <Button
-            size="compact-md"
-            variant="default"
-            onClick={() => {
-              setKnown(0);
-              onText(published);
-            }}
-          >
-            Show what is published
-          </Button>
-        )}
-      </div>
-      {refusal && <Problem refusal={refusal} />}
-      {isConflict ? (
-        <Conflict
-          {...{ draft, isDraftCompared, onCompareDraft }}
-          isBusy={saving.isBusy}
-          onKeep={() => void saveOver(text, draft?.revision ?? 0)}
-          onDiscard={() => {
-            setIsConflict(false);
-            saving.forget();
-            if (draft) openDraft(draft);
-            else {
-              setKnown(0);
-              onText(published);
-            }
-          }}
-        />
+    <div className={classes["bar"]}>
+      {text === published ? (
+        <span className="dim">Published version {version}. Edit it to make a draft.</span>
       ) : (
-        draft && (
-          <p className={classes["bar"]}>
-            <span className="dim">
-              {text === draft.definition
-                ? "This is a draft that is not published"
-                : "There is a draft that is not published"}
-              , saved <Time at={draft.savedAt} /> by {draft.savedBy.name}.
-            </span>
-            {text !== draft.definition && (
-              <Button variant="default" size="compact-sm" onClick={() => openDraft(draft)}>
-                Open the draft
-              </Button>
-            )}
-            <Button variant="default" size="compact-sm" onClick={() => setIsDiscarding(true)}>
-              Discard draft…
-            </Button>
-          </p>
-        )
+        <Button size="compact-md" loading={isPublishing} onClick={onPublish}>
+          Publish
+        </Button>
       )}
-      {isDiscarding && draft && (
-        <Confirm
-          title="Discard the draft?"
-          verb="Discard draft"
-          act={async () => {
-            const isOpen = text === draft.definition;
-            // A draft equal to the published text does not count.
-            await save(published, draft.revision);
-            if (isOpen) onText(published);
-          }}
-          onClose={() => setIsDiscarding(false)}
-        >
-          <p>It is saved nowhere else. What is published stays as it is.</p>
-        </Confirm>
+      {text !== published && !isSaved && (
+        <Button size="compact-md" variant="default" loading={isSaving} onClick={onSave}>
+          Save as draft
+        </Button>
       )}
-    </>
+      {text !== published && published !== "" && isSaved && (
+        <Button size="compact-md" variant="default" onClick={openPublished}>
+          Show the published version
+        </Button>
+      )}
+    </div>
   );
 }
+
+type DraftLineProps = { draft: Draft; text: string; onOpen: () => void; onDiscard: () => void };
+
+const DraftLine = ({ draft, text, onOpen, onDiscard }: DraftLineProps) => (
+  <p className={classes["bar"]}>
+    <span className="dim">
+      {text === draft.definition ? "This draft is not published" : "There is an unpublished draft"}, saved{" "}
+      <Time at={draft.savedAt} /> by {draft.savedBy.name}.
+    </span>
+    {text !== draft.definition && (
+      <Button variant="default" size="compact-sm" onClick={onOpen}>
+        Open the draft
+      </Button>
+    )}
+    <Button variant="default" size="compact-sm" onClick={onDiscard}>
+      Discard draft…
+    </Button>
+  </p>
+);
 
 type ConflictProps = {
   /** The draft as it is saved now. */
@@ -177,7 +215,7 @@ function Conflict({ draft, isBusy, isDraftCompared, onCompareDraft, onKeep, onDi
             {draft.savedBy.name} saved another draft <Time at={draft.savedAt} />. Yours is not saved.
           </>
         ) : (
-          "The draft that you began with was published or discarded meanwhile. Yours is not saved."
+          "The draft that you started from has since been published or discarded. Yours is not saved."
         )}
       </p>
       <span className="line">
@@ -199,8 +237,8 @@ function Conflict({ draft, isBusy, isDraftCompared, onCompareDraft, onKeep, onDi
         </Button>
       </span>
       <p className="dim">
-        “Keep mine” saves yours over theirs; “Discard draft” gives up yours and goes on with{" "}
-        {draft ? "theirs" : "what is published"}.
+        “Keep mine” replaces theirs with yours; “Discard draft” drops yours and goes on with{" "}
+        {draft ? "theirs" : "the published version"}.
       </p>
     </section>
   );

@@ -24,7 +24,7 @@ export function Difference({ version, before, after }: { version: string; before
     const view = new MergeView({
       parent: place.current!,
       a: side(before, "The version"),
-      b: side(after, "The present text"),
+      b: side(after, "Current text"),
       collapseUnchanged: { margin: 3 },
       gutter: true,
     });
@@ -34,7 +34,7 @@ export function Difference({ version, before, after }: { version: string; before
     <div className={classes["editor"]}>
       <div className={classes["sides"]} aria-hidden>
         <span>{version}</span>
-        <span>The present text</span>
+        <span>Current text</span>
       </div>
       <div ref={place} />
     </div>

@@ -21,7 +21,7 @@ export function Leave({ isUnsaved, isWithin }: Props) {
       act={async () => leaving.proceed()}
       onClose={leaving.reset}
     >
-      <p>Your changes to the definition are not saved as a draft, and not published.</p>
+      <p>Your changes to the definition are neither saved as a draft nor published.</p>
     </Confirm>
   );
 }

@@ -22,7 +22,7 @@ const beginningOf = (namespace: string): string => `document:
   name: my-agent
   version: "1.0.0"
   title: My agent
-  summary: Greets whoever it is given.
+  summary: Greets a person by name.
 input:
   schema:
     format: json

@@ -109,7 +109,7 @@ function EarlierInputs({ agent: { recent }, onChoose }: { agent: Agent; onChoose
   );
 }
 
-/** Its values, as many as fit. */
+/** The values that fit. */
 const BRIEF = 48;
 function briefOf(input: unknown): string {
   const given = isObject(input as Json) ? Object.values(input as JsonObject) : [];

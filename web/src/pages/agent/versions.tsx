@@ -75,8 +75,8 @@ export function Versions({ agentId, page, version, compared, isChanged, mayWrite
           onClose={() => setAsked(undefined)}
         >
           <p>
-            Runs that start from now on are of {asked} instead of {version}. Those that have started stay with theirs,
-            and {version} can be published again.
+            New runs use {asked} instead of {version}. Runs that have started keep their version, and {version} can be
+            published again.
           </p>
         </Confirm>
       )}

@@ -17,10 +17,7 @@ import { useMay } from "../../api/use-may.ts";
 import { Choice } from "../../components/choice.tsx";
 import { Empty } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { PageOfRows } from "../../components/table/page-of-rows.tsx";
-import { ShowNew } from "../../components/table/show-new.tsx";
-import { Spacer } from "../../components/table/spacer.tsx";
-import { Table } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
 import { useFresh } from "../../components/table/use-fresh.ts";
 import { useListKeys } from "../../components/table/use-list-keys.ts";
 import { OF_A_PAGE, usePages } from "../../components/table/use-pages.ts";
@@ -68,7 +65,7 @@ export function Agents({ search }: { search: AgentsSearch }) {
         )}
       </PageHead>
       <Filters search={search} box={box} />
-      <List
+      <FilteredAgents
         key={JSON.stringify(filter)}
         filter={filter}
         isFiltered={Boolean(status) || text !== ""}
@@ -107,9 +104,9 @@ function Filters({ search, box }: { search: AgentsSearch; box: React.RefObject<H
   );
 }
 
-type ListProps = { filter: AgentFilter; isFiltered: boolean; isOfProject: boolean; onFilter: () => void };
+type FilteredProps = { filter: AgentFilter; isFiltered: boolean; isOfProject: boolean; onFilter: () => void };
 
-function List({ filter, isFiltered, isOfProject, onFilter }: ListProps) {
+function FilteredAgents({ filter, isFiltered, isOfProject, onFilter }: FilteredProps) {
   const pages = usePages<AgentRowFragment>(`agents ${JSON.stringify(filter)}`, ROW_PX);
   const fresh = useFresh();
   const scope = { projectId: (filter.projectId as string[] | undefined)?.[0] ?? null };
@@ -130,7 +127,6 @@ function List({ filter, isFiltered, isOfProject, onFilter }: ListProps) {
     pages.readAgain({ fromStart: true });
     scrollTo({ top: 0 });
   };
-  const isEmpty = isWhole && items.length === 0;
   const { may } = useMay();
   const mayRun = may("runs:start");
   const [{ data: frame }] = useQuery({ query: FrameDocument });
@@ -138,29 +134,21 @@ function List({ filter, isFiltered, isOfProject, onFilter }: ListProps) {
   return (
     <div className={classes["list"]}>
       {isWhole && !isFiltered && !isOfProject && <FirstVisit agents={items} />}
-      <ShowNew count={fresh.count} onShow={showFresh} />
-      {isEmpty &&
-        (isFiltered ? <NothingFits /> : <NoAgents isOfProject={isOfProject} mayWrite={may("agents:write")} />)}
-      {/* Another one once the first have come: what stands above it then may push it down, which is no jump of what was read. */}
-      <div key={isWhole || items.length > 0 ? "read" : "to come"} hidden={isEmpty}>
-        <Table ref={table} columns={COLUMNS} className={classes["table"]} isBusy={pages.isBusy}>
-          <Spacer px={pages.beforePx} columns={COLUMNS.length} />
-          {pages.near.map(({ key, ...place }) => (
-            <PageOfRows
-              key={key}
-              {...place}
-              pages={pages}
-              columns={COLUMNS}
-              query={AgentsDocument}
-              variables={{ filter, first: OF_A_PAGE, after: place.after }}
-              connectionOf={({ agentsConnection }) => agentsConnection}
-              renderRow={(agent) => <AgentRow key={agent.id} agent={agent} hasProjects={hasProjects} mayRun={mayRun} />}
-              toCome={TO_COME}
-            />
-          ))}
-          <Spacer px={pages.afterPx} columns={COLUMNS.length} />
-        </Table>
-      </div>
+      <List
+        // Another one once the first have come: what stands above it then may push it down, which is no jump of what was read.
+        key={isWhole || items.length > 0 ? "read" : "to come"}
+        pages={pages}
+        columns={COLUMNS}
+        className={classes["table"]}
+        fresh={fresh.count}
+        onShowFresh={showFresh}
+        empty={isFiltered ? <NothingFits /> : <NoAgents isOfProject={isOfProject} mayWrite={may("agents:write")} />}
+        query={AgentsDocument}
+        variablesOf={(page) => ({ filter, ...page })}
+        connectionOf={({ agentsConnection }) => agentsConnection}
+        renderRow={(agent) => <AgentRow key={agent.id} agent={agent} hasProjects={hasProjects} mayRun={mayRun} />}
+        toCome={TO_COME}
+      />
       {isWhole && items.length > OF_A_PAGE && <p className={classes["end"]}>{items.length.toLocaleString()} agents</p>}
     </div>
   );
@@ -183,7 +171,7 @@ npx autograph publish examples/agents/expense-approval.yaml`;
 
 const NoAgents = ({ isOfProject, mayWrite }: { isOfProject: boolean; mayWrite: boolean }) => (
   <Empty title={isOfProject ? "No agents in this project yet" : "No agents yet"}>
-    <p>An agent is a text that says what to do, step by step.</p>
+    <p>An agent is a document that says what to do, step by step.</p>
     {mayWrite && (
       <Button component={Link} to="/agents/new">
         Write {isOfProject ? "one" : "the first one"} here

@@ -16,12 +16,9 @@ import { ApprovalCard } from "../../forms/approval/approval-card.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Empty, Problem, TryAgain } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { PageOfRows } from "../../components/table/page-of-rows.tsx";
-import { ShowNew } from "../../components/table/show-new.tsx";
-import { Spacer } from "../../components/table/spacer.tsx";
-import { Table } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
 import { useFresh } from "../../components/table/use-fresh.ts";
-import { OF_A_PAGE, usePages } from "../../components/table/use-pages.ts";
+import { usePages } from "../../components/table/use-pages.ts";
 import { Tabs } from "../../components/tabs.tsx";
 import { ApprovalRow, columnsOf } from "./approval-row.tsx";
 import classes from "./approvals.module.css";
@@ -47,19 +44,17 @@ export function Approvals({ search }: { search: ApprovalsSearch }) {
           { name: "decided", word: "Decided", link: { to: "/approvals", search: { show: "decided" } } },
         ]}
       >
-        <List key={`${search.show} ${search.project}`} search={search} isDecided={isDecided} />
+        <Inbox key={`${search.show} ${search.project}`} search={search} isDecided={isDecided} />
       </Tabs>
     </div>
   );
 }
 
-function List({ search: { project, show, open }, isDecided }: { search: ApprovalsSearch; isDecided: boolean }) {
+function Inbox({ search: { project, show, open }, isDecided }: { search: ApprovalsSearch; isDecided: boolean }) {
   const of = (status: ApprovalStatus[]) => ({ status, ...(project && { projectId: [project] }) });
   const filter = of(isDecided ? DECIDED : OPEN);
   const pages = usePages<ApprovalCardFragment>(`approvals ${JSON.stringify(filter)}`, ROW_PX);
   const { items, table, isWhole } = pages;
-  const columns = columnsOf(isDecided);
-  const isEmpty = isWhole && items.length === 0;
   const { fresh, showFresh } = useFreshApprovals({ pages, isDecided, open: of(OPEN), decided: of(DECIDED) });
   const navigate = useNavigate();
   const { decisions } = useApi();
@@ -88,54 +83,49 @@ function List({ search: { project, show, open }, isDecided }: { search: Approval
   const made = useCallback((id: string): void => latest.current.openNext(id), []);
   return (
     <div className={classes["list"]}>
-      <ShowNew count={fresh} onShow={showFresh} />
-      {open && !shown && (isWhole || items.length > 0) && <Linked key={open} id={open} />}
-      {isEmpty &&
-        (isDecided ? (
-          <Empty title="No decisions yet">
-            <p>Each decision stays here, with who made it and what they said.</p>
-            <Link to="/approvals" search={{}} className="link">
-              Open approvals
-            </Link>
-          </Empty>
-        ) : (
-          <Empty title="No approvals waiting">
-            <p>A run that asks a person shows up here at once.</p>
-            <Link to="/agents" className="link">
-              All agents
-            </Link>
-          </Empty>
-        ))}
-      <div hidden={isEmpty}>
-        <Table ref={table} columns={columns} className={classes["table"]} isBusy={pages.isBusy}>
-          <Spacer px={pages.beforePx} columns={columns.length} />
-          {pages.near.map(({ key, index, after }) => (
-            <PageOfRows
-              key={key}
-              pages={pages}
-              index={index}
-              after={after}
-              columns={columns}
-              query={ApprovalsDocument}
-              variables={{ filter, direction: isDecided ? "desc" : "asc", first: OF_A_PAGE, after }}
-              connectionOf={({ approvals }) => approvals}
-              renderRow={(approval) => (
-                <ApprovalRow
-                  key={approval.id}
-                  approval={approval}
-                  isOpen={approval.id === open}
-                  onToggle={toggle}
-                  onMade={made}
-                />
-              )}
-            />
-          ))}
-          <Spacer px={pages.afterPx} columns={columns.length} />
-        </Table>
-      </div>
+      <List
+        pages={pages}
+        columns={columnsOf(isDecided)}
+        className={classes["table"]}
+        fresh={fresh}
+        onShowFresh={showFresh}
+        empty={isDecided ? <NoneDecided /> : <NoneOpen />}
+        query={ApprovalsDocument}
+        variablesOf={(page) => ({ filter, direction: isDecided ? ("desc" as const) : ("asc" as const), ...page })}
+        connectionOf={({ approvals }) => approvals}
+        renderRow={(approval) => (
+          <ApprovalRow
+            key={approval.id}
+            approval={approval}
+            isOpen={approval.id === open}
+            onToggle={toggle}
+            onMade={made}
+          />
+        )}
+      >
+        {open && !shown && (isWhole || items.length > 0) && <Linked key={open} id={open} />}
+      </List>
     </div>
   );
 }
+
+const NoneDecided = () => (
+  <Empty title="No decisions yet">
+    <p>Each decision stays here, with who made it and what they said.</p>
+    <Link to="/approvals" search={{}} className="link">
+      Open approvals
+    </Link>
+  </Empty>
+);
+
+const NoneOpen = () => (
+  <Empty title="No approvals waiting">
+    <p>A run that asks a person shows up here at once.</p>
+    <Link to="/agents" className="link">
+      All agents
+    </Link>
+  </Empty>
+);
 
 /** The one that a link is about, where the list does not have it: it has been decided, or is further down. */
 function Linked({ id }: { id: string }) {

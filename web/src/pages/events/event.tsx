@@ -145,7 +145,7 @@ function Unread({ refusal, onAgain }: { refusal: Refusal | undefined; onAgain: (
       {!refusal && <Loading label="Loading the event" />}
       {refusal?.code === "NOT_FOUND" && (
         <Empty title="There is no such event">
-          <p>It may be of another organization, or not kept any longer.</p>
+          <p>It may belong to another organization or have been deleted.</p>
           <Link to="/events" className="link">
             All events
           </Link>

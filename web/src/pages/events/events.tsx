@@ -7,13 +7,10 @@ import { useLive } from "../../api/hooks.ts";
 import { useMay } from "../../api/use-may.ts";
 import { Empty } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { PageOfRows } from "../../components/table/page-of-rows.tsx";
-import { ShowNew } from "../../components/table/show-new.tsx";
-import { Spacer } from "../../components/table/spacer.tsx";
-import { Table } from "../../components/table/table.tsx";
+import { List } from "../../components/table/list.tsx";
 import { useFresh } from "../../components/table/use-fresh.ts";
 import { useListKeys } from "../../components/table/use-list-keys.ts";
-import { OF_A_PAGE, usePages } from "../../components/table/use-pages.ts";
+import { usePages } from "../../components/table/use-pages.ts";
 import { WithKey } from "../../components/with-key.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { COLUMNS, EventRow } from "./event-row.tsx";
@@ -55,12 +52,12 @@ export function Events({ search: { source, publish } }: { search: EventsSearch }
           </Link>
         </p>
       )}
-      <List key={source} source={source} />
+      <SourceEvents key={source} source={source} />
     </div>
   );
 }
 
-function List({ source }: { source: string | undefined }) {
+function SourceEvents({ source }: { source: string | undefined }) {
   const pages = usePages<EventLineFragment>(`events ${source}`, ROW_PX);
   const fresh = useFresh();
   const { items, table, isWhole } = pages;
@@ -87,35 +84,26 @@ function List({ source }: { source: string | undefined }) {
   useListKeys({ list: table });
   return (
     <div>
-      <ShowNew count={fresh.count} onShow={showFresh} />
-      {isEmpty && <NoEvents source={source} />}
-      <div hidden={isEmpty}>
-        <Table ref={table} columns={COLUMNS} className={classes["events"]} isBusy={pages.isBusy}>
-          <Spacer px={pages.beforePx} columns={COLUMNS.length} />
-          {pages.near.map(({ key, index, after }) => (
-            <PageOfRows
-              key={key}
-              pages={pages}
-              index={index}
-              after={after}
-              columns={COLUMNS}
-              query={EventsDocument}
-              variables={{ filter: source ? { source: [source] } : null, first: OF_A_PAGE, after }}
-              connectionOf={({ events }) => events}
-              renderRow={(event) => <EventRow key={event.id} event={event} />}
-            />
-          ))}
-          <Spacer px={pages.afterPx} columns={COLUMNS.length} />
-        </Table>
-      </div>
+      <List
+        pages={pages}
+        columns={COLUMNS}
+        className={classes["events"]}
+        fresh={fresh.count}
+        onShowFresh={showFresh}
+        empty={<NoEvents source={source} />}
+        query={EventsDocument}
+        variablesOf={(page) => ({ filter: source ? { source: [source] } : null, ...page })}
+        connectionOf={({ events }) => events}
+        renderRow={(event) => <EventRow key={event.id} event={event} />}
+      />
     </div>
   );
 }
 
 const NoEvents = ({ source }: { source: string | undefined }) => (
-  <Empty title={source ? `No events of ${source}` : "No events yet"}>
+  <Empty title={source ? `No events from ${source}` : "No events yet"}>
     <p>
-      An event of a source starts each agent whose trigger waits for it. Publish one from a shell, with <WithKey />:
+      An event starts every agent with a trigger that matches it. Publish one from a shell, with <WithKey />:
     </p>
     <ToCopy
       text={`npx autograph event send ${source ? quoted(source) : "shop"} order.created --id order-1 --data '{}'`}

@@ -46,7 +46,7 @@ export function PublishEvent() {
   return (
     <form ref={form} noValidate className={classes["form"]} aria-label="Publish a test event" onSubmit={submit}>
       {refusal && <Problem refusal={refusal} />}
-      <p className="dim">It starts what waits for it, as an event from outside does.</p>
+      <p className="dim">It fires the triggers that match it, as any event does.</p>
       <TextInput
         label="Source"
         description="Where it happened, such as shop."

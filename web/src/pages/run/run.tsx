@@ -36,7 +36,7 @@ function Unread({ refusal, onAgain }: { refusal: Refusal; onAgain: () => void })
       <PageHead path={IN_RUNS} title="Run" />
       {refusal.code === "NOT_FOUND" ? (
         <Empty title="There is no such run">
-          <p>It may be of another organization, or not kept any longer.</p>
+          <p>It may belong to another organization or have been deleted.</p>
           <Link to="/runs" className="link">
             All runs
           </Link>

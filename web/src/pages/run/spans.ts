@@ -1,4 +1,4 @@
-/** When a step was being executed: a span for each attempt, because a try again sets the step's own start anew. */
+/** When a step was being executed: a span for each attempt, because a retry resets the step's own start. */
 import type { StepRowFragment } from "../../api/documents.ts";
 import type { Span } from "../../lib/time-axis.ts";
 

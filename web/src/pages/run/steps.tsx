@@ -50,7 +50,7 @@ export function Steps({ view, tasks, stepCount, isOver, search, onShow, said }: 
   };
   useKeys(chosen === undefined ? {} : { Escape: close });
   const chosenStep = steps.find(({ number }) => number === chosen);
-  // As many as the filter shows.
+  // The number that the filter shows.
   const failed = useMemo(() => linesOf(steps, { folded: new Set(), status: "failed" }).length, [steps]);
 
   return (

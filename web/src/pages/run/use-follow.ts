@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 /** Keys that lead up a page. */
 const UP: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 
-/** Whether the newest step is held in sight. Whoever scrolls up reads something: it is let go of. */
+/** Whether the newest step is held in sight. Scrolling up lets go of it. */
 export function useFollow(isLive: boolean): [isFollowing: boolean, follow: (isFollowing: boolean) => void] {
   const [isOn, follow] = useState(false);
   const isFollowing = isOn && isLive;

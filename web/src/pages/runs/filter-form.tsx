@@ -122,7 +122,7 @@ function StarterField({ search: { agent, project, by }, name, onChange }: FieldP
       filter={amongRead}
       value={by ?? null}
       data={isKnown ? groups : [{ value: by, label: name ?? by }, ...groups]}
-      nothingFoundMessage="Nobody is called that."
+      nothingFoundMessage="No match."
       comboboxProps={INSIDE}
       clearButtonProps={{ "aria-label": "Anybody and anything" }}
       onChange={(value) => onChange({ by: value ?? undefined })}

@@ -22,7 +22,57 @@ type Props = {
   onClose: () => void;
 };
 
-export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
+export function CreateKey(props: Props) {
+  const { form, presets, said, set, setReach, mayNarrow, isOfAgents, problemOf, rest, isBusy, submit } =
+    useKeyForm(props);
+  useFocusBack();
+  return (
+    <form ref={form} className={settings["form"]} noValidate onSubmit={submit} aria-labelledby="create-key">
+      <h2 id="create-key">Create key</h2>
+      {rest && <Problem refusal={rest} />}
+      <TextInput
+        label="Name"
+        description="What uses it, such as nightly-report."
+        value={said.name}
+        maxLength={200}
+        autoComplete="off"
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- one came here for it
+        autoFocus
+        error={problemOf("name", "Name")}
+        onChange={(event) => set.name(event.currentTarget.value)}
+      />
+      <KeyScopes
+        caller={props.caller}
+        presets={presets}
+        preset={said.preset}
+        own={said.own}
+        problem={problemOf("scopes", "Scopes")}
+        onPreset={set.preset}
+        onOwn={set.own}
+      />
+      {mayNarrow && (
+        <KeyReach
+          reach={said.reach}
+          isOfAgents={isOfAgents}
+          problemOf={(label) => problemOf("reach", label)}
+          onChange={setReach}
+        />
+      )}
+      <KeyExpiry expiry={said.expiry} problemOf={(label) => problemOf("expiresAt", label)} onChange={set.expiry} />
+      <div className={settings["buttons"]}>
+        <Button type="submit" loading={isBusy}>
+          Create key
+        </Button>
+        <Button variant="default" onClick={props.onClose}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** What the form says, what is wrong with it, and sending it. */
+function useKeyForm({ caller, presets: given, onMade }: Props) {
   const presets = inOrder(given).filter(({ scopes }) => scopes.every(caller.may));
   const mutate = useMutate();
   const { act, isBusy, refusal } = useAct();
@@ -33,7 +83,6 @@ export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
   const [expiry, setExpiry] = useState(AT_FIRST);
   const [tried, setTried] = useState(0);
   const form = useRef<HTMLFormElement>(null);
-  useFocusBack();
   useFocusOnProblem(form, tried, refusal);
 
   const scopes = preset?.scopes ?? own;
@@ -71,50 +120,19 @@ export function CreateKey({ caller, presets: given, onMade, onClose }: Props) {
     };
     void act(async () => onMade((await mutate(CreateKeyDocument, { input })).createApiKey!));
   };
-
-  return (
-    <form ref={form} className={settings["form"]} noValidate onSubmit={submit} aria-labelledby="create-key">
-      <h2 id="create-key">Create key</h2>
-      {rest && <Problem refusal={rest} />}
-      <TextInput
-        label="Name"
-        description="What uses it, such as nightly-report."
-        value={name}
-        maxLength={200}
-        autoComplete="off"
-        // oxlint-disable-next-line jsx-a11y/no-autofocus -- one came here for it
-        autoFocus
-        error={problemOf("name", "Name")}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <KeyScopes
-        caller={caller}
-        presets={presets}
-        preset={preset}
-        own={own}
-        problem={problemOf("scopes", "Scopes")}
-        onPreset={setPreset}
-        onOwn={setOwn}
-      />
-      {mayNarrow && (
-        <KeyReach
-          reach={{ ...reach, projectIds }}
-          isOfAgents={isOfAgents}
-          problemOf={(label) => problemOf("reach", label)}
-          onChange={(change) => setReach({ ...reach, ...change })}
-        />
-      )}
-      <KeyExpiry expiry={expiry} problemOf={(label) => problemOf("expiresAt", label)} onChange={setExpiry} />
-      <div className={settings["buttons"]}>
-        <Button type="submit" loading={isBusy}>
-          Create key
-        </Button>
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-      </div>
-    </form>
-  );
+  return {
+    form,
+    presets,
+    said: { name, preset, own, expiry, reach: { ...reach, projectIds } },
+    set: { name: setName, preset: setPreset, own: setOwn, expiry: setExpiry },
+    setReach: (change: Partial<typeof reach>) => setReach({ ...reach, ...change }),
+    mayNarrow,
+    isOfAgents,
+    problemOf,
+    rest,
+    isBusy,
+    submit,
+  };
 }
 
 /** The form's field, of `input.agentIds.0`. */

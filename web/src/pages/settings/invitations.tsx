@@ -36,7 +36,7 @@ type Props = {
 };
 type Made = NonNullable<InviteMemberMutation["inviteMember"]>;
 
-/** Links that make whoever opens them a member. */
+/** Links that make the person who opens them a member. */
 export function Invitations({ caller, asked: { data, error }, readAgain }: Props) {
   const [made, setMade] = useState<Made>();
   const [ending, setEnding] = useState<InvitationRowFragment>();
@@ -61,7 +61,7 @@ export function Invitations({ caller, asked: { data, error }, readAgain }: Props
       {made?.url && (
         <div className={classes["once"]} role="status">
           <p>
-            The link for {made.email ?? "whoever has it"}, as {made.role}. It is shown only now.
+            The link for {made.email ?? "anyone who has it"}, as {made.role}. It is shown only once.
           </p>
           <ToCopy text={made.url} label="Copy the link" />
         </div>
@@ -72,7 +72,7 @@ export function Invitations({ caller, asked: { data, error }, readAgain }: Props
           <tbody>
             {invitations.map((invitation) => (
               <tr key={invitation.id}>
-                <td>{invitation.email ?? "whoever has the link"}</td>
+                <td>{invitation.email ?? "anyone with the link"}</td>
                 <td>{invitation.role}</td>
                 <td data-label="By">{invitation.createdBy.name}</td>
                 <td data-label="Expires" className={classes["when"]}>
@@ -82,7 +82,7 @@ export function Invitations({ caller, asked: { data, error }, readAgain }: Props
                   <Button
                     variant="default"
                     size="compact-sm"
-                    aria-label={`Revoke the invitation of ${invitation.email ?? "whoever has the link"}`}
+                    aria-label={`Revoke the invitation for ${invitation.email ?? "anyone with the link"}`}
                     onClick={() => setEnding(invitation)}
                   >
                     Revoke
@@ -100,7 +100,7 @@ export function Invitations({ caller, asked: { data, error }, readAgain }: Props
           act={() => revoke(ending.id)}
           onClose={() => setEnding(undefined)}
         >
-          <p>The link for {ending.email ?? "whoever has it"} stops working at once.</p>
+          <p>The link for {ending.email ?? "anyone who has it"} stops working at once.</p>
         </Confirm>
       )}
     </section>

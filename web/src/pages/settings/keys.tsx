@@ -10,17 +10,14 @@ import {
   type KeysQuery,
 } from "../../api/documents.ts";
 import { useMutate, useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
-import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
+import { Empty } from "../../components/notice.tsx";
 import { StatusMark } from "../../components/status-mark.tsx";
 import { Table, type Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { useNow } from "../../lib/use-now.ts";
 import { CreateKey } from "./create-key.tsx";
-import { Paging } from "./paging.tsx";
-import { ReadAgain } from "./read-again.tsx";
+import { Listed } from "./listed.tsx";
 import { MadeKey } from "./made-key.tsx";
 import type { PartProps } from "./part.ts";
 import classes from "./settings.module.css";
@@ -40,19 +37,13 @@ type Presets = NonNullable<KeysQuery["apiKeyPresets"]>;
 /** How late the list may say that a key has expired. */
 const EXPIRY_EVERY_MS = 30_000;
 
-export function Keys(props: PartProps) {
-  const { caller } = props;
-  if (!caller.may("admin")) return <NoPermission what="see API keys" who="Owners and admins" role={caller.role} />;
-  return <KeyList {...props} />;
-}
-
-function KeyList({ caller, search: { after, make } }: PartProps) {
+export function Keys({ caller, search: { after, make } }: PartProps) {
   const [asked, readAgain] = useRead({
     query: KeysDocument,
     variables: { after: after ?? null },
     requestPolicy: "cache-and-network",
   });
-  const { data, error } = asked;
+  const { data } = asked;
   const navigate = useNavigate();
   const [made, setMade] = useState<NonNullable<CreateKeyMutation["createApiKey"]>>();
   const [ending, setEnding] = useState<KeyRowFragment>();
@@ -83,28 +74,36 @@ function KeyList({ caller, search: { after, make } }: PartProps) {
         <p>Programs sign in with an API key. It can do only what you allow.</p>
         {keys && keys.length > 0 && <Button onClick={() => show(true)}>Create key</Button>}
       </div>
-      {error && <Problem refusal={refusalIn(error)} />}
-      {!keys && !error && <Loading label="Loading the API keys" lines={5} />}
-      {keys?.length === 0 && (
-        <Empty title="No API keys yet">
-          <p>A program needs one to start runs. Give it only what it needs, such as one agent.</p>
-          <Button onClick={() => show(true)}>Create key</Button>
-        </Empty>
-      )}
-      {others.length > 0 && <List keys={others} presets={presets} onEnd={setEnding} />}
-      {keys && keys.length > 0 && others.length === 0 && <p className="dim">No active keys.</p>}
-      {revoked.length > 0 && (
-        <details className={classes["folded"]}>
-          <summary>Revoked ({revoked.length})</summary>
-          <List keys={revoked} presets={presets} onEnd={setEnding} />
-        </details>
-      )}
-      <Paging part="keys" after={after} next={data?.apiKeys?.pageInfo} />
-      <ReadAgain asked={asked} isEmpty={keys?.length === 0} readAgain={readAgain} caller={caller} />
+      <Listed
+        {...{ asked, readAgain, caller }}
+        what="the API keys"
+        rows={keys}
+        empty={<NoKeys onCreate={() => show(true)} />}
+        pages={{ part: "keys", after, next: data?.apiKeys?.pageInfo }}
+      >
+        {others.length > 0 ? (
+          <KeyTable keys={others} presets={presets} onEnd={setEnding} />
+        ) : (
+          <p className="dim">No active keys.</p>
+        )}
+        {revoked.length > 0 && (
+          <details className={classes["folded"]}>
+            <summary>Revoked ({revoked.length})</summary>
+            <KeyTable keys={revoked} presets={presets} onEnd={setEnding} />
+          </details>
+        )}
+      </Listed>
       {ending && <RevokeKey apiKey={ending} onRevoked={readAgain} onClose={() => setEnding(undefined)} />}
     </div>
   );
 }
+
+const NoKeys = ({ onCreate }: { onCreate: () => void }) => (
+  <Empty title="No API keys yet">
+    <p>A program needs one to start runs. Give it only what it needs, such as one agent.</p>
+    <Button onClick={onCreate}>Create key</Button>
+  </Empty>
+);
 
 type RevokeProps = { apiKey: KeyRowFragment; onRevoked: () => void; onClose: () => void };
 
@@ -117,7 +116,7 @@ function RevokeKey({ apiKey: { id, name, hint, lastUsedAt }, onRevoked, onClose 
   return (
     <Confirm title={`Revoke ${name}?`} verb="Revoke key" act={revoke} onClose={onClose}>
       <p>
-        Programs that use the key ending in <code>{hint}</code> are refused from then on, for good.{" "}
+        Programs that use the key ending in <code>{hint}</code> are refused at once, for good.{" "}
         {lastUsedAt ? (
           <>
             It was last used <Time at={lastUsedAt} />.
@@ -130,9 +129,9 @@ function RevokeKey({ apiKey: { id, name, hint, lastUsedAt }, onRevoked, onClose 
   );
 }
 
-type ListProps = { keys: readonly KeyRowFragment[]; presets: Presets; onEnd: (key: KeyRowFragment) => void };
+type TableProps = { keys: readonly KeyRowFragment[]; presets: Presets; onEnd: (key: KeyRowFragment) => void };
 
-function List({ keys, presets, onEnd }: ListProps) {
+function KeyTable({ keys, presets, onEnd }: TableProps) {
   const now = useNow(EXPIRY_EVERY_MS);
   return (
     <Table columns={COLUMNS} className={classes["table"]}>

@@ -7,7 +7,7 @@ import { Refusal, refusalIn } from "../../api/refusal.ts";
 import { useAct } from "../../api/use-act.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Icon, SHAPES } from "../../components/icon.tsx";
-import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
+import { Empty, Problem } from "../../components/notice.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
 import { llmProblemText } from "../../lib/llm-problems.ts";
 import { durationText } from "../../lib/times.ts";
@@ -16,23 +16,14 @@ import classes from "./llm.module.css";
 import type { PartProps } from "./part.ts";
 import settings from "./settings.module.css";
 
-export function Llm(props: PartProps) {
-  const { caller } = props;
-  if (!caller.may("admin"))
-    return <NoPermission what="see the LLM connection" who="Owners and admins" role={caller.role} />;
-  return <Connection {...props} />;
-}
-
-function Connection({ caller }: PartProps) {
+export function Llm({ caller }: PartProps) {
   const [asked, readAgain] = useRead({ query: LlmDocument, requestPolicy: "cache-and-network" });
   const { data, error } = asked;
   const connection = data?.llm;
   return (
     <div className={settings["part"]}>
       <div className={settings["head"]}>
-        <p>
-          The model that reads the sentences in which runs are described. Whoever operates the server configures it.
-        </p>
+        <p>The model that reads sentences that describe a run. The operator of the server configures it.</p>
       </div>
       {error && <Problem refusal={refusalIn(error)} />}
       {!connection && !error && <Loading label="Loading the language model" lines={5} />}
@@ -53,8 +44,8 @@ const Missing = () => (
       and a person still reviews every draft.
     </p>
     <p className={classes["words"]}>
-      Put these into the server’s environment, or into the file <code>.env</code> where it starts, and start it again.
-      Any API that speaks as OpenAI’s does will do. A model on the server’s own machine, such as Ollama’s at{" "}
+      Put these into the server’s environment, or into the file <code>.env</code> where it starts, and restart it. Any
+      OpenAI-compatible API works. A model on the server’s own machine, such as Ollama’s at{" "}
       <code>http://127.0.0.1:11434/v1</code>, needs no key.
     </p>
     <div className={classes["snippet"]}>
@@ -77,7 +68,7 @@ function Configured({ connection: { host, model, hasKey } }: { connection: LlmSt
     <>
       {host === null ? (
         <p className={classes["words"]}>
-          There is one. Only the organization of whoever operates the server sees which.
+          Configured by the operator. Only the operator’s organization sees which model it is.
         </p>
       ) : (
         <dl className={classes["facts"]}>
@@ -86,7 +77,7 @@ function Configured({ connection: { host, model, hasKey } }: { connection: LlmSt
             <dd>{model}</dd>
           </div>
           <div>
-            <dt>Asked at</dt>
+            <dt>Host</dt>
             <dd>{host}</dd>
           </div>
           <div>
@@ -115,13 +106,13 @@ function Configured({ connection: { host, model, hasKey } }: { connection: LlmSt
   );
 }
 
-/** What the operator may look at. */
+/** What the operator should check. */
 const ADVICE: Readonly<Record<string, string>> = {
-  unreachable: "Look at LLM_BASE_URL, and whether the server reaches it.",
-  unauthorized: "Look at LLM_API_KEY.",
-  not_found: "Look at LLM_BASE_URL, which often ends in /v1, and at LLM_MODEL.",
-  failed: "Look at LLM_BASE_URL and LLM_MODEL.",
-  unusable: "Another model may do better.",
+  unreachable: "Check LLM_BASE_URL, and whether the server reaches it.",
+  unauthorized: "Check LLM_API_KEY.",
+  not_found: "Check LLM_BASE_URL, which often ends in /v1, and LLM_MODEL.",
+  failed: "Check LLM_BASE_URL and LLM_MODEL.",
+  unusable: "Try another model.",
 };
 
 type FailedProps = { problem: string; detail: string | null; isOperator: boolean };
@@ -131,9 +122,9 @@ const Failed = ({ problem, detail, isOperator }: FailedProps) => (
     refusal={new Refusal(`The model ${llmProblemText(problem)}.`)}
     action={
       <p>
-        {detail && `What came: ${detail}. `}
-        {isOperator ? ADVICE[problem] : "Whoever operates the server can look at it."} Until it answers, sentences are
-        read by rules.
+        {detail && `Response: ${detail}. `}
+        {isOperator ? ADVICE[problem] : "The operator of the server can check it."} Until it answers, sentences are read
+        by rules.
       </p>
     }
   />

@@ -19,7 +19,7 @@ export function MadeKey({ made, onClose }: { made: Made; onClose: () => void }) 
   return (
     <section className={classes["once"]} aria-labelledby="made-key">
       <h2 id="made-key">Your key “{made.name}”</h2>
-      <p role="status">Copy it now: it is shown only this once.</p>
+      <p role="status">Copy it now: it is shown only once.</p>
       <ToCopy text={secret} label="Copy the key" />
       <p>Try it in a shell. This {does}:</p>
       <ToCopy text={text} label="Copy the command" />

@@ -106,7 +106,7 @@ function RoleChoice({ member: { id, role, user }, caller, onChanged }: Omit<RowP
           act={() => change(ownNext)}
           onClose={() => setOwnNext(undefined)}
         >
-          <p>You are {withArticle(role)} now. You may need somebody else to change it back.</p>
+          <p>You are {withArticle(role)} now. Only someone else may be able to change it back.</p>
         </Confirm>
       )}
     </>

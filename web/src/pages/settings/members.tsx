@@ -7,16 +7,14 @@ import {
   MembersDocument,
   RemoveMemberDocument,
   type MemberRowFragment,
+  type Role,
 } from "../../api/documents.ts";
 import { useMutate, useRead, useSession } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
-import { Problem, withArticle } from "../../components/notice.tsx";
+import { withArticle } from "../../components/notice.tsx";
 import { Table, type Column } from "../../components/table/table.tsx";
 import { MemberRow } from "./member-row.tsx";
-import { Paging } from "./paging.tsx";
-import { ReadAgain } from "./read-again.tsx";
+import { Listed } from "./listed.tsx";
 import { Invitations } from "./invitations.tsx";
 import type { PartProps } from "./part.ts";
 import classes from "./settings.module.css";
@@ -41,7 +39,7 @@ export function Members({ caller, search: { after } }: PartProps) {
     pause: !mayInvite,
     requestPolicy: "cache-and-network",
   });
-  const { data, error } = asked;
+  const { data } = asked;
   const [ending, setEnding] = useState<MemberRowFragment>();
   const readAgain = (): void => {
     readMembers();
@@ -62,12 +60,24 @@ export function Members({ caller, search: { after } }: PartProps) {
     after === undefined;
   return (
     <div className={classes["part"]}>
-      {error && <Problem refusal={refusalIn(error)} />}
-      {!members && !error && <Loading label="Loading the members" lines={5} />}
-      {members && (
+      <Listed
+        {...{ readAgain, caller }}
+        what="the members"
+        asked={{ ...asked, data: members }}
+        rows={members?.nodes}
+        pages={{ part: "members", after, next: members?.pageInfo }}
+        below={
+          members &&
+          (mayInvite ? (
+            <Invitations caller={caller} asked={invitations} readAgain={readAgain} />
+          ) : (
+            <WhoInvites role={caller.role} />
+          ))
+        }
+      >
         <Table columns={COLUMNS} className={classes["table"]}>
           <tbody>
-            {members.nodes.map((member) => (
+            {members?.nodes.map((member) => (
               <MemberRow
                 key={member.id}
                 member={member}
@@ -79,22 +89,19 @@ export function Members({ caller, search: { after } }: PartProps) {
             ))}
           </tbody>
         </Table>
-      )}
-      <Paging part="members" after={after} next={members?.pageInfo} />
-      {members && mayInvite && <Invitations caller={caller} asked={invitations} readAgain={readAgain} />}
-      {members && !mayInvite && (
-        <p className="dim">
-          Owners and admins invite people and see who is invited{caller.role && `; you are ${withArticle(caller.role)}`}
-          .
-        </p>
-      )}
-      <ReadAgain asked={{ ...asked, data: members }} readAgain={readAgain} caller={caller} />
+      </Listed>
       {ending && (
         <EndMembership member={ending} caller={caller} onRemoved={readAgain} onClose={() => setEnding(undefined)} />
       )}
     </div>
   );
 }
+
+const WhoInvites = ({ role }: { role: Role | null }) => (
+  <p className="dim">
+    Owners and admins invite people and see who is invited{role && `; you are ${withArticle(role)}`}.
+  </p>
+);
 
 type EndProps = { member: MemberRowFragment; caller: Caller; onRemoved: () => void; onClose: () => void };
 
@@ -108,12 +115,12 @@ function EndMembership({ member: { id, user }, caller, onRemoved, onClose }: End
   };
   return user.id === caller.user?.id ? (
     <Confirm title={`Leave ${name}?`} verb="Leave" act={leave} onClose={onClose}>
-      <p>You see nothing of it from then on. To come back, you need an invitation.</p>
+      <p>You lose access at once. To come back, you need an invitation.</p>
     </Confirm>
   ) : (
     <Confirm title={`Remove ${user.name}?`} verb="Remove member" act={remove} onClose={onClose}>
       <p>
-        {user.name} sees nothing of {name} from then on. What they started goes on, and API keys that they made stay.
+        {user.name} loses access to {name} at once. Runs that they started go on, and API keys that they made stay.
       </p>
     </Confirm>
   );

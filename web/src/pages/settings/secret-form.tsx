@@ -71,7 +71,7 @@ export function SecretForm({ projects, hasMoreProjects, projectId, name: given, 
           )}
           <TextInput
             label="Name"
-            description="As definitions name it, such as shopToken. A name that is there already gets the new value."
+            description="The name in definitions, such as shopToken. An existing name gets the new value."
             value={name}
             autoComplete="off"
             spellCheck={false}
@@ -84,7 +84,7 @@ export function SecretForm({ projects, hasMoreProjects, projectId, name: given, 
       )}
       <Textarea
         label="Value"
-        description="Up to 8,192 bytes, also of several lines. It is never shown again."
+        description="Up to 8,192 bytes; several lines are fine. It is never shown again."
         className={classes["hidden"]}
         rows={3}
         value={value}

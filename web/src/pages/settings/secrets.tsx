@@ -4,16 +4,13 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";
 import { DeleteSecretDocument, SecretsDocument, type SecretRowFragment } from "../../api/documents.ts";
 import { useMutate, useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
-import { Empty, NoPermission, Problem } from "../../components/notice.tsx";
+import { Empty } from "../../components/notice.tsx";
 import { Table, type Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { WithKey } from "../../components/with-key.tsx";
 import { ToCopy } from "../../components/to-copy.tsx";
-import { Paging } from "./paging.tsx";
-import { ReadAgain } from "./read-again.tsx";
+import { Listed } from "./listed.tsx";
 import type { PartProps, SettingsSearch } from "./part.ts";
 import { SecretForm } from "./secret-form.tsx";
 import classes from "./settings.module.css";
@@ -25,21 +22,14 @@ const COLUMNS: readonly Column[] = [
   { word: "Actions", isSilent: true },
 ];
 
-export function Secrets(props: PartProps) {
-  const { caller } = props;
-  if (!caller.may("secrets:write"))
-    return <NoPermission what="see secrets" who="Owners, admins and editors" role={caller.role} />;
-  return <SecretList {...props} />;
-}
-
-function SecretList({ caller, search }: PartProps) {
+export function Secrets({ caller, search }: PartProps) {
   const { project, after, make, secret: secretId } = search;
   const [asked, readAgain] = useRead({
     query: SecretsDocument,
     variables: { projectId: project ?? null, after: after ?? null },
     requestPolicy: "cache-and-network",
   });
-  const { data, error } = asked;
+  const { data } = asked;
   const navigate = useNavigate();
   const [ending, setEnding] = useState<SecretRowFragment>();
   const [said, setSaid] = useState("");
@@ -73,21 +63,24 @@ function SecretList({ caller, search }: PartProps) {
   return (
     <div className={classes["part"]}>
       <div className={classes["head"]}>
-        <p>What agents authenticate with. A value is encrypted, and nobody can read it back.</p>
+        <p>What agents authenticate with. Values are encrypted, and nobody can read them back.</p>
         {secrets && secrets.length > 0 && <Button onClick={() => open()}>Set a secret</Button>}
       </div>
       <div role="status">{said && <p>{said}</p>}</div>
-      {error && <Problem refusal={refusalIn(error)} />}
-      {!secrets && !error && <Loading label="Loading the secrets" lines={5} />}
-      {secrets?.length === 0 && <NoSecrets project={projects[0]?.handle} onSet={() => open()} />}
-      {[...Map.groupBy(secrets ?? [], (secret) => secret.project.id)].map(([id, some]) => (
-        <section key={id} className={classes["part"]} aria-labelledby={id}>
-          <h2 id={id}>{some[0]!.project.name}</h2>
-          <List secrets={some} onChange={open} onEnd={setEnding} />
-        </section>
-      ))}
-      <Paging part="secrets" base={base} after={after} next={data?.secrets?.pageInfo} />
-      <ReadAgain asked={asked} isEmpty={secrets?.length === 0} readAgain={readAgain} caller={caller} />
+      <Listed
+        {...{ asked, readAgain, caller }}
+        what="the secrets"
+        rows={secrets}
+        empty={<NoSecrets project={projects[0]?.handle} onSet={() => open()} />}
+        pages={{ part: "secrets", base, after, next: data?.secrets?.pageInfo }}
+      >
+        {[...Map.groupBy(secrets ?? [], (secret) => secret.project.id)].map(([id, some]) => (
+          <section key={id} className={classes["part"]} aria-labelledby={id}>
+            <h2 id={id}>{some[0]!.project.name}</h2>
+            <SecretTable secrets={some} onChange={open} onEnd={setEnding} />
+          </section>
+        ))}
+      </Listed>
       {ending && (
         <DeleteSecret
           secret={ending}
@@ -140,10 +133,8 @@ function DeleteSecret({ secret, onDeleted, onClose }: DeleteProps) {
   return (
     <Confirm title={`Delete ${name}?`} verb="Delete secret" typed={name} act={deleteIt} onClose={onClose}>
       <p>
-        Nothing brings its value back.{" "}
-        {usedBy.length > 0
-          ? `Calls of ${namesOf(secret)} that need it fail from then on.`
-          : "No published agent names it."}
+        Its value cannot be restored.{" "}
+        {usedBy.length > 0 ? `Calls of ${namesOf(secret)} that need it will fail.` : "No published agent names it."}
       </p>
     </Confirm>
   );
@@ -151,13 +142,13 @@ function DeleteSecret({ secret, onDeleted, onClose }: DeleteProps) {
 
 const namesOf = ({ usedBy }: SecretRowFragment): string => usedBy.map(({ name }) => name).join(", ");
 
-type ListProps = {
+type TableProps = {
   secrets: readonly SecretRowFragment[];
   onChange: (secret: SecretRowFragment) => void;
   onEnd: (secret: SecretRowFragment) => void;
 };
 
-const List = ({ secrets, onChange, onEnd }: ListProps) => (
+const SecretTable = ({ secrets, onChange, onEnd }: TableProps) => (
   <Table columns={COLUMNS} className={`${classes["table"]} ${classes["twoActions"]}`}>
     <tbody>
       {secrets.map((secret) => {

@@ -9,14 +9,11 @@ import {
   type SessionRowFragment,
 } from "../../api/documents.ts";
 import { useMutate, useRead } from "../../api/hooks.ts";
-import { refusalIn } from "../../api/refusal.ts";
-import { Loading } from "../../components/loading.tsx";
 import { Confirm } from "../../components/confirm.tsx";
-import { Problem } from "../../components/notice.tsx";
 import { Table, type Column } from "../../components/table/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { CredentialsForm, type TextField } from "../../forms/credentials-form.tsx";
-import { ReadAgain } from "./read-again.tsx";
+import { Listed } from "./listed.tsx";
 import type { PartProps } from "./part.ts";
 import classes from "./settings.module.css";
 import { browserOf } from "./user-agent.ts";
@@ -43,7 +40,6 @@ const FIELDS: TextField<"currentPassword" | "newPassword">[] = [
 
 export function Sessions({ caller }: PartProps) {
   const [asked, readAgain] = useRead({ query: SessionsDocument, requestPolicy: "cache-and-network" });
-  const { data, error } = asked;
   const mutate = useMutate();
   const [ending, setEnding] = useState<SessionRowFragment | "others">();
   const end = async (): Promise<void> => {
@@ -51,7 +47,7 @@ export function Sessions({ caller }: PartProps) {
     else await mutate(RevokeSessionDocument, { input: { sessionId: ending!.id } });
     readAgain();
   };
-  const sessions = data?.sessions?.nodes;
+  const sessions = asked.data?.sessions?.nodes;
   return (
     <div className={classes["part"]}>
       <div className={classes["head"]}>
@@ -62,12 +58,10 @@ export function Sessions({ caller }: PartProps) {
           </Button>
         )}
       </div>
-      {error && <Problem refusal={refusalIn(error)} />}
-      {!sessions && !error && <Loading label="Loading the sessions" lines={5} />}
-      {sessions && (
+      <Listed {...{ asked, readAgain, caller }} what="the sessions" rows={sessions}>
         <Table columns={COLUMNS} className={classes["table"]}>
           <tbody>
-            {sessions.map((session) => (
+            {sessions?.map((session) => (
               <Row
                 key={session.id}
                 session={session}
@@ -77,8 +71,7 @@ export function Sessions({ caller }: PartProps) {
             ))}
           </tbody>
         </Table>
-      )}
-      <ReadAgain asked={asked} readAgain={readAgain} caller={caller} />
+      </Listed>
       {sessions && <Password onChanged={readAgain} />}
       {ending && (
         <Confirm
@@ -130,12 +123,12 @@ function Row({ session, isHere, onEnd }: { session: SessionRowFragment; isHere: 
 
 function Password({ onChanged }: { onChanged: () => void }) {
   const mutate = useMutate();
-  /** How often it was changed: the fields begin anew. */
+  /** How often it was changed: each change empties the fields. */
   const [count, setCount] = useState(0);
   return (
     <section className={classes["section"]} aria-labelledby="password">
       <h2 id="password">Change password</h2>
-      <p className="dim">It ends your other sessions, so that whoever knows the old one is out.</p>
+      <p className="dim">This ends your other sessions and signs out anyone who knows the old password.</p>
       <div role="status">{count > 0 && <p>Your password is changed. All other sessions have ended.</p>}</div>
       <div className={classes["form"]}>
         <CredentialsForm

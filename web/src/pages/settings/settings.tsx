@@ -2,6 +2,7 @@
 import type { ComponentType } from "react";
 import { Navigate } from "@tanstack/react-router";
 import { Loading } from "../../components/loading.tsx";
+import { NoPermission } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { Keys } from "./keys.tsx";
@@ -13,13 +14,23 @@ import { Usage } from "./usage.tsx";
 import { PARTS, type Part, type PartProps, type SettingsSearch } from "./part.ts";
 import { useCaller } from "./use-caller.ts";
 
-const CONTENTS: Record<Part, ComponentType<PartProps>> = {
-  keys: Keys,
-  members: Members,
-  usage: Usage,
-  secrets: Secrets,
-  llm: Llm,
-  sessions: Sessions,
+type Page = {
+  Content: ComponentType<PartProps>;
+  /** The scope that a caller needs to see any of it, with what the page says to those who lack it. */
+  needs?: { scope: string; what: string; who: string };
+};
+
+const ADMIN = { scope: "admin", who: "Owners and admins" };
+const PAGES: Record<Part, Page> = {
+  keys: { Content: Keys, needs: { ...ADMIN, what: "see API keys" } },
+  members: { Content: Members },
+  usage: { Content: Usage },
+  secrets: {
+    Content: Secrets,
+    needs: { scope: "secrets:write", what: "see secrets", who: "Owners, admins and editors" },
+  },
+  llm: { Content: Llm, needs: { ...ADMIN, what: "see the LLM connection" } },
+  sessions: { Content: Sessions },
 };
 const NAMES = Object.keys(PARTS) as Part[];
 
@@ -28,7 +39,6 @@ export function Settings({ part, search }: { part?: Part; search: SettingsSearch
   const caller = useCaller();
   if (!part && caller)
     return <Navigate to="/settings/$part" params={{ part: caller.may("admin") ? "keys" : "members" }} replace />;
-  const Content = part && CONTENTS[part];
   return (
     <div className="stack">
       <PageHead title="Settings" tabTitle={part ? `${PARTS[part]} · Settings` : "Settings"} />
@@ -41,12 +51,21 @@ export function Settings({ part, search }: { part?: Part; search: SettingsSearch
           link: { to: "/settings/$part", params: { part: one }, search: {} },
         }))}
       >
-        {Content && caller ? (
-          <Content caller={caller} search={search} />
+        {part && caller ? (
+          <PartPage part={part} caller={caller} search={search} />
         ) : (
           <Loading label="Loading settings" lines={5} />
         )}
       </Tabs>
     </div>
+  );
+}
+
+function PartPage({ part, caller, search }: PartProps & { part: Part }) {
+  const { Content, needs } = PAGES[part];
+  return needs && !caller.may(needs.scope) ? (
+    <NoPermission what={needs.what} who={needs.who} role={caller.role} />
+  ) : (
+    <Content caller={caller} search={search} />
   );
 }

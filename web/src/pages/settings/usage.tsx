@@ -105,7 +105,9 @@ function Days({ days, kind }: { days: readonly Day[]; kind: Kind }) {
       <p>
         {sum === 0 ? "No" : counted.format(sum)} {WORDS[kind].toLowerCase()}
         {refused > 0 && `, and ${counted.format(refused)} that the rate limit refused`}
-        {kind === "requests" && <span className="dim"> · of keys and tokens; this web UI's do not count</span>}
+        {kind === "requests" && (
+          <span className="dim"> · with API keys and access tokens; the web UI does not count</span>
+        )}
       </p>
       {most > 0 && <Chart days={days} kind={kind} most={most} />}
       <div className="visually-hidden">

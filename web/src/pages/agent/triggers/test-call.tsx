@@ -38,7 +38,7 @@ export function TestCall({ word, fields, send, onEnd }: Props) {
     <form noValidate className={classes["form"]} aria-label={word} onSubmit={submit}>
       {refusal && <Problem refusal={refusal} />}
       <InputPart
-        label="What comes with it"
+        label="Payload"
         description="A JSON object."
         fields={fields}
         text={text}

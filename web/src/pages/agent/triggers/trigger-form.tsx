@@ -33,7 +33,7 @@ const OVERLAPS = [
   { value: "allow", label: "Start another run" },
   { value: "skip", label: "Skip it" },
   { value: "queue", label: "Queue: one after the other" },
-  { value: "cancelPrevious", label: "Cancel the run before" },
+  { value: "cancelPrevious", label: "Cancel the previous run" },
 ];
 
 export function TriggerForm(props: Props) {

@@ -16,13 +16,12 @@ type Props = {
   onDeleted: () => void;
 };
 
-/** How long a former URL of a webhook stays good. */
+/** How long the former URL of a webhook keeps working. */
 const OVERLAP_MINUTES = 60;
 
 export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onNewUrl, onDeleted }: Props) {
-  const { id: triggerId, name, type, status, isManaged } = trigger;
+  const { name, type, status, isManaged } = trigger;
   const { hasUrl } = KINDS[type];
-  const mutate = useMutate();
   const [asked, setAsked] = useState<"url" | "delete">();
   const close = (): void => setAsked(undefined);
   return (
@@ -44,39 +43,42 @@ export function TriggerMenu({ trigger, isBusy, onEdit, onSetStatus, onNewUrl, on
           )}
         </Menu.Dropdown>
       </Menu>
-      {asked === "url" && (
-        <Confirm
-          title={`A new URL for ${name}`}
-          verb="Make a new URL"
-          act={async () => {
-            await mutate(RotateWebhookTokenDocument, { input: { triggerId, overlapMinutes: OVERLAP_MINUTES } });
-            onNewUrl();
-          }}
-          onClose={close}
-        >
-          <p>
-            The old URL works for {OVERLAP_MINUTES} more minutes. Give the new one to whoever calls it by then: later
-            calls of the old one are refused.
-          </p>
-        </Confirm>
-      )}
-      {asked === "delete" && (
-        <Confirm
-          title={`Delete ${name}?`}
-          verb={`Delete ${name}`}
-          typed={name}
-          act={async () => {
-            await mutate(DeleteTriggerDocument, { input: { triggerId } });
-            onDeleted();
-          }}
-          onClose={close}
-        >
-          <p>
-            It starts nothing any more; runs that it started go on. It cannot be brought back
-            {hasUrl && ", and neither can its URL"}.
-          </p>
-        </Confirm>
-      )}
+      {asked === "url" && <ReplaceUrl trigger={trigger} onDone={onNewUrl} onClose={close} />}
+      {asked === "delete" && <DeleteTrigger trigger={trigger} onDone={onDeleted} onClose={close} />}
     </>
+  );
+}
+
+type AskedProps = { trigger: TriggerPartFragment; onDone: () => void; onClose: () => void };
+
+function ReplaceUrl({ trigger: { id: triggerId, name }, onDone, onClose }: AskedProps) {
+  const mutate = useMutate();
+  const replace = async (): Promise<void> => {
+    await mutate(RotateWebhookTokenDocument, { input: { triggerId, overlapMinutes: OVERLAP_MINUTES } });
+    onDone();
+  };
+  return (
+    <Confirm title={`A new URL for ${name}`} verb="Make a new URL" act={replace} onClose={onClose}>
+      <p>
+        The old URL works for {OVERLAP_MINUTES} more minutes. Give the new one to its callers before then: later calls
+        to the old one are refused.
+      </p>
+    </Confirm>
+  );
+}
+
+function DeleteTrigger({ trigger: { id: triggerId, name, type }, onDone, onClose }: AskedProps) {
+  const mutate = useMutate();
+  const deleteIt = async (): Promise<void> => {
+    await mutate(DeleteTriggerDocument, { input: { triggerId } });
+    onDone();
+  };
+  return (
+    <Confirm title={`Delete ${name}?`} verb={`Delete ${name}`} typed={name} act={deleteIt} onClose={onClose}>
+      <p>
+        It starts no more runs; those that it started go on. It cannot be restored
+        {KINDS[type].hasUrl && ", and neither can its URL"}.
+      </p>
+    </Confirm>
   );
 }

@@ -29,29 +29,13 @@ type Props = {
 };
 
 export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) {
-  const { id, name, type, status, isManaged } = trigger;
-  const { shape, sentenceOf, Details, byHand } = KINDS[type];
-  const mutate = useMutate();
-  const firing = useAct();
-  const changing = useAct();
+  const { shape, sentenceOf, Details, byHand } = KINDS[trigger.type];
+  const { fire, firing, fireNow, changing, setStatus } = useTriggerActs({ trigger, may, onEdit });
   const [isTried, setIsTried] = useState(false);
   const [hasNewUrl, setHasNewUrl] = useState(false);
-  const isPaused = status === "paused";
-  const fire = (payload?: JsonObject): Promise<unknown> =>
-    mutate(FireTriggerDocument, { input: { triggerId: id, ...(payload && { payload }) } });
-  const fireNow = (): void => void (firing.isBusy || firing.act(() => fire()));
-  const setStatus = (): void => {
-    const input = { triggerId: id, status: isPaused ? ("active" as const) : ("paused" as const) };
-    if (!changing.isBusy) void changing.act(() => mutate(SetTriggerStatusDocument, { input }));
-  };
-  useOnScreen([
-    ...(may.write && !isManaged ? [{ word: `Change ${name}`, act: onEdit }] : []),
-    ...(may.start && !byHand.hasPayload ? [{ word: `Fire ${name} now`, act: fireNow }] : []),
-    ...(may.write ? [{ word: `${isPaused ? "Resume" : "Pause"} ${name}`, act: setStatus }] : []),
-  ]);
   const refusal = firing.refusal ?? changing.refusal;
   return (
-    <section className={classes["trigger"]} aria-label={name}>
+    <section className={classes["trigger"]} aria-label={trigger.name}>
       <Head trigger={trigger} shape={shape}>
         {may.start && !isTried && (
           <Button
@@ -90,6 +74,28 @@ export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) 
       <Firings trigger={trigger} mayReplay={may.start} />
     </section>
   );
+}
+
+/** What is done to a trigger itself; the palette offers it, too. */
+function useTriggerActs({ trigger, may, onEdit }: Pick<Props, "trigger" | "may" | "onEdit">) {
+  const { id, name, type, status, isManaged } = trigger;
+  const mutate = useMutate();
+  const firing = useAct();
+  const changing = useAct();
+  const isPaused = status === "paused";
+  const fire = (payload?: JsonObject): Promise<unknown> =>
+    mutate(FireTriggerDocument, { input: { triggerId: id, ...(payload && { payload }) } });
+  const fireNow = (): void => void (firing.isBusy || firing.act(() => fire()));
+  const setStatus = (): void => {
+    const input = { triggerId: id, status: isPaused ? ("active" as const) : ("paused" as const) };
+    if (!changing.isBusy) void changing.act(() => mutate(SetTriggerStatusDocument, { input }));
+  };
+  useOnScreen([
+    ...(may.write && !isManaged ? [{ word: `Change ${name}`, act: onEdit }] : []),
+    ...(may.start && !KINDS[type].byHand.hasPayload ? [{ word: `Fire ${name} now`, act: fireNow }] : []),
+    ...(may.write ? [{ word: `${isPaused ? "Resume" : "Pause"} ${name}`, act: setStatus }] : []),
+  ]);
+  return { fire, firing, fireNow, changing, setStatus };
 }
 
 type HeadProps = { trigger: TriggerPartFragment; shape: string; children: ReactNode };

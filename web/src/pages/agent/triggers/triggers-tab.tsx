@@ -48,47 +48,30 @@ export function TriggersTab({ agentId, search, may }: { agentId: string; search:
   if (error && !triggers) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={again} />} />;
   if (!triggers) return <Loading label="Loading the triggers" />;
   const added = may.write ? search.add : undefined;
+  const form = { agentId, fields, onDone: done, onCancel: () => show({}) };
   return (
     <div className={classes["tab"]}>
       {may.write && !added && <AddTrigger onChoose={(add) => show({ add })} />}
-      {added && (
-        <TriggerForm
-          key={added}
-          agentId={agentId}
-          fields={fields}
-          type={added}
-          onDone={done}
-          onCancel={() => show({})}
-        />
-      )}
+      {added && <TriggerForm key={added} {...form} type={added} />}
       {!may.write && <p className="dim">You may read triggers, but not change them. Owners, admins and editors may.</p>}
       {triggers.length === 0 && !added && (
         <Empty title="Nothing starts this agent by itself">
           <p>A trigger starts runs on a schedule, when a URL is called, or on an event.</p>
         </Empty>
       )}
-      {triggers.map((trigger) =>
-        trigger.id === search.edit && may.write && !trigger.isManaged ? (
-          <TriggerForm
-            key={trigger.id}
-            agentId={agentId}
-            fields={fields}
-            type={trigger.type}
-            trigger={trigger}
-            onDone={done}
-            onCancel={() => show({})}
-          />
+      {triggers.map((trigger) => {
+        const isEdited = trigger.id === search.edit && may.write && !trigger.isManaged;
+        return isEdited ? (
+          <TriggerForm key={trigger.id} {...form} type={trigger.type} trigger={trigger} />
         ) : (
           <TriggerPart
             key={trigger.id}
-            fields={fields}
-            trigger={trigger}
-            may={may}
+            {...{ fields, trigger, may }}
             onEdit={() => show({ edit: trigger.id })}
             onChanged={again}
           />
-        ),
-      )}
+        );
+      })}
     </div>
   );
 }

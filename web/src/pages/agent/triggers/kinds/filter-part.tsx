@@ -54,33 +54,15 @@ export function FilterPart({ text, problem, everything, onChange }: Props) {
       )}
       {!isJson && lines.length === 0 && <p className="dim">{everything}</p>}
       {!isJson &&
-        lines.map(({ field, values }, at) => (
-          // oxlint-disable-next-line react/no-array-index-key -- a line has nothing else while it is typed
-          <div key={at} className={classes["condition"]}>
-            <TextInput
-              aria-label={`Field ${at + 1}`}
-              placeholder="country"
-              autoComplete="off"
-              value={field}
-              onChange={(event) => set(at, { field: event.currentTarget.value })}
-            />
-            <span className="dim">is</span>
-            <TagsInput
-              aria-label={`Accepted values of field ${at + 1}`}
-              placeholder={values.length === 0 ? "FR, then Enter" : "or"}
-              value={values}
-              acceptValueOnBlur
-              onChange={(next) => set(at, { values: next })}
-            />
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={`Remove field ${at + 1}`}
-              onClick={() => change(lines.filter((_, index) => index !== at))}
-            >
-              <Icon shape={SHAPES.close} />
-            </ActionIcon>
-          </div>
+        lines.map((line, at) => (
+          <Line
+            // oxlint-disable-next-line react/no-array-index-key -- a line has nothing else while it is typed
+            key={at}
+            line={line}
+            number={at + 1}
+            onChange={(changed) => set(at, changed)}
+            onRemove={() => change(lines.filter((_, index) => index !== at))}
+          />
         ))}
       {!isJson && problem && <p className={classes["wrong"]}>{problem}</p>}
       {!isJson && (
@@ -91,3 +73,33 @@ export function FilterPart({ text, problem, everything, onChange }: Props) {
     </fieldset>
   );
 }
+
+type LineProps = {
+  line: FilterLine;
+  number: number;
+  onChange: (changed: Partial<FilterLine>) => void;
+  onRemove: () => void;
+};
+
+const Line = ({ line: { field, values }, number, onChange, onRemove }: LineProps) => (
+  <div className={classes["condition"]}>
+    <TextInput
+      aria-label={`Field ${number}`}
+      placeholder="country"
+      autoComplete="off"
+      value={field}
+      onChange={(event) => onChange({ field: event.currentTarget.value })}
+    />
+    <span className="dim">is</span>
+    <TagsInput
+      aria-label={`Accepted values of field ${number}`}
+      placeholder={values.length === 0 ? "FR, then Enter" : "or"}
+      value={values}
+      acceptValueOnBlur
+      onChange={(next) => onChange({ values: next })}
+    />
+    <ActionIcon variant="subtle" color="gray" aria-label={`Remove field ${number}`} onClick={onRemove}>
+      <Icon shape={SHAPES.close} />
+    </ActionIcon>
+  </div>
+);
