@@ -88,16 +88,16 @@ async function between({ isFull = false, isDue = false, heldBytes = 0, since = 0
   };
   let room = 100_000;
   const charge = {
-    get bytes() {
+    get amount() {
       return room;
     },
-    tryHold: (bytes: number) => bytes <= room,
+    tryHold: (amount: number) => amount <= room,
   } as unknown as Charge;
   const shared = {
     clock,
     places: { contended: () => now.contended ?? false },
     draining: now.draining ?? false,
-    memory: { isWanted: false, mostBytes: 10_000_000 },
+    memory: { isWanted: false, most: 10_000_000 },
     needs: { set: () => done.push("is turned away") },
     rounds: { next: () => undefined },
   } as unknown as Shared;
