@@ -52,40 +52,25 @@ const NOTHING: UsageCounts = { requests: 0, refused: 0, runs: 0, steps: 0, model
 const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
 export function createUsage({ database, clock, log }: UsageOptions): Usage {
-  let open = new Map<OrganizationId, Tally>();
-  /** Counts of a past day, or counts that could not be written yet. */
-  let closed: Tally[] = [];
+  const tallies = new Tallies();
   const writing = new Set<Promise<void>>();
-
   const today = (): number => Math.floor(clock.now() / DAY_MS);
-
-  const tallyOf = (organizationId: OrganizationId): Tally => {
-    const day = today();
-    const tally = open.get(organizationId);
-    if (tally?.day === day) return tally;
-    if (tally) closed.push(tally);
-    const begun = { organizationId, day, ...NOTHING };
-    open.set(organizationId, begun);
-    return begun;
-  };
+  const tallyOf = (organizationId: OrganizationId): Tally => tallies.of(organizationId, today());
 
   const writeAll = async (cameRound: () => unknown): Promise<void> => {
-    const tallies = [...closed, ...open.values()];
-    closed = [];
-    open = new Map();
+    const all = tallies.takeAll();
     try {
-      for (; tallies.length > 0; tallies.splice(0, ROWS_A_STATEMENT)) {
-        await write(database, merged(tallies.slice(0, ROWS_A_STATEMENT)), today());
+      for (; all.length > 0; all.splice(0, ROWS_A_STATEMENT)) {
+        await write(database, merged(all.slice(0, ROWS_A_STATEMENT)), today());
         cameRound();
       }
     } finally {
-      // Merged, so that they do not grow while the database is away.
-      if (tallies.length > 0) closed = merged([...tallies, ...closed]);
+      tallies.giveBack(all);
     }
   };
 
   const flush = async (cameRound: () => unknown): Promise<void> => {
-    if (open.size === 0 && closed.length === 0) return;
+    if (tallies.isEmpty) return;
     const one = writeAll(cameRound).finally(() => writing.delete(one));
     writing.add(one);
     await one;
@@ -117,19 +102,7 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
     modelTokens: (organizationId, count) => void (tallyOf(organizationId).modelTokens += count),
     read: async (organizationId, days) => {
       await flushAll();
-      const last = today();
-      const rows = await database.query(
-        `select to_char(day, 'YYYY-MM-DD') as date, least(requests, $4) as requests, least(refused, $4) as refused,
-                least(runs, $4) as runs, least(steps, $4) as steps, least(model_tokens, $4) as "modelTokens"
-           from usage_days where organization_id = $1 and day > $2::date and day <= $3::date`,
-        [organizationId, dateOf(last - days), dateOf(last), MOST_INT],
-        organizationId,
-      );
-      const known = new Map(rows.map((row) => [row["date"], row as UsageDay]));
-      return Array.from({ length: days }, (_, ago) => {
-        const date = dateOf(last - ago);
-        return known.get(date) ?? { date, ...NOTHING };
-      });
+      return readDays(database, organizationId, { last: today(), days });
     },
     loop,
     async [Symbol.asyncDispose]() {
@@ -137,6 +110,58 @@ export function createUsage({ database, clock, log }: UsageOptions): Usage {
       await flushAll();
     },
   };
+}
+
+/** The `days` days up to `last`, the newest first. */
+async function readDays(
+  database: Database,
+  organizationId: OrganizationId,
+  { last, days }: { last: number; days: number },
+): Promise<UsageDay[]> {
+  const rows = await database.query(
+    `select to_char(day, 'YYYY-MM-DD') as date, least(requests, $4) as requests, least(refused, $4) as refused,
+                least(runs, $4) as runs, least(steps, $4) as steps, least(model_tokens, $4) as "modelTokens"
+           from usage_days where organization_id = $1 and day > $2::date and day <= $3::date`,
+    [organizationId, dateOf(last - days), dateOf(last), MOST_INT],
+    organizationId,
+  );
+  const known = new Map(rows.map((row) => [row["date"], row as UsageDay]));
+  return Array.from({ length: days }, (_, ago) => {
+    const date = dateOf(last - ago);
+    return known.get(date) ?? { date, ...NOTHING };
+  });
+}
+
+/** What is counted and not written yet. */
+class Tallies {
+  #open = new Map<OrganizationId, Tally>();
+  /** Of a day that is over, or that could not be written. */
+  #closed: Tally[] = [];
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0 && this.#closed.length === 0;
+  }
+
+  of(organizationId: OrganizationId, day: number): Tally {
+    const tally = this.#open.get(organizationId);
+    if (tally?.day === day) return tally;
+    if (tally) this.#closed.push(tally);
+    const begun = { organizationId, day, ...NOTHING };
+    this.#open.set(organizationId, begun);
+    return begun;
+  }
+
+  takeAll(): Tally[] {
+    const all = [...this.#closed, ...this.#open.values()];
+    this.#closed = [];
+    this.#open = new Map();
+    return all;
+  }
+
+  /** Merges them, so that they do not grow while the database is away. */
+  giveBack(tallies: Tally[]): void {
+    if (tallies.length > 0) this.#closed = merged([...tallies, ...this.#closed]);
+  }
 }
 
 /** One for each organization and day, in the order of their rows: of two processes neither waits for the other in a circle. */

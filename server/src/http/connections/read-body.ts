@@ -37,16 +37,30 @@ export const isTooLong = (request: IncomingMessage): boolean => (lengthOf(reques
 /** Its memory is counted until it is released. */
 export type Body = { text: string; release: (() => void) | undefined };
 
+/** Asks who sends a body that is too large for a stranger. Throws REQUEST_ENTITY_TOO_LARGE. */
+async function senderOfLarge(length: number, whose: Whose): Promise<Awaited<ReturnType<Whose>>> {
+  if (length > LIMITS.bodyBytes) throw tooLarge();
+  const sender = await whose();
+  if (!sender) throw tooLargeForStranger();
+  return sender;
+}
+
+/** Empties `chunks`. Throws BAD_REQUEST. */
+function textOf(chunks: Buffer[]): string {
+  const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  chunks.length = 0;
+  if (!isUtf8(body)) throw new Refusal("BAD_REQUEST", "the request body is not UTF-8 text");
+  return body.toString();
+}
+
 /**
  * The whole body as text, chunked or not. Throws REQUEST_ENTITY_TOO_LARGE as soon as it is, UNAVAILABLE when there is no room
  * for it, HttpRefusal when it stands still, BAD_REQUEST, and UNAUTHENTICATED when `whose` had to be asked and refused.
  */
 export async function readBody(request: IncomingMessage, arrivals: Arrivals, whose: Whose): Promise<Body> {
   const length = lengthOf(request);
-  if (length !== undefined && length > LIMITS.bodyBytes) throw tooLarge();
-  const isLarge = length !== undefined && length > LIMITS.strangerBodyBytes;
-  const caller = isLarge ? await whose() : undefined;
-  if (isLarge && !caller) throw tooLargeForStranger();
+  const caller =
+    length !== undefined && length > LIMITS.strangerBodyBytes ? await senderOfLarge(length, whose) : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
   const chunks: Buffer[] = [];
   const fail = (error: unknown): void => {
@@ -56,9 +70,8 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
     reject(error);
   };
   const arrival = arrivals.begin((reason) => fail(reason ?? lateBody()));
-  let isKnown = caller !== undefined;
+  let [isKnown, bytes] = [caller !== undefined, 0];
   if (caller) arrival.belongsTo(caller.organizationId);
-  let bytes = 0;
 
   /** No room is left for strangers, or the body is too large for one: checks the credential while the sender waits. */
   const identify = async (refusal: Refusal, held: number): Promise<void> => {
@@ -70,10 +83,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
 
   /** Parsed, it takes more memory than as text, and is held until it is answered. */
   const whole = async (): Promise<Body> => {
-    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-    chunks.length = 0;
-    if (!isUtf8(body)) throw new Refusal("BAD_REQUEST", "the request body is not UTF-8 text");
-    const text = body.toString();
+    const text = textOf(chunks);
     const held = text.length > SMALL_BYTES / MOST_PER_CHARACTER ? heldBytes(text) : 0;
     if (held <= SMALL_BYTES) {
       arrival.end();
@@ -103,11 +113,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
   });
   request.on("end", () => void whole().then(resolve, fail));
   // A client may also go away after its whole body has arrived; then its connection ends what it asked for.
-  request.on("error", () => {
-    if (!request.complete) fail(clientGone());
-  });
-  request.on("close", () => {
-    if (!request.complete) arrival.end();
-  });
+  request.on("error", () => request.complete || fail(clientGone()));
+  request.on("close", () => request.complete || arrival.end());
   return promise;
 }

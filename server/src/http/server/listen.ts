@@ -2,7 +2,7 @@
  * The one node:http server. It listens before anything else is open, so that a port in use is noticed at once. Health is
  * answered from then on, everything else once `serve` has been called.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { OperatorError } from "../../lib/errors.ts";
@@ -58,6 +58,19 @@ const TIMEOUTS_CHECKED_EVERY_MS = 5_000;
 /** More than the 60 s for which proxies keep a connection, so that they close it and not the server. */
 const KEEP_ALIVE_MS = 65_000;
 const CLOSE_TIMEOUT_MS = 1_000;
+
+const SERVER: ServerOptions = {
+  headersTimeout: LIMITS.headersSeconds * 1_000,
+  requestTimeout: LIMITS.requestArrivalSeconds * 1_000,
+  connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: LIMITS.headerBytes,
+  // Node would answer without a Host itself, and past what bounds requests that come together: 20 connections with
+  // 50,000 each held the thread for 2 s.
+  requireHostHeader: false,
+  // What asks for HTTP/2 beside its request (Java's client, `curl --http2`) is answered in HTTP/1.1 (RFC 9110, 7.8).
+  shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
+};
 const NOTHING = { waiting: 0, ms: 0 };
 
 /** Throws OperatorError when it cannot listen there. */
@@ -68,11 +81,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const nextId = requestIds();
   const figures = createHttpFigures();
   let edge: Edge | undefined;
-  const backlog: Backlog = {
-    isContended: () => edge?.backlog.isContended() ?? false,
-    of: (organizationId) => edge?.backlog.of(organizationId) ?? NOTHING,
-  };
-  const entrance = new Entrance({ now: () => performance.now(), backlog });
+  const entrance = new Entrance({ now: () => performance.now(), backlog: backlogOf(() => edge) });
 
   // One function for all: a closure of each request, held by what Node keeps of it, lives until the next major collection.
   function closed(this: ServerResponse): void {
@@ -98,55 +107,26 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     entrance.enter(new Arrival(exchange, door));
   };
 
-  const begin = (exchange: Exchange, tooMuchOf: Whose | undefined): void => {
-    if (isHealth(exchange)) return void answerHealth(exchange, edge);
-    const { host } = exchange.request.headers;
-    if (host === undefined)
-      return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
-    if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", OTHER_HOST);
-    if (edge) return edge.handle(exchange, tooMuchOf);
-    sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
-  };
-
   const door: Door = {
     whose: (exchange) =>
       edge?.whose(exchange) ?? { line: connections.of(exchange.request.socket).address, isStranger: true },
-    begin,
+    begin: (exchange, tooMuchOf) => begin(edge, isOwnHost, exchange, tooMuchOf),
   };
 
-  const server = createServer({
-    headersTimeout: LIMITS.headersSeconds * 1_000,
-    requestTimeout: LIMITS.requestArrivalSeconds * 1_000,
-    connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: LIMITS.headerBytes,
-    // Node would answer without a Host itself, and past what bounds requests that come together: 20 connections with
-    // 50,000 each held the thread for 2 s.
-    requireHostHeader: false,
-    // What asks for HTTP/2 beside its request (Java's client, `curl --http2`) is answered in HTTP/1.1 (RFC 9110, 7.8).
-    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
-  });
-  // Node drops further ones silently: 900 in 10 kB took 100 kB as long as their request was under way.
-  server.maxHeadersCount = LIMITS.headersPerRequest;
+  const server = serverOf(onRequest);
   const connections = limitConnections(server, { isProxy: addressesOf(options.trustedProxies) });
-  server.on("request", onRequest);
-  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    if (!isTooLong(request)) response.writeContinue();
-    onRequest(request, response);
-  });
-  // Without a listener Node refuses these in the same way; nobody has to know what is expected (RFC 9110, 10.1.1).
-  server.on("checkExpectation", onRequest);
   server.on("upgrade", (request, socket, head) => {
     socket.on("error", () => socket.destroy());
-    const problem = headProblem(request);
-    if (problem) return refuseUpgrade(socket, problem.status, secure);
-    if (!isOwnHost(request.headers.host)) return refuseUpgrade(socket, 421, secure);
+    const problem = upgradeProblem(request, isOwnHost);
+    if (problem !== undefined) return refuseUpgrade(socket, problem, secure);
     if (!edge) return refuseUpgrade(socket, 503, secure);
-    const path = pathOf(request.url ?? "/", prefix);
-    edge.upgrade({ request, requestId: nextId(request), path, secure }, socket, head);
+    edge.upgrade(
+      { request, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix), secure },
+      socket,
+      head,
+    );
   });
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket, secure));
-
   const localUrl = await open(server, options, "PORT");
   return {
     url: options.publicUrl ?? localUrl,
@@ -158,6 +138,50 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     [Symbol.asyncDispose]: () => close(server),
   };
 }
+
+type OnRequest = (request: IncomingMessage, response: ServerResponse) => void;
+
+function serverOf(onRequest: OnRequest): Server {
+  const server = createServer(SERVER);
+  // Node drops further ones silently: 900 in 10 kB took 100 kB as long as their request was under way.
+  server.maxHeadersCount = LIMITS.headersPerRequest;
+  server.on("request", onRequest);
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    if (!isTooLong(request)) response.writeContinue();
+    onRequest(request, response);
+  });
+  // Without a listener Node refuses these in the same way; nobody has to know what is expected (RFC 9110, 10.1.1).
+  server.on("checkExpectation", onRequest);
+  return server;
+}
+
+/** The edge's, once there is one. */
+const backlogOf = (edge: () => Edge | undefined): Backlog => ({
+  isContended: () => edge()?.backlog.isContended() ?? false,
+  of: (organizationId) => edge()?.backlog.of(organizationId) ?? NOTHING,
+});
+
+function begin(
+  edge: Edge | undefined,
+  isOwnHost: (host: string) => boolean,
+  exchange: Exchange,
+  tooMuchOf: Whose | undefined,
+): void {
+  if (isHealth(exchange)) return void answerHealth(exchange, edge);
+  const { host } = exchange.request.headers;
+  if (host === undefined)
+    return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
+  if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", OTHER_HOST);
+  if (edge) return edge.handle(exchange, tooMuchOf);
+  sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
+}
+
+/** Undefined if an upgrade may go to the edge. */
+const upgradeProblem = (
+  request: IncomingMessage,
+  isOwnHost: (host: string | undefined) => boolean,
+): HeadProblem["status"] | 421 | undefined =>
+  headProblem(request)?.status ?? (isOwnHost(request.headers.host) ? undefined : 421);
 
 /** What is the same for all that arrive. */
 type Door = { whose(exchange: Exchange): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
