@@ -9,7 +9,7 @@ import { machine, today, writeResult } from "./report.ts";
 import type { Measured } from "./speed.ts";
 import { makeWorld } from "./world.ts";
 import { NO_ID, type EventId } from "../server/src/lib/ids.ts";
-import { deleteEvents } from "../server/src/triggers/events/event-store.ts";
+import { deleteEvents } from "../server/src/events/event-store.ts";
 import type { Database } from "../server/src/storage/database.ts";
 
 const FULL = 1_000_000;

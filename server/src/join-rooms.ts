@@ -55,18 +55,16 @@ import { createHttpCall } from "./execution/tasks/http.ts";
 import { createTasks } from "./execution/tasks/kinds.ts";
 import { forgetRunDrafts } from "./run-drafts/run-draft-store.ts";
 import { fireDue } from "./triggers/schedule/fire-due.ts";
-import { sweepEvents } from "./triggers/events/sweep-events.ts";
-import { publishUntold } from "./triggers/events/own-events.ts";
-import { createOutbox } from "./triggers/events/outbox.ts";
+import { sweepEvents } from "./events/sweep-events.ts";
+import { publishOwnEvents } from "./events/publish-own-events.ts";
+import { outboxPart } from "./events/outbox.ts";
 import { FIRING_PARTS } from "./triggers/store/firing-parts.ts";
-import { insertPublished } from "./triggers/events/untold-store.ts";
-import { checkDefined, checkDefinedIn } from "./triggers/defined-triggers.ts";
-import { publishTriggers } from "./triggers/publish-triggers.ts";
-import { letNext, releaseQueues } from "./triggers/firings/release-queues.ts";
-import type { Firing, Trigger } from "./triggers/store/trigger.ts";
+import { readSubject } from "./triggers/own-events.ts";
+import { triggersOfDefinitions } from "./triggers/publish-triggers.ts";
+import { releaseQueues } from "./triggers/firings/release-queues.ts";
 import { forgetFirings } from "./triggers/forget-firings.ts";
-import { createTriggers, tellChanged } from "./triggers/triggers.ts";
-import { tellFiring } from "./triggers/firings/watch-firings.ts";
+import { createTriggerMemory } from "./triggers/memory.ts";
+import { createTriggers } from "./triggers/triggers.ts";
 import { startWatchdog } from "./watchdog/watchdog.ts";
 
 export type JoinOptions = {
@@ -102,31 +100,20 @@ export async function joinRooms(
   const outbound = stack.use(createOutbound({ allow: config.outboundAllow, clock, log }));
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
+  const { derive } = secretKeys;
+  const triggerMemory = createTriggerMemory({ ...base, derive, notices });
   const agents = createAgents({
     ...base,
     check: expressions.check,
     compile: compileWorkflow,
     notices,
-    triggers: {
-      check: checkDefined,
-      checkIn: checkDefinedIn,
-      publish: async (query, caller, agent, workflow) => {
-        const making = {
-          ...triggers,
-          changed: (one: Trigger) => tellChanged(triggers, one),
-          dropped: (firing: Firing) => tellFiring(triggers, firing),
-        };
-        const { detail, tell } = await publishTriggers(making, query, caller, agent, workflow);
-        const isHeard = await insertPublished(query, agent);
-        return { detail, tell: () => (tell(), isHeard && triggers.events.tell()) };
-      },
-    },
+    triggers: triggersOfDefinitions(triggerMemory),
   });
   const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
   const auth: Auth = stack.use(
     createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, notices }),
   );
-  const secrets = createSecrets({ ...base, derive: secretKeys.derive });
+  const secrets = createSecrets({ ...base, derive });
   const places = new Places({ shared: LIMITS.runsInMemory, own: LIMITS.runsInMemoryOwn });
   const { openEngine = (given) => new EmbeddedEngine(given) } = options;
   const delaySeconds = Histogram.ofSeconds();
@@ -146,34 +133,27 @@ export async function joinRooms(
     notices,
     hasSpace,
     usage: rates.usage,
-    parts: {
-      guards: FIRING_PARTS,
-      followers: [
-        createOutbox({
-          isHeard: (organizationId, event) => triggers.events.listeners.has(organizationId, event),
-          look: () => triggers.events.tell(),
-        }),
-      ],
-    },
-    next: (organizationId, triggerId) => letNext(triggers, { organizationId, triggerId }),
+    parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox)] },
+    next: triggerMemory.queues.runEnded,
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);
   const triggers = createTriggers({
     ...base,
+    memory: triggerMemory,
     agents,
     runs,
     secrets,
-    notices,
-    derive: secretKeys.derive,
+    derive,
     url: listener.url,
   });
-  const listening = stack.use(triggers.events.listeners.watch(clock));
+  const { events } = triggers;
+  const listening = stack.use(triggerMemory.listeners.watch(clock));
   const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url: listener.url };
   const operator = createFirstOrganization(database);
   const llm = config.llm && stack.use(createLlm(config.llm, { clock, log, usage: rates.usage, operator }));
   const runDrafts = { ...base, agents, llm };
-  const handles = { runDrafts, auth, members, agents, runs, triggers, rates, secrets, clock, log };
+  const handles = { runDrafts, auth, members, agents, runs, events, triggers, rates, secrets, clock, log };
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const answers = createProbe(database);
   let isStopping = false;
@@ -211,6 +191,7 @@ export async function joinRooms(
     graphql,
     auth,
     members,
+    events,
     triggers,
     clock,
     log,
@@ -241,11 +222,11 @@ export async function joinRooms(
   const releasing = stack.use(releaseQueues(triggers));
   // Nothing fires any more while runs are being drained.
   stack.use(triggers.due);
-  const events = stack.use(sweepEvents(triggers));
-  const untold = stack.use(publishUntold(triggers));
+  const sweepingEvents = stack.use(sweepEvents(events));
+  const ownEvents = stack.use(publishOwnEvents(events, (row) => readSubject(triggers, row)));
   stack.defer(() => void (isStopping = true));
   loops.add(...storageLoops, rates.usage.loop, ...notices.loops, ...auth.loops, ...edge.loops, ...engine.loops);
-  loops.add(sweeping, triggers.due.loop, releasing.loop, events.loop, untold.loop, listening, ...forgetting);
+  loops.add(sweeping, triggers.due.loop, releasing.loop, sweepingEvents.loop, ownEvents.loop, listening, ...forgetting);
   return { handles, edge, metrics };
 }
 

@@ -26,7 +26,7 @@ const FOR_ALL: Record<string, string> = {
   "server/src/execution/journal/parts.ts approvals": JOURNAL,
   "server/src/runs/run-draft-texts.ts draft_texts":
     "written with the run that starts, and names its organization as it does",
-  "server/src/triggers/events/outbox.ts untold_events": JOURNAL,
+  "server/src/events/outbox.ts untold_events": JOURNAL,
 };
 
 const found = serverSources()

@@ -30,8 +30,8 @@ export type Agents = {
   changes: Hub<AgentId>;
 };
 
-/** The room of triggers, which imports this one. */
-type DefinedTriggers = {
+/** What the room of triggers, which imports this one, hands in: the triggers of definitions. */
+export type DefinedTriggers = {
   /** The problems of a definition's triggers. */
   check(workflow: Workflow): Others;
   /** Finds what is wrong with the definition's triggers in the project. */

@@ -134,3 +134,15 @@ export class OperatorError extends Error {
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The largest filter can have 1,400 wrong values. */
+const PROBLEMS_NAMED = 20;
+
+/** Throws BAD_USER_INPUT with the first of the problems, if there is one. */
+export function refuseAny(problems: FieldProblem[]): void {
+  if (problems.length === 0) return;
+  const named = problems.slice(0, PROBLEMS_NAMED);
+  const sentence = named.map(({ path, message }) => `${path.replace(/^input\./, "")} ${message}`).join("; ");
+  const others = problems.length - named.length;
+  throw badInput("invalid_input", others > 0 ? `${sentence}; and ${others} more` : sentence, named);
+}

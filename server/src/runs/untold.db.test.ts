@@ -5,7 +5,7 @@ import { startDatabases } from "../auth/handle/auth.testsuite.ts";
 import type { RunId } from "../lib/ids.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { meddling, noting, openRuns, type TestRuns } from "./runs.testsuite.ts";
-import { createOutbox } from "../triggers/events/outbox.ts";
+import { outboxPart } from "../events/outbox.ts";
 import { startRun } from "./start-run.ts";
 
 const stack = new AsyncDisposableStack();
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const databases = stack.use(await startDatabases());
   const noticing = noting(stack.use(await databases.open()));
   database = Object.assign(meddling(noticing), { noted: noticing.noted });
-  const outbox = createOutbox({ isHeard: () => isHeard, look: () => void looks++ });
+  const outbox = outboxPart({ isHeard: () => isHeard, look: () => void looks++ });
   const parts = { guards: [], followers: [outbox] };
   opened = stack.use(await openRuns(database, { parts, answer: () => new Promise(() => {}) }));
 });

@@ -3,20 +3,19 @@ import { nameProblem, tidyName } from "../auth/names.ts";
 import { actorOf, whoOf, type Acting } from "../auth/caller.ts";
 import { readAgent } from "../agents/published.ts";
 import type { Agent } from "../agents/agent.ts";
-import { conflict, notFound, type FieldProblem, type Refusal } from "../lib/errors.ts";
+import { refuseAny, conflict, notFound, type FieldProblem, type Refusal } from "../lib/errors.ts";
 import { encodeId, newIdAt, type AgentId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Query } from "../storage/database.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
 import { agentFor, problemsFor } from "./check-trigger.ts";
-import { checkSource } from "./check-source.ts";
+import { checkMaySign, checkSource } from "./check-caller.ts";
 import { configured, GIVEN_AT, kindOf, type Given } from "./kinds/kinds.ts";
 import { countAlike, countTriggers, insertTrigger } from "./store/trigger-store.ts";
-import { checkMaySign } from "./may-sign.ts";
 import { makeToken } from "./webhooks/webhook-url.ts";
-import { refuseAny } from "./kinds/contract/trigger-kind.ts";
 import type { Trigger } from "./store/trigger.ts";
-import { tellChanged, type Triggers } from "./triggers.ts";
+import { tellChanged } from "./memory.ts";
+import type { Triggers } from "./triggers.ts";
 
 type CreateRequest = Given & { agentId: AgentId; name: string };
 

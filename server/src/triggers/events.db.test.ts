@@ -17,16 +17,16 @@ import { replayFiring } from "./replay-firing.ts";
 import { readSourceTriggers } from "./store/trigger-store.ts";
 import type { Firing, Trigger } from "./store/trigger.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
-import type { Event } from "./events/event.ts";
-import { countOfRoot } from "./events/event-roots.ts";
-import { pageOfEventRows } from "./events/read-events.ts";
-import { createEvents } from "./events/events.ts";
+import type { Event } from "../events/event.ts";
+import { countOfRoot } from "../events/event-roots.ts";
+import { pageOfEventRows } from "../events/read-events.ts";
+import { FiringPlaces } from "../events/firing-places.ts";
 import { explainEvents } from "./matching/explain-event.ts";
-import { Listeners } from "./events/listeners.ts";
-import { sweepEvents } from "./events/sweep-events.ts";
-import { listFirings } from "./store/list-firings.ts";
-import { listEventFirings, listEvents } from "./events/list-events.ts";
-import { acceptEvent, publishEvent } from "./events/publish-event.ts";
+import { Listeners } from "./matching/listeners.ts";
+import { sweepEvents } from "../events/sweep-events.ts";
+import { listEventFirings, listFirings } from "./store/list-firings.ts";
+import { listEvents } from "../events/list-events.ts";
+import { acceptEvent, publishEvent } from "../events/publish-event.ts";
 
 const stack = new AsyncDisposableStack();
 let database: Database;
@@ -38,11 +38,17 @@ beforeAll(async () => {
   database = stack.use(await databases.open());
   clock = testClock();
   room = stack.use(await openRuns(database));
+  triggers = triggersOf(database);
+});
+afterAll(() => stack.disposeAsync());
+
+/** As a process of its own has them. */
+function triggersOf(as: Database): Triggers {
   const { agents, log } = room.runs;
   const { derive } = secretKeys(Buffer.alloc(32, 3));
-  triggers = createTriggers({
+  return createTriggers({
     secrets: createSecrets({ database, clock, log, derive }),
-    database,
+    database: as,
     clock,
     log,
     agents,
@@ -50,8 +56,7 @@ beforeAll(async () => {
     derive,
     url: "https://agents.example.org",
   });
-});
-afterAll(() => stack.disposeAsync());
+}
 
 let last = 0;
 const agent = (): Promise<AgentId> => room.agentOf("do: [{a: {set: {b: 1}}}]");
@@ -64,16 +69,16 @@ const create = (agentId: AgentId, source: string): Promise<Trigger> =>
     policy: {},
   });
 const send = (source: string, data = {}): Promise<Event> =>
-  publishEvent(triggers, room.caller, { source, event: "paid", id: `id ${++last}`, data });
+  publishEvent(triggers.events, room.caller, { source, event: "paid", id: `id ${++last}`, data });
 const firings = async (event: Event): Promise<Firing[]> =>
   (await listEventFirings(triggers, room.caller, event, { first: 100 })).items;
 /** Whoever holds these keeps every trigger from being fired. */
 function holdSlots(): Disposable & { free(): void } {
   const { organizationId } = room.caller;
   let held = 0;
-  while (triggers.events.slots.tryTake(organizationId)) held++;
+  while (triggers.slots.tryTake(organizationId)) held++;
   const free = (): void => {
-    for (; held > 0; held--) triggers.events.slots.release(organizationId);
+    for (; held > 0; held--) triggers.slots.release(organizationId);
   };
   return { free, [Symbol.dispose]: free };
 }
@@ -108,14 +113,14 @@ test("an event is kept for 30 days", async () => {
 test("a firing shows its event's data as long as it is kept, also when the event's id was taken anew", async () => {
   await create(await agent(), "shown");
   const given = { source: "shown", event: "paid", id: "same" };
-  const event = await publishEvent(triggers, room.caller, { ...given, data: { a: 1 } });
+  const event = await publishEvent(triggers.events, room.caller, { ...given, data: { a: 1 } });
   const [first] = await firings(event);
   const payloadOf = async (id: FiringId): Promise<string | undefined> =>
     (await readFiringPayloads(database, room.caller.organizationId, [id])).get(id);
   clock.pass(LIMITS.eventDays * 86_400_000);
   const again = await replayFiring(triggers, room.caller, first!.id);
   clock.pass(1);
-  const other = await publishEvent(triggers, room.caller, { ...given, data: { a: 2 } });
+  const other = await publishEvent(triggers.events, room.caller, { ...given, data: { a: 2 } });
   expect(other.id).not.toBe(event.id);
   await forgetOld(triggers);
   expect(await Promise.all([first!.id, again.id].map(payloadOf))).toEqual([undefined, '{"a":1}']);
@@ -169,7 +174,7 @@ async function firingsUnder(read: () => boolean): Promise<boolean> {
 }
 
 test("1,000 events fire at once, 100 of one organization, and the next one waits in its table", async () => {
-  const { places } = createEvents(triggers);
+  const places = new FiringPlaces();
   const ids = Array.from({ length: 11 }, () => newId<"organization">());
   const taken = (id: OrganizationId): number => {
     let count = 0;
@@ -186,28 +191,14 @@ test("1,000 events fire at once, 100 of one organization, and the next one waits
   const event = await send("crowd");
   expect(await firings(event)).toEqual([]);
   for (let count = 0; count < LIMITS.eventsFiringOwn; count++) triggers.events.places.release(organizationId, 1);
-  await using _sweep = sweepEvents(triggers);
+  await using _sweep = sweepEvents(triggers.events);
   await expect.poll(() => firings(event)).toMatchObject([{ outcome: "started" }]);
-});
-
-test("half of the bytes of all firing events are one organization's, and half of the rest the next one's", () => {
-  const { places } = createEvents(triggers);
-  const [one, two] = [newId<"organization">(), newId<"organization">()];
-  const MB = 1024 * 1024;
-  const taken = (id: OrganizationId): number => {
-    let count = 0;
-    while (places.tryTake(id, MB)) count++;
-    return count;
-  };
-  expect([taken(one), taken(two)]).toEqual([LIMITS.eventsFiringBytes / MB / 2, LIMITS.eventsFiringBytes / MB / 4]);
-  places.release(one, MB);
-  places.release(one, MB);
-  expect(taken(two)).toBe(1);
 });
 
 test("64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events", () => {
   const organizations = [newId<"organization">(), newId<"organization">(), newId<"organization">()] as const;
-  const { slots, ownSlots } = triggers.events;
+  const { slots } = triggers;
+  const { ownSlots } = triggers.events;
   const taken = (of: typeof slots): number[] =>
     organizations.map((id) => Array.from({ length: 200 }, () => of.tryTake(id)).filter(Boolean).length);
   expect([taken(slots), taken(ownSlots)]).toEqual([
@@ -243,7 +234,7 @@ test("10,000 events of an organization wait to be fired, and not one more; what 
   // What fires nothing waits for nobody.
   await send("heard by nobody");
   {
-    await using _sweep = sweepEvents(triggers);
+    await using _sweep = sweepEvents(triggers.events);
     await expect.poll(() => firings(first)).toMatchObject([{ outcome: "started" }]);
     await expect.poll(async () => (await listFirings(triggers, trigger, { first: 10 })).items.length).toBe(3);
   }
@@ -268,16 +259,16 @@ test("what another process left is fired when its time has passed, and nothing t
   )[0]!["hash"];
   const delivery = { name: event!.sourceId, bodyHash };
   await fire(triggers, one, { dueAt: null, payload: { a: 1 }, delivery, event: event! });
-  const later = { ...triggers, events: createEvents(triggers), database: { ...database, isEmbedded: false } };
+  const later = triggersOf({ ...database, isEmbedded: false });
   // Made after the event, so not fired on it.
   clock.pass(1);
   await create(await agent(), "left");
   {
-    await using _sweep = sweepEvents(later);
+    await using _sweep = sweepEvents(later.events);
     expect(await firings(event!)).toHaveLength(1);
   }
   clock.pass(60_000);
-  await using _sweep = sweepEvents(later);
+  await using _sweep = sweepEvents(later.events);
   await expect.poll(() => firings(event!)).toHaveLength(2);
   // The first wakes up: it fires nothing again.
   slots.free();
@@ -326,23 +317,21 @@ test("an organization whose events stand still delays no other's, and has half o
   using _own = holdPlaces(room.caller.organizationId);
   using _others = holdPlaces(other.organizationId);
   await create(await agent(), "standing");
-  await using _sweep = sweepEvents(triggers);
+  await using _sweep = sweepEvents(triggers.events);
   using slots = holdSlots();
   for (let count = 0; count < 50; count++) await send("standing", { count });
   await expect.poll(() => triggers.events.firing.size).toBeGreaterThanOrEqual(32);
   const keys = { source: "moving", event: "paid" };
   const agentId = await otherRoom.agentOf("do: [{a: {set: {b: 1}}}]");
   await createTrigger(triggers, other, { agentId, name: "one", type: "event", keys, policy: {} });
-  const event = await publishEvent(triggers, other, { ...keys, id: "one", data: {} });
+  const event = await publishEvent(triggers.events, other, { ...keys, id: "one", data: {} });
   await expect
     .poll(async () => (await listEventFirings(triggers, other, event, { first: 1 })).items)
     .toMatchObject([{ outcome: "started" }]);
   // 32, the rest of the last four that were taken together, and the other's.
   expect(triggers.events.firing.size).toBeLessThanOrEqual(36);
   slots.free();
-  await expect
-    .poll(() => triggers.events.firing.size + triggers.events.slots.waitingOf(room.caller.organizationId))
-    .toBe(0);
+  await expect.poll(() => triggers.events.firing.size + triggers.slots.waitingOf(room.caller.organizationId)).toBe(0);
 });
 
 test("an event fires 1,000 triggers in time", async () => {
@@ -372,7 +361,7 @@ test("an event tells of the triggers on it, however many newer ones its source h
   const own = await createTrigger(triggers, room.caller, { agentId: two[0]!, name: "own", ...request });
   clock.pass(10);
   await insertMany(two, "mixed", LIMITS.eventTriggersExplained / 2);
-  const event = await publishEvent(triggers, room.caller, { source: "mixed", event: "sent", id: "1", data: {} });
+  const event = await publishEvent(triggers.events, room.caller, { source: "mixed", event: "sent", id: "1", data: {} });
   const [explained] = await explainEvents(triggers, room.caller, [event]);
   expect(explained!.matches.map(({ id }) => id)).toEqual([own.id]);
   expect(explained!.misses).toHaveLength(LIMITS.eventTriggersExplained - 1);
@@ -476,7 +465,7 @@ test("10,000 events come of one and not one more: the next is refused, and those
   expect(await countOfRoot(explaining, organizationId, root.id, LIMITS.eventsOfRoot + 1)).toBeLessThan(10);
   const come = async (): Promise<Event> => {
     const given = { source: "flood", event: "paid", id: `id ${++last}`, data: {}, text: "{}" };
-    const accepted = await acceptEvent(triggers, room.caller, SYSTEM, given, { depth: 1, rootId: root.id });
+    const accepted = await acceptEvent(triggers.events, room.caller, SYSTEM, given, { depth: 1, rootId: root.id });
     await accepted.fired;
     return accepted.event;
   };
@@ -494,7 +483,10 @@ test("10,000 events come of one and not one more: the next is refused, and those
   // Of another root there is room.
   const other = await send("flood");
   const given = { source: "flood", event: "paid", id: `id ${++last}`, data: {}, text: "{}" };
-  const { event, fired } = await acceptEvent(triggers, room.caller, SYSTEM, given, { depth: 1, rootId: other.id });
+  const { event, fired } = await acceptEvent(triggers.events, room.caller, SYSTEM, given, {
+    depth: 1,
+    rootId: other.id,
+  });
   await fired;
   expect(await firings(event)).toMatchObject([{ outcome: "started" }]);
 });

@@ -1,7 +1,7 @@
 import { NO_ID, type EventId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Loop } from "../lib/loops/loop.ts";
-import { deleteEvents } from "./events/event-store.ts";
+import { deleteEvents } from "../events/event-store.ts";
 import { deleteFirings } from "./store/firing-store.ts";
 import { deleteReplacedTokens } from "./webhooks/token-store.ts";
 import type { Triggers } from "./triggers.ts";

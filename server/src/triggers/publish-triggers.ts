@@ -1,23 +1,62 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../agents/agent.ts";
+import type { DefinedTriggers } from "../agents/agents.ts";
 import { actorOf, lacksScopes, type Acting } from "../auth/caller.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
+import { insertPublished } from "../events/outbox-store.ts";
 import { wholeOf } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { checkAlike, checkCounts, insertNew, nameTaken } from "./create-trigger.ts";
-import { checkSource } from "./check-source.ts";
-import { definedTriggers, type DefinedTrigger } from "./defined-triggers.ts";
+import { checkSource } from "./check-caller.ts";
+import { checkDefined, checkDefinedIn, definedTriggers, type DefinedTrigger } from "./defined-triggers.ts";
 import { dueAfter, lockTrigger, markDeleted, readManaged, updateTriggerRow } from "./store/trigger-store.ts";
 import { deleteTokens } from "./webhooks/token-store.ts";
 import { dropDue } from "./schedule/skip.ts";
 import type { Firing, Trigger } from "./store/trigger.ts";
-import type { Triggers } from "./triggers.ts";
+import { hasListener } from "./matching/listeners.ts";
+import { tellChanged, type TriggerMemory } from "./memory.ts";
+import { tellFiring } from "./firings/watch-firings.ts";
 
 /** `changed` is called with each, and `dropped` with the firings of instants that do not come any more; after the commit. */
-export type Making = Pick<Triggers, "clock" | "sealer"> & {
+export type Making = Pick<TriggerMemory, "clock" | "sealer"> & {
   changed: (trigger: Trigger) => void;
   dropped: (firing: Firing) => void;
 };
+
+/** Triggers as `agents/` is handed them. Tells listeners of the published agent, too. */
+export function triggersOfDefinitions(memory: TriggerMemory): DefinedTriggers {
+  const making: Making = {
+    ...memory,
+    changed: (trigger) => tellChanged(memory, trigger),
+    dropped: (firing) => tellFiring(memory, firing),
+  };
+  return {
+    check: checkDefined,
+    checkIn: checkDefinedIn,
+    publish: async (query, caller, agent, workflow) => {
+      const { detail, tell } = await publishTriggers(making, query, caller, agent, workflow);
+      const isHeard = await tellPublished(query, agent);
+      return { detail, tell: () => (tell(), isHeard && memory.outbox.look()) };
+    },
+  };
+}
+
+/** Within the transaction, after the agent's triggers were made. Returns whether anybody listens. */
+async function tellPublished(
+  query: Query,
+  { organizationId, id: subjectId, publishedVersion, updatedAt: at }: Agent,
+): Promise<boolean> {
+  const isHeard = await hasListener(query, organizationId, "agent.published");
+  if (isHeard)
+    await insertPublished(query, {
+      organizationId,
+      event: "agent.published",
+      subjectId,
+      at,
+      version: publishedVersion!,
+    });
+  return isHeard;
+}
 
 type PublishedTriggers = {
   /** For the audit; undefined: nothing changed. */

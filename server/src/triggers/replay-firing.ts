@@ -3,7 +3,7 @@ import { conflict, notFound } from "../lib/errors.ts";
 import type { FiringId } from "../lib/ids.ts";
 import { parseStored, type JsonObject } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/reach.ts";
-import { readEvent } from "./events/list-events.ts";
+import { readEvent } from "../events/list-events.ts";
 import { fire } from "./firings/fire.ts";
 import { kindOf } from "./kinds/kinds.ts";
 import { readFiringPayloads, readFiringRequests } from "./store/firing-store.ts";

@@ -7,7 +7,8 @@ import { kindOf } from "./kinds/kinds.ts";
 import { lockTrigger } from "./store/trigger-store.ts";
 import { replaceTokens } from "./webhooks/token-store.ts";
 import type { Trigger } from "./store/trigger.ts";
-import { tellChanged, type Triggers } from "./triggers.ts";
+import { tellChanged } from "./memory.ts";
+import type { Triggers } from "./triggers.ts";
 import { makeToken } from "./webhooks/webhook-url.ts";
 
 type RotateRequest = { triggerId: TriggerId; overlapMinutes: number };

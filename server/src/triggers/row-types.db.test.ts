@@ -6,9 +6,9 @@ import { KEYS as IDEMPOTENCY_KEYS } from "../runs/idempotency-key.ts";
 import { DRAFT_TEXTS } from "../runs/run-draft-texts.ts";
 import type { ColumnType } from "../storage/binary-rows.ts";
 import { NEXT } from "./schedule/due-store.ts";
-import { GIVENS } from "./events/event-store.ts";
-import { createOutbox } from "./events/outbox.ts";
-import { KEYS } from "./events/untold-store.ts";
+import { GIVENS } from "../events/event-store.ts";
+import { KEYS } from "../events/outbox-store.ts";
+import { outboxPart } from "../events/outbox.ts";
 import { FIRING_PARTS } from "./store/firing-parts.ts";
 
 const SQL_TYPE: Record<ColumnType, string> = {
@@ -32,7 +32,7 @@ test("each row type has the columns that are written to it, in their order, and 
       group by t.typname`,
   );
   const there = Object.fromEntries(rows.map(({ type, columns }) => [type, columns]));
-  const outbox = createOutbox({ isHeard: () => true, look: () => {} });
+  const outbox = outboxPart({ isHeard: () => true, look: () => {} });
   const parts = [...JOURNAL_PARTS, IDEMPOTENCY_KEYS, DRAFT_TEXTS, ...FIRING_PARTS, outbox];
   const written = [...parts.map(({ rows }) => rows), NEXT, GIVENS, KEYS].map(
     ({ type, columns }): [string, string[]] => [type, columns.map(([name, of]) => `${name} ${SQL_TYPE[of]}`)],

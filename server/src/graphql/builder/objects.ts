@@ -35,7 +35,7 @@ import type { RunEvent } from "../../runs/watch/watch-run.ts";
 import type { FieldProblem } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { EventMiss } from "../../triggers/matching/explain-event.ts";
-import type { Event } from "../../triggers/events/event.ts";
+import type { Event } from "../../events/event.ts";
 import type { Firing, Trigger } from "../../triggers/store/trigger.ts";
 import type { Secret } from "../../secrets/secret.ts";
 

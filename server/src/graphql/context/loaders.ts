@@ -54,9 +54,9 @@ import {
   readFiringRequests,
   readFiringRows,
 } from "../../triggers/store/firing-store.ts";
-import type { Event } from "../../triggers/events/event.ts";
+import type { Event } from "../../events/event.ts";
 import { explainEvents, type Explained } from "../../triggers/matching/explain-event.ts";
-import { readEventData, readEventRows } from "../../triggers/events/read-events.ts";
+import { readEventData, readEventRows } from "../../events/read-events.ts";
 import { readTriggerRows, triggerNames } from "../../triggers/store/trigger-store.ts";
 import { readTokens, type PresentToken } from "../../triggers/webhooks/token-store.ts";
 import type { Firing, Trigger } from "../../triggers/store/trigger.ts";

@@ -6,6 +6,7 @@ import type { Log } from "../../lib/log/log.ts";
 import type { Members } from "../../members/members.ts";
 import type { Rates } from "../../rates/rates.ts";
 import type { Runs } from "../../runs/handle/runs.ts";
+import type { Events } from "../../events/events.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
 import type { RunDrafts } from "../../run-drafts/run-draft-store.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
@@ -16,6 +17,7 @@ export type Handles = {
   members: Members;
   agents: Agents;
   runs: Runs;
+  events: Events;
   triggers: Triggers;
   rates: Rates;
   secrets: Secrets;

@@ -1,12 +1,13 @@
 /** Events: what happened elsewhere, as somebody published it, and what came of it. */
-import { checkName } from "../../triggers/events/check-event.ts";
+import { checkName } from "../../events/check-event.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import type { Event } from "../../triggers/events/event.ts";
-import { watchEvents } from "../../triggers/events/watch-events.ts";
-import { listEventFirings, listEvents, readEvent } from "../../triggers/events/list-events.ts";
-import { publishEvent } from "../../triggers/events/publish-event.ts";
+import type { Event } from "../../events/event.ts";
+import { watchEvents } from "../../events/watch-events.ts";
+import { listEvents, readEvent } from "../../events/list-events.ts";
+import { listEventFirings } from "../../triggers/store/list-firings.ts";
+import { publishEvent } from "../../events/publish-event.ts";
 import { idOf, listOf, requireFound } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 import { addConnection, connect, listById, pageArguments, PAGED } from "../builder/connection.ts";
@@ -113,7 +114,7 @@ function addEventOfFiring(builder: Builder): void {
 }
 
 export const findEvent = async (context: Context, id: string): Promise<Event> =>
-  requireFound("event", await readEvent(context.triggers, callerOf(context), idOf("event", id)));
+  requireFound("event", await readEvent(context.events, callerOf(context), idOf("event", id)));
 
 function addQueries(builder: Builder): void {
   builder.queryField("event", (t) =>
@@ -156,7 +157,7 @@ function addQueries(builder: Builder): void {
           ...(event && { event: listOf(event, "filter.event") }),
         };
         return connect(listById("events", "event"), page, (request) =>
-          listEvents(context.triggers, callerOf(context), wanted, request),
+          listEvents(context.events, callerOf(context), wanted, request),
         );
       },
     }),
@@ -193,7 +194,7 @@ function addPublish(builder: Builder): void {
         "Publishes an event, which starts a run of each trigger that matches it. Publishing the same source and id again returns the first event and starts nothing; with another body, it is CONFLICT.",
       args: { input: t.arg({ type: input, description: "Input of `publishEvent`." }) },
       resolve: (_, { input: { source, event, id, time, data } }, context) =>
-        publishEvent(context.triggers, callerOf(context), {
+        publishEvent(context.events, callerOf(context), {
           source,
           event,
           id,
@@ -215,7 +216,7 @@ function addWatch(builder: Builder): void {
       args: { source: t.arg.string({ required: false, description: "Send only events of this source." }) },
       subscribe: (_, { source }, context) => {
         if (source != null) checkName(source, "source");
-        return watchEvents(context.triggers, callerOf(context), source ?? undefined, context.ending.signal);
+        return watchEvents(context.events, callerOf(context), source ?? undefined, context.ending.signal);
       },
       resolve: (event) => event,
     }),

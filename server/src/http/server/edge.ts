@@ -12,6 +12,7 @@ import type { Loop } from "../../lib/loops/loop.ts";
 import { running } from "../../lib/running.ts";
 import { UnderWay } from "../../lib/under-way.ts";
 import type { Members } from "../../members/members.ts";
+import type { Events } from "../../events/events.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
 import { createAdmission } from "../admission/admission.ts";
 import { clientAddresses, ownOrigins } from "../addresses.ts";
@@ -37,6 +38,7 @@ type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganiza
   graphql: Graphql;
   auth: Auth;
   members: Members;
+  events: Events;
   triggers: Triggers;
   clock: Clock;
   log: Log;

@@ -6,6 +6,7 @@ import type { Auth } from "../../auth/handle/auth.ts";
 import type { Needs } from "../../auth/needs.ts";
 import type { Graphql } from "../../graphql/graphql.ts";
 import type { Members } from "../../members/members.ts";
+import type { Events } from "../../events/events.ts";
 import type { Triggers } from "../../triggers/triggers.ts";
 import { admit } from "../admission/admit.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
@@ -36,6 +37,7 @@ type RoutesOptions = MetricsPageOptions & {
   graphqlEdge: GraphqlEdge;
   auth: Auth;
   members: Members;
+  events: Events;
   triggers: Triggers;
   arrivals: Arrivals;
   connections: Connections;

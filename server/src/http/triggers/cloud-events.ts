@@ -1,13 +1,12 @@
 /** CloudEvents 1.0 over HTTP: what a request says, as events to publish (docs/triggers.md). */
 import type { IncomingHttpHeaders } from "node:http";
 import { isDateTime } from "../../lib/calendar.ts";
-import { badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
+import { refuseAny, badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { isJson, readMediaType } from "../../lib/media-type.ts";
-import { checkEvent, type EventKeys } from "../../triggers/events/check-event.ts";
-import type { CheckedEvent } from "../../triggers/events/publish-event.ts";
-import { refuseAny } from "../../triggers/kinds/contract/trigger-kind.ts";
+import { checkEvent, type EventKeys } from "../../events/check-event.ts";
+import type { CheckedEvent } from "../../events/publish-event.ts";
 import { checkContentType, type Taken, parseJsonBody } from "../body-format.ts";
 
 type Mode = "binary" | "structured" | "batch";

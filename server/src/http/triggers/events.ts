@@ -4,15 +4,14 @@ import type { Needs } from "../../auth/needs.ts";
 import { Refusal, type Code, type FieldProblem } from "../../lib/errors.ts";
 import { encodeId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
-import { checkTakes } from "../../runs/prepare-run.ts";
-import { acceptEvent, firedInTime, type Accepted, type CheckedEvent } from "../../triggers/events/publish-event.ts";
-import type { Triggers } from "../../triggers/triggers.ts";
+import { acceptEvent, firedInTime, type Accepted, type CheckedEvent } from "../../events/publish-event.ts";
+import type { Events } from "../../events/events.ts";
 import type { Exchange, Reply } from "../write-response.ts";
 import type { Arrivals } from "../connections/arrivals.ts";
 import { readBody } from "../connections/read-body.ts";
 import { eventsIn, modeOf } from "./cloud-events.ts";
 
-type EventsOptions = { triggers: Triggers; arrivals: Arrivals };
+type EventsOptions = { events: Events; arrivals: Arrivals };
 
 export const EVENTS_NEED: Needs = {
   signIn: true,
@@ -22,36 +21,36 @@ export const EVENTS_NEED: Needs = {
 
 /** A batch counts as one request. */
 export async function publishEvents(
-  { triggers, arrivals }: EventsOptions,
+  { events, arrivals }: EventsOptions,
   { request }: Exchange,
   caller: Caller,
 ): Promise<Reply> {
   const mode = modeOf(request.headers);
   const { text, release } = await readBody(request, arrivals, () => caller);
   try {
-    const accepted = await accept(triggers, caller, eventsIn(mode, request.headers, text));
-    const events = accepted.map(({ event: { id, source, sourceId }, isRepeat }) => ({
+    const accepted = await accept(events, caller, eventsIn(mode, request.headers, text));
+    const published = accepted.map(({ event: { id, source, sourceId }, isRepeat }) => ({
       id: encodeId("event", id),
       source,
       sourceId,
       isRepeat,
     }));
-    return { status: 202, body: { events } };
+    return { status: 202, body: { events: published } };
   } finally {
     release?.();
   }
 }
 
-async function accept(triggers: Triggers, caller: Caller, events: CheckedEvent[]): Promise<Accepted[]> {
-  checkTakes("events", triggers.runs);
+async function accept(events: Events, caller: Caller, given: CheckedEvent[]): Promise<Accepted[]> {
+  events.intake.check();
   const publishedBy = actorOf(caller);
-  const settled = await Promise.allSettled(events.map((event) => acceptEvent(triggers, caller, publishedBy, event)));
+  const settled = await Promise.allSettled(given.map((event) => acceptEvent(events, caller, publishedBy, event)));
   const accepted = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   await firedInTime(
-    triggers,
+    events,
     accepted.map(({ fired }) => fired),
   );
-  if (accepted.length < settled.length) throw refusalOf(settled, triggers.log);
+  if (accepted.length < settled.length) throw refusalOf(settled, events.log);
   return accepted;
 }
 

@@ -92,7 +92,7 @@ export const EVENTS = {
     value: 64 * 1024 * 1024,
     bounds: "memory that the data of these events takes. An organization may hold at most as much as stays free",
     beyond: "it waits in its table",
-    test: [EVENTS_DB, "half of the bytes of all firing events are one organization's"],
+    test: ["server/src/events/firing-places.test.ts", "half of the bytes of all firing events are one organization's"],
   },
   eventsSwept: {
     value: 64,

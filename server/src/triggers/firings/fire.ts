@@ -23,7 +23,7 @@ import { readPayloads } from "../../runs/read/read-payloads.ts";
 import { readRun } from "../../runs/read/read.ts";
 import { untilSettled } from "../../runs/watch/wait-for-run.ts";
 import { firingOfRow, freeOnce, insertFiring, readFirst, type FirstFiring } from "../store/firing-store.ts";
-import type { Event } from "../events/event.ts";
+import type { Event } from "../../events/event.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { withMapped } from "./map-input.ts";
 import { overlapOf } from "../kinds/contract/overlap.ts";
@@ -31,7 +31,7 @@ import { checkQueue, hasQueue } from "./queue.ts";
 import { forgetLastRun, readLastRun, readTriggerRows } from "../store/trigger-store.ts";
 import type { Overlap } from "../kinds/contract/trigger-kind.ts";
 import type { Firing, Trigger } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
+import type { Firings } from "./firings.ts";
 import { tellFiring } from "./watch-firings.ts";
 import { unmatchedField } from "../kinds/webhook/body-filter.ts";
 
@@ -65,22 +65,22 @@ export type Fired = { firing: Firing; run?: Run | undefined; refusal?: Refusal }
  * deleted. Throws UNAVAILABLE, with no firing, when the server takes no runs at all, or somebody has the trigger locked for long:
  * whoever called may call again.
  */
-export async function fire(triggers: Triggers, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
-  checkTakes("runs", triggers.runs);
-  const fired = (await passOver(triggers, trigger, occasion)) ?? (await attempt(triggers, trigger, occasion));
-  if (fired) tellFiring(triggers, fired.firing);
+export async function fire(firings: Firings, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
+  checkTakes("runs", firings.runs);
+  const fired = (await passOver(firings, trigger, occasion)) ?? (await attempt(firings, trigger, occasion));
+  if (fired) tellFiring(firings, fired.firing);
   return fired;
 }
 
 /** Records a call whose body does not match the policy's filter as a firing that started nothing. Undefined: it matches. */
-async function passOver(triggers: Triggers, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
+async function passOver(firings: Firings, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
   const { payload, event, firedBy, dueAt } = occasion;
   // A firing by hand is wanted, and the firing of a paused trigger says that it is paused.
   if (event || firedBy || dueAt !== null || trigger.status === "paused") return undefined;
   const field = unmatchedField(trigger.policy, payload ?? {});
   if (field === undefined) return undefined;
   const message = `the body does not match the trigger's filter: ${shortened(field)}`;
-  return skipped(triggers, rowOf(triggers, trigger, occasion), "filter", message);
+  return skipped(firings, rowOf(firings, trigger, occasion), "filter", message);
 }
 
 /** How often a firing that has no turn tries again after it made room. */
@@ -98,35 +98,35 @@ const LAST_LOOK_MS = 250;
 type Patience = { tries: number; waitedMs: number };
 
 async function attempt(
-  triggers: Triggers,
+  firings: Firings,
   trigger: Trigger,
   occasion: Occasion,
   patience: Patience = { tries: TRIES, waitedMs: 0 },
 ): Promise<Fired | undefined> {
-  const row = rowOf(triggers, trigger, occasion);
+  const row = rowOf(firings, trigger, occasion);
   try {
     // Those that wait go first.
-    row.is_queued = overlapIn(trigger) === "queue" && (patience.tries === 0 || (await hasQueue(triggers, trigger)));
-    return await start(triggers, trigger, occasion, row);
+    row.is_queued = overlapIn(trigger) === "queue" && (patience.tries === 0 || (await hasQueue(firings, trigger)));
+    return await start(firings, trigger, occasion, row);
   } catch (error) {
     const isHeldUp = error instanceof UndecidedStart || error instanceof RefusedStart;
     if (!isHeldUp && (!(error instanceof Refusal) || error.code === "UNAVAILABLE")) throw error;
     if (row.once !== row.id) {
-      const first = await firstOf(triggers, trigger, row);
-      if (first) return occasion.delivery && !occasion.event ? repeated(triggers, row, first, occasion) : undefined;
+      const first = await firstOf(firings, trigger, row);
+      if (first) return occasion.delivery && !occasion.event ? repeated(firings, row, first, occasion) : undefined;
     }
-    if (!isHeldUp) return refuse(triggers, row, error);
+    if (!isHeldUp) return refuse(firings, row, error);
     // What held it up may have changed it.
-    const known = await readTriggerRows(triggers.database, wholeOf(row.organization_id), [trigger.id]);
+    const known = await readTriggerRows(firings.database, wholeOf(row.organization_id), [trigger.id]);
     const present = known.get(trigger.id);
     if (!present) return undefined;
-    if (isPausedFor(present, occasion)) return refuse(triggers, row, paused());
-    return again(triggers, present, occasion, row, { ...patience, isLocked: error instanceof UndecidedStart });
+    if (isPausedFor(present, occasion)) return refuse(firings, row, paused());
+    return again(firings, present, occasion, row, { ...patience, isLocked: error instanceof UndecidedStart });
   }
 }
 
 async function again(
-  triggers: Triggers,
+  firings: Firings,
   trigger: Trigger,
   occasion: Occasion,
   row: FiringRow,
@@ -136,13 +136,13 @@ async function again(
   // A run that waits in the queue needs no turn. Of many that cancel each other one has it at a time.
   if (isLocked ? overlap !== "queue" : overlap === "cancelPrevious" && tries === 1) {
     const waited = waitedMs + (await unlocking(waitedMs));
-    if (!isLocked) await makeRoom(triggers, trigger);
-    return attempt(triggers, trigger, occasion, { tries, waitedMs: waited });
+    if (!isLocked) await makeRoom(firings, trigger);
+    return attempt(firings, trigger, occasion, { tries, waitedMs: waited });
   }
-  const hasRoom = !isLocked && tries > 1 && (await makeRoom(triggers, trigger));
-  if (hasRoom) return attempt(triggers, trigger, occasion, { tries: tries - 1, waitedMs });
-  if (overlap === "queue" && tries > 0) return attempt(triggers, trigger, occasion, { tries: 0, waitedMs });
-  return holdBack(triggers, row);
+  const hasRoom = !isLocked && tries > 1 && (await makeRoom(firings, trigger));
+  if (hasRoom) return attempt(firings, trigger, occasion, { tries: tries - 1, waitedMs });
+  if (overlap === "queue" && tries > 0) return attempt(firings, trigger, occasion, { tries: 0, waitedMs });
+  return holdBack(firings, row);
 }
 
 const isPausedFor = ({ status }: Trigger, { firedBy }: Occasion): boolean => status === "paused" && !firedBy;
@@ -160,7 +160,7 @@ async function unlocking(waitedMs: number): Promise<number> {
 }
 
 /** Whether the trigger's last run is in nobody's way any longer: it has ended, or is cancelled now if the policy says so. */
-async function makeRoom({ database, runs }: Triggers, trigger: Trigger): Promise<boolean> {
+async function makeRoom({ database, runs }: Firings, trigger: Trigger): Promise<boolean> {
   const { organizationId } = trigger;
   if (overlapIn(trigger) === "allow") return true;
   const id = await readLastRun(database, trigger);
@@ -180,7 +180,7 @@ async function makeRoom({ database, runs }: Triggers, trigger: Trigger): Promise
 const overlapIn = ({ type, policy }: Trigger): Overlap => overlapOf(policy, kindOf(type).overlap);
 
 /** What is known of a firing before anything came of it. */
-export function rowOf({ clock }: Pick<Triggers, "clock">, trigger: Trigger, occasion: Occasion): FiringRow {
+export function rowOf({ clock }: Pick<Firings, "clock">, trigger: Trigger, occasion: Occasion): FiringRow {
   const { organizationId, projectId, agentId, id: triggerId } = trigger;
   const { dueAt, payload, parts, delivery, event, firedBy, replayOf } = occasion;
   const at = clock.now();
@@ -224,8 +224,8 @@ function repeatOf({ dueAt, delivery, event }: Occasion): string | undefined {
 }
 
 /** Throws what refuses it, RefusedStart and UndecidedStart. */
-async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, row: FiringRow): Promise<Fired> {
-  const { runs } = triggers;
+async function start(firings: Firings, trigger: Trigger, occasion: Occasion, row: FiringRow): Promise<Fired> {
+  const { runs } = firings;
   const { organizationId, agentId } = trigger;
   const { dueAt, payload, parts, event, asOf, firedBy, waitSeconds, ending } = occasion;
   if (isPausedFor(trigger, occasion)) throw paused();
@@ -234,14 +234,14 @@ async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, r
   let settled: ReturnType<typeof untilSettled> | undefined;
   const variables = { event: event ? shownEvent(event) : null, headers: null, query: null, ...parts };
   const given = { data: payload, variables };
-  const inserted = await withMapped(triggers, organizationId, trigger.policy, given, async (came) => {
+  const inserted = await withMapped(firings, organizationId, trigger.policy, given, async (came) => {
     const prepared = await prepareRun(runs, wholeOf(organizationId), {
       agentId,
       input: kind.inputOf(trigger.configuration, came, asOf ?? dueAt ?? row.at),
       path: "input",
       unknown: kind.dropsUnknown ? "drop" : "refuse",
     });
-    if (row.is_queued) await checkQueue(triggers, trigger);
+    if (row.is_queued) await checkQueue(firings, trigger);
     const parked = row.is_queued && { limited: true };
     const head = newHead(runs, prepared, { organizationId, startedBy: { kind: "trigger", id: trigger.id }, ...parked });
     if (waitSeconds !== undefined) settled = stack.use(untilSettled(runs, head, waitSeconds, ending));
@@ -259,7 +259,7 @@ async function start(triggers: Triggers, trigger: Trigger, occasion: Occasion, r
       waits: settled !== undefined,
     });
   });
-  if (row.is_queued) triggers.queues.known.set(organizationId, trigger.id, true);
+  if (row.is_queued) firings.queues.known.set(organizationId, trigger.id, true);
   const { run } = settled ? await settled.result() : { run: runOf(inserted) };
   return { firing: firingOfRow(row, event?.data), run };
 }
@@ -275,7 +275,7 @@ const shownEvent = ({ id, source, event, sourceId, time, at }: Event): Json => (
 });
 
 /** The first firing of the same instant, or of the same delivery if its time is not over. */
-async function firstOf({ database, clock }: Triggers, { type }: Trigger, row: FiringRow) {
+async function firstOf({ database, clock }: Firings, { type }: Trigger, row: FiringRow) {
   const first = await readFirst(database, row);
   if (!first || row.due_at !== null || row.event_id !== null) return first;
   if (first.at.getTime() > clock.now() - kindOf(type).deliveryHours * 3_600_000) return first;
@@ -284,14 +284,14 @@ async function firstOf({ database, clock }: Triggers, { type }: Trigger, row: Fi
 }
 
 async function repeated(
-  triggers: Triggers,
+  firings: Firings,
   row: FiringRow,
   first: FirstFiring,
   { delivery, waitSeconds, ending }: Occasion,
 ): Promise<Fired | undefined> {
   if (first.bodyHash !== delivery!.bodyHash)
-    return refuse(triggers, row, conflict("key_reused", "this delivery came before with another body"));
-  const { runs, database } = triggers;
+    return refuse(firings, row, conflict("key_reused", "this delivery came before with another body"));
+  const { runs, database } = firings;
   const firing = await insertFiring(database, {
     ...row,
     once: row.id,
@@ -310,11 +310,11 @@ async function repeated(
 const onceOf = (row: FiringRow): string => (row.due_at === null ? row.id : row.once);
 
 /** Keeps that nothing was started, because the run before is open. */
-const holdBack = (triggers: Triggers, row: FiringRow): Promise<Fired | undefined> =>
-  skipped(triggers, row, "overlap", "the trigger's previous run has not ended");
+const holdBack = (firings: Firings, row: FiringRow): Promise<Fired | undefined> =>
+  skipped(firings, row, "overlap", "the trigger's previous run has not ended");
 
 async function skipped(
-  { database }: Triggers,
+  { database }: Firings,
   row: FiringRow,
   policy: "overlap" | "filter",
   message: string,
@@ -332,7 +332,7 @@ async function skipped(
 }
 
 /** Keeps that nothing was started, and why. */
-async function refuse({ database }: Triggers, row: FiringRow, refusal: Refusal): Promise<Fired | undefined> {
+async function refuse({ database }: Firings, row: FiringRow, refusal: Refusal): Promise<Fired | undefined> {
   const { code, message, details } = refusal;
   const firing = await insertFiring(database, {
     ...row,
@@ -348,22 +348,22 @@ async function refuse({ database }: Triggers, row: FiringRow, refusal: Refusal):
 
 /** Keeps that it was not tried, and why. Throws UNAVAILABLE. */
 export async function refuseFiring(
-  triggers: Triggers,
+  firings: Firings,
   trigger: Trigger,
   occasion: Occasion,
   refusal: Refusal,
 ): Promise<void> {
-  checkTakes("runs", triggers.runs);
-  const fired = await refuse(triggers, rowOf(triggers, trigger, occasion), refusal);
-  if (fired) tellFiring(triggers, fired.firing);
+  checkTakes("runs", firings.runs);
+  const fired = await refuse(firings, rowOf(firings, trigger, occasion), refusal);
+  if (fired) tellFiring(firings, fired.firing);
 }
 
 /** Records a call that was rejected before its body was accepted; the body is not kept. */
-export const refuseCall = (triggers: Triggers, trigger: Trigger, refusal: Refusal): Promise<void> =>
-  refuseFiring(triggers, trigger, { dueAt: null, payload: undefined }, refusal);
+export const refuseCall = (firings: Firings, trigger: Trigger, refusal: Refusal): Promise<void> =>
+  refuseFiring(firings, trigger, { dueAt: null, payload: undefined }, refusal);
 
 /** The output of what a firing started, once that has ended; undefined while it has not. */
-export async function outputOf({ runs }: Triggers, run: Run): Promise<JsonText | null | undefined> {
+export async function outputOf({ runs }: Firings, run: Run): Promise<JsonText | null | undefined> {
   if (!isFinal(run.status)) return undefined;
   const { id, organizationId, output } = run;
   if (output === null || output instanceof JsonText) return output;

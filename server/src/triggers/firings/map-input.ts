@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { shortenedTo } from "../../lib/text.ts";
 import { mappingOf } from "../kinds/contract/mapping.ts";
-import type { Triggers } from "../triggers.ts";
+import type { Firings } from "./firings.ts";
 
 /** A result that takes more memory than this waits for one of few places, until it is written. */
 const LARGE_BYTES = 256 * 1024;
@@ -19,7 +19,7 @@ const WAIT_MS = 10_000;
  * UNAVAILABLE; and what `start` throws.
  */
 export async function withMapped<Result>(
-  triggers: Triggers,
+  firings: Firings,
   organizationId: OrganizationId,
   policy: JsonObject,
   { data, variables }: { data: JsonObject | undefined; variables: Variables },
@@ -30,21 +30,21 @@ export async function withMapped<Result>(
   let bytes = 0;
   const evaluate = async (): Promise<JsonObject> => {
     const made = (heldBytes: number): void => void (bytes += heldBytes);
-    const { expressions } = triggers.runs.executions;
+    const { expressions } = firings.runs.executions;
     return objectOf(await expressions.evaluate(template, data ?? {}, variables, organizationId, made));
   };
   const small = await evaluate().then((input) => (bytes <= LARGE_BYTES ? input : undefined), asRefusal);
   if (small) return start(small);
   // Released, and made again in its turn: many that wait would hold megabytes each.
-  await takePlace(triggers, organizationId);
+  await takePlace(firings, organizationId);
   try {
     return await start(await evaluate().catch(asRefusal));
   } finally {
-    triggers.largeInputs.release(organizationId);
+    firings.largeInputs.release(organizationId);
   }
 }
 
-async function takePlace({ largeInputs, clock }: Triggers, organizationId: OrganizationId): Promise<void> {
+async function takePlace({ largeInputs, clock }: Firings, organizationId: OrganizationId): Promise<void> {
   const ending = new AbortController();
   using _late = clock.at(clock.now() + WAIT_MS, () => ending.abort());
   if (await largeInputs.take(organizationId, ending.signal)) return;

@@ -4,20 +4,18 @@
  */
 import { OPEN_STATUSES_SQL } from "../../execution/run/states.ts";
 import { conflict } from "../../lib/errors.ts";
-import type { AgentId, FiringId, OrganizationId, RunId, TriggerId } from "../../lib/ids.ts";
+import type { AgentId, FiringId, RunId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { admitRuns } from "../../runs/admit-runs.ts";
 import type { Query } from "../../storage/database.ts";
 import type { Trigger } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
-
-/** A trigger with runs that wait. */
-export type Waiting = { organizationId: OrganizationId; triggerId: TriggerId };
+import type { Firings } from "./firings.ts";
+import type { Waiting } from "./queues.ts";
 
 /** Those that wait are read in portions: most of them wait on. */
 const READ = 20;
 
-export async function hasQueue({ database }: Triggers, { organizationId, id }: Trigger): Promise<boolean> {
+export async function hasQueue({ database }: Firings, { organizationId, id }: Trigger): Promise<boolean> {
   const rows = await database.hot(
     "firings_queued",
     "select 1 from firings where organization_id = $1 and trigger_id = $2 and is_queued limit 1",
@@ -28,7 +26,7 @@ export async function hasQueue({ database }: Triggers, { organizationId, id }: T
 }
 
 /** Throws CONFLICT when as many wait as may. Some that come at the same moment may exceed it. */
-export async function checkQueue({ database }: Triggers, { organizationId, id }: Trigger): Promise<void> {
+export async function checkQueue({ database }: Firings, { organizationId, id }: Trigger): Promise<void> {
   const count = async (): Promise<number> => {
     const [row] = await database.query(
       `select count(*)::int as count from (
@@ -62,7 +60,7 @@ async function forgetEnded(query: Query, { organizationId, triggerId }: Waiting)
 
 /** Lets the first one go that waits, if the one before has ended and nobody has the trigger locked. */
 export async function release(
-  { database, runs, queues }: Triggers,
+  { database, runs, queues }: Firings,
   { organizationId, triggerId }: Waiting,
 ): Promise<void> {
   const agentId = await database.transaction(async (query) => {

@@ -8,8 +8,9 @@ import { messageOf } from "../../lib/errors.ts";
 import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
 import { Loop, type Round } from "../../lib/loops/loop.ts";
 import type { Database, Row } from "../../storage/database.ts";
-import { release, type Waiting } from "./queue.ts";
-import type { Triggers } from "../triggers.ts";
+import { release } from "./queue.ts";
+import type { Waiting } from "./queues.ts";
+import type { Firings } from "./firings.ts";
 
 const LOOK_MS = 500;
 /** In one look; the next one goes on from there. */
@@ -17,17 +18,17 @@ const ORGANIZATIONS = 250;
 const LOOKED_AT = 500;
 
 /** A run of the trigger has ended in this process. */
-export function letNext(triggers: Triggers, waiting: Waiting): void {
-  const { queues, runs } = triggers;
-  if (runs.executions.draining || !queues.known.get(waiting.organizationId, waiting.triggerId)) return;
+function releaseNext(firings: Firings, waiting: Waiting): void {
+  const { queues, runs } = firings;
+  if (runs.executions.draining) return;
   const underWay = queues.releasing.get(waiting.triggerId);
   if (underWay) underWay.again = true;
-  else void releaseOne(triggers, waiting);
+  else void releaseOne(firings, waiting);
 }
 
 /** Never rejects: what fails is tried again with the next look. */
-function releaseOne(triggers: Triggers, waiting: Waiting): Promise<void> {
-  const { queues, log } = triggers;
+function releaseOne(firings: Firings, waiting: Waiting): Promise<void> {
+  const { queues, log } = firings;
   const { triggerId } = waiting;
   const before = queues.releasing.get(triggerId);
   if (before) return before.done;
@@ -37,7 +38,7 @@ function releaseOne(triggers: Triggers, waiting: Waiting): Promise<void> {
     try {
       do {
         one.again = false;
-        await release(triggers, waiting);
+        await release(firings, waiting);
       } while (one.again);
     } catch (error) {
       log.warn({ trigger: triggerId, reason: messageOf(error) }, "a run that waits was not let go; trying again");
@@ -50,8 +51,8 @@ function releaseOne(triggers: Triggers, waiting: Waiting): Promise<void> {
 }
 
 /** Looks every half second and at the start. */
-export function releaseQueues(triggers: Triggers): { loop: Loop } & AsyncDisposable {
-  const { database, queues, clock, log } = triggers;
+export function releaseQueues(firings: Firings): { loop: Loop } & AsyncDisposable {
+  const { database, queues, clock, log } = firings;
   const closing = new AbortController();
   /** What is being let go of each organization. */
   const busy = new Map<OrganizationId, Promise<void>>();
@@ -60,7 +61,7 @@ export function releaseQueues(triggers: Triggers): { loop: Loop } & AsyncDisposa
   const afterTriggers = new Map<OrganizationId, TriggerId>();
 
   const releaseOf = async (organizationId: OrganizationId, ready: readonly Waiting[]): Promise<void> => {
-    for (const waiting of ready) if (!closing.signal.aborted) await releaseOne(triggers, waiting);
+    for (const waiting of ready) if (!closing.signal.aborted) await releaseOne(firings, waiting);
     busy.delete(organizationId);
   };
   const look = async (round: Round): Promise<void> => {
@@ -91,9 +92,11 @@ export function releaseQueues(triggers: Triggers): { loop: Loop } & AsyncDisposa
     look,
     failed: "looking for runs that wait for the one before failed; trying again",
   }).start();
+  queues.releaseNext = (waiting) => releaseNext(firings, waiting);
   return {
     loop,
     async [Symbol.asyncDispose]() {
+      queues.releaseNext = () => {};
       closing.abort();
       await loop[Symbol.asyncDispose]();
       await Promise.all(busy.values());

@@ -4,11 +4,11 @@ import type { Within } from "../../lib/reach.ts";
 import { fits, type ChangeFilter } from "../../runs/watch/watch-changes.ts";
 import { readFiring } from "../store/list-firings.ts";
 import type { Firing } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
+import type { Firings } from "./firings.ts";
 import { watchFeed } from "../../realtime/watch-feed.ts";
 
 /** After its commit: whoever watches is told, here and in other processes. */
-export function tellFiring({ changes, notices }: Pick<Triggers, "changes" | "notices">, firing: Firing): void {
+export function tellFiring({ changes, notices }: Pick<Firings, "changes" | "notices">, firing: Firing): void {
   const { id, organizationId } = firing;
   if (changes.hasListeners(organizationId)) changes.publish(organizationId, { id, firing: new WeakRef(firing) });
   notices.send({ kind: "firing", organizationId, id });
@@ -18,17 +18,17 @@ export function tellFiring({ changes, notices }: Pick<Triggers, "changes" | "not
 export type FiringFilter = ChangeFilter & { triggerId?: TriggerId };
 
 export const watchFirings = (
-  triggers: Triggers,
+  firings: Firings,
   within: Within,
   filter: FiringFilter,
   signal: AbortSignal,
 ): AsyncIterableIterator<Firing> => {
   const isWanted = (firing: Firing | undefined): boolean =>
     fits(firing, filter, within) && (!firing || (filter.triggerId ?? firing.triggerId) === firing.triggerId);
-  return watchFeed(triggers.runs.watching, triggers.feed, within.organizationId, signal, {
+  return watchFeed(firings.runs.watching, firings.feed, within.organizationId, signal, {
     fits: ({ firing }) => isWanted(firing?.deref()),
     show: async ({ id, firing: ref }) => {
-      const firing = ref?.deref() ?? (await readFiring(triggers, within, id));
+      const firing = ref?.deref() ?? (await readFiring(firings, within, id));
       return firing && isWanted(firing) ? firing : undefined;
     },
   });

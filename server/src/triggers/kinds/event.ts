@@ -1,8 +1,8 @@
 /** An event that somebody publishes, or that happens in the service itself. */
 import { isPlainText } from "../../auth/names.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { checkFilter } from "../events/filter.ts";
-import { OWN_EVENTS, OWN_SOURCE } from "../events/own-source.ts";
+import { checkFilter } from "../../events/filter.ts";
+import { OWN_EVENTS, OWN_SOURCE } from "../../events/own-source.ts";
 import { MAPPING_KEY, settleMapping } from "./contract/mapping.ts";
 import { OVERLAP_KEY, settleOverlap } from "./contract/overlap.ts";
 import type { TriggerKind } from "./contract/trigger-kind.ts";

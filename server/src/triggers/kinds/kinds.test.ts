@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { FieldProblem, Refusal } from "../../lib/errors.ts";
+import { refuseAny, type FieldProblem, type Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { configured, keysOf, kindOf, TRIGGER_TYPES } from "./kinds.ts";
-import { checkKeys, refuseAny, type Keys } from "./contract/trigger-kind.ts";
+import { checkKeys, type Keys } from "./contract/trigger-kind.ts";
 
 const KEYS: Keys = {
   text: { api: "String", description: "", isRequired: true },

@@ -6,32 +6,32 @@ import { shortened } from "../../lib/errors.ts";
 import { reaches, type Within } from "../../lib/reach.ts";
 import { readSourceTriggers } from "../store/trigger-store.ts";
 import type { Trigger } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
-import { readEventData } from "../events/read-events.ts";
-import type { Event } from "../events/event.ts";
-import { whyNone } from "./fire-events.ts";
-import { compileFilter, Fields, unmatched } from "../events/filter.ts";
+import type { Matching } from "./matching.ts";
+import { readEventData } from "../../events/read-events.ts";
+import type { Event } from "../../events/event.ts";
+import { whyNone } from "../../events/event-roots.ts";
+import { compileFilter, Fields, unmatched } from "../../events/filter.ts";
 import type { EventTrigger } from "./known-triggers.ts";
 
 export type EventMiss = { trigger: Trigger; reason: string };
 export type Explained = { matches: Trigger[]; misses: EventMiss[] };
 
 /** Each by the newest triggers that the caller reaches, those on it before others of its source; read once for all events of its name. */
-export async function explainEvents(triggers: Triggers, within: Within, events: Event[]): Promise<Explained[]> {
+export async function explainEvents(matching: Matching, within: Within, events: Event[]): Promise<Explained[]> {
   const ofName = new Map<string, EventTrigger[]>();
   const explained: Explained[] = [];
   for (const event of events) {
     const name = JSON.stringify([event.source, event.event]);
     let known = ofName.get(name);
-    if (!known) ofName.set(name, (known = await triggersOf(triggers, within, event)));
+    if (!known) ofName.set(name, (known = await triggersOf(matching, within, event)));
     // One after the other: data of 64 kB takes a millisecond to be read, and ten times its size while it is held.
-    await triggers.runs.executions.rounds.next(within.organizationId);
-    explained.push(explain(event, new Fields(await dataOf(triggers, event)), known));
+    await matching.runs.executions.rounds.next(within.organizationId);
+    explained.push(explain(event, new Fields(await dataOf(matching, event)), known));
   }
   return explained;
 }
 
-async function triggersOf({ database }: Triggers, within: Within, { source, event }: Event): Promise<EventTrigger[]> {
+async function triggersOf({ database }: Matching, within: Within, { source, event }: Event): Promise<EventTrigger[]> {
   const most = LIMITS.eventTriggersExplained;
   const own = await readSourceTriggers(database, within, { source, event }, most);
   const left = most - own.length;
@@ -40,7 +40,7 @@ async function triggersOf({ database }: Triggers, within: Within, { source, even
   return found.map((trigger) => ({ trigger, filter: compileFilter(trigger.configuration["filter"]) }));
 }
 
-async function dataOf({ database }: Triggers, { organizationId, id, data }: Event): Promise<JsonObject> {
+async function dataOf({ database }: Matching, { organizationId, id, data }: Event): Promise<JsonObject> {
   if (data instanceof JsonText) return data.value as JsonObject;
   const text = (await readEventData(database, organizationId, [id])).get(id);
   return (text === undefined ? {} : parseStored(text)) as JsonObject;

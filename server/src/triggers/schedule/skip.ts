@@ -7,7 +7,7 @@ import { checkTakes } from "../../runs/prepare-run.ts";
 import type { Query } from "../../storage/database.ts";
 import type { Due } from "../kinds/contract/trigger-kind.ts";
 import type { Firing, Trigger } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
+import type { Firings } from "../firings/firings.ts";
 import { tellFiring } from "../firings/watch-firings.ts";
 
 /**
@@ -16,20 +16,20 @@ import { tellFiring } from "../firings/watch-firings.ts";
  * locked, or has just fired the first of them.
  */
 export async function skip(
-  triggers: Triggers,
+  firings: Firings,
   trigger: Trigger,
   { dueAt, policy, count }: { dueAt: number; policy: string; count: number },
   next: Due | null,
 ): Promise<void> {
-  checkTakes("runs", triggers.runs);
-  const row = rowOf(triggers, trigger, { dueAt, payload: undefined });
-  const firing = await triggers.database.transaction(async (query) => {
+  checkTakes("runs", firings.runs);
+  const row = rowOf(firings, trigger, { dueAt, payload: undefined });
+  const firing = await firings.database.transaction(async (query) => {
     if (!(await moveOn(query, trigger, dueAt, next))) throw beingChanged();
     const written = await insertFiringIn(query, { ...row, outcome: "skipped", policy, skipped: count });
     if (!written) throw beingChanged();
     return written;
   }, trigger.organizationId);
-  tellFiring(triggers, firing);
+  tellFiring(firings, firing);
 }
 
 /**
@@ -37,7 +37,7 @@ export async function skip(
  * in it, as a process that fires one of them at this moment waits for its end.
  */
 export async function dropDue(
-  { clock }: Pick<Triggers, "clock">,
+  { clock }: Pick<Firings, "clock">,
   query: Query,
   before: Trigger,
   after: Trigger,
@@ -61,7 +61,7 @@ export async function dropDue(
 
 /** Whether the instant has had its firing. */
 export const hasFired = async (
-  { database }: Triggers,
+  { database }: Firings,
   { organizationId, id }: Trigger,
   dueAt: number,
 ): Promise<boolean> =>

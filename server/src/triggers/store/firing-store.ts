@@ -1,4 +1,6 @@
 /** The SQL of firings. Those that start a run are written with it (firing-parts.ts). */
+import type { Origin } from "../../events/event-roots.ts";
+import type { Event } from "../../events/event.ts";
 import {
   leastIdOf,
   type EventId,
@@ -241,4 +243,38 @@ export async function deleteFirings(database: Database, before: number, most: nu
     [leastIdOf(before), most],
   );
   return rows.length;
+}
+
+/** A run's parents are nested less deeply than this. */
+const MOST_PARENTS = 20;
+
+/** One more than led to the event that the run, or the run that it is a part of, was started on. */
+export async function originOfRun(database: Database, organizationId: OrganizationId, id: RunId): Promise<Origin> {
+  const [row] = await database.query(
+    `with recursive up (id, level) as (
+       select $2::uuid, 1
+       union all
+       select r.parent_run_id, level + 1 from up join runs r on r.id = up.id
+        where r.organization_id = $1 and r.parent_run_id is not null and level < $3)
+     select e.depth, coalesce(e.root_id, e.id) as root_id from up
+       join firings f on f.run_id = up.id and f.outcome = 'started' and f.organization_id = $1
+       join events e on e.id = f.event_id and e.organization_id = $1
+      order by e.depth desc limit 1`,
+    [organizationId, id, MOST_PARENTS],
+    organizationId,
+  );
+  return row ? { depth: row["depth"] + 1, rootId: row["root_id"] } : { depth: 0, rootId: null };
+}
+
+/** Which triggers have fired on an event. */
+export async function firedOn(
+  database: Database,
+  { organizationId, id }: Pick<Event, "organizationId" | "id">,
+): Promise<Set<TriggerId>> {
+  const rows = await database.query(
+    "select trigger_id from firings where organization_id = $1 and event_id = $2",
+    [organizationId, id],
+    organizationId,
+  );
+  return new Set(rows.map((row) => row["trigger_id"] as TriggerId));
 }

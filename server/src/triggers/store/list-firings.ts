@@ -1,13 +1,13 @@
 /** Firings as lists, and one by one. */
-import type { FiringId } from "../../lib/ids.ts";
+import type { EventId, FiringId } from "../../lib/ids.ts";
 import { checkPage, pageOf, type Page, type PageRequest } from "../../lib/page.ts";
 import type { Within } from "../../lib/reach.ts";
 import type { FiringOutcome } from "../../storage/schema.ts";
-import { pageOfFiringRows, readFiringRows } from "./firing-store.ts";
+import { pageOfEventFirings, pageOfFiringRows, readFiringRows } from "./firing-store.ts";
 import type { Firing, Trigger } from "./trigger.ts";
-import type { Triggers } from "../triggers.ts";
+import type { Database } from "../../storage/database.ts";
 
-type Reading = Pick<Triggers, "database">;
+type Reading = { database: Database };
 
 /** Newest first, of a trigger that the caller reaches. `after` is a firing's id. */
 export async function listFirings(
@@ -22,4 +22,15 @@ export async function listFirings(
 
 export async function readFiring({ database }: Reading, within: Within, id: FiringId): Promise<Firing | undefined> {
   return (await readFiringRows(database, within, [id])).get(id);
+}
+
+/** What came of an event, newest first. `after` is a firing's id. */
+export async function listEventFirings(
+  { database }: Reading,
+  within: Within,
+  { id }: { id: EventId },
+  request: PageRequest,
+): Promise<Page<Firing>> {
+  const page = checkPage(request);
+  return pageOf(await pageOfEventFirings(database, within, id, page), page.first);
 }

@@ -4,9 +4,9 @@ import { checkPage, pageOf, type Page, type PageRequest } from "../../lib/page.t
 import type { Within } from "../../lib/reach.ts";
 import { pageOfTriggerRows, readTriggerRows, type TriggerFilter } from "./trigger-store.ts";
 import type { Trigger } from "./trigger.ts";
-import type { Triggers } from "../triggers.ts";
+import type { Database } from "../../storage/database.ts";
 
-type Reading = Pick<Triggers, "database">;
+type Reading = { database: Database };
 
 /** Newest first. `after` is a trigger's id. */
 export async function listTriggers(

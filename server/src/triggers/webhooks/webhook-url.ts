@@ -6,13 +6,15 @@ import type { Query } from "../../storage/database.ts";
 import { insertToken } from "./token-store.ts";
 import { hashToken, newToken } from "./token.ts";
 import type { Trigger } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log/log.ts";
+import type { Sealer } from "../../secrets/seal.ts";
 
 const ownerOf = ({ organizationId, projectId, id }: Trigger) => ({ organizationId, projectId, name: id });
 
 /** Makes one, within the transaction that makes its trigger or replaces the former one. */
 export async function makeToken(
-  { sealer, clock }: Pick<Triggers, "clock" | "sealer">,
+  { sealer, clock }: { clock: Clock; sealer: Sealer },
   query: Query,
   trigger: Trigger,
 ): Promise<string> {
@@ -27,7 +29,7 @@ const MASK = "********";
 
 /** `token`: the present one's row, where the caller may see it. */
 export async function urlOf(
-  { sealer, url, log }: Pick<Triggers, "sealer" | "url" | "log">,
+  { sealer, url, log }: { sealer: Sealer; url: string; log: Log },
   trigger: Trigger,
   token: { sealed: string } | undefined,
 ): Promise<string> {

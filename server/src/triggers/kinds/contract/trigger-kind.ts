@@ -1,5 +1,5 @@
 /** The contract of a kind of trigger (ARCHITECTURE.md, "How to add a kind of trigger"). */
-import { badInput, type FieldProblem } from "../../../lib/errors.ts";
+import type { FieldProblem } from "../../../lib/errors.ts";
 import type { TriggerId } from "../../../lib/ids.ts";
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
 import { LIMITS } from "../../../lib/limits.ts";
@@ -128,16 +128,4 @@ export function checkKeys(
   if (Buffer.byteLength(JSON.stringify(kept)) > LIMITS.triggerBytes)
     problems.push({ path, code: "too_large", message: `must have at most ${LIMITS.triggerBytes} bytes as JSON` });
   return kept;
-}
-
-/** The largest filter can have 1,400 wrong values. */
-const PROBLEMS_NAMED = 20;
-
-/** Throws BAD_USER_INPUT with the first of the problems, if there is one. */
-export function refuseAny(problems: FieldProblem[]): void {
-  if (problems.length === 0) return;
-  const named = problems.slice(0, PROBLEMS_NAMED);
-  const sentence = named.map(({ path, message }) => `${path.replace(/^input\./, "")} ${message}`).join("; ");
-  const others = problems.length - named.length;
-  throw badInput("invalid_input", others > 0 ? `${sentence}; and ${others} more` : sentence, named);
 }

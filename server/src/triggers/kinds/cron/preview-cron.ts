@@ -1,7 +1,7 @@
+import type { Timed } from "../contract/trigger-kind.ts";
 import { badInput, type FieldProblem } from "../../../lib/errors.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import type { Steps } from "../../../fairness/slices.ts";
-import type { Trigger } from "../../store/trigger.ts";
 import { nextComing } from "./instants.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
 import { platformZone, type Zone, zoneNamed, zoneProblem } from "../../../lib/zone.ts";
@@ -61,11 +61,7 @@ function* previewing(asked: Asked, zoneOf: ZoneOf): Steps<CronInstant[]> {
 }
 
 /** The next times of a trigger's schedule between its policy's `startsAt` and `endsAt`, whether or not it is paused; none of another type. */
-export function* previewingTrigger(
-  { configuration, policy }: Trigger,
-  now: number,
-  count: number,
-): Steps<CronInstant[]> {
+export function* previewingTrigger({ configuration, policy }: Timed, now: number, count: number): Steps<CronInstant[]> {
   const { schedule, timezone } = configuration;
   const { startsAt, endsAt } = policy;
   if (schedule === undefined) return [];

@@ -1,24 +1,23 @@
-/** Takes events: each is committed before it is answered, and fires the triggers that match it. */
+/** Takes events: each is committed before it is answered, and fires what reacts to it. */
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../audit/canonical.ts";
-import { actorOf, type Caller } from "../../auth/caller.ts";
-import type { Actor } from "../../lib/actor.ts";
-import { until } from "../../lib/clock.ts";
-import { conflict, type FieldProblem } from "../../lib/errors.ts";
-import { newIdAt, type OrganizationId } from "../../lib/ids.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
-import { heldBytes } from "../../lib/json/held-bytes.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import type { Within } from "../../lib/reach.ts";
-import { checkTakes } from "../../runs/prepare-run.ts";
-import { refuseAny } from "../kinds/contract/trigger-kind.ts";
-import type { Triggers } from "../triggers.ts";
+import { canonicalJson } from "../audit/canonical.ts";
+import { actorOf, type Caller } from "../auth/caller.ts";
+import type { Actor } from "../lib/actor.ts";
+import { until } from "../lib/clock.ts";
+import { conflict, refuseAny, type FieldProblem } from "../lib/errors.ts";
+import { newIdAt, type OrganizationId } from "../lib/ids.ts";
+import type { JsonObject } from "../lib/json/json.ts";
+import { heldBytes } from "../lib/json/held-bytes.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Within } from "../lib/reach.ts";
 import { checkEvent, EVENT_KEYS } from "./check-event.ts";
 import type { Event, GivenEvent } from "./event.ts";
 import { countOfRoot, type Origin } from "./event-roots.ts";
 import { freeEventId, eventOfRow, readFirstEvent, writtenList, type EventRow } from "./event-store.ts";
-import { fireAll, leaseFrom, matching } from "../matching/fire-events.ts";
-import type { EventTrigger } from "../matching/known-triggers.ts";
+import { leaseFrom } from "./events-to-fire.ts";
+import type { Events } from "./events.ts";
+import { fireEvent } from "./fire-event.ts";
+import { NO_MATCH, type Reacting } from "./reactions.ts";
 import { tellEvent } from "./watch-events.ts";
 
 /** `text`: its data as JSON. */
@@ -29,24 +28,27 @@ export type CheckedEvent = GivenEvent & { data: JsonObject; text: string };
  * answers the first one, and starts nothing. Throws BAD_USER_INPUT with every field that is wrong, CONFLICT when the event was
  * published with another body, UNAVAILABLE.
  */
-export async function publishEvent(triggers: Triggers, caller: Caller, given: GivenEvent): Promise<Event> {
+export async function publishEvent(events: Events, caller: Caller, given: GivenEvent): Promise<Event> {
   const problems: FieldProblem[] = [];
   const text = checkEvent(given, "input.", EVENT_KEYS, problems);
   refuseAny(problems);
-  checkTakes("events", triggers.runs);
+  events.intake.check();
   const checked = { ...given, data: given.data as JsonObject, text };
-  const { event, fired } = await acceptEvent(triggers, caller, actorOf(caller), checked);
-  await firedInTime(triggers, [fired]);
+  const { event, fired } = await acceptEvent(events, caller, actorOf(caller), checked);
+  await firedInTime(events, [fired]);
   return event;
 }
 
-/** What led to an event, and the triggers on it where they have just been read. */
-type Chain = Origin & { known?: EventTrigger[] };
+/** What led to an event, and what reacts to such events if that has just been read. */
+type Chain = Origin & { reacting?: Reacting };
 
 export type Accepted = { event: Event; isRepeat: boolean; fired: Promise<void> | undefined };
 
 /** Resolves when all are fired, or after some seconds. */
-export async function firedInTime({ clock }: Triggers, fired: (Promise<void> | undefined)[]): Promise<void> {
+export async function firedInTime(
+  { clock }: Pick<Events, "clock">,
+  fired: (Promise<void> | undefined)[],
+): Promise<void> {
   const waited = fired.filter((one) => one !== undefined);
   if (waited.length === 0) return;
   const ending = new AbortController();
@@ -55,57 +57,50 @@ export async function firedInTime({ clock }: Triggers, fired: (Promise<void> | u
   ending.abort();
 }
 
-/** Of an event that was checked: returns when it is committed. Throws CONFLICT, UNAVAILABLE. */
+/** Takes an event that was checked, and returns when it is committed. Throws CONFLICT, UNAVAILABLE. */
 export async function acceptEvent(
-  triggers: Triggers,
+  events: Events,
   within: Within,
   publishedBy: Actor,
   given: CheckedEvent,
   chain: Chain = { depth: 0, rootId: null },
 ): Promise<Accepted> {
-  const { events } = triggers;
+  const { reactions, places, clock } = events;
   const { organizationId } = within;
-  const known = chain.known ?? events.known.of(organizationId, given.source, given.event);
-  const triggersOfIt = known instanceof Promise ? await known : known;
-  const found = triggersOfIt.length === 0 ? [] : matching(triggers, within, given.data, triggersOfIt);
-  const matches = found instanceof Promise ? await found : found;
-  const origin = await placeOf(triggers, organizationId, chain, matches.length > 0);
+  const known = chain.reacting ?? reactions.to(organizationId, given.source, given.event);
+  const reacting = known instanceof Promise ? await known : known;
+  const found = reacting.count === 0 ? NO_MATCH : reacting.match(within, given.data);
+  const matching = found instanceof Promise ? await found : found;
+  const origin = await placeOf(events, organizationId, chain, matching.count > 0);
   // One of them says so to each trigger; if all did, that would be a flood as well.
-  const matched = (origin.rootNumber ?? 0) > LIMITS.eventsOfRoot + 1 ? [] : matches;
-  const now = triggers.clock.now();
-  const bytes = matched.length > 0 ? heldBytes(given.text) : 0;
-  const hasPlace = matched.length > 0 && events.places.tryTake(organizationId, bytes);
-  if (matched.length > 0 && !hasPlace) await events.waiting.add(organizationId);
-  const fireAt = matched.length === 0 ? null : hasPlace ? leaseFrom(now) : now;
-  const row = rowOf(within, publishedBy, given, { ...origin, now, fireAt, knownAt: newestOf(triggersOfIt) });
+  const match = (origin.rootNumber ?? 0) > LIMITS.eventsOfRoot + 1 ? NO_MATCH : matching;
+  const fires = match.count > 0;
+  const now = clock.now();
+  const bytes = fires ? heldBytes(given.text) : 0;
+  const hasPlace = fires && places.tryTake(organizationId, bytes);
+  if (fires && !hasPlace) await events.waiting.add(organizationId);
+  const fireAt = !fires ? null : hasPlace ? leaseFrom(now) : now;
+  const row = rowOf(within, publishedBy, given, { ...origin, now, fireAt, knownAt: reacting.changedAt });
   let fired: Promise<void> | undefined;
   try {
     const { isNew, isBehind } = await events.writer.add(row);
-    if (!isNew) return await repeated(triggers, within, publishedBy, given, chain, row);
-    if (isBehind) events.known.forget(organizationId);
+    if (!isNew) return await repeated(events, within, publishedBy, given, chain, row);
+    if (isBehind) reactions.forget(organizationId);
     const event = eventOfRow(row);
-    if (hasPlace)
-      fired = fireAll(
-        triggers,
-        { event, data: given.data, bodyHash: row.body_hash },
-        { matched, known: triggersOfIt, isBehind },
-      );
-    else if (matched.length > 0 || isBehind) events.look();
-    tellEvent(triggers, event);
+    if (hasPlace) fired = fireEvent(events, { event, data: given.data, bodyHash: row.body_hash }, match, isBehind);
+    else if (fires || isBehind) events.look();
+    tellEvent(events, event);
     return { event, isRepeat: false, fired };
   } finally {
-    if (fired) void fired.then(() => events.places.release(organizationId, bytes));
-    else if (hasPlace) events.places.release(organizationId, bytes);
+    if (fired) void fired.then(() => places.release(organizationId, bytes));
+    else if (hasPlace) places.release(organizationId, bytes);
   }
 }
-
-const newestOf = (known: EventTrigger[]): number =>
-  known.reduce((newest, { trigger }) => Math.max(newest, trigger.updatedAt.getTime()), 0);
 
 type Place = Pick<Event, "depth" | "rootId" | "rootNumber">;
 
 async function placeOf(
-  { database }: Triggers,
+  { database }: Events,
   organizationId: OrganizationId,
   { depth, rootId }: Chain,
   fires: boolean,
@@ -116,22 +111,22 @@ async function placeOf(
 }
 
 async function repeated(
-  triggers: Triggers,
+  events: Events,
   within: Within,
   publishedBy: Actor,
   given: CheckedEvent,
   chain: Chain,
   row: EventRow,
 ): Promise<Accepted> {
-  const { database, clock } = triggers;
+  const { database, clock } = events;
   const first = await readFirstEvent(database, row);
   const isOver = first && first.event.at.getTime() <= clock.now() - LIMITS.eventDays * 86_400_000;
   if (first && isOver) await freeEventId(database, first.event);
   // Its time ended between the two statements.
-  if (!first || isOver) return acceptEvent(triggers, within, publishedBy, given, chain);
+  if (!first || isOver) return acceptEvent(events, within, publishedBy, given, chain);
   if (first.bodyHash !== row.body_hash)
     throw conflict("key_reused", `the source published an event with the id ${given.id} before, with another body`);
-  return { event: first.event, isRepeat: true, fired: triggers.events.firing.get(first.event.id) };
+  return { event: first.event, isRepeat: true, fired: events.firing.get(first.event.id) };
 }
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

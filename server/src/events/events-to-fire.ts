@@ -1,9 +1,14 @@
 /** The SQL of events that triggers are still to be fired on. */
-import type { EventId, OrganizationId, TriggerId } from "../../lib/ids.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
-import type { Database } from "../../storage/database.ts";
+import type { EventId, OrganizationId } from "../lib/ids.ts";
+import type { JsonObject } from "../lib/json/json.ts";
+import type { Database } from "../storage/database.ts";
 import { COLUMNS, eventOf } from "./event-store.ts";
 import type { Event } from "./event.ts";
+
+/** After this, another process takes an event for left behind. */
+export const EVENT_LEASE_MS = 30_000;
+
+export const leaseFrom = (now: number): number => now + EVENT_LEASE_MS;
 
 /** What is needed to fire on it. */
 export type ToFire = { event: Event; data: JsonObject; bodyHash: string };
@@ -68,16 +73,3 @@ export const setFireAt = (
     [organizationId, id, at === null ? null : new Date(at)],
     organizationId,
   );
-
-/** Which triggers have fired on it. */
-export async function firedOn(
-  database: Database,
-  { organizationId, id }: Pick<Event, "organizationId" | "id">,
-): Promise<Set<TriggerId>> {
-  const rows = await database.query(
-    "select trigger_id from firings where organization_id = $1 and event_id = $2",
-    [organizationId, id],
-    organizationId,
-  );
-  return new Set(rows.map((row) => row["trigger_id"] as TriggerId));
-}

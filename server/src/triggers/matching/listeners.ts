@@ -6,8 +6,8 @@ import type { Clock } from "../../lib/clock.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log/log.ts";
 import { Loop, type Round } from "../../lib/loops/loop.ts";
-import type { Database } from "../../storage/database.ts";
-import { OWN_SOURCE } from "./own-source.ts";
+import type { Database, Query } from "../../storage/database.ts";
+import { OWN_SOURCE, type OwnEvent } from "../../events/own-source.ts";
 
 /** A trigger that another process made is heard after this, if its notice is lost. */
 const READ_EVERY_MS = 5_000;
@@ -30,10 +30,11 @@ export class Listeners {
     this.#log = log;
   }
 
-  has(organizationId: OrganizationId, event: string): boolean {
-    if (!this.#known || this.#known.get(event)?.has(organizationId)) return true;
-    return this.#changed.has(organizationId) || this.#reading.has(organizationId);
-  }
+  readonly has = (organizationId: OrganizationId, event: string): boolean =>
+    !this.#known ||
+    this.#known.get(event)?.has(organizationId) ||
+    this.#changed.has(organizationId) ||
+    this.#reading.has(organizationId);
 
   /** After a change of any of its triggers. */
   changed(organizationId: OrganizationId): void {
@@ -72,6 +73,16 @@ export class Listeners {
       }
     }
   }
+}
+
+/** Within a transaction: whether anybody listens to this event of the service itself. */
+export async function hasListener(query: Query, organizationId: OrganizationId, event: OwnEvent): Promise<boolean> {
+  const rows = await query(
+    `select 1 from triggers where organization_id = $1 and type = 'event' and deleted_at is null and status = 'active'
+        and configuration ->> 'source' = '${OWN_SOURCE}' and configuration ->> 'event' = $2 limit 1`,
+    [organizationId, event],
+  );
+  return rows.length > 0;
 }
 
 async function readListeners(database: Database): Promise<ByEvent> {

@@ -1,10 +1,12 @@
 /** Which events of a source a trigger takes: for each field of the event's data, the values that it accepts. */
-import { shortened } from "../../lib/errors.ts";
-import { ExactNumber, exactKey, plainZero } from "../../lib/json/exact-number.ts";
-import { isObject, isScalar, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import { isStorable, UNSTORABLE } from "../../lib/text.ts";
-import type { Problems } from "../kinds/contract/trigger-kind.ts";
+import { shortened, type FieldProblem } from "../lib/errors.ts";
+import { ExactNumber, exactKey, plainZero } from "../lib/json/exact-number.ts";
+import { isObject, isScalar, type Json, type JsonObject } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { isStorable, UNSTORABLE } from "../lib/text.ts";
+
+/** Takes a value that is wrong: which key (a path in dots), and a sentence that begins with a verb. */
+type Problems = { add(key: string, code: FieldProblem["code"], message: string): void };
 
 /** `path`: the names between the dots of `field`. */
 export type Filter = readonly { field: string; path: readonly string[]; accepted: Values }[];

@@ -1,8 +1,8 @@
 /** The SQL that reads events: a page of them, those of some ids, and their data. */
-import type { EventId, OrganizationId } from "../../lib/ids.ts";
-import type { PageRequest } from "../../lib/page.ts";
-import type { Within } from "../../lib/reach.ts";
-import type { Database } from "../../storage/database.ts";
+import type { EventId, OrganizationId } from "../lib/ids.ts";
+import type { PageRequest } from "../lib/page.ts";
+import type { Within } from "../lib/reach.ts";
+import type { Database } from "../storage/database.ts";
 import { COLUMNS, eventOf } from "./event-store.ts";
 import type { Event } from "./event.ts";
 

@@ -1,17 +1,15 @@
 /** Events as lists, and one by one. */
-import { badInput, type FieldProblem } from "../../lib/errors.ts";
-import type { EventId } from "../../lib/ids.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import { checkPage, pageOf, type Page, type PageRequest } from "../../lib/page.ts";
-import type { Within } from "../../lib/reach.ts";
-import { pageOfEventFirings } from "../store/firing-store.ts";
-import type { Firing } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
+import { badInput, type FieldProblem } from "../lib/errors.ts";
+import type { EventId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { checkPage, pageOf, type Page, type PageRequest } from "../lib/page.ts";
+import type { Within } from "../lib/reach.ts";
+import type { Events } from "./events.ts";
 import type { Event } from "./event.ts";
 import { checkName } from "./check-event.ts";
 import { pageOfEventRows, readEventRows, type EventFilter } from "./read-events.ts";
 
-type Reading = Pick<Triggers, "database">;
+type Reading = Pick<Events, "database">;
 
 /**
  * Newest first. A narrowed key gets those that were published to no more than it reaches. `after` is an event's id. Throws
@@ -43,15 +41,4 @@ function checkFilter({ source, event }: EventFilter): void {
 
 export async function readEvent({ database }: Reading, within: Within, id: EventId): Promise<Event | undefined> {
   return (await readEventRows(database, within, [id])).get(id);
-}
-
-/** What came of it, newest first. `after` is a firing's id. */
-export async function listEventFirings(
-  { database }: Reading,
-  within: Within,
-  { id }: Event,
-  request: PageRequest,
-): Promise<Page<Firing>> {
-  const page = checkPage(request);
-  return pageOf(await pageOfEventFirings(database, within, id, page), page.first);
 }

@@ -1,9 +1,9 @@
 /**
  * The outbox of the service's own events: the statement that ends a run or opens a question also writes a row here, where
- * anybody in the organization listens. So it is told even if this process dies; own-events.ts takes and publishes the rows.
+ * anybody in the organization listens. So it is told even if this process dies; publish-own-events.ts takes and publishes the rows.
  */
-import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
-import { ms, RowSet, text, uuid, type RowOf } from "../../storage/unnest.ts";
+import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
+import { ms, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
 
 const UNTOLD = {
   organization_id: uuid<OrganizationId>(),
@@ -34,20 +34,23 @@ type Happened = {
   approvals: readonly { id: ApprovalId; status: string; created_at: number }[];
 };
 
-type OutboxOptions = {
-  /** From memory, as it is asked in the hot path: whether anybody in the organization listens. In doubt they do. */
-  isHeard(organizationId: OrganizationId, event: string): boolean;
-  /** After a commit of such rows. */
-  look(): void;
+export type Outbox = {
+  /**
+   * Whether anybody in the organization listens to such events. From memory, as it is asked in the hot path; true in doubt: what nobody
+   * listens to is dropped later.
+   */
+  isHeard: (organizationId: OrganizationId, event: string) => boolean;
+  /** After a commit of such rows: publishes them at once. Set by `publishOwnEvents`. */
+  look: () => void;
 };
 
 /** A part of the statement that writes runs (`Follower` in execution/journal/part.ts). */
-export const createOutbox = ({ isHeard, look }: OutboxOptions) => ({
+export const outboxPart = (outbox: Outbox) => ({
   code: "n",
   rows: ROWS as unknown as RowSet<Record<string, unknown>>,
   collect({ organizationId, runId, start, update, approvals }: Happened, rows: Record<string, unknown>[]): void {
     const add = (event: string, subjectId: string, at: number): void => {
-      if (!isHeard(organizationId, event)) return;
+      if (!outbox.isHeard(organizationId, event)) return;
       rows.push({ organization_id: organizationId, event, subject_id: subjectId, run_id: runId, at });
     };
     const run = start ?? update;
@@ -60,5 +63,5 @@ export const createOutbox = ({ isHeard, look }: OutboxOptions) => ({
         insert into untold_events (${ROWS.list})
         select ${ROWS.selected} from ${from} where (given_event.run_id in (select id from live)) is true
         on conflict do nothing)`,
-  written: look,
+  written: () => outbox.look(),
 });

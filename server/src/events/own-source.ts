@@ -1,7 +1,7 @@
 /** The source of events that happen in the service itself. */
 export const OWN_SOURCE = "autograph";
 
-/** All of them: what each tells of is in own-events.ts. */
+/** All of them: `triggers/own-events.ts` says what each tells of. */
 export const OWN_EVENTS = [
   "run.completed",
   "run.failed",

@@ -1,6 +1,6 @@
-import { FairShare } from "../../fairness/fair-share.ts";
-import type { OrganizationId } from "../../lib/ids.ts";
-import { LIMITS } from "../../lib/limits.ts";
+import { FairShare } from "../fairness/fair-share.ts";
+import type { OrganizationId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
 
 /** Which events are held in memory while they fire, each with what its data takes there. Without a place, one waits in its table. */
 export class FiringPlaces {

@@ -1,11 +1,11 @@
 /** The SQL of events: their rows, and what writes and deletes them. */
-import type { ActorKind } from "../../lib/actor.ts";
-import { leastIdOf, type AgentId, type EventId, type OrganizationId, type ProjectId } from "../../lib/ids.ts";
-import { Batch } from "../../storage/batch.ts";
-import type { Database, Row } from "../../storage/database.ts";
-import { hex, int4, json, ms, nullable, RowSet, text, uuid, type RowOf } from "../../storage/unnest.ts";
+import type { ActorKind } from "../lib/actor.ts";
+import { leastIdOf, type AgentId, type EventId, type OrganizationId, type ProjectId } from "../lib/ids.ts";
+import { Batch } from "../storage/batch.ts";
+import type { Database, Row } from "../storage/database.ts";
+import { hex, int4, json, ms, nullable, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
 import type { Event } from "./event.ts";
-import { payloadColumn, payloadFromRow } from "../../storage/payloads.ts";
+import { payloadColumn, payloadFromRow } from "../storage/payloads.ts";
 
 const SHOWN = {
   id: uuid<EventId>(),

@@ -1,13 +1,13 @@
-/** The SQL of what has happened and is not published yet. */
-import type { Agent } from "../../agents/agent.ts";
-import type { AgentId, ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
-import type { Database, Query, Row } from "../../storage/database.ts";
-import { ms, RowSet, text, uuid, type RowOf } from "../../storage/unnest.ts";
-import { OWN_SOURCE, type OwnEvent } from "./own-source.ts";
+/** The SQL of the outbox (`outbox.ts`): what has happened and is not published yet. */
+import type { AgentId, ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { Database, Query, Row } from "../storage/database.ts";
+import { ms, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
+import type { OwnEvent } from "./own-source.ts";
 
 const KEY = { organization_id: uuid<OrganizationId>(), event: text(), subject_id: uuid<string>(), at: ms() };
 export const KEYS = new RowSet<RowOf<typeof KEY>>("k", "told_row", KEY);
 
+/** `subjectId`: what the event tells of. */
 type Of<Event extends OwnEvent, Id> = {
   organizationId: OrganizationId;
   event: Event;
@@ -91,18 +91,13 @@ export const deleteUntold = (database: Database, told: readonly Untold[]): Promi
     ],
   );
 
-/** Within the transaction that publishes it, after its triggers were made. Answers whether anybody listens. */
-export async function insertPublished(
+/** Within the transaction that publishes an agent, if somebody listens. */
+export const insertPublished = (
   query: Query,
-  { organizationId, id, publishedVersion, updatedAt }: Agent,
-): Promise<boolean> {
-  const rows = await query(
+  { organizationId, subjectId, at, version }: Extract<Untold, { event: "agent.published" }>,
+): Promise<unknown> =>
+  query(
     `insert into untold_events (organization_id, event, subject_id, at, version)
-     select $1, 'agent.published', $2, $3, $4 where exists (
-       select from triggers where organization_id = $1 and type = 'event' and deleted_at is null and status = 'active'
-          and configuration ->> 'source' = '${OWN_SOURCE}' and configuration ->> 'event' = 'agent.published')
-     on conflict do nothing returning 1`,
-    [organizationId, id, updatedAt, publishedVersion],
+     values ($1, 'agent.published', $2, $3, $4) on conflict do nothing`,
+    [organizationId, subjectId, at, version],
   );
-  return rows.length > 0;
-}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { numberOf } from "../../lib/json/exact-number.ts";
-import type { Json } from "../../lib/json/json.ts";
+import { numberOf } from "../lib/json/exact-number.ts";
+import type { Json } from "../lib/json/json.ts";
 import { compileFilter, Fields, unmatched } from "./filter.ts";
 
 test("a list is gone through once, however many filters look for its elements", () => {

@@ -1,9 +1,9 @@
 /** What an event must be to be published. */
-import { isPlainText } from "../../auth/names.ts";
-import { badInput, type FieldProblem } from "../../lib/errors.ts";
-import { isObject } from "../../lib/json/json.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import { isVisible } from "../../lib/text.ts";
+import { isPlainText } from "../auth/names.ts";
+import { badInput, type FieldProblem } from "../lib/errors.ts";
+import { isObject } from "../lib/json/json.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { isVisible } from "../lib/text.ts";
 import { OWN_SOURCE } from "./own-source.ts";
 import type { GivenEvent } from "./event.ts";
 

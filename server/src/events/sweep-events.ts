@@ -3,36 +3,32 @@
  * many are under way that one with thousands of triggers delays no other, and organizations share that room: one may have as
  * many as stay free beside it, so the next one's first event always finds room.
  */
-import { messageOf } from "../../lib/errors.ts";
-import type { OrganizationId } from "../../lib/ids.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import { Loop, type Round } from "../../lib/loops/loop.ts";
-import type { Trigger } from "../store/trigger.ts";
-import type { Triggers } from "../triggers.ts";
-import { firedOn, releaseEvents, takeEvents, type ToFire } from "./events-to-fire.ts";
-import { fireAll, leaseFrom, matching, publisherOf } from "../matching/fire-events.ts";
-import type { TriggersNow } from "../matching/known-triggers.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { OrganizationId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { Loop, type Round } from "../lib/loops/loop.ts";
+import { leaseFrom, releaseEvents, takeEvents, type ToFire } from "./events-to-fire.ts";
+import type { Events } from "./events.ts";
+import { fireEvent } from "./fire-event.ts";
+import type { ReactingNow } from "./reactions.ts";
 
 const LOOK_EVERY_MS = 5_000;
 /** Of each organization, taken from the table at a time: it may exceed its share by as many. */
 const TAKEN_OF_EACH = 4;
 
 /** At the start, when one has been fired, when asked to, and every 5 s. */
-export function sweepEvents(triggers: Triggers): { loop: Loop } & AsyncDisposable {
-  const { database, clock, log, events } = triggers;
+export function sweepEvents(events: Events): { loop: Loop } & AsyncDisposable {
+  const { database, clock, log, intake } = events;
   const underWay = new Set<Promise<void>>();
   const share = new Share(LIMITS.eventsSwept);
-  /** Nobody else is there who could have it. */
+  /** No other process can have it. */
   let isFirst = database.isEmbedded;
 
-  const goOn = async (toFire: ToFire, triggersNow: TriggersNow): Promise<void> => {
-    const { event, data } = toFire;
+  const goOn = async (toFire: ToFire, reactingNow: ReactingNow): Promise<void> => {
+    const { event } = toFire;
     try {
-      const before = await firedOn(database, event);
-      const known = await triggersNow(event.organizationId, event.source, event.event);
-      const left = (trigger: Trigger): boolean => trigger.createdAt <= event.at && !before.has(trigger.id);
-      const matched = await matching(triggers, publisherOf(event), data, known);
-      await fireAll(triggers, toFire, { matched: matched.filter(left), known });
+      const reacting = await reactingNow(event.organizationId, event.source, event.event);
+      await fireEvent(events, toFire, await reacting.matchLeft(toFire));
     } catch (error) {
       log.warn({ event: event.id, reason: messageOf(error) }, "an event could not be fired; it will be retried");
     } finally {
@@ -58,10 +54,10 @@ export function sweepEvents(triggers: Triggers): { loop: Loop } & AsyncDisposabl
     });
     // What a replaced look has taken is due again when its lease is over.
     if (!round.goesOn()) return false;
-    const triggersNow = events.known.now();
+    const reactingNow = events.reactions.now();
     for (const toFire of taken) {
       share.take(toFire.event.organizationId);
-      const one = goOn(toFire, triggersNow).finally(() => {
+      const one = goOn(toFire, reactingNow).finally(() => {
         underWay.delete(one);
         loop.wake();
       });
@@ -76,7 +72,7 @@ export function sweepEvents(triggers: Triggers): { loop: Loop } & AsyncDisposabl
     name: "events",
     everyMs: LOOK_EVERY_MS,
     look: async (round) => {
-      while (!triggers.runs.executions.draining && (await takeSome(round)));
+      while (!intake.isDraining() && (await takeSome(round)));
     },
     failed: "events were not fired; trying again",
   }).start();

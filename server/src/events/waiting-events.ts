@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../../lib/clock.ts";
-import { Refusal } from "../../lib/errors.ts";
-import type { OrganizationId } from "../../lib/ids.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import type { Database } from "../../storage/database.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { OrganizationId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import type { Database } from "../storage/database.ts";
 import { countToFire } from "./events-to-fire.ts";
 
 /** A count of 10,000 takes 2 ms, so it is read so often; meanwhile what this process adds is counted. */

@@ -1,8 +1,8 @@
-import type { Actor } from "../../lib/actor.ts";
-import type { EventId, OrganizationId } from "../../lib/ids.ts";
-import type { Json } from "../../lib/json/json.ts";
-import type { Reach } from "../../lib/reach.ts";
-import type { Payload } from "../../lib/json/json-text.ts";
+import type { Actor } from "../lib/actor.ts";
+import type { EventId, OrganizationId } from "../lib/ids.ts";
+import type { Json } from "../lib/json/json.ts";
+import type { Reach, Within } from "../lib/reach.ts";
+import type { Payload } from "../lib/json/json-text.ts";
 
 /** Something that happened elsewhere, as somebody published it. */
 export type Event = {
@@ -42,3 +42,9 @@ export type GivenEvent = {
 
 /** A new event. Those that wait for a slow reader hold no data in memory. */
 export type EventMessage = { id: EventId; event?: WeakRef<Event> };
+
+/** What its publisher reaches. */
+export const publisherOf = ({ organizationId, reach }: Event): Within => ({
+  organizationId,
+  reach: reach && { ...reach, shownProjectIds: [] },
+});

@@ -1,8 +1,11 @@
-import { needsWhole } from "../auth/caller.ts";
+/** What a caller may set in a trigger. */
+import { needsWhole, requireScope, type Caller } from "../auth/caller.ts";
 import { badInput } from "../lib/errors.ts";
+import type { JsonObject } from "../lib/json/json.ts";
 import type { Within } from "../lib/reach.ts";
 import type { Trigger } from "./store/trigger.ts";
-import { OWN_SOURCE } from "./events/own-source.ts";
+import { OWN_SOURCE } from "../events/own-source.ts";
+import { isSigned } from "./kinds/webhook/signature.ts";
 
 /**
  * Events belong to the organization, and a trigger shows its project all that it fires on. So a narrowed key makes none on them: throws
@@ -20,4 +23,12 @@ export function checkSource(
   throw badInput("invalid_input", `source ${message}`, [
     { path: "input.trigger.source", code: "not_a_choice", message },
   ]);
+}
+
+/**
+ * Only a caller who may publish the project's agents, and so use its secrets, or who may set its secrets may name one in a
+ * signature. Throws FORBIDDEN.
+ */
+export function checkMaySign(caller: Caller, policy: JsonObject): void {
+  if (isSigned(policy) && !caller.scopes.has("agents:write")) requireScope(caller, "secrets:write");
 }

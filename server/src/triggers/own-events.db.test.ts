@@ -1,17 +1,18 @@
 /** The service's own events as they are published from their table: turns of organizations, and those that are refused. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDatabases } from "../../auth/handle/auth.testsuite.ts";
-import { secretKeys } from "../../auth/tokens/secret-key.ts";
-import type { AgentId } from "../../lib/ids.ts";
-import { LIMITS } from "../../lib/limits.ts";
-import { idle, noting, openRuns, type TestRuns } from "../../runs/runs.testsuite.ts";
-import { createSecrets } from "../../secrets/secrets.ts";
-import { testClock } from "../../../../test/clock.ts";
-import { createTrigger } from "../create-trigger.ts";
-import { createTriggers, type Triggers } from "../triggers.ts";
-import { publishUntold } from "./own-events.ts";
-import { OWN_SOURCE } from "./own-source.ts";
-import { takeUntold } from "./untold-store.ts";
+import { startDatabases } from "../auth/handle/auth.testsuite.ts";
+import { secretKeys } from "../auth/tokens/secret-key.ts";
+import type { AgentId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { idle, noting, openRuns, type TestRuns } from "../runs/runs.testsuite.ts";
+import { createSecrets } from "../secrets/secrets.ts";
+import { testClock } from "../../../test/clock.ts";
+import { createTrigger } from "./create-trigger.ts";
+import { createTriggers, type Triggers } from "./triggers.ts";
+import { readSubject } from "./own-events.ts";
+import { publishOwnEvents } from "../events/publish-own-events.ts";
+import { OWN_SOURCE } from "../events/own-source.ts";
+import { takeUntold } from "../events/outbox-store.ts";
 
 const stack = new AsyncDisposableStack();
 const clock = testClock();
@@ -97,12 +98,12 @@ test("an organization that may have no more events waiting is asked again at the
   await insertUntold(0, 1_000);
   await insertUntold(1, 1);
   database.noted.length = 0;
-  await using _ = publishUntold(triggers);
+  await using _ = publishOwnEvents(triggers.events, (row) => readSubject(triggers, row));
   await expect.poll(() => countUntold(1)).toBe(0);
   // Asked to, it looks no more at who was refused.
-  triggers.events.tell();
+  triggers.events.outbox.look();
   await insertUntold(1, 1);
-  triggers.events.tell();
+  triggers.events.outbox.look();
   await expect.poll(() => countUntold(1)).toBe(0);
   expect(warnings).toMatchObject([{ organization: expect.any(String) }]);
   expect(looksIn(database.noted)).toBeLessThan(8);

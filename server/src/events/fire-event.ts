@@ -1,0 +1,32 @@
+/**
+ * Fires what reacts to an event. An event says in its row that it is to be fired, until all have reacted: after a crash, or when this
+ * process has no place for it, `sweep-events.ts` continues, here or in another process.
+ */
+import { messageOf } from "../lib/errors.ts";
+import type { Events } from "./events.ts";
+import { setFireAt, type ToFire } from "./events-to-fire.ts";
+import type { Match } from "./reactions.ts";
+
+/**
+ * Until it is done the event is in `events.firing`. Never rejects: what fails is tried again. `isBehind`: others may react too, which
+ * the next look fires.
+ */
+export function fireEvent(events: Events, toFire: ToFire, match: Match, isBehind = false): Promise<void> {
+  const { log, firing } = events;
+  const { event } = toFire;
+  const done = fireAndSet(events, toFire, match, isBehind)
+    .catch((error: unknown) =>
+      log.warn({ event: event.id, reason: messageOf(error) }, "an event could not be fired; it will be retried"),
+    )
+    .finally(() => {
+      firing.delete(event.id);
+      if (isBehind) events.look();
+    });
+  firing.set(event.id, done);
+  return done;
+}
+
+async function fireAndSet({ database, clock }: Events, toFire: ToFire, match: Match, isBehind: boolean): Promise<void> {
+  await match.fire(toFire);
+  await setFireAt(database, toFire.event, isBehind ? clock.now() : null);
+}

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { newId, type OrganizationId } from "../lib/ids.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { FiringPlaces } from "./firing-places.ts";
+
+test("half of the bytes of all firing events are one organization's, and half of the rest the next one's", () => {
+  const places = new FiringPlaces();
+  const [one, two] = [newId<"organization">(), newId<"organization">()];
+  const MB = 1024 * 1024;
+  const taken = (id: OrganizationId): number => {
+    let count = 0;
+    while (places.tryTake(id, MB)) count++;
+    return count;
+  };
+  expect([taken(one), taken(two)]).toEqual([LIMITS.eventsFiringBytes / MB / 2, LIMITS.eventsFiringBytes / MB / 4]);
+  places.release(one, MB);
+  places.release(one, MB);
+  expect(taken(two)).toBe(1);
+});

@@ -1,0 +1,13 @@
+/** What it takes to find the triggers of an event, and to fire them. */
+import type { Events } from "../../events/events.ts";
+import type { Slots } from "../../fairness/slots.ts";
+import type { Firings } from "../firings/firings.ts";
+import type { KnownTriggers } from "./known-triggers.ts";
+
+export type Matching = Firings & {
+  events: Events;
+  /** The triggers on events. */
+  known: KnownTriggers;
+  /** For one trigger fired on an event. */
+  slots: Slots;
+};

@@ -1,0 +1,111 @@
+/** What the service's own events say: of a run that ended, an approval that was requested, an agent that was published. */
+import type { Agent } from "../agents/agent.ts";
+import type { Untold } from "../events/outbox-store.ts";
+import type { OwnEventText } from "../events/publish-own-events.ts";
+import type { Run } from "../execution/run/run.ts";
+import { actorId, type Actor } from "../lib/actor.ts";
+import { encodeId, type ApprovalId, type OrganizationId, type RunId } from "../lib/ids.ts";
+import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { JsonText, type Payload } from "../lib/json/json-text.ts";
+import { LIMITS } from "../lib/limits.ts";
+import { wholeOf } from "../lib/reach.ts";
+import { readPayloads } from "../runs/read/read-payloads.ts";
+import { readApproval, readRun } from "../runs/read/read.ts";
+import type { Runs } from "../runs/handle/runs.ts";
+import { originOfRun } from "./store/firing-store.ts";
+import type { Triggers } from "./triggers.ts";
+
+type Telling = Pick<Triggers, "database" | "agents" | "runs">;
+
+/** Reads what a row of the outbox tells of. Undefined: it is gone. */
+export function readSubject(triggers: Telling, untold: Untold): Promise<OwnEventText | undefined> {
+  if (untold.event === "agent.published") return ofAgent(triggers, untold);
+  const { organizationId } = untold;
+  if (untold.event === "approval.requested") return ofApproval(triggers, organizationId, untold.subjectId);
+  return ofRun(triggers, organizationId, untold.subjectId);
+}
+
+async function ofAgent(
+  { agents }: Telling,
+  { organizationId, subjectId, at, version }: Extract<Untold, { event: "agent.published" }>,
+): Promise<OwnEventText | undefined> {
+  const agent = await agents.cache.agent(organizationId, subjectId);
+  if (!agent) return undefined;
+  const id = `${encodeId("agent", subjectId)} ${at.toISOString()}`;
+  return { projectId: agent.projectId, id, data: { ...namesOf(agent), version }, origin: { depth: 0, rootId: null } };
+}
+
+const namesOf = ({ id, handle, projectId }: Agent): JsonObject => ({
+  agentId: encodeId("agent", id),
+  agent: handle,
+  projectId: encodeId("project", projectId),
+});
+
+async function ofRun(triggers: Telling, organizationId: OrganizationId, id: RunId): Promise<OwnEventText | undefined> {
+  const { runs, agents, database } = triggers;
+  const run = await readRun(runs, wholeOf(organizationId), id);
+  const agent = run && (await agents.cache.agent(organizationId, run.agentId));
+  if (!run || !agent) return undefined;
+  const data = {
+    runId: encodeId("run", id),
+    ...namesOf(agent),
+    version: run.version,
+    status: run.status,
+    startedBy: { kind: run.startedBy.kind, id: actorId(await shownStarter(triggers.runs, run)) },
+    createdAt: run.createdAt.toISOString(),
+    finishedAt: run.finishedAt?.toISOString() ?? null,
+    ...(await payloadsOf(runs, run)),
+  };
+  const origin = await originOfRun(database, organizationId, id);
+  return { projectId: run.projectId, id: data.runId, data, origin };
+}
+
+/** Drops the id of a run in another project: keys that reach only this project see the event. */
+async function shownStarter(runs: Runs, { organizationId, projectId, startedBy }: Run): Promise<Actor> {
+  if (startedBy.kind !== "run") return startedBy;
+  const starter = await readRun(runs, wholeOf(organizationId), startedBy.id as RunId);
+  return starter?.projectId === projectId ? startedBy : { ...startedBy, id: null };
+}
+
+/** Null where it is too large to be told. */
+async function payloadsOf(runs: Runs, { id, organizationId, output, error }: Run): Promise<JsonObject> {
+  const read = async (column: "output" | "error", payload: Payload): Promise<JsonText> =>
+    payload instanceof JsonText
+      ? payload
+      : ((await readPayloads(runs, organizationId, [{ of: "run", id, column }]))[0] ?? JsonText.ofValue(null));
+  const told = (payload: JsonText): Json => (payload.bytes > LIMITS.eventPayloadBytes ? null : payload.value);
+  return {
+    output: output && output.bytes <= LIMITS.eventPayloadBytes ? (await read("output", output)).value : null,
+    error: error && told(withoutAnswer(await read("error", error))),
+  };
+}
+
+/** An endpoint's answer alone may be larger than an event. */
+function withoutAnswer(error: JsonText): JsonText {
+  const { value } = error;
+  if (!isObject(value) || value["response"] === undefined) return error;
+  const { response: _answer, ...rest } = value;
+  return JsonText.ofValue(rest);
+}
+
+async function ofApproval(
+  triggers: Telling,
+  organizationId: OrganizationId,
+  id: ApprovalId,
+): Promise<OwnEventText | undefined> {
+  const approval = await readApproval(triggers.runs, wholeOf(organizationId), id);
+  const agent = approval && (await triggers.agents.cache.agent(organizationId, approval.agentId));
+  if (!approval || !agent) return undefined;
+  const { question, assignee, runId, expiresAt, createdAt } = approval;
+  const data = {
+    approvalId: encodeId("approval", id),
+    runId: encodeId("run", runId),
+    ...namesOf(agent),
+    question,
+    assignee,
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt?.toISOString() ?? null,
+  };
+  const origin = await originOfRun(triggers.database, organizationId, runId);
+  return { projectId: approval.projectId, id: data.approvalId, data, origin };
+}
