@@ -574,18 +574,18 @@ export type SetTriggerStatusInput = {
   status: TriggerStatus;
 };
 
-/** Input of `deleteTrigger`. */
-export type DeleteTriggerInput = {
-  /** The trigger's id. */
-  triggerId: string;
-};
-
 /** Input of `rotateWebhookToken`. */
 export type RotateWebhookTokenInput = {
   /** The trigger's id. */
   triggerId: string;
   /** For how many minutes the present URL keeps working beside the new one: 0 to 10080. */
   overlapMinutes: number;
+};
+
+/** Input of `deleteTrigger`. */
+export type DeleteTriggerInput = {
+  /** The trigger's id. */
+  triggerId: string;
 };
 
 /** Input of `fireTrigger`. */
