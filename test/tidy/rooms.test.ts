@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { cycles, importsAgainst, readRooms, roomOf, unreached, warehouses } from "./rooms.ts";
+import { longFunctions } from "./functions.ts";
+import { cycles, folderPairs, importsAgainst, readRooms, roomOf, scraps, unreached, warehouses } from "./rooms.ts";
 import { parse, serverSources, textOf, webSources } from "./source.ts";
 
 const rooms = readRooms(textOf("ARCHITECTURE.md"));
@@ -7,6 +8,56 @@ const sources = serverSources();
 
 /** Files that are run and not imported. */
 const ENTRIES = ["server/src/main.ts", "server/src/cli/main.ts", "server/src/graphql/print-schema.ts"];
+
+/** An operation, a figure or a step of its own, in a few lines. */
+const SMALL_THINGS = new Set([
+  "server/src/engine/count-due.ts",
+  "server/src/execution/journal/release-claim.ts",
+  "server/src/graphql/documents/dropped-errors.ts",
+  "server/src/runs/read/count-open-approvals.ts",
+  "server/src/runs/rerun-run.ts",
+  "server/src/runs/watch/look-again.ts",
+  "server/src/triggers/webhooks/sealed-tokens.ts",
+  "web/src/components/frame/told.tsx",
+  "web/src/components/page-error.tsx",
+  "web/src/pages/agents/agent-figures.ts",
+  "web/src/pages/settings/scopes.ts",
+]);
+
+/** Longer than a screen, and not taken apart yet. The list only gets shorter. */
+const LONGER = new Set([
+  "server/src/auth/handle/api-key-states.ts",
+  "server/src/events/sweep-events.ts",
+  "server/src/http/server/listen.ts",
+  "server/src/join-rooms.ts",
+  "server/src/storage/database.ts",
+  "server/src/triggers/matching/known-triggers.ts",
+  "server/src/triggers/webhooks/find-webhook.ts",
+  "web/src/api/client.ts",
+  "web/src/components/json-view.tsx",
+  "web/src/components/palette/palette.tsx",
+  "web/src/components/runs/runs-table.tsx",
+  "web/src/components/table/use-pages.ts",
+  "web/src/forms/approval/approval-card.tsx",
+  "web/src/forms/credentials-form.tsx",
+  "web/src/forms/input-form.tsx",
+  "web/src/forms/input-part.tsx",
+  "web/src/forms/run/describe.tsx",
+  "web/src/forms/run/run-form.tsx",
+  "web/src/pages/agent/definition-bar.tsx",
+  "web/src/pages/agent/definition-tab.tsx",
+  "web/src/pages/agent/versions.tsx",
+  "web/src/pages/events/publish-event.tsx",
+  "web/src/pages/invitation/invitation.tsx",
+  "web/src/pages/run/actions.tsx",
+  "web/src/pages/run/loaded-run.tsx",
+  "web/src/pages/run/steps.tsx",
+  "web/src/pages/settings/create-key.tsx",
+  "web/src/pages/settings/invitations.tsx",
+  "web/src/pages/settings/members.tsx",
+  "web/src/pages/settings/secret-form.tsx",
+  "web/src/pages/settings/secrets.tsx",
+]);
 
 const sample = (path: string, text: string) => parse(`server/src/${path}`, text);
 
@@ -45,6 +96,55 @@ test("a folder has at most 30 files: look for the two things in it", () => {
   expect(warehouses(30, list(30))).toEqual([]);
   expect(warehouses(30, list(31))).toEqual(["server/src/lib: 31 files"]);
   expect(warehouses(30, [...sources, ...webSources()])).toEqual([]);
+});
+
+test("folders point one way at every depth: move what both need below them, or what joins them above", () => {
+  const bad = [
+    sample("auth/auth.ts", 'import "./keys/key.ts";'),
+    sample("auth/keys/key.ts", 'import "../caller.ts";'),
+    sample("auth/caller.ts", ""),
+  ];
+  expect(folderPairs(bad)).toEqual(["server/src/auth: . ⇄ keys"]);
+  const siblings = [
+    sample("auth/keys/key.ts", 'import "../users/user.ts";'),
+    sample("auth/users/user.ts", 'import "../keys/owner.ts";'),
+  ];
+  expect(folderPairs(siblings)).toEqual(["server/src/auth: keys ⇄ users"]);
+  expect([...folderPairs(sources), ...folderPairs(webSources())]).toEqual([]);
+});
+
+test("a file that one file imports has at least 20 lines: write it there, unless that is a table of such files", () => {
+  const table = sample(
+    "runs/kinds.ts",
+    ["a", "b", "c", "d", "e"].map((name) => `import "./kinds/${name}.ts";`).join(""),
+  );
+  const bad = [
+    table,
+    sample("runs/kinds/a.ts", ""),
+    sample("runs/start.ts", 'import "./id.ts";'),
+    sample("runs/id.ts", ""),
+  ];
+  expect(scraps(20, bad)).toEqual(["server/src/runs/id.ts: only server/src/runs/start.ts"]);
+  const found = [...scraps(20, sources), ...scraps(20, webSources())].map((scrap) => scrap.split(":")[0]!);
+  expect(found.filter((path) => !SMALL_THINGS.has(path))).toEqual([]);
+  expect(
+    [...SMALL_THINGS].filter((path) => !found.includes(path)),
+    "no exception is left over",
+  ).toEqual([]);
+});
+
+test("a function has at most 60 lines: give its second job a name", () => {
+  const fields = `(t) => ({\n${"  id: t.id({}),\n".repeat(70)}})`;
+  expect(longFunctions(60, sample("graphql/run.ts", `type("Run", ${fields});`))).toEqual([]);
+  const long = sample("runs/start.ts", `function start() {\n${"  call();\n".repeat(70)}}`);
+  expect(longFunctions(60, long)).toEqual(["server/src/runs/start.ts:1: 72 lines"]);
+  const found = [...sources, ...webSources()].filter((source) => longFunctions(60, source).length > 0);
+  const paths = found.map(({ path }) => path);
+  expect(paths.filter((path) => !LONGER.has(path))).toEqual([]);
+  expect(
+    [...LONGER].filter((path) => !paths.includes(path)),
+    "no exception is left over",
+  ).toEqual([]);
 });
 
 test("the rooms of the UI: a page imports no page, what pages share knows none, and every file is used", () => {

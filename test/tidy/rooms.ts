@@ -72,3 +72,44 @@ export function warehouses(most: number, sources: Source[]): string[] {
   }
   return [...files].filter(([, count]) => count > most).map(([folder, count]) => `${folder}: ${count} files`);
 }
+
+/**
+ * Folders that import each other, at every depth: `server/src/auth: accounts ⇄ sessions`. The files directly in a folder are one
+ * neighbour of its subfolders, `.`; at the top, where files join the rooms, they are not compared.
+ */
+export function folderPairs(sources: Source[]): string[] {
+  const edges = new Map<string, string>();
+  for (const { path, imports } of sources) {
+    for (const target of imports) {
+      const edge = neighbours(path, target);
+      if (edge) edges.set(`${edge.folder}: ${edge.from} → ${edge.to}`, `${edge.folder}: ${edge.to} → ${edge.from}`);
+    }
+  }
+  const both = [...edges].filter(([edge, back]) => edge < back && edges.has(back));
+  return both.map(([edge]) => edge.replace("→", "⇄"));
+}
+
+/** The deepest folder that holds both files, and what in it each of them stands in. */
+function neighbours(path: string, target: string): { folder: string; from: string; to: string } | undefined {
+  const [own, other] = [path.split("/"), target.split("/")];
+  const shared = own.findIndex((name, index) => name !== other[index]);
+  const [from, to] = [own, other].map((parts) => (shared < parts.length - 1 ? parts[shared]! : "."));
+  const isTop = shared <= 2 && (from === "." || to === ".");
+  return from === to || isTop ? undefined : { folder: own.slice(0, shared).join("/"), from: from!, to: to! };
+}
+
+/** Files with fewer than `least` lines that one file imports, unless that is a table which names most of their folder. */
+export function scraps(least: number, sources: Source[]): string[] {
+  const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/"));
+  const isTableOf = (importer: Source, folder: string): boolean => {
+    const entries = sources.filter(({ path }) => folderOf(path) === folder && path !== importer.path);
+    return entries.filter(({ path }) => importer.imports.includes(path)).length > entries.length / 2;
+  };
+  return sources
+    .filter(({ text }) => text.trimEnd().split("\n").length < least)
+    .flatMap(({ path }) => {
+      const importers = sources.filter(({ imports }) => imports.includes(path));
+      const [only] = importers;
+      return importers.length === 1 && !isTableOf(only!, folderOf(path)) ? [`${path}: only ${only!.path}`] : [];
+    });
+}
