@@ -437,7 +437,7 @@ create table triggers (
   updated_at timestamptz not null,
   deleted_at timestamptz,
   -- When the clock looks at it next: when it is due, later by its jitter, or when the lease of the process that took it ends
-  -- (triggers/clock/due-clock.ts).
+  -- (triggers/schedule/due-clock.ts).
   wakes_at timestamptz,
   -- The run that it started last, if its runs must not overlap (execution/journal/write.ts).
   last_run_id uuid,
@@ -547,7 +547,7 @@ create table events (
   depth integer not null,
   published_by_kind actor_kind not null,
   published_by_id uuid,
-  -- A lease on the firing of its triggers, null when all have fired (triggers/events/fire-events.ts).
+  -- A lease on the firing of its triggers, null when all have fired (triggers/matching/event-reactions.ts).
   fire_at timestamptz,
   -- Set if another event led to it and it fires: the first event of that chain, and its number among those that the first led to.
   root_id uuid,
