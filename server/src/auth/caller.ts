@@ -28,7 +28,7 @@ export const actorOf = ({ credential, user }: Caller): { kind: "user"; id: UserI
 /** A caller who changes something that the audit tells of. */
 export type Acting = Caller & { from: From };
 
-/** What the operator and Autograph itself do is nobody's, whoever they do it for. */
+/** The actor of what the operator and Autograph itself do: it has no user. */
 export const whoOf = (caller: Acting): Who => ({
   organizationId: caller.organizationId,
   actor: caller.from.note === undefined ? actorOf(caller) : SYSTEM,

@@ -1,4 +1,4 @@
-/** What names, handles, e-mail addresses and passwords may contain, and the sentences for what they may not. */
+/** The rules for names, handles, e-mail addresses and passwords, and the sentences of their refusals. */
 import { badInput, type FieldCode, type FieldProblem } from "../lib/errors.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { composed, isVisible } from "../lib/text.ts";
@@ -19,7 +19,7 @@ const problem = (path: string, code: FieldCode, message: string): FieldProblem =
 
 export const isPlainText = (text: string): boolean => text.isWellFormed() && !CONTROL.test(text);
 
-/** What somebody sent, cut, and without what would break a line or a terminal: to be shown, never to be compared. */
+/** A text that somebody sent, cut, and without what would break a line or a terminal: to be shown, never to be compared. */
 export const shownText = (text: string, most: number): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, "")

@@ -1,10 +1,10 @@
-/** What a caller must have for what they ask for. */
+/** The rights that a request needs. */
 import type { Scope } from "./scopes.ts";
 
 /** A scope. Null: any signed-in caller. "public": no credential at all. */
 export type Need = Scope | null | "public";
 
-/** What a whole operation or request needs. */
+/** The needs of a whole operation or request. */
 export type Needs = {
   /** Whether there must be a caller. */
   signIn: boolean;

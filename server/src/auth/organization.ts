@@ -12,7 +12,7 @@ export type Organization = {
   createdAt: Date;
 };
 
-/** Of a row of `organizations o`. */
+/** Reads a row of `organizations o`. */
 export const COLUMNS = "o.id, o.name, o.plan, o.requests_per_minute, o.created_at";
 export const organizationOf = (row: Row): Organization => ({
   id: row.id,

@@ -1,4 +1,4 @@
-/** What a caller may do at this moment. Admission may answer from memory that is 5 s old; what outlives the caller asks here. */
+/** The rights of a caller at this moment. Admission may answer from memory that is 5 s old; work that outlives its caller asks here. */
 import type { Query } from "../storage/database.ts";
 import type { Role } from "../storage/schema.ts";
 import { notSignedIn, type Caller } from "./caller.ts";

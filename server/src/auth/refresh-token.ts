@@ -46,7 +46,7 @@ export const nextRefreshToken = (key: Buffer, token: string, of: RefreshToken): 
     createHmac("sha256", key).update(`next ${token}`).digest(),
   );
 
-/** Whose token it is. Undefined if this installation did not issue it. */
+/** The token's owner. Undefined if this installation did not issue it. */
 export function readRefreshToken(key: Buffer, token: string): RefreshToken | undefined {
   if (!/^rt_[\w-]{91}$/.test(token)) return undefined;
   const bytes = Buffer.from(token.slice(REFRESH_TOKEN_PREFIX.length), "base64url");

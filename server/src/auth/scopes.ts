@@ -1,4 +1,4 @@
-/** What a credential may do, and which scopes a role has. Which scope a field of the API needs: graphql/builder/access.ts. */
+/** Scopes: a credential's, and those of each role. The scope that a field of the API needs: graphql/builder/access.ts. */
 import type { Role } from "../storage/schema.ts";
 
 export const ALL_SCOPES = [

@@ -20,7 +20,7 @@ import { createSchema } from "./schema.ts";
 
 export type Graphql = {
   schema: GraphQLSchema;
-  /** What lasts, also elsewhere. */
+  /** Subscriptions and waits, over other routes too. */
   lasting: Lasting;
   /** Counts work that must end before what it uses is closed. */
   working: UnderWay;

@@ -1,4 +1,4 @@
-/** What was released stays: a client that works with the last release's schema works with this one. */
+/** The released contract stays: a client that works with the last release's schema works with this one. */
 import { readFileSync } from "node:fs";
 import {
   buildSchema,
@@ -12,12 +12,12 @@ import { expect, test } from "vitest";
 import { MAY_GROW } from "./builder/enums.ts";
 import { RELEASED_SCHEMA_FILE, schemaText } from "./print-schema.ts";
 
-/** What can break a client that keeps to the documentation, a sentence each. */
+/** The changes that can break a client that keeps to the documentation, a sentence each. */
 function breaks(from: GraphQLSchema, to: GraphQLSchema): string[] {
   const dangerous = findDangerousChanges(from, to).filter(({ type, description }) => {
     if (type === DangerousChangeType.VALUE_ADDED_TO_ENUM)
       return !growing(from).some((name) => description.startsWith(`Enum value ${name}.`));
-    // What a client doesn't send, and what it doesn't ask for, it does not notice.
+    // A client does not notice what it neither sends nor asks for.
     return type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE || type === DangerousChangeType.TYPE_ADDED_TO_UNION;
   });
   return [...findBreakingChanges(from, to), ...dangerous].map(({ description }) => description);

@@ -1,11 +1,11 @@
-/** What every body must be: of a media type that the route takes, in UTF-8, not compressed; and JSON, if the type says so. */
+/** The format of every body: a media type that the route takes, in UTF-8, not compressed; and JSON, if the type says so. */
 import type { IncomingHttpHeaders } from "node:http";
 import { Refusal, shortened } from "../lib/errors.ts";
 import { parseJson, type Json } from "../lib/json/json.ts";
 import { foreignCharset, FORM_TYPE, isForm, isJson, readMediaType } from "../lib/media-type.ts";
 import { HttpRefusal } from "./http-refusal.ts";
 
-/** What a body may be. `wanted` names it in a sentence. */
+/** The formats that a body may have. `wanted` names them in a sentence. */
 export type Taken = { isTaken: (essence: string) => boolean; wanted: string };
 
 /** JSON under any name. */

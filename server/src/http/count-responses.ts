@@ -12,7 +12,7 @@ type Status = (typeof STATUSES)[number];
 
 export type HttpFigures = {
   requests: Record<Route, Counts<Status>>;
-  /** Of requests as a whole, before GraphQL looked at them. */
+  /** Refusals of requests as a whole, before GraphQL looked at them. */
   refusals: Counts<Code>;
 };
 

@@ -1,4 +1,4 @@
-/** What refuses a request as a whole, and the HTTP status that says so (docs/errors.md). */
+/** Refuses a request as a whole, with the HTTP status that says so (docs/errors.md). */
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Graphql } from "../graphql/graphql.ts";
 import { Refusal, type Code } from "../lib/errors.ts";
@@ -33,7 +33,7 @@ export const STATUSES: Statuses = {
   UNAVAILABLE: 503,
 };
 
-/** Of all routes but `/graphql`. Any other code is a 400. */
+/** The statuses of all routes but `/graphql`. Any other code is a 400. */
 export const ROUTE_STATUSES: Statuses = { ...STATUSES, FORBIDDEN: 403, NOT_FOUND: 404, CONFLICT: 409 };
 
 /** Sends any error in the shape of GraphQL errors. It counts against no plan. */

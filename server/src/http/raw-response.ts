@@ -20,7 +20,7 @@ export function refuseHandshake(request: IncomingMessage, socket: Duplex, secure
   refuseUpgrade(socket, 400, secure, "sec-websocket-version: 13\r\n");
 }
 
-/** What node:http found wrong with the bytes of a connection, by its own codes; anything else is not HTTP. */
+/** Problems that node:http found in the bytes of a connection, by its own codes; anything else is not HTTP. */
 const UNREADABLE = new Map<string | undefined, [status: number, code: Code, message: string]>([
   [
     "HPE_HEADER_OVERFLOW",

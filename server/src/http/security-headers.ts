@@ -1,6 +1,6 @@
 /**
- * What every answer tells browsers, whoever asked and whatever it says: the one place. Answers of the API are constant lists,
- * handed to node:http as they are; what a page needs instead is beside them.
+ * The headers that protect browsers, for every answer: the one place. Answers of the API have constant lists,
+ * handed to node:http as they are; those of pages are beside them.
  */
 
 /** Nothing of an answer is to be shown, run or framed. */
@@ -24,11 +24,11 @@ const pagePolicy = (nonce: string): string =>
 const HTTPS_ONLY = "max-age=31536000";
 
 export type SecurityHeaders = {
-  /** Of all that is no page: name, value, name, value. */
+  /** The headers of everything that is no page: name, value, name, value. */
   api: readonly string[];
   /** The same as lines of an answer that is written to the connection itself. */
   lines: string;
-  /** Of the UI's files: these replace the API's. `nonce`: of this answer alone. */
+  /** The headers of the UI's files: these replace the API's. `nonce`: of this answer alone. */
   page(nonce: string): Readonly<Record<string, string>>;
 };
 

@@ -24,7 +24,7 @@ export type Upgrade = Omit<Exchange, "response">;
 const errorText = (code: Code, message: string, details?: { retryAfter: number }): string =>
   JSON.stringify({ errors: [{ message, extensions: { code, ...details } }] });
 
-/** What a route answers with. Without a `body`, nothing but the head. */
+/** The response of a route. Without a `body`, nothing but the head. */
 export type Reply = { status: number; body?: object | undefined; headers?: OutgoingHttpHeaders };
 
 export const sendReply = (exchange: Exchange, { status, body, headers }: Reply): void =>

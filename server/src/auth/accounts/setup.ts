@@ -14,7 +14,7 @@ import { isEmpty, nameOfEmail } from "./users.ts";
 export type FirstOwner = { organization: string; name: string; email: string; password: string };
 type SetUp = { organization: Organization; user: User; caller: Acting };
 
-/** Whoever has the setup link. */
+/** A holder of the setup link. */
 const LINK = { kind: "link", id: null } as const;
 const BY_SETTING: From = { address: null, note: "ADMIN_EMAIL" };
 

@@ -9,7 +9,7 @@ import { holdUser, revokeSessions } from "../sessions/session-store.ts";
 type NewPassword = {
   userId: UserId;
   passwordHash: string;
-  /** What was proven: nothing is changed when the hash is another one by now. */
+  /** The proof: nothing is changed if the hash has changed. */
   formerHash?: string;
   /** The one session that stays, and the organization that asks. */
   session?: { id: SessionId; organizationId: OrganizationId };

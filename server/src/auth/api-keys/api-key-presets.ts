@@ -1,4 +1,4 @@
-/** What API keys are usually for, so that nobody has to put the scopes together. */
+/** The usual purposes of API keys, so that nobody has to put the scopes together. */
 import { ALL_SCOPES, type Scope } from "../scopes.ts";
 
 export type ApiKeyPreset = {

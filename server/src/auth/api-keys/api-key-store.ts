@@ -33,7 +33,7 @@ type NewApiKey = {
   agentIds: readonly AgentId[] | null;
   now: number;
   expiresAt: Date | null;
-  /** Of the keys of the organization that are neither revoked nor expired. Keys created at the same time may exceed it by a few. */
+  /** Counts the organization's keys that are neither revoked nor expired. Keys created at the same time may exceed the limit by a few. */
   most: number;
 };
 

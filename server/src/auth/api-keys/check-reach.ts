@@ -1,4 +1,4 @@
-/** What a new API key is narrowed to. */
+/** The projects and agents that a new API key is narrowed to. */
 import { badInput, notFound, type FieldCode, type Refusal } from "../../lib/errors.ts";
 import type { AgentId, OrganizationId, ProjectId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -16,7 +16,7 @@ import { ALL_SCOPES, isScope, type Scope } from "../scopes.ts";
 type NewKeyRequest = {
   name: string;
   scopes: readonly string[];
-  /** Of the organization, each once. Without both lists the key reaches all of it. */
+  /** Ids of the organization, each once. Without both lists the key reaches all of it. */
   projectIds?: readonly ProjectId[] | undefined;
   agentIds?: readonly AgentId[] | undefined;
   expiresAt?: Date | undefined;

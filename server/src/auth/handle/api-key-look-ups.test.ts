@@ -38,7 +38,7 @@ test("one statement at a time, for all that wait, and each gets its own", async 
 const REFUSED =
   "UNAVAILABLE too many API keys wait to be looked up (1024 may, 512 of one address): try again in a moment";
 
-/** What became of each, in their order, when all of them have come before the first of `statements` more is answered. */
+/** The outcome of each, in their order, when all of them have come before the first of `statements` more is answered. */
 async function outcomesOf(addresses: string[], statements: number) {
   const { asked, database } = slowDatabase();
   const lookUp = createKeyLookUps(database);

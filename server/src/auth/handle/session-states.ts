@@ -9,7 +9,7 @@ import type { Notices } from "../../realtime/notices.ts";
 import type { Database } from "../../storage/database.ts";
 import type { Role } from "../../storage/schema.ts";
 
-/** Of a session that is not revoked and whose user is still a member, without having left meanwhile. */
+/** The state of a session that is not revoked and whose user is still a member, without having left meanwhile. */
 type SessionState = { userId: UserId; userName: string; role: Role };
 
 export type SessionStates = {

@@ -76,7 +76,7 @@ export async function tryPassword(
 export type Opening = {
   userId: UserId;
   organizationId: OrganizationId;
-  /** What says who it is. When that is no longer so, nothing is opened. */
+  /** The proof of who it is. If it no longer holds, nothing is opened. */
   proof?: { passwordHash: string } | { session: SessionPlace } | undefined;
 };
 

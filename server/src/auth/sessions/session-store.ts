@@ -90,7 +90,7 @@ export type Rotated = {
   userId: UserId;
   email: string;
   client: Client;
-  /** Of the token that is good from now on: the next one, or the one that was sent. */
+  /** The number of the token that is good from now on: the next one, or the one that was sent. */
   generation: number;
 };
 
@@ -214,7 +214,7 @@ const liveSessionOf = (row: Row): LiveSession => ({
   expiresAt: row["expires_at"],
 });
 
-/** Whose sessions, in which organization they ask, and when. */
+/** The user and the organization of the sessions, and the time. */
 export type Asked = { userId: UserId; organizationId: OrganizationId; now: number };
 
 /** In all organizations, newest first. */

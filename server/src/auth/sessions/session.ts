@@ -1,4 +1,4 @@
-/** What signing in and refreshing answer. */
+/** The answer to signing in and refreshing. */
 import type { OrganizationId, SessionId, UserId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Auth } from "../handle/auth.ts";
@@ -7,7 +7,7 @@ import type { Client } from "../caller.ts";
 export type SignedIn = {
   accessToken: string;
   refreshToken: string;
-  /** Of the access token. The refresh token lasts 30 days from its making. */
+  /** The access token's end. The refresh token lasts 30 days from its making. */
   expiresAt: Date;
   userId: UserId;
   organizationId: OrganizationId;

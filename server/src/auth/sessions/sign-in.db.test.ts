@@ -314,7 +314,7 @@ describe("refreshing", () => {
     ]);
     expect(JSON.stringify(row)).not.toContain(refreshToken.slice(3));
     expect(row!.secret_hash).toHaveLength(32);
-    // What is kept decides, not the number in the token alone.
+    // The row decides, not the number in the token alone.
     await database.query(
       "update sessions set secret_hash = sha256('another') where organization_id is not null and id = $1",
       [sessionId],

@@ -11,7 +11,7 @@ import type { Log } from "../../lib/log/log.ts";
 import type { Database } from "../../storage/database.ts";
 import { CLOCKS_APART_MS, DOUBLINGS, REMEMBERED, ROUNDING, RULES, type Counted, type Pauses } from "./pauses.ts";
 
-/** Another process may have given back what brought a pause: until then nobody is refused by hearsay. */
+/** Another process may have given a pause back: until it is read, nobody is refused from a stale cache. */
 const ASK_AGAIN_MS = 5_000;
 const SWEEP_MS = 60_000;
 const LONGEST_MS = Math.max(...Object.values(RULES).map(({ mostMs }) => mostMs));

@@ -22,7 +22,7 @@ export type KnownAddresses = {
 };
 
 const MARK_BYTES = 16;
-/** Of marks that are too old, in one statement. */
+/** Deletes marks that are too old, in one statement. */
 const FORGOTTEN_AT_ONCE = 1_000;
 const READ_EVERY_MS = 60_000;
 const READ_AGAIN_MS = 1_000;
@@ -97,7 +97,7 @@ function remember(marks: Marks, name: string, at: number): void {
   }
 }
 
-/** Of people who do not sign in any more: nobody else's sign-in deletes them. */
+/** Deletes the marks of people who do not sign in any more: no other sign-in deletes them. */
 const forgetOldMarks = (database: Database, now: number): Promise<unknown> =>
   database.query(
     `delete from known_addresses where (user_id, mark) in (

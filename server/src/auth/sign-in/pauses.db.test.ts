@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 const of = (kind: Kind, mark: string): Counted => ({ kind, mark: `${kind} ${mark}` });
 const PAIR = [of("pair", "ada")];
-/** What a stranger is counted for. */
+/** The subjects that a stranger is counted for. */
 const STRANGER = [of("pair", "ada"), of("account", "ada"), of("address", "home")];
 
 const none = { query: () => Promise.reject(new Error("asked")) } as unknown as Database;

@@ -23,7 +23,7 @@ export const RULES = {
 } as const satisfies Record<string, Rule>;
 export type Kind = keyof typeof RULES;
 
-/** What failures are counted for. `mark` is unique beyond its kind. */
+/** The subject that failures are counted for. `mark` is unique beyond its kind. */
 export type Counted = { kind: Kind; mark: string };
 
 export type Pauses = {
@@ -31,7 +31,7 @@ export type Pauses = {
   waitMs(counted: readonly Counted[]): number;
   /** Counts a failure for each of them, unless there is a pause for one: answers how long it lasts, else 0. */
   count(counted: readonly Counted[]): Promise<number>;
-  /** What was counted was none. Never throws. */
+  /** Takes back a failure that was none. Never throws. */
   giveBack(counted: readonly Counted[]): Promise<void>;
 };
 
@@ -72,7 +72,7 @@ const withoutOne = ({ level, until }: Failures, now: number): Failures => ({
   until: Math.min(until, now),
 });
 
-/** Of each kind, about 100 bytes each. A turn at a password makes one, about 60 times a second. */
+/** Entries of each kind, about 100 bytes each. A turn at a password makes one, about 60 times a second. */
 export const REMEMBERED = 10_000;
 
 export function createMemoryPauses(clock: Clock): Pauses {

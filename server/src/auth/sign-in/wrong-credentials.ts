@@ -11,7 +11,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { network } from "./login-throttle.ts";
 
 /**
- * What was sent as a credential is none, or a key that is revoked. An access token of ours that has expired is refused as
+ * The credential is none of ours, or a key that is revoked. An access token of ours that has expired is refused as
  * well, but is no sign of guessing: every client sends one every 10 minutes.
  */
 export class WrongCredential extends Refusal {

@@ -89,7 +89,7 @@ test("nothing else passes, also with the right key", async () => {
   const { private: right } = await keys.current();
   const signed = (change: object, more: object = {}, key = right): Promise<string> =>
     new SignJWT({ ...claims, ...change }).setProtectedHeader({ ...head, ...more } as { alg: string }).sign(key);
-  // Whose signature is right, and the text of which another program would read in the same way.
+  // The signature is right, and another program would read the text in the same way.
   const spare = String.fromCharCode(signature.at(-1)!.charCodeAt(0) + 1);
   const hostile: Record<string, string> = {
     empty: "",
@@ -172,7 +172,7 @@ test("a new key signs from its time in every process; the former one's tokens ar
   expect(await other.keys.inUse()).toHaveLength(2);
   clock.pass(1);
   expect((await other.keys.inUse()).map(({ id }) => id)).toEqual([rows[1]!.id]);
-  // Whoever has the former key signs with it in vain.
+  // A holder of the former key signs with it in vain.
   const late = await new SignJWT({ ...partsOf(former)[1], iat: clock.now() / 1000, exp: clock.now() / 1000 + 600 })
     .setProtectedHeader(partsOf(former)[0] as { alg: string })
     .sign((await process([rows[0]!], clock).keys.current()).private);

@@ -95,7 +95,7 @@ export function createAccessTokens(clock: Clock, keys: SigningKeys, issuer: stri
   };
 }
 
-/** Of an Ed25519 signature, 64 bytes, one way to write it: the last character has four spare bits. */
+/** The canonical form of an Ed25519 signature of 64 bytes: the last character has four spare bits. */
 const PARTS = /^([\w-]{1,200})\.[\w-]{1,2000}\.[\w-]{85}[AQgw]$/;
 const KEY_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

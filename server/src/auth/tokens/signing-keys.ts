@@ -25,11 +25,11 @@ type SigningKey = {
 export type SigningKeys = {
   /** The one that signs now. */
   current(): Promise<SigningKey>;
-  /** Of any id, in use or not: only who has the installation's secret can have signed with it. Costs no statement. */
+  /** Accepts any id, in use or not: only a holder of the installation's secret can have signed with it. Costs no statement. */
   publicKey(id: string): KeyObject;
   /** Whether its tokens are good. Ask only when the signature is right: for an unknown id the database is asked. */
   isInUse(id: string): Promise<boolean>;
-  /** Whose tokens are good, and the next one. */
+  /** The keys whose tokens are good, and the next one. */
   inUse(): Promise<SigningKey[]>;
 };
 

@@ -1,4 +1,4 @@
-/** What an agent's next version is being made of. */
+/** Drafts: an agent's next version in the making. */
 import type { Draft } from "../../agents/draft-store.ts";
 import { readDraftForm } from "../../agents/drafts.ts";
 import type { Builder } from "../builder/builder.ts";

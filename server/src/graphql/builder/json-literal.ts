@@ -41,7 +41,7 @@ function within(value: Json | undefined, levels: number): Json | undefined {
   return value;
 }
 
-/** Of values that are asked for again: a literal may name a variable a thousand times. */
+/** Values that are asked for again: a literal may name a variable a thousand times. */
 const LEVELS = new WeakMap<object, number>();
 
 function levelsOf(value: Json): number {

@@ -42,7 +42,7 @@ test("what is still read for an answer that is over takes nothing any more", () 
   expect(taken()).toBe(0);
 });
 
-test("one refusal, the same for whatever else the answer reads; the next event of a subscription begins anew", () => {
+test("one refusal, the same for whatever else the answer reads; the next event of a subscription starts over", () => {
   const { size, budget, organizationId, taken } = opened(100 * LIMITS.answerBytes);
   const refusalOf = (work: () => void): unknown => {
     try {

@@ -1,4 +1,4 @@
-/** What every resolver gets. */
+/** The context that every resolver gets. */
 import { requireCaller, type Acting, type Caller } from "../../auth/caller.ts";
 import type { LoginFrom } from "../../auth/sessions/login.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -8,7 +8,7 @@ import type { Lasting } from "./lasting.ts";
 import type { Loaders } from "./loaders.ts";
 import type { Handles } from "./rooms.ts";
 
-/** What resolvers need to know about where a request came from. */
+/** The facts that resolvers need about where a request came from. */
 export type Origin = {
   requestId: string;
   /** The client's own address, also behind trusted proxies. */
@@ -28,11 +28,11 @@ export type Context = Handles & {
   loaders: Loaders;
   /** How many fields of this operation asked to `wait`. */
   waits: number;
-  /** Of all requests that last. */
+  /** All subscriptions and waits. */
   lasting: Lasting;
   /** The object that the present event of a subscription is about, where one that says the same again is not sent. */
   about?: string;
-  /** What the answer has taken so far. */
+  /** The bytes of the answer so far. */
   size: AnswerSize;
   /** For what answers late. Undefined where the connection ends with the credential anyway. */
   watch: WatchCredential | undefined;

@@ -1,6 +1,6 @@
 /**
- * What lasts: subscriptions, and requests that wait for a run. Each holds about 20 kB until it ends, whatever its text takes, and a
- * connection may have a hundred. So there is a most in all, and an organization may have as many as stay free beside its own.
+ * Subscriptions, and requests that wait for a run. Each holds about 20 kB until it ends, whatever its text takes, and a
+ * connection may have a hundred. So there is a global maximum, shared by the rule of `FairShare`.
  */
 import { getHeapStatistics } from "node:v8";
 import { FairShare } from "../../fairness/fair-share.ts";

@@ -147,7 +147,7 @@ export class Loaders {
     ));
   }
 
-  /** Of an agent; null: none is saved. */
+  /** An agent's draft; null: none is saved. */
   get draft(): Loader<AgentId, Draft | null> {
     return (this.#draft ??= batched("Agent", (ids) => readDrafts(this.#rooms.agents, this.#organizationId, ids)));
   }
@@ -217,7 +217,7 @@ export class Loaders {
     return (this.#approval ??= batched("Approval", (ids) => readApprovals(this.#rooms.runs, this.#within, ids)));
   }
 
-  /** Of a run. */
+  /** By run. */
   get steps(): Loader<StepsKey, Page<Step>> {
     return (this.#steps ??= keyed("Run", JSON.stringify, (keys) => this.#stepsOf(keys)));
   }
@@ -234,19 +234,19 @@ export class Loaders {
     return keys.map((key) => found.get(key));
   }
 
-  /** Of a run. */
+  /** By run. */
   get stepCount(): Loader<RunId, number> {
     return (this.#stepCount ??= batched("Run", (ids) => countSteps(this.#rooms.runs, this.#organizationId, ids)));
   }
 
-  /** Of a step: how many steps are inside it. */
+  /** By step: how many steps are inside it. */
   get childCounts(): Loader<StepId, StepCount[]> {
     return (this.#childCounts ??= keyed("Step", nameOfParts, (steps: StepId[]) =>
       countChildren(this.#rooms.runs, this.#organizationId, steps),
     ));
   }
 
-  /** What a run waits for. */
+  /** The things that a run waits for. */
   get waits(): Loader<WaitsKey, RunWait[]> {
     return (this.#waits ??= keyed("Run", nameOfParts, (keys: WaitsKey[]) =>
       listWaits(this.#rooms.runs, this.#organizationId, keys),
@@ -287,7 +287,7 @@ export class Loaders {
     }));
   }
 
-  /** What a command gives an agent: an input that its published version takes. */
+  /** An example input for a command: its agent's published version takes it. */
   get sample(): Loader<AgentId, JsonObject> {
     return (this.#sample ??= batched("Agent", (ids) => this.#samplesOf(ids)));
   }
@@ -340,12 +340,12 @@ export class Loaders {
     return (this.#firing ??= orNull("Firing", (ids) => readFiringRows(this.#database, this.#within, ids)));
   }
 
-  /** What started a run; null: nothing did, or it is older than firings are kept. */
+  /** The firing that started a run; null: nothing did, or it is older than firings are kept. */
   get firingOfRun(): Loader<RunId, Firing | null> {
     return (this.#firingOfRun ??= orNull("Run", (ids) => firingsOfRuns(this.#database, this.#within, ids)));
   }
 
-  /** Of a firing. Whoever asks has charged for it. */
+  /** By firing. The caller has been charged for it. */
   get firingPayload(): Loader<FiringId, JsonText> {
     return (this.#firingPayload ??= batched("Firing", async (ids) => {
       const texts = await readFiringPayloads(this.#database, this.#organizationId, ids);
@@ -375,7 +375,7 @@ export class Loaders {
     ));
   }
 
-  /** Of an event. Whoever asks has charged for it. */
+  /** By event. The caller has been charged for it. */
   get eventData(): Loader<EventId, JsonText> {
     return (this.#eventData ??= batched("Event", async (ids) => {
       const texts = await readEventData(this.#database, this.#organizationId, ids);

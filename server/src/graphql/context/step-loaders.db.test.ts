@@ -1,4 +1,4 @@
-/** What a page of a large run's steps costs: one statement for each field, which reads the run once. And what the runs of many agents cost. */
+/** The cost of a page of a large run's steps: one statement for each field, which reads the run once. And of the runs of many agents. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectInTime } from "../../../../test/in-time.ts";
 import { startDatabases, type Databases } from "../../auth/handle/auth.testsuite.ts";

@@ -57,7 +57,7 @@ const stopWhenOver =
     return inner(source, args, context, info);
   };
 
-/** What a refusal shows besides its sentence is as large as the draft, or has a hundred problems of a definition. */
+/** The part of a refusal besides its sentence is as large as the draft, or has a hundred problems of a definition. */
 const countingRefusals =
   (inner: Resolver): Resolver =>
   (source, args, context, info) => {

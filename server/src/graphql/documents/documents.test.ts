@@ -1,4 +1,4 @@
-/** What a query may be, before anything of it is executed. */
+/** The limits of a query, before anything of it is executed. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { getIntrospectionQuery } from "graphql";
@@ -96,7 +96,7 @@ const HOSTILE = {
 test.for(Object.entries(HOSTILE))("within 100 ms of the processor: %s", ([, text]) => {
   const read = (): void => {
     try {
-      // What was read once is kept, so each try has its own.
+      // A text that was read once is cached, so each try has its own.
       createDocuments(schema).operation(text, undefined, {});
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof GraphqlRefusal)) throw error;

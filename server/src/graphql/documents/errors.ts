@@ -1,4 +1,4 @@
-/** What a caller sees of an error. Refusals are shown; anything else is a bug: logged with the request's id and masked. */
+/** Errors as a caller sees them. Refusals are shown; anything else is a bug: logged with the request's id and masked. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { Refusal, type Code, type Reason } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";

@@ -1,4 +1,4 @@
-/** What is counted of operations, over any transport. */
+/** The counts of operations, over any transport. */
 import { CODES, type Code } from "../../lib/errors.ts";
 import { countsOf, eachOf, Histogram, type Counts } from "../../lib/figures.ts";
 

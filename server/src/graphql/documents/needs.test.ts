@@ -1,4 +1,4 @@
-/** What an operation needs is read off its document. Over the wire: test/scopes.test.ts. */
+/** An operation's needs are read off its document. Over the wire: test/scopes.test.ts. */
 import { Kind, parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import { readFieldAccess } from "../builder/access.ts";
@@ -8,7 +8,7 @@ import { createSchema } from "../schema.ts";
 const schema = createSchema();
 const access = readFieldAccess(schema);
 
-/** Of a valid document's first operation. */
+/** The needs of a valid document's first operation. */
 function needs(text: string): { signIn: boolean; scopes: Record<string, string> } {
   const document = parse(text);
   expect(validate(schema, document)).toEqual([]);
@@ -63,7 +63,7 @@ test("a mutation's scope carries what it answers, and not what that leads on to"
     "steps { child { id } }",
   ])
     expect(scopes(`mutation { ${START} { ${more} } }`), more).toEqual(["runs:start", "runs:read"]);
-  // Of a run that the caller may not have seen before.
+  // A run that the caller may not have seen before.
   expect(scopes('mutation { cancelRun(runId: "x") { id status cancelledAt } }')).toEqual(["runs:cancel"]);
   expect(scopes('mutation { cancelRun(runId: "x") { output } }')).toEqual(["runs:cancel", "runs:read"]);
   expect(scopes('mutation { rerunRun(input: {runId: "x"}) { input } }')).toEqual(["runs:start", "runs:read"]);

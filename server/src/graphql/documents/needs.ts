@@ -1,5 +1,5 @@
 /**
- * What an operation needs, worked out from its document once; the rule is in builder/access.ts. Everything that is
+ * The needs of an operation, worked out from its document once; the rule is in builder/access.ts. Everything that is
  * written counts, through fragments too, and what `@skip` or `@include` leaves out as well: whether an operation is
  * allowed does not depend on its variables. Each fragment is walked once, and once more in the answer of each mutation
  * that has `answers`.

@@ -1,9 +1,9 @@
-/** What a subscription sent last of each object, so that it does not say the same twice. */
+/** Remembers what a subscription sent last of each object, so that it does not say the same twice. */
 import { hash } from "node:crypto";
 import { stringify } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 
-/** Of each SHA-1: 2^48 different ones, and as a number it takes 16 bytes. */
+/** Bits of each SHA-1: 2^48 different ones, and as a number it takes 16 bytes. */
 const HASH_BYTES = 6;
 
 export class SentAnswers {

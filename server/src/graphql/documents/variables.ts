@@ -161,7 +161,7 @@ function fieldCheck({ type, extensions }: GraphQLInputField, checkOf: (type: Gra
 }
 
 function objectCheck(type: GraphQLInputObjectType, checkOf: (type: GraphQLInputType) => Check): Check {
-  // Of a type that may have fields of itself: they are read when one comes.
+  // A type that may have fields of itself: they are read when one comes.
   let fields: Map<string, { isRequired: boolean; check: Check }> | undefined;
   const read = (): NonNullable<typeof fields> =>
     new Map(

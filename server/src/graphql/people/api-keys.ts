@@ -20,7 +20,7 @@ export function addApiKeys(builder: Builder): void {
 
 /** Few keys are narrowed to more; what more there is counts as it is read. */
 const REACH_COUNTED = { cost: { most: 3 } };
-/** Of a project or an agent: few are asked for. */
+/** Projects or agents of a key: few are asked for. */
 const REACHED_VALUES = 4;
 
 function addApiKey(builder: Builder): void {

@@ -1,4 +1,4 @@
-/** What a transport hands in, and what it gets back. */
+/** The input of a transport, and the answer that it gets back. */
 import type { Caller } from "../../auth/caller.ts";
 import type { Ending } from "../../lib/ending.ts";
 import type { Code } from "../../lib/errors.ts";

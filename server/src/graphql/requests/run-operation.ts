@@ -20,7 +20,7 @@ import { countInvalid, countRequest } from "./count-request.ts";
 import type { Answer, GraphqlRequest, Result } from "./request.ts";
 import { stream } from "./stream.ts";
 
-/** What all requests share. */
+/** Shared by all requests. */
 export type Running = {
   handles: Handles;
   schema: GraphQLSchema;

@@ -1,4 +1,4 @@
-/** What a list tells of each run at a glance. It is short whatever the run's size, and reads no payloads. */
+/** A run at a glance, for lists. It is short whatever the run's size, and reads no payloads. */
 import type { FormField } from "../../definition/form/form.ts";
 import type { Run } from "../../execution/run/run.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";

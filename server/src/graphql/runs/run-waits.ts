@@ -1,4 +1,4 @@
-/** What a run waits for. */
+/** The things that a run waits for. */
 import { isFinal } from "../../execution/run/states.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { sizeOf } from "../context/arguments.ts";

@@ -44,7 +44,7 @@ function addKeys(builder: Builder, enums: Enums) {
 }
 type Inputs = ReturnType<typeof addKeys>;
 
-/** What the caller gave, and what came of it. */
+/** The caller's input, and the changed trigger. */
 const WRITTEN = ["Trigger.configuration", "Trigger.policy", "Trigger.url", "Trigger.formerUrlUntil", "Trigger.curl"];
 
 function addCreate(builder: Builder, { configuration, policy }: Inputs): void {

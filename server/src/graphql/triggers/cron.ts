@@ -6,7 +6,7 @@ import type { Builder } from "../builder/builder.ts";
 import { callerOf, type Context } from "../context/context.ts";
 
 const COUNTED = { cost: { most: LIMITS.cronPreviewInstants, argument: "count" } };
-/** As many as one looks at. */
+/** Default preview length. */
 const FEW = 5;
 const COUNT = {
   required: false,

@@ -138,7 +138,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
           if (trigger.policy["signature"]) return null;
           const url = await shownUrl(trigger, context);
           if (url === undefined) return null;
-          // What a mapping takes is not known, and the agent's form is for those who may read it.
+          // The input of a mapping is not known, and the agent's form is for those who may read it.
           const hasSample = !trigger.policy["mapping"] && callerOf(context).scopes.has("agents:read");
           const command = curlOf(url, hasSample ? await context.loaders.sample(trigger.agentId) : {});
           context.size.charge(command.length);

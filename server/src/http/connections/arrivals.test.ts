@@ -7,7 +7,7 @@ import { createArrivals, type Arrival } from "./arrivals.ts";
 
 const [SECONDS, BYTES] = [LIMITS.bodyProgressSeconds, LIMITS.bodyProgressBytes];
 
-/** What is cut when each does its work in each second. */
+/** The number that is cut when each does its work in each second. */
 async function cutOf(
   all: Record<string, { isUnread?: (second: number) => boolean; each: (arrival: Arrival, second: number) => void }>,
   seconds: number,

@@ -1,6 +1,6 @@
 /**
- * What arrives: the bodies of requests and the messages of WebSockets, until they are answered. What all of it holds has a
- * budget. What stands still or trickles is cut. Strangers, whose credential nobody has seen, get a small size and one
+ * The bodies of requests and the messages of WebSockets, until they are answered. Their memory has a
+ * budget. A sender that stands still or trickles is cut. Strangers, whose credential nobody has seen, get a small size and one
  * share of the budget among them, so that they cannot use up what callers need.
  */
 import type { Caller } from "../../auth/caller.ts";
@@ -125,7 +125,7 @@ export function createArrivals(budget: FairShare, clock: Clock): Arrivals {
 /** A request that takes about this much memory or less is not worth counting. */
 export const SMALL_BYTES = 16 * 1024;
 
-/** Whose request it is. Asked only when the request is large or finds no room among strangers. */
+/** The caller of a request. Asked only when the request is large or finds no room among strangers. */
 export type Whose = () => Sender | undefined | Promise<Sender | undefined>;
 type Sender = Pick<Caller, "organizationId">;
 

@@ -21,10 +21,10 @@ export type Connections = {
   /** A request of it is under way until `answered`. False when it has too many. */
   begin(socket: Duplex): boolean;
   answered(socket: Duplex): void;
-  /** What is known of an open one. */
+  /** The state of an open connection. */
   of(socket: Duplex): Connection;
   /**
-   * What those that have closed leave behind ends in turns: of 600 with 20 subscriptions each that closed together it held the thread
+   * The subscriptions that closed connections leave behind end in turns: of 600 with 20 subscriptions each that closed together it held the thread
    * for half a second, of 2,000 event streams for 0.2 s.
    */
   readonly leaving: Rounds<string>;
@@ -39,7 +39,7 @@ export type Connection = {
   /** It is a trusted proxy's, and brings requests of many. */
   readonly isProxy: boolean;
   readonly endings: Ending[];
-  /** Of its first caller. */
+  /** Its first caller's organization. */
   organizationId?: OrganizationId;
   /** The last credential that was found good: a connection may bring requests of many. */
   known?: Known;
@@ -49,7 +49,7 @@ export type Connection = {
 export const strangersLine = ({ isProxy, address }: Connection, client: () => string): string =>
   isProxy ? network(client()) : address;
 
-/** Whose it was. */
+/** The organization that it belonged to. */
 export const lineOf = ({ organizationId, address }: Connection): string => organizationId ?? address;
 
 /** Its request is answered. */

@@ -11,7 +11,7 @@ import { Rounds } from "../../fairness/rounds.ts";
 import { TickCount } from "../../fairness/tick-count.ts";
 import { Overload } from "./overload.ts";
 
-/** What an organization's requests would wait for once they have begun. */
+/** The work that an organization's requests would wait for once they have begun. */
 export type Backlog = {
   /** Whether anybody has to wait. */
   isContended(): boolean;
@@ -19,7 +19,7 @@ export type Backlog = {
   of(organizationId: string): { waiting: number; ms: number };
 };
 
-/** Whose line it is: an organization's, or a stranger's address's. */
+/** The line of a request: an organization's, or a stranger's address's. */
 export type Whose = { line: string; isStranger: boolean };
 
 /** Something that is asked. */
@@ -86,7 +86,7 @@ export class Entrance {
     }
     const whose = asked.whose();
     if (!this.#isHopeless(whose) || this.#refusedAtOnce.add() > REFUSED_AT_ONCE) return this.#wait(whose, asked);
-    // What is refused now leaves nothing behind; what waits for it outlives two collections of garbage. The rest of its bytes are
+    // A request that is refused now leaves nothing behind; one that waits outlives two collections of garbage. The rest of its bytes are
     // read in this turn.
     process.nextTick(() => {
       if (asked.mayBeUrgent()) return this.#wait(whose, asked);

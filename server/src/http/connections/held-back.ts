@@ -14,7 +14,7 @@ const READ_AGAIN_PER_SECOND = 400;
 const EVERY_MS = 25;
 const EACH_TIME = (READ_AGAIN_PER_SECOND * EVERY_MS) / 1_000;
 const STRANGERS = "strangers";
-/** Of a turn: thousands that went at once must not hold the thread. */
+/** The number in one turn: thousands that went at once must not hold the thread. */
 const OF_ONE_THAT_HAS_GONE = 1 / 200;
 
 /** A socket, or a WebSocket. */
@@ -29,7 +29,7 @@ export class HeldBack implements Disposable {
   readonly #lines = new FairQueue<string, Readable | undefined>();
   readonly #strangers = new FairQueue<string, Readable>();
   readonly #held = new Map<Readable, Held>();
-  /** Of all of them. */
+  /** All of them together. */
   #turns = 0;
   /** Held in this turn of the event loop. */
   #fresh: Readable[] = [];

@@ -42,7 +42,7 @@ export function limitChunks(exchange: Exchange): void {
     }
     return Readable.prototype.push.call(request, chunk, ...more);
   };
-  // Of what was answered unread Node throws the rest away, at the same cost.
+  // When a body was answered unread, Node throws the rest away, at the same cost.
   response.once("finish", () => {
     if (!request.complete && request.listenerCount("data") === 0) request.socket.destroySoon();
   });

@@ -10,7 +10,7 @@ import { LIMITS } from "../../lib/limits.ts";
 /** A line is too slow when all of it waits half as long as one may at most. */
 const TOO_LONG_MS = LIMITS.waitToBeginMs / 2;
 const FOR_MS = 500;
-/** After so long without a request that is late it begins anew. */
+/** After this long without a late request it starts over. */
 const FORGOTTEN_MS = 4 * FOR_MS;
 /** Lines that are too slow, about 200 bytes each. One that is forgotten has another half second. */
 const REMEMBERED = 10_000;

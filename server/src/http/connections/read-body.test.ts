@@ -1,4 +1,4 @@
-/** What reading a body holds is given back, whoever it is that ends. */
+/** Memory of a body is given back, whichever side ends the request. */
 import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";

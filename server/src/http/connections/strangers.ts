@@ -1,6 +1,6 @@
 /**
- * The connections of strangers, by the address that they come from. Of one address, and of all together, there is a most: beyond
- * it one is closed for the new one. Of its own address the one that has been open longest; when there are too many in all, that
+ * The connections of strangers, by the address that they come from. They are limited per address and in total: beyond
+ * the limit one is closed for the new one. It is the one of its own address that has been open longest or, when there are too many in all, that
  * of the address that has most. So no address pushes out the connections of others that have fewer.
  */
 import type { Duplex } from "node:stream";

@@ -1,4 +1,4 @@
-/** What a body of POST /graphql must be (GraphQL over HTTP). */
+/** The body of POST /graphql (GraphQL over HTTP). */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";

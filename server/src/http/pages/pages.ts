@@ -27,7 +27,7 @@ const withPrefix = (html: string, prefix: string): string => html.replaceAll('="
 export const wantsPage = ({ method, headers }: IncomingMessage): boolean =>
   isRead(method) && /\btext\/html\b/.test(headers.accept ?? "");
 
-/** What is returned never rejects. */
+/** The returned promise never rejects. */
 export function createPages({
   webFolder,
   publicUrl,

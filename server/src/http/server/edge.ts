@@ -48,14 +48,14 @@ type EdgeOptions = Pick<MetricsPageOptions, "metrics" | "rates" | "firstOrganiza
   webFolder: string;
   connections: Connections;
   entrance: Entrance;
-  /** Of the database. */
+  /** The database's backlog. */
   backlog: Backlog;
   isReady: Edge["isReady"];
   /** The process is about to end: no new work. */
   isStopping: () => boolean;
 };
 
-/** What arrives is parsed within the heap. */
+/** Bodies are parsed within the heap. */
 const SHARE_OF_HEAP = 1 / 8;
 
 const arrivingBytes = (): number => Math.min(LIMITS.arrivingBytes, getHeapStatistics().heap_size_limit * SHARE_OF_HEAP);

@@ -1,4 +1,4 @@
-/** What node:http's parser lets through of a request's head, and nobody means. */
+/** Problems in a request's head that node:http's parser lets through, and nobody means. */
 import type { IncomingMessage } from "node:http";
 import { LIMITS } from "../../lib/limits.ts";
 

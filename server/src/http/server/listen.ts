@@ -68,7 +68,7 @@ const SERVER: ServerOptions = {
   // Node would answer without a Host itself, and past what bounds requests that come together: 20 connections with
   // 50,000 each held the thread for 2 s.
   requireHostHeader: false,
-  // What asks for HTTP/2 beside its request (Java's client, `curl --http2`) is answered in HTTP/1.1 (RFC 9110, 7.8).
+  // A request that asks for HTTP/2 beside (Java's client, `curl --http2`) is answered in HTTP/1.1 (RFC 9110, 7.8).
   shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
 };
 const NOTHING = { waiting: 0, ms: 0 };
@@ -183,7 +183,7 @@ const upgradeProblem = (
 ): HeadProblem["status"] | 421 | undefined =>
   headProblem(request)?.status ?? (isOwnHost(request.headers.host) ? undefined : 421);
 
-/** What is the same for all that arrive. */
+/** The settings that all connections share. */
 type Door = { whose(exchange: Exchange): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
 
 class Arrival implements Asked {

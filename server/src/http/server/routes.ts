@@ -24,7 +24,7 @@ import { sendReply, type Exchange, type Reply } from "../write-response.ts";
 export type Route = {
   /** Whole, or the beginning of many if it ends with a slash. */
   path: string;
-  /** What becomes of a request while the server is overloaded. `urgent`: what stops a run or decides an approval begins. */
+  /** The fate of a request while the server is overloaded. `urgent`: what stops a run or decides an approval begins. */
   overloaded: "answered" | "urgent" | "refused";
   /** Refused once the process is about to end, which waits for those under way. */
   isWork: boolean;

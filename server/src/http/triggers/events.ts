@@ -54,7 +54,7 @@ async function accept(events: Events, caller: Caller, given: CheckedEvent[]): Pr
   return accepted;
 }
 
-/** What to tell of a batch of which the others were accepted: what may be sent again comes first, then what is the server's fault. */
+/** The refusal of a batch whose other events were accepted: what may be sent again comes first, then what is the server's fault. */
 export function refusalOf(settled: PromiseSettledResult<Accepted>[], log: Pick<Log, "error">): unknown {
   const rejected = settled.flatMap((one, index) =>
     one.status === "rejected" ? [{ index, reason: one.reason as unknown }] : [],
@@ -65,7 +65,7 @@ export function refusalOf(settled: PromiseSettledResult<Accepted>[], log: Pick<L
     rejected.find(({ reason }) => codeOf(reason) === "UNAVAILABLE") ??
     failed[0] ??
     rejected.find(({ reason }) => codeOf(reason) !== "CONFLICT");
-  // What is told is logged with the answer.
+  // The refusal is logged with the answer.
   for (const one of failed)
     if (one !== told) log.error({ place: one.index, err: one.reason }, "an event of a batch failed");
   if (told) return told.reason;

@@ -1,4 +1,4 @@
-/** What a call of a webhook says, and whether it may: its address and its signature, before anything is counted. */
+/** A call of a webhook, and whether it may: its address and its signature, before anything is counted. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { badInput, Refusal } from "../../lib/errors.ts";
@@ -53,7 +53,7 @@ export type Called = {
   readText: () => Promise<string>;
 };
 
-/** What was read to see that it is signed; undefined: it need not be. */
+/** The text that was read to check its signature; undefined: it needs none. */
 export type Proof = { text: string; signed: Signed | undefined; isPing?: boolean } | undefined;
 
 /** Throws what refuses a call that does not prove where it comes from. The trigger's owner sees why; the caller learns nothing of secrets. */

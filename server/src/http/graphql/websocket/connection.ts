@@ -1,4 +1,4 @@
-/** What is kept of one WebSocket. */
+/** The state of one WebSocket. */
 import type { Socket } from "node:net";
 import type { Context } from "graphql-ws";
 import type { WebSocket } from "ws";
@@ -13,7 +13,7 @@ import type { HeldBack, Readable } from "../../connections/held-back.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Held, Unanswered } from "./unanswered.ts";
 
-/** What all of them use. */
+/** Shared by all of them. */
 export type WebSocketParts = {
   graphql: Graphql;
   admission: Admission;
@@ -40,7 +40,7 @@ export type Extra = {
   userAgent?: string | undefined;
   outgoing: Outgoing;
   unanswered: Unanswered;
-  /** Of the message that graphql-ws is being given; undefined when there is no room for it. */
+  /** The charge of the message that graphql-ws is being given; undefined when there is no room for it. */
   held: Held | undefined;
   /** The operations under way by their ids, until their clients have all of their answers. */
   operations: Map<string, Operation>;

@@ -108,7 +108,7 @@ export function endOperation(parts: WebSocketParts, { extra }: Connection, id: s
   const operation = extra.operations.get(id);
   extra.operations.delete(id);
   operation?.ending.end(reason);
-  // What graphql-ws sends next is the end of the answer.
+  // The next message from graphql-ws is the end of the answer.
   if (parts.isLeaving) setImmediate(() => leaveIfIdle(extra));
 }
 

@@ -1,4 +1,4 @@
-/** What one WebSocket sends: message after message, large ones in fragments. */
+/** Sends for one WebSocket: message after message, large ones in fragments. */
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";

@@ -1,4 +1,4 @@
-/** What graphql-ws asks of this server: who connects, and what answers an operation. */
+/** The answers to graphql-ws's questions: who connects, and what answers an operation. */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult } from "graphql";
 import { makeServer, type Server } from "graphql-ws";
 import type { Answer, Result } from "../../../graphql/requests/request.ts";

@@ -1,5 +1,5 @@
 /**
- * What a WebSocket's messages hold until they are answered and the reader has the answers. graphql-ws keeps each with its
+ * The memory of a WebSocket's messages until they are answered and the reader has the answers. graphql-ws keeps each with its
  * text until then, and what it sends waits for a client that does not read.
  */
 import type { Caller } from "../../../auth/caller.ts";
@@ -7,7 +7,7 @@ import { heldBytes } from "../../../lib/json/held-bytes.ts";
 import { LIMITS } from "../../../lib/limits.ts";
 import { SMALL_BYTES, type Arrival, type Arrivals } from "../../connections/arrivals.ts";
 
-/** What graphql-ws makes of any message: promises, closures, its parts. */
+/** The memory that graphql-ws takes for any message: promises, closures, its parts. */
 const BYTES_PER_MESSAGE = 1_024;
 
 /** The memory of one message, held until graphql-ws and the operation have both released it. */

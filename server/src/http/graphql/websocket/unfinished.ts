@@ -1,4 +1,4 @@
-/** What a WebSocket's unfinished message holds: `ws` keeps frames and fragments until the message is whole. */
+/** The memory of a WebSocket's unfinished message: `ws` keeps frames and fragments until the message is whole. */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Caller } from "../../../auth/caller.ts";
@@ -8,7 +8,7 @@ import type { Arrival, Arrivals } from "../../connections/arrivals.ts";
 /** Internals of `ws`, which tells it in no other way. A test notices when a newer version names them differently. */
 type Receiver = { _bufferedBytes: number; _messageLength: number; _state: number };
 
-/** Of `ws`: a whole message is waiting for its turn, together with what came after it. */
+/** A part of `ws`: a whole message is waiting for its turn, together with what came after it. */
 const DEFER_EVENT = 6;
 
 export function holdUnfinished(
