@@ -1,4 +1,4 @@
-/** What an event must be to be published. */
+/** Checks an event before it is published. */
 import { isPlainText } from "../auth/names.ts";
 import { badInput, type FieldProblem } from "../lib/errors.ts";
 import { isObject } from "../lib/json/json.ts";

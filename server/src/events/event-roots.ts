@@ -1,10 +1,10 @@
-/** What led to an event, and how many came of the first one: agents that start each other by events end here. */
+/** Chains of events: how many led to one, and how many came of the first. Agents that start each other by events end here. */
 import type { EventId, OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Database } from "../storage/database.ts";
 import type { Event } from "./event.ts";
 
-/** What led to what a run does. `depth`: how many events, one after another; `rootId`: the first of them. */
+/** The chain that a run belongs to. `depth`: how many events, one after another; `rootId`: the first of them. */
 export type Origin = { depth: number; rootId: EventId | null };
 
 /**

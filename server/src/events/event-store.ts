@@ -40,7 +40,7 @@ const GIVEN = { ...EVENT, known_at: ms() };
 export type EventRow = RowOf<typeof GIVEN>;
 
 export const GIVENS = new RowSet<EventRow>("e", "event_row", GIVEN);
-/** What a list shows of each. */
+/** An event in a list. */
 export const COLUMNS = [...Object.keys(SHOWN), payloadColumn("data")].join(", ");
 const LISTS = new Set(["project_ids", "agent_ids"]);
 const writtenOf = (name: string): string => {

@@ -12,9 +12,9 @@ export type Event = {
   reach: Pick<Reach, "projectIds" | "agentIds"> | undefined;
   /** Where it happened. */
   source: string;
-  /** What happened. */
+  /** The name of what happened. */
   event: string;
-  /** What its source calls it: published again, it is the same event. */
+  /** The id that its source gave it: published again, it is the same event. */
   sourceId: string;
   /** When it happened. */
   time: Date;
@@ -43,7 +43,7 @@ export type GivenEvent = {
 /** A new event. Those that wait for a slow reader hold no data in memory. */
 export type EventMessage = { id: EventId; event?: WeakRef<Event> };
 
-/** What its publisher reaches. */
+/** The projects that its publisher reaches. */
 export const publisherOf = ({ organizationId, reach }: Event): Within => ({
   organizationId,
   reach: reach && { ...reach, shownProjectIds: [] },

@@ -10,7 +10,7 @@ export const EVENT_LEASE_MS = 30_000;
 
 export const leaseFrom = (now: number): number => now + EVENT_LEASE_MS;
 
-/** What is needed to fire on it. */
+/** An event with what firing on it needs. */
 export type ToFire = { event: Event; data: JsonObject; bodyHash: string };
 
 /** How many of an organization are still to be fired; it counts no further than `most`. */

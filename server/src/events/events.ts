@@ -27,7 +27,7 @@ export type Events = {
   /** Set by the room that reacts. */
   reactions: Reactions;
   writer: Batch<EventRow, EventWritten>;
-  /** What is being fired here; each resolves when it has been, and never rejects. */
+  /** Events that are being fired here; each promise resolves when it has been, and never rejects. */
   firing: Map<EventId, Promise<void>>;
   places: FiringPlaces;
   waiting: WaitingEvents;

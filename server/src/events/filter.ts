@@ -36,7 +36,7 @@ class Values {
   }
 }
 
-/** Of a filter that was checked. */
+/** Applies a filter that was checked. */
 export const compileFilter = (filter: Json | undefined): Filter =>
   isObject(filter)
     ? Object.entries(filter).map(([field, values]) => ({
@@ -97,7 +97,7 @@ export class Fields {
     return !elements.isDisjointFrom(accepted);
   }
 
-  /** Of the key of that very name, else along the names between the dots. */
+  /** The value at the key of that very name, else along the names between the dots. */
   #at(field: string, path: readonly string[]): Json | undefined {
     if (Object.hasOwn(this.#data, field)) return this.#data[field];
     let value: Json | undefined = this.#data;

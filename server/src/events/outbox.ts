@@ -25,7 +25,7 @@ const ENDS: ReadonlyMap<string, string> = new Map([
 
 type Written = { status: string; finished_at: number | null };
 
-/** What a write makes true. */
+/** The facts that a write makes true. */
 type Happened = {
   organizationId: OrganizationId;
   runId: RunId;

@@ -39,7 +39,7 @@ export async function publishEvent(events: Events, caller: Caller, given: GivenE
   return event;
 }
 
-/** What led to an event, and what reacts to such events if that has just been read. */
+/** The events that led to an event, and what reacts to such events if that has just been read. */
 type Chain = Origin & { reacting?: Reacting };
 
 export type Accepted = { event: Event; isRepeat: boolean; fired: Promise<void> | undefined };

@@ -24,7 +24,7 @@ const TAKEN = 128;
 const FEW = 16;
 const MOST_LEFT_OUT = 1_000;
 
-/** What an event says. `id`: the same each time that the row is read. */
+/** An event's content. `id`: the same each time that the row is read. */
 export type OwnEventText = { projectId: ProjectId; id: string; data: JsonObject; origin: Origin };
 
 /** Reads what a row tells of, in the rooms that know runs and agents. Undefined: it is gone. */
@@ -51,7 +51,7 @@ export function publishOwnEvents(events: Events, read: ReadSubject): { loop: Loo
       }
       const without = [...leftOut];
       const taken = await takeUntold(database, { most: TAKEN, now, until: now + LEASE_MS, after, without });
-      // What a replaced look has taken is due again when its lease is over.
+      // Rows taken by a replaced look are due again when their lease is over.
       if (!round.goesOn()) return;
       const reactingNow = events.reactions.now();
       const told = await Promise.all(taken.map((one) => tell(events, read, one, { reactingNow, leftOut })));

@@ -13,7 +13,7 @@ import { fireEvent } from "./fire-event.ts";
 import type { ReactingNow } from "./reactions.ts";
 
 const LOOK_EVERY_MS = 5_000;
-/** Of each organization, taken from the table at a time: it may exceed its share by as many. */
+/** The number taken from the table at a time for each organization, which may exceed its share by that many. */
 const TAKEN_OF_EACH = 4;
 
 /** At the start, when one has been fired, when asked to, and every 5 s. */
@@ -52,7 +52,7 @@ export function sweepEvents(events: Events): { loop: Loop } & AsyncDisposable {
       full: share.full(),
       known: [...events.firing.keys()],
     });
-    // What a replaced look has taken is due again when its lease is over.
+    // Events taken by a replaced look are due again when their lease is over.
     if (!round.goesOn()) return false;
     const reactingNow = events.reactions.now();
     for (const toFire of taken) {

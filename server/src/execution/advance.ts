@@ -1,4 +1,4 @@
-/** What the engine calls: claims the run, walks its program until it ends or waits. */
+/** The engine calls this: it claims the run and walks its program until it ends or waits. */
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Call, Outcome } from "../engine/engine.ts";
 import { LIMITS } from "../lib/limits.ts";

@@ -13,7 +13,7 @@ export type Signal = Id<Kind>;
 export type Wait = {
   /** When it ends by itself, ms; null: only a signal ends it. */
   until: number | null;
-  /** What else ends it: the approval's decision, the child's end. */
+  /** Ends it otherwise: the approval's decision, the child's end. */
   signal?: Signal;
   person: boolean;
   /** Waits for memory that others hold: the run gives back its own. */
@@ -42,7 +42,7 @@ export type Rest = {
   since: number;
 };
 
-/** What the run does when it rests. */
+/** Called when the run rests. */
 type Resting = {
   /** Whether it stays in memory; called now and then. */
   stays: (rest: Rest) => boolean;

@@ -52,7 +52,7 @@ export const evaluate = (
   step?: JournalStep,
 ): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables, step));
 
-/** What a `catch` may see. Anything else (a lost fence, an unload, a bug) does not concern the workflow. */
+/** The errors that a `catch` may see. Anything else (a lost fence, an unload, a bug) does not concern the workflow. */
 export function asWorkflowError(reason: unknown): WorkflowError | undefined {
   if (reason instanceof WorkflowError) return reason;
   if (reason instanceof ExpressionError) return WorkflowError.of("expression", reason.message);

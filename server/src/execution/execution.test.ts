@@ -67,7 +67,7 @@ type Between = {
   since?: number;
 };
 
-/** What a run does between two steps, with room for 100 kB. */
+/** Runs what a run does between two steps, with room for 100 kB. */
 async function between({ isFull = false, isDue = false, heldBytes = 0, since = 0, ...now }: Between): Promise<string> {
   const clock = testClock();
   const done: string[] = [];

@@ -54,10 +54,10 @@ function dataFailed(error: unknown): never {
 export class Execution {
   readonly journal: Journal;
   readonly program: Program;
-  /** What it shares with the other runs in memory. */
+  /** Shared with the other runs in memory. */
   readonly shared: Shared;
   readonly signal: AbortSignal;
-  /** What this run may hold. */
+  /** The memory that this run may hold. */
   readonly #charge: Charge;
   /** If the run needs nothing from outside, its end is written together with its start. */
   readonly #startAndEndTogether: boolean;
@@ -345,7 +345,7 @@ export class Execution {
     return { kind: "done" };
   }
 
-  /** What an advance returns for what was thrown through it. */
+  /** The result of an advance for what was thrown through it. */
   async outcomeOf(reason: unknown): Promise<Outcome> {
     if (reason instanceof Suspended) return reason.outcome;
     if (reason instanceof LostRun || this.signal.aborted) return { kind: "lost" };

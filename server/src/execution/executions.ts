@@ -13,9 +13,9 @@ import { createWriter } from "./journal/write.ts";
 
 type ExecutionsOptions = {
   engine: Engine;
-  /** What runs each kind of task. */
+  /** The function that runs each kind of task. */
   tasks: TaskTable;
-  /** What other rooms have written with runs. */
+  /** The parts that other rooms have written with runs. */
   parts: OtherParts;
 } & Pick<Shared, "database" | "expressions" | "clock" | "random" | "places" | "surroundings">;
 

@@ -15,7 +15,7 @@ import type { JournalStep } from "./journal/loaded-run.ts";
 import type { Result, Scope } from "./scope.ts";
 import type { MakeVariables } from "./variables.ts";
 
-/** What runs each kind of task. */
+/** Runs each kind of task. */
 export type TaskTable = { readonly [Name in KindName]: RunTask<BodyOf<Name>> };
 export type RunTask<Body> = (frame: Frame, body: Body) => Promise<Result>;
 
@@ -28,7 +28,7 @@ export type Frame = Walk & {
   input: Json;
   step: JournalStep;
   scope: Scope;
-  /** What the task's expressions see, made when one needs it. */
+  /** The variables that the task's expressions see, made when one needs them. */
   variables: MakeVariables;
 };
 

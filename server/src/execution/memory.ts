@@ -29,7 +29,7 @@ export const LEAST_HELD_BYTES = 65_536;
 export const heldBytesOf = (value: Json): number =>
   weighed(value, 2 * LIMITS.outputBytes, LIMITS.jsonNesting).heldBytes;
 
-/** What a run needs, from what is known about it. */
+/** The bytes that a run needs, from what is known about it. */
 export const neededBytes = (heldBytes: number): number =>
   Math.ceil((heldBytes + LEAST_HELD_BYTES / 2) / LEAST_HELD_BYTES) * LEAST_HELD_BYTES;
 
@@ -41,6 +41,6 @@ export const tooLarge = (heldBytes: number): WorkflowError =>
 /** At most this many are remembered, as some are cancelled meanwhile; a forgotten run is only turned away once more. */
 const MOST_REMEMBERED = 10_000;
 
-/** What the runs that wait for memory need, in bytes. */
+/** The bytes that the runs that wait for memory need. */
 export type NeededBytes = LRUCache<RunId, number>;
 export const createNeededBytes = (): NeededBytes => new LRUCache({ max: MOST_REMEMBERED });

@@ -21,7 +21,7 @@ export type Scope = {
   progress: (share: number) => void;
 };
 
-/** What ends a wait of a scope. */
+/** Ends a wait of a scope. */
 export type Left = Pick<Scope, "signal" | "deadline">;
 
 /** The result of a task or a block, and where to continue: `continue`, `exit` (leaves the list), `end` (ends the run), a name. */

@@ -1,4 +1,4 @@
-/** What the runs in memory share, and what the room above does for them. */
+/** Shared by the runs in memory, and what the room above does for them. */
 import type { Expressions } from "../expressions/expressions.ts";
 import type { Program } from "../definition/program.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -28,15 +28,15 @@ export type Shared = {
   surroundings: Surroundings;
   signals: Signals;
   rounds: Rounds<OrganizationId>;
-  /** What the runs in memory hold. */
+  /** The memory that runs hold. */
   memory: FairPool;
-  /** What runs need that were turned away for lack of memory, until they are claimed again. */
+  /** The bytes that runs need that were turned away for lack of memory, until they are claimed again. */
   needs: NeededBytes;
   /** Set when the process ends: no new work. */
   draining: boolean;
 };
 
-/** What is around a run, which the room above knows: who watches it, its relatives, its version. */
+/** The surroundings of a run, which the room above knows: who watches it, its relatives, its version. */
 export type Surroundings = {
   /** The version that the run is pinned to. Undefined: it is gone. */
   programOf(head: Head): Promise<Program | undefined>;
@@ -55,7 +55,7 @@ export type Surroundings = {
   readChildEnd(organizationId: OrganizationId, id: RunId, what: "output" | "error"): Promise<JsonText | undefined>;
 };
 
-/** What a step needs from the run that it started. */
+/** The facts that a step needs from the run that it started. */
 export type Child = Pick<Run, "id" | "status" | "output" | "error">;
 
 /** A run that a step starts. */

@@ -26,9 +26,9 @@ import type { Triggers } from "./triggers.ts";
 type UpdateRequest = {
   triggerId: TriggerId;
   name?: string | undefined;
-  /** All keys anew; the type stays. */
+  /** Replaces all keys; the type stays. */
   trigger?: { type: TriggerType; keys: JsonObject } | undefined;
-  /** All of it anew. */
+  /** Replaces all of it. */
   policy?: JsonObject | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** What a caller may set in a trigger. */
+/** The parts of a trigger that a caller may set. */
 import { needsWhole, requireScope, type Caller } from "../auth/caller.ts";
 import { badInput } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";

@@ -15,7 +15,7 @@ import { doesNotCompile } from "./kinds/contract/mapping.ts";
 import type { Trigger } from "./store/trigger.ts";
 import { signatureOf } from "./kinds/webhook/signature.ts";
 
-/** What the checks read. */
+/** The input of the checks. */
 type Asked = Pick<Agents, "database" | "clock" | "check">;
 type Checked = Pick<Trigger, "type" | "configuration" | "policy">;
 /** `form`: of the agent's input; undefined if it has none, or is not published yet. */

@@ -25,7 +25,7 @@ export type DefinedTrigger = {
 const AT: Path = ["document", "metadata", "triggers"];
 const KEYS = ["name", "trigger", "policy", "status"];
 
-/** What is wrong with them, with its place. */
+/** The problems of these triggers, with their places. */
 export function checkDefined(workflow: Workflow): Others {
   const { triggers, findings } = readDefined(workflow);
   const expressions = triggers.flatMap(({ policy }, index) =>
@@ -37,10 +37,10 @@ export function checkDefined(workflow: Workflow): Others {
   return { findings, expressions: findings.length === 0 ? expressions : [] };
 }
 
-/** Of a definition that was checked. */
+/** The triggers of a definition that was checked. */
 export const definedTriggers = (workflow: Workflow): DefinedTrigger[] => readDefined(workflow).triggers;
 
-/** What is wrong with them in the project, which `checkDefined` does not know, with its place. Throws UNAVAILABLE. */
+/** Their problems in the project, which `checkDefined` does not know, with their places. Throws UNAVAILABLE. */
 export async function checkDefinedIn(
   agents: Pick<Agents, "database" | "clock" | "check">,
   { organizationId }: Within,

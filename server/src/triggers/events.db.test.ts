@@ -72,7 +72,7 @@ const send = (source: string, data = {}): Promise<Event> =>
   publishEvent(triggers.events, room.caller, { source, event: "paid", id: `id ${++last}`, data });
 const firings = async (event: Event): Promise<Firing[]> =>
   (await listEventFirings(triggers, room.caller, event, { first: 100 })).items;
-/** Whoever holds these keeps every trigger from being fired. */
+/** The holder of these keeps every trigger from being fired. */
 function holdSlots(): Disposable & { free(): void } {
   const { organizationId } = room.caller;
   let held = 0;
@@ -110,7 +110,7 @@ test("an event is kept for 30 days", async () => {
   expect(await kept()).toBe(false);
 });
 
-test("a firing shows its event's data as long as it is kept, also when the event's id was taken anew", async () => {
+test("a firing shows its event's data as long as it is kept, also when the event's id was used again", async () => {
   await create(await agent(), "shown");
   const given = { source: "shown", event: "paid", id: "same" };
   const event = await publishEvent(triggers.events, room.caller, { ...given, data: { a: 1 } });
@@ -231,7 +231,7 @@ test("10,000 events of an organization wait to be fired, and not one more; what 
   expect(sent.find(({ status }) => status === "rejected")).toMatchObject({
     reason: { code: "UNAVAILABLE", message: expect.stringContaining("10000 events"), details: { retryAfter: 5 } },
   });
-  // What fires nothing waits for nobody.
+  // An event that fires nothing waits for nobody.
   await send("heard by nobody");
   {
     await using _sweep = sweepEvents(triggers.events);
@@ -480,7 +480,7 @@ test("10,000 events come of one and not one more: the next is refused, and those
   const told = await explainEvents(triggers, room.caller, all);
   expect(told.map(({ matches }) => matches.length)).toEqual([1, 0, 0, 0]);
   expect(told[3]!.misses).toMatchObject([{ trigger: { id: trigger.id }, reason: refused!.message }]);
-  // Of another root there is room.
+  // Another root has room.
   const other = await send("flood");
   const given = { source: "flood", event: "paid", id: `id ${++last}`, data: {}, text: "{}" };
   const { event, fired } = await acceptEvent(triggers.events, room.caller, SYSTEM, given, {

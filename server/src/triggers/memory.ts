@@ -27,7 +27,7 @@ export type TriggerMemory = Pick<Firings, "clock" | "queues" | "changes" | "feed
   /** The triggers on events. */
   known: KnownTriggers;
   listeners: Listeners;
-  /** What runs and published agents tell of themselves; `events/` publishes it. */
+  /** The events of runs and published agents themselves; `events/` publishes them. */
   outbox: Outbox;
   due: DueClock;
 };

@@ -1,4 +1,4 @@
-/** What the service's own events say: of a run that ended, an approval that was requested, an agent that was published. */
+/** The content of the service's own events: a run that ended, an approval that was requested, an agent that was published. */
 import type { Agent } from "../agents/agent.ts";
 import type { Untold } from "../events/outbox-store.ts";
 import type { OwnEventText } from "../events/publish-own-events.ts";

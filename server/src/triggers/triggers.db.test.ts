@@ -140,7 +140,7 @@ test("an organization that calls ever more webhooks displaces its own from memor
   for (const trigger of own) expect(await statements(trigger)).toBe(2);
   expect(await statements(neighbours)).toBe(0);
   expect([await statements(own[7]!), await statements(own[0]!)]).toEqual([0, 2]);
-  // What one changes is read again, for it alone.
+  // A change of one is read again, for it alone.
   webhooks.forget(room.caller.organizationId);
   expect([await statements(neighbours), await statements(own[7]!)]).toEqual([0, 2]);
 });
@@ -194,7 +194,7 @@ test("a webhook that is not found is looked up once, whatever is wrong, and leav
     [agentId, deleted.token],
   ];
   for (const [at, token] of wrong) expect(await looked(at, token), `${at} ${token}`).toEqual([undefined, [0]]);
-  // Of a token that is not good any more, nothing stays.
+  // A token that is not good any more leaves nothing.
   const left = (): Promise<unknown> =>
     database.query("select from webhook_tokens where trigger_id = any($1::uuid[])", [
       [rotated, replaced, deleted].map(({ trigger }) => trigger.id),
@@ -307,7 +307,7 @@ test("1,000 runs of a trigger wait for the one before, and not one more", async 
     code: "CONFLICT",
     message: "at most 1000 runs of a trigger may wait for the previous one",
   });
-  // What still waits is not forgotten.
+  // Firings that still wait are not forgotten.
   clock.pass((LIMITS.firingDays + 1) * 86_400_000);
   await forgetOld(triggers);
   const left = await database.query("select is_queued from firings where organization_id = $1 and id = $2", [
@@ -468,7 +468,7 @@ test("an agent has its 100 triggers and not one more", async () => {
   await expect(create(agentId, "over")).rejects.toMatchObject(
     full("an agent has at most 100 triggers: delete one first"),
   );
-  // What it has is what stands in the way then.
+  // Its contents stand in the way then.
   await expect(create(agentId, "last")).rejects.toMatchObject({ details: { reason: "name_taken" } });
 });
 

@@ -92,7 +92,7 @@ function valueOf(secrets: SecretValues, name: string): string {
   throw WorkflowError.of("authentication", message);
 }
 
-/** Of `use`: the value is a JSON object with the scheme's fields; for bearer it may be the token itself. */
+/** For `use`: the value is a JSON object with the scheme's fields; for bearer it may be the token itself. */
 function fieldsOf(scheme: string, name: string, value: string): JsonObject {
   const fields = objectIn(value);
   if (fields) return fields;

@@ -1,4 +1,4 @@
-/** What a call's requests carry as `Authorization`, and when an answer means that it is sent again with another. */
+/** The `Authorization` of a call's requests, and when an answer means that it is sent again with another. */
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import type { OrganizationId } from "../../lib/ids.ts";
 import type { OutboundResponse } from "../../outbound/outbound.ts";
@@ -8,7 +8,7 @@ import type { Tokens } from "./oauth2-tokens.ts";
 import { tokenRequest } from "./token-request.ts";
 
 export type Authorizer = {
-  /** Of the next request. Throws WorkflowError. */
+  /** The value for the next request. Throws WorkflowError. */
   authorization(): Promise<string | undefined>;
   /** Whether the request is to be sent again. It answers true twice at most. Throws WorkflowError. */
   wantsAnother(response: OutboundResponse): boolean;

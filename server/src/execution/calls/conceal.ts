@@ -154,7 +154,7 @@ function hexOf(secret: string): string[] {
   return [hex, hex.toUpperCase()];
 }
 
-/** What a longer text that contains the secret has in base64: it may begin at each third of a group, and its ends are others'. */
+/** The base64 of a longer text that contains the secret: it may begin at each third of a group, and its ends are others'. */
 function base64Of(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [0, 1, 2].flatMap((before) => {

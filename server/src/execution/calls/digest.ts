@@ -15,7 +15,7 @@ const ALGORITHMS = new Map([
 const SESSION = /-sess$/;
 const CNONCE_BYTES = 16;
 
-/** What a server that answered 401 asks for, the strongest that we know. Undefined: it does not ask for a digest. Throws WorkflowError. */
+/** The strongest challenge that we know in a 401. Undefined: it does not ask for a digest. Throws WorkflowError. */
 export function challengeIn(header: string | undefined, host: string): Challenge | undefined {
   const challenges = challengesIn(header ?? "");
   if (challenges.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** What people see of an endpoint's answer: its status and the beginning of its body, without what authenticated the call. */
+/** An endpoint's answer as people see it: its status and the beginning of its body, without what authenticated the call. */
 import { domainToASCII } from "node:url";
 import { valueAt } from "../../definition/text/problem.ts";
 import { WorkflowError, type ErrorResponse } from "../../definition/workflow-error.ts";
@@ -13,13 +13,13 @@ import { Concealer, ENOUGH_BYTES } from "./conceal.ts";
 import type { HttpResponse } from "../run/run.ts";
 import { partsOf } from "../../secrets/secret-fields.ts";
 
-/** What becomes of bytes that mean nothing, and what no text contains. */
+/** Stands for bytes that mean nothing, and for characters that no text contains. */
 const NO_TEXT = /[\0\ufffd]/;
 
 /** Hides the credentials of one call, and the definition's secrets, in what comes from its endpoint, which may repeat them. */
 export class Credentials {
   readonly #texts: Set<string>;
-  /** What outputs are searched for. */
+  /** The secrets that outputs are searched for. */
   readonly #concealed: string[];
   #hider: Concealer | undefined;
   #concealer: Concealer | undefined;
@@ -132,7 +132,7 @@ const HOST_CHARACTERS = 253;
 const hostFormsOf = (secret: string): string[] =>
   secret.length > HOST_CHARACTERS ? [] : [secret.toLowerCase(), domainToASCII(secret)];
 
-/** What goes over the wire as one text. */
+/** The parts that go over the wire as one text. */
 function sentOf(policy: Json | undefined): string[] {
   if (!isObject(policy)) return [];
   const { basic, bearer } = policy;

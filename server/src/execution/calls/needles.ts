@@ -15,7 +15,7 @@ const WHOLE_CHARACTERS = 1_000_000;
 /** About twenty nanoseconds each. */
 const CHARACTERS_PER_STEP = 100_000;
 
-/** What follows a beginning of ENOUGH characters. */
+/** The rest after a beginning of ENOUGH characters. */
 const NOTHING = 0;
 const KNOWN = 1;
 const UNKNOWN = 2;

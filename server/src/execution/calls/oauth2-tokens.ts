@@ -27,10 +27,10 @@ export type Tokens = {
 
 type Kept = { token: string; until: number };
 
-/** Of all organizations. */
+/** The tokens of all organizations. */
 const KEPT = 1_000;
 const TIMEOUT_MS = 30_000;
-/** Of a token whose answer does not say how long it is good. */
+/** The life of a token whose answer does not say how long it is good. */
 const UNSAID_SECONDS = 60;
 /** It must still be good when it arrives. */
 const MARGIN_SECONDS = 30;
@@ -108,7 +108,7 @@ async function requestToken(
   return tokenIn(response);
 }
 
-/** Of RFC 6749 (5.2) and 8707: anything else in its place is not shown, as it may repeat the client's secret. */
+/** The codes of RFC 6749 (5.2) and 8707: anything else in their place is not shown, as it may repeat the client's secret. */
 const ERRORS = new Set([
   "invalid_request",
   "invalid_client",

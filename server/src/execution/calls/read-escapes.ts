@@ -1,4 +1,4 @@
-/** What a text says to a reader of the escapes of JSON, URLs and HTML in it. */
+/** A text as a reader of the escapes of JSON, URLs and HTML in it sees it. */
 import type { Steps } from "../../fairness/slices.ts";
 
 /** From a place in a text up to another. */
@@ -57,7 +57,7 @@ export function* rangesBefore(text: string, ranges: readonly Range[]): Steps<Ran
   return ranges.map(([start, end]) => [places.get(start)!, places.get(end)!]);
 }
 
-/** What a text may have become when another one that has it was read: whoever wrote that one guarded its own escapes alone. */
+/** The forms of a text within another one that was read: the writer of that one guarded its own escapes alone. */
 export const misreadingsOf = (text: string): string[] =>
   ALL_BUT_ONE.map((pattern) => text.replaceAll(pattern, meaningOf));
 

@@ -45,7 +45,7 @@ export async function commitEnd(
 
 type Following = { part: Follower; rows: PartRow[] }[];
 
-/** What other rooms have written with the end of this run. */
+/** The parts that other rooms have written with the end of this run. */
 function followingRows(
   { followers }: OtherParts,
   { organizationId, id }: Which,

@@ -1,4 +1,4 @@
-/** What a commit makes of the run and its steps: rows for write.ts. */
+/** Makes a commit's rows of the run and its steps, for write.ts. */
 import { heldBytes } from "../../lib/json/held-bytes.ts";
 import type { Steps } from "../../fairness/slices.ts";
 import { isScalar, type Json } from "../../lib/json/json.ts";
@@ -8,7 +8,7 @@ import type { ApprovalRow, AttemptRow, StartRow, StepRow } from "./rows.ts";
 /** About what a step's row weighs without its payloads. */
 const STEP_BYTES = 200;
 
-/** What a commit writes of the run itself, as JSON text. */
+/** The run's own part of a commit, as JSON text. */
 export type Payload = { output: string | null; error: string | null; state: string | null };
 
 /** The JSON of large values, by the value: made before the commit, with pauses. */
@@ -103,7 +103,7 @@ export const heldBytesOf = (row: StepRow, isAnswer: boolean): number =>
 
 const held = (json: string | null): number => (json === null ? 0 : heldBytes(json));
 
-/** What the head does not say. */
+/** The part that the head does not have. */
 export type StartOfRow = Pick<StartRow, "input" | "owner" | "wake_at"> & Partial<Pick<StartRow, "queued">>;
 
 export function startRow(

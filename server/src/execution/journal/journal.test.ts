@@ -1,4 +1,4 @@
-/** What a commit says about the run besides its rows. */
+/** A commit tells about the run, besides its rows. */
 import { expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";

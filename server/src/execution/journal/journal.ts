@@ -83,7 +83,7 @@ export class Journal {
   /** About what has been kept since the last commit. */
   keptBytes = 0;
   #keptHeldBytes = 0;
-  /** What all steps carry. */
+  /** The bytes that all steps carry. */
   carriedBytes = 0;
   #inFlight: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -168,7 +168,7 @@ export class Journal {
   ): JournalStep {
     const before = this.#steps.get(key);
     if (before) {
-      // What was caught ended the attempt, whatever came of `catch.do`. A pause before another try is no attempt.
+      // A caught error ended the attempt, whatever came of `catch.do`. A pause before another try is no attempt.
       if (!isBetweenTries(before.state)) this.recordAttempt(before, before.state.caught ?? before.error, now);
       Object.assign(before, { status: "running", round, state: {}, error: null, startedAt: now, finishedAt: null });
       before.input = before.output = before.outputText = undefined;

@@ -1,4 +1,4 @@
-/** What a retried run keeps of 10,000 steps is found by looking at each a few times, never at each for each. */
+/** Kept steps of 10,000 are found by looking at each a few times, never at each for each. */
 import { describe, expect, test } from "vitest";
 import { leastMs } from "../../lib/processor-time.testsuite.ts";
 import { compileWorkflow } from "../../definition/program.ts";

@@ -1,4 +1,4 @@
-/** What a retried run keeps of the old run's journal. */
+/** The part of the old run's journal that a retried run keeps. */
 import { badInput, shortened } from "../../lib/errors.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { JournalStep, StepState } from "./loaded-run.ts";
@@ -71,7 +71,7 @@ export function keep({ steps, failed }: OldSteps, from: JournalStep | undefined,
       ...copy,
       status: "running",
       state,
-      // What is done again as a whole has its first attempt before it.
+      // A step that is done again as a whole has its first attempt before it.
       attempt: isBegun ? copy.attempt : 1,
       input: isBegun ? copy.input : undefined,
       output: undefined,

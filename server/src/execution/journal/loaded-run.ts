@@ -40,12 +40,12 @@ export type JournalStep = {
   status: StepStatus;
   round: string;
   attempt: number;
-  /** What the task must find again: a wait's end, a loop's items, the try it is in, the directive it chose. */
+  /** The task's own state, to be found again: a wait's end, a loop's items, the try it is in, the directive it chose. */
   state: StepState;
   input: Json | undefined;
   output: Json | undefined;
   error: RunError | null;
-  /** What an HTTP endpoint answered to this attempt. */
+  /** An HTTP endpoint's answer to this attempt. */
   response: HttpResponse | null;
   startedAt: number;
   finishedAt: number | null;
@@ -55,7 +55,7 @@ export type JournalStep = {
   heldBytes: number;
   /** About how much memory it has received or made that its row does not count yet. */
   carriedBytes: number;
-  /** What a call returned and no row has: it is written before the run is unloaded. */
+  /** A call's answer that no row has: it is written before the run is unloaded. */
   unsaved: Json | undefined;
   /** The output as JSON, made when measured and kept until the next commit. */
   outputText: string | undefined;
@@ -67,7 +67,7 @@ export type StepState = {
   deadline?: number;
   /** The effect with this step's input may have begun. Set to undefined afterwards: an object that lost a field is slow to use and to write. */
   sent?: boolean | undefined;
-  /** What the effect returned, as JSON text: there was no memory to continue with it. */
+  /** The effect's result, as JSON text: there was no memory to continue with it. */
   answer?: string;
   /** A wait's or a retry delay's end, ms. */
   until?: number;
@@ -86,7 +86,7 @@ export type StepState = {
   /** The error that was caught, and when: it ended the last try. `catch.do` is handling it, or has. */
   caught?: RunError;
   caughtAt?: number;
-  /** Of a `try` that runs its only task, a call, in its own step: JSON pointer to the call. */
+  /** For a `try` that runs its only task, a call, in its own step: JSON pointer to the call. */
   call?: string;
   /** `$context` as this step exported it: a run that keeps the step begins with it. */
   context?: Json;
@@ -94,7 +94,7 @@ export type StepState = {
   taskInput?: Json;
 };
 
-/** What one commit wrote: copies, because the run continues while others read them. */
+/** The rows of one commit: copies, because the run continues while others read them. */
 export type Change = { head: Head; steps: readonly StepRow[]; approvals: readonly ApprovalId[] };
 
 /** The run as the edges see it. */

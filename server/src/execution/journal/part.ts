@@ -10,11 +10,11 @@ import type { ApprovalChange, ApprovalRow, AttemptRow, StartRow, StepRow, Update
 
 export type PartRow = Record<string, unknown>;
 
-/** What a write makes true of a run, as far as a part of another room may ask. Times in ms. */
+/** The facts that a write makes true of a run, as far as a part of another room may ask. Times in ms. */
 type Happened = {
   runId: RunId;
   organizationId: OrganizationId;
-  /** What is written with the start, for other rooms. */
+  /** The rows that other rooms write with the start. */
   brought?: readonly Brought[];
   start?: { status: RunStatus; finished_at: number | null };
   update?: { status: RunStatus; finished_at: number | null };
@@ -43,7 +43,7 @@ export type Part<Of = Write> = {
   sql(from: string, statement: Statement): string;
 };
 
-/** What a part's SQL depends on besides its rows. `refused`: selects `run_id` of the starts that no guard lets through, or is empty. */
+/** The surroundings of a part's SQL besides its rows. `refused`: selects `run_id` of the starts that no guard lets through, or is empty. */
 export type Statement = { month: string; refused: string; has(part: Pick<Part, "code">): boolean };
 
 /** Comes before the start and decides whether it is written. */
@@ -60,7 +60,7 @@ export type Follower = Part<Happened> & {
   written?: () => void;
 };
 
-/** What other rooms have written with runs. Guards and followers are in the statement in this order. */
+/** The parts that other rooms have written with runs. Guards and followers are in the statement in this order. */
 export type OtherParts = { guards: readonly Guard[]; followers: readonly Follower[] };
 
 /** A row that a start brings for a part of another room. `bytes`: about what its texts weigh. */

@@ -12,7 +12,7 @@ import { RUN_ADVANCED, RUN_PAYLOADS, RUN_SHOWN } from "./rows.ts";
 const READ_AT_ONCE_BYTES = 65_536;
 export const isReadAtOnce = (heldBytes: number): boolean => heldBytes <= READ_AT_ONCE_BYTES;
 
-/** What a claim returns of a run: `input` and `state` only for one that is read at once. */
+/** The row that a claim returns of a run: `input` and `state` only for one that is read at once. */
 export const CLAIMED_COLUMNS: readonly string[] = [
   ...Object.keys({ ...RUN_SHOWN, ...RUN_PAYLOADS, ...RUN_ADVANCED }),
   "blamed",

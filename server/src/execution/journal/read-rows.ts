@@ -24,7 +24,7 @@ const listOf = (...columns: Columns[]): string => columns.flatMap((each) => Obje
 const withPayloads = (shown: Columns, payloads: Columns): string =>
   [listOf(shown), ...Object.keys(payloads).map((name) => payloadColumn(name))].join(", ");
 
-/** What a list of runs reads. */
+/** The columns of a list of runs. */
 export const RUN_COLUMNS = withPayloads(RUN_SHOWN, RUN_PAYLOADS);
 export const WHOLE_RUN_COLUMNS = listOf(RUN_SHOWN, RUN_PAYLOADS);
 
@@ -90,11 +90,11 @@ export const isOneOf = (kinds: Iterable<string>): string =>
 const ofKinds = (kinds: Iterable<string>, value: string): string => `case when ${isOneOf(kinds)} then ${value} end`;
 const ofTried = (value: string): string => ofKinds(TRIED, value);
 
-/** What a `try` around one call runs in its step. */
+/** The call that a `try` around one call runs in its step. */
 const CALL = `${ofTried("state ->> 'call'")} as call`;
 export const STEP_NAME_COLUMNS = `name, ${CALL}`;
 
-/** What a list of steps reads. */
+/** The columns of a list of steps. */
 export const STEP_COLUMNS = `${withPayloads(STEP_SHOWN, STEP_PAYLOADS)},
   ${ofKinds(STARTS_CHILD, "state ->> 'childId'")} as child_id,
   ${ofKinds(ASKS, "state ->> 'approvalId'")} as approval_id,

@@ -103,7 +103,7 @@ export const STEP_PAYLOADS = {
   input: nullable(json()),
   output: nullable(json()),
   error: nullable(json()),
-  /** What an HTTP endpoint answered to the newest attempt. */
+  /** An HTTP endpoint's answer to the newest attempt. */
   response: nullable(json()),
 };
 

@@ -5,7 +5,7 @@
 import type { Way } from "../../definition/tasks/kind.ts";
 import type { JournalStep } from "./loaded-run.ts";
 
-/** What comes in a key between a task and a task inside it; `number` is the item's, from 1. */
+/** The part of a key between a task and a task inside it; `number` is the item's, from 1. */
 const PARTS: { readonly [Name in Way]: "" | "number" | "catch" } = {
   once: "",
   branches: "",

@@ -87,7 +87,7 @@ function compose(parts: Writing["parts"], { has, month, isRest }: Shape): string
 }
 
 async function writeAll(writing: Writing, writes: Write[], lane: WriteLane): Promise<Written[]> {
-  // Of two advances of one run only one has the fence, and one statement can't tell their steps apart: each goes alone.
+  // Only one of two advances of a run has the fence, and one statement can't tell their steps apart: each goes alone.
   if (new Set(writes.map(({ runId }) => runId)).size < writes.length) throw new Error("two writes of one run");
   for (const { brought } of writes) {
     const unknown = brought?.find(({ part }) => !writing.parts.some(({ code }) => code === part.code));

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { Payload } from "../../lib/json/json-text.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
 
-/** What an endpoint answered to an attempt; `body` is cut, and null if it is not text. */
+/** An endpoint's answer to an attempt; `body` is cut, and null if it is not text. */
 export type HttpResponse = { status: number; body: string | null };
 
 /** The error a run failed with, and the number of the step that raised it. */
@@ -70,10 +70,10 @@ export type Step = {
   error: Payload | null;
   /** An `HttpResponse`: what an endpoint answered to the newest attempt. */
   response: Payload | null;
-  /** Of a `try`: the error that its `catch` caught, a `RunError`, and when. The last attempt failed with it. */
+  /** For a `try`: the error that its `catch` caught, a `RunError`, and when. The last attempt failed with it. */
   caught: Payload | null;
   caughtAt: Date | null;
-  /** Of a `try` whose only task, a call, runs in its step: JSON pointer to the call. */
+  /** For a `try` whose only task, a call, runs in its step: JSON pointer to the call. */
   call: string | null;
   /** Its newest attempt, `attempt`: when it began, if not together with the step; or that it has not begun yet. */
   attemptStartedAt: Date | null;

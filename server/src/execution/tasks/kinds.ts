@@ -1,4 +1,4 @@
-/** What runs each kind of task: one file per kind and one line here. definition/tasks/kinds.ts says what the kinds are. */
+/** The functions that run each kind of task: one file per kind and one line here. definition/tasks/kinds.ts lists the kinds. */
 import type { TaskTable } from "../frame.ts";
 import { runApproval } from "./approval.ts";
 import { runDo } from "./do.ts";

@@ -94,7 +94,7 @@ async function handle(
   error: WorkflowError,
 ): Promise<void> {
   const { state } = step;
-  // What the try's own limit has stopped is still open, including approvals.
+  // Steps that the try's own limit has stopped are still open, including approvals.
   execution.journal.closeBelow(step.key, "cancelled", execution.now());
   const fields = error.fields as unknown as Json;
   const variables: MakeVariables = (used) => ({ ...frame.variables(used), [rule.as]: fields });

@@ -38,11 +38,11 @@ import { unmatchedField } from "../kinds/webhook/body-filter.ts";
 export type Occasion = {
   /** When it was due; null: it was called. ms since 1970. */
   dueAt: number | null;
-  /** What came with it. */
+  /** The body or the event's data. */
   payload: JsonObject | undefined;
   /** The headers and the query of a call, where the trigger's mapping uses them. */
   parts?: JsonObject | undefined;
-  /** What its sender calls it, and SHA-256 of what came: it starts one run, however often it comes. */
+  /** Its sender's name for it, and SHA-256 of its bytes: it starts one run, however often it comes. */
   delivery?: { name: string; bodyHash: string } | undefined;
   /** The event that it fires on, which has what came; its delivery is named by its source. */
   event?: Event | undefined;
@@ -116,7 +116,7 @@ async function attempt(
       if (first) return occasion.delivery && !occasion.event ? repeated(firings, row, first, occasion) : undefined;
     }
     if (!isHeldUp) return refuse(firings, row, error);
-    // What held it up may have changed it.
+    // The change that held it up may have changed it.
     const known = await readTriggerRows(firings.database, wholeOf(row.organization_id), [trigger.id]);
     const present = known.get(trigger.id);
     if (!present) return undefined;
@@ -179,7 +179,7 @@ async function makeRoom({ database, runs }: Firings, trigger: Trigger): Promise<
 
 const overlapIn = ({ type, policy }: Trigger): Overlap => overlapOf(policy, kindOf(type).overlap);
 
-/** What is known of a firing before anything came of it. */
+/** The row of a firing before its outcome is known. */
 export function rowOf({ clock }: Pick<Firings, "clock">, trigger: Trigger, occasion: Occasion): FiringRow {
   const { organizationId, projectId, agentId, id: triggerId } = trigger;
   const { dueAt, payload, parts, delivery, event, firedBy, replayOf } = occasion;
@@ -216,7 +216,7 @@ export function rowOf({ clock }: Pick<Firings, "clock">, trigger: Trigger, occas
 
 export const onceAt = (dueAt: number): string => `due ${dueAt}`;
 
-/** What makes a second one a repeat. Undefined: nothing does. */
+/** The key that makes a second one a repeat. Undefined: nothing does. */
 function repeatOf({ dueAt, delivery, event }: Occasion): string | undefined {
   if (dueAt !== null) return onceAt(dueAt);
   if (!delivery) return undefined;

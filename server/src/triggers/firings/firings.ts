@@ -1,4 +1,4 @@
-/** What it takes to fire a trigger. */
+/** The parts that firing a trigger needs. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log/log.ts";
 import type { Slots } from "../../fairness/slots.ts";

@@ -1,11 +1,11 @@
-/** What this process knows of triggers with runs that wait for one another. */
+/** This process's knowledge of triggers with runs that wait for one another. */
 import { FairCache } from "../../fairness/fair-cache.ts";
 import type { OrganizationId, TriggerId } from "../../lib/ids.ts";
 
 /** A trigger with runs that wait. */
 export type Waiting = { organizationId: OrganizationId; triggerId: TriggerId };
 
-/** Of a trigger that is not known, only the next look releases a run. */
+/** For an unknown trigger, only the next look releases a run. */
 const KNOWN = 10_000;
 
 export class Queues {

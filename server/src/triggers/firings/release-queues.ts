@@ -54,7 +54,7 @@ function releaseOne(firings: Firings, waiting: Waiting): Promise<void> {
 export function releaseQueues(firings: Firings): { loop: Loop } & AsyncDisposable {
   const { database, queues, clock, log } = firings;
   const closing = new AbortController();
-  /** What is being let go of each organization. */
+  /** Triggers that are being released, by organization. */
   const busy = new Map<OrganizationId, Promise<void>>();
   /** Where the next look goes on; of an organization that has more than its share, too. */
   let after = NO_ID as OrganizationId;

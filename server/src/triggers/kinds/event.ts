@@ -7,7 +7,7 @@ import { MAPPING_KEY, settleMapping } from "./contract/mapping.ts";
 import { OVERLAP_KEY, settleOverlap } from "./contract/overlap.ts";
 import type { TriggerKind } from "./contract/trigger-kind.ts";
 
-/** What a mapping may refer to (`fire.ts`). */
+/** The names that a mapping may refer to (`fire.ts`). */
 const VARIABLES: ReadonlySet<string> = new Set(["event"]);
 
 export const event: TriggerKind = {

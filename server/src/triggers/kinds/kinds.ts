@@ -38,7 +38,7 @@ export type GivenAt = { keys: string; policy: string };
 /** In the API's mutations. */
 export const GIVEN_AT: GivenAt = { keys: "input.trigger", policy: "input.policy" };
 
-/** What is kept of what is given. Adds what is wrong with it to `problems`. */
+/** The stored form of the given keys. Adds what is wrong with them to `problems`. */
 export const configured = (
   { type, keys, policy }: Given,
   at: GivenAt,

@@ -1,4 +1,4 @@
-/** What it takes to find the triggers of an event, and to fire them. */
+/** The parts that finding and firing the triggers of an event needs. */
 import type { Events } from "../../events/events.ts";
 import type { Slots } from "../../fairness/slots.ts";
 import type { Firings } from "../firings/firings.ts";

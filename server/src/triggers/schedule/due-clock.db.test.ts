@@ -133,7 +133,7 @@ test("an organization whose firings take long delays no other's next instants, a
   await using _ = dueClock;
   for (let hour = 1; hour <= 3; hour++) {
     await until(() => fired.length === hour && firing >= 256);
-    // What it is firing is not taken again, although its time as taken is over.
+    // A trigger that is being fired is not taken again, although its lease is over.
     expect(firing).toBe(256);
     clock.pass(HOUR);
   }
@@ -163,7 +163,7 @@ test("512 fire at once, 256 of one organization, and the others when these end",
   await clear();
 });
 
-test("one that is due anew before its firing's end was noticed is fired then, not when its time as taken is over", async () => {
+test("one that is due again before its firing's end was noticed is fired then, not when its time as taken is over", async () => {
   const clock = testClock();
   await due(0, 1, clock.now() - HOUR);
   const answered = Promise.withResolvers<void>();

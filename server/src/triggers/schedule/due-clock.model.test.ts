@@ -64,7 +64,7 @@ type Kept = {
   lockedUntil: number;
 };
 
-/** What is in the database, and what each statement of the clock does to it, as one step. */
+/** The database, and the effect of each statement of the clock on it, as one step. */
 class Tables {
   readonly triggers = new Map<TriggerId, Kept>();
   readonly firings = new Set<string>();
@@ -143,7 +143,7 @@ function columnsOfRows(array: Buffer): Buffer[][] {
   return rows;
 }
 
-/** Of microseconds since 2000. */
+/** From microseconds since 2000. */
 const timeOf = (bytes: Buffer): number => Number(bytes.readBigInt64BE()) / 1_000 + Date.UTC(2000);
 
 const uuidOf = (bytes: Buffer): TriggerId =>
@@ -199,7 +199,7 @@ class Process {
   async #ask<Answer>(statement: () => Answer): Promise<Answer> {
     const { random, isCalm } = this.#weather;
     await this.#time.pause(delayMs(this.#weather));
-    // What was sent before the kill arrives all the same, or not.
+    // A statement that was sent before the kill arrives all the same, or not.
     if (!this.isAlive && random() < 0.5) return new Promise(() => {});
     if (!isCalm && random() < 0.01) throw new Error("the connection was lost");
     const answer = statement();
@@ -230,7 +230,7 @@ class Process {
   }
 }
 
-/** What people and machines do to it. */
+/** The acts of people and machines on it. */
 class World {
   readonly time = new Time();
   readonly tables = new Tables(this.time);

@@ -29,7 +29,7 @@ const LOOK_MS = 5_000;
 const GATHER_MS = 20;
 
 type Options = { database: Database; clock: Clock; log: Log; notices: Pick<Notices, "onMissed"> };
-/** `again`: it was due anew before its end was noticed. */
+/** `again`: it was due again before its end was noticed. */
 type Firing = { due: number; done: Promise<void>; again?: Trigger };
 /** Fires a trigger that is due, and says when it is next. */
 type FireDue = (trigger: Trigger) => Promise<Omit<NextDue, "organization_id" | "id" | "due_at">>;
@@ -40,12 +40,12 @@ export class DueClock implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #next: Batch<NextDue, boolean>;
   readonly loop: Loop;
-  /** What is being fired, by organization. */
+  /** The triggers that are being fired, by organization. */
   readonly #firing = new Map<OrganizationId, Map<TriggerId, Firing>>();
   #count = 0;
   /** Something is due that found no place. */
   #isFull = false;
-  /** Whose turn was the last one. */
+  /** The organization that had the last turn. */
   #after: OrganizationId = NO_ID as OrganizationId;
   #fire: FireDue | undefined;
   #mayFire: () => boolean = () => true;
@@ -94,11 +94,11 @@ export class DueClock implements AsyncDisposable {
       if (!round.goesOn()) return Infinity;
       const turns = this.#turnsOf(due);
       this.#isFull = turns.length < due.length;
-      // Whoever leaves a place looks again.
+      // A firing that leaves a place looks again.
       if (turns.length === 0) return next;
       const taken = await takeDue(database, { now, until: now + LEASE_MS }, turns);
       const goesOn = round.goesOn();
-      // What a replaced look has taken is due again when its lease is over. At a stop it is still fired.
+      // Triggers taken by a replaced look are due again when their lease is over. At a stop it is still fired.
       if (!goesOn && !this.#closing.signal.aborted) return Infinity;
       for (const trigger of taken) this.#begin(trigger);
       if (!goesOn) return Infinity;

@@ -75,7 +75,7 @@ export async function takeDue(
   return rows.map(triggerOf);
 }
 
-/** Of one that is still due at `due`: false if somebody changed it meanwhile, or has it locked. */
+/** Takes one that is still due at `due`: false if somebody changed it meanwhile, or has it locked. */
 export async function moveOn(
   query: Query,
   { organizationId, id }: Pick<Trigger, "organizationId" | "id">,

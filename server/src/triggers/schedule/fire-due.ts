@@ -1,4 +1,4 @@
-/** What the clock does with a trigger that is due. */
+/** Fires a trigger that is due, for the clock. */
 import { encodeId } from "../../lib/ids.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { fire, refuseFiring } from "../firings/fire.ts";
@@ -35,7 +35,7 @@ export async function fireDue(
   if (!skipped) {
     if (instant !== undefined) await fire(firings, trigger, { dueAt: instant, payload: undefined });
   } else if (await hasFired(firings, trigger, due)) {
-    // Whoever fired it was killed before the next one was written down: it is none of those that were missed.
+    // The process that fired it was killed before the next one was written down: it is none of those that were missed.
     next = schedule.next(trigger, due);
   } else {
     await skip(firings, trigger, { dueAt: due, policy: "missed", count: skipped.count }, next);

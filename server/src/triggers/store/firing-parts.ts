@@ -1,4 +1,4 @@
-/** What a start by a trigger brings: its firing, and the right to start while no other run of the trigger is open. */
+/** The parts that a trigger adds to a run's start: its firing, and the right to start while no other run of the trigger is open. */
 import type { ActorKind } from "../../lib/actor.ts";
 import type { AgentId, EventId, FiringId, OrganizationId, ProjectId, RunId, TriggerId } from "../../lib/ids.ts";
 import { startPart, type Brought, type Guard } from "../../execution/journal/part.ts";
@@ -12,7 +12,7 @@ export const FIRING = {
   project_id: uuid<ProjectId>(),
   agent_id: uuid<AgentId>(),
   trigger_id: uuid<TriggerId>(),
-  /** What happens only once: no two firings of a trigger have the same. Its own id where nothing would be a repeat. */
+  /** The name of what happens only once: no two firings of a trigger have the same. Its own id where nothing would be a repeat. */
   once: text(),
   at: ms(),
   /** When the trigger was due, if it has a schedule. */
@@ -29,7 +29,7 @@ export const FIRING = {
   is_queued: bool(),
   /** How many instants a skipped one stands for. */
   skipped: nullable(int4()),
-  /** What its sender calls the delivery. */
+  /** Its sender's name for the delivery. */
   delivery: nullable(text()),
   /** SHA-256 of what came with it. */
   body_hash: nullable(hex()),

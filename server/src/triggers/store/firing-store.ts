@@ -23,7 +23,7 @@ import type { Payload } from "../../lib/json/json-text.ts";
 const FIRINGS = new RowSet<FiringRow>("f", "firing_row", FIRING);
 
 const { payload: _large, request: _too, body_hash: _unread, ...SHOWN } = FIRING;
-/** What came with one on an event is the event's data, and with a duplicate what came with the first one. */
+/** The payload of a firing on an event is the event's data, and that of a duplicate the first one's. */
 const PAYLOAD = `coalesce(payload, (select e.data from events e
   where e.organization_id = firings.organization_id and e.id = firings.event_id),
   (select f.payload from firings f where firings.outcome = 'duplicate'
@@ -159,7 +159,7 @@ export async function newestFiringsOfEach<Id extends TriggerId | EventId>(
   );
 }
 
-/** Of an event; newest first, one more than asked for. */
+/** The firings of an event; newest first, one more than asked for. */
 export async function pageOfEventFirings(
   database: Database,
   { organizationId, reach }: Within,
@@ -191,7 +191,7 @@ export async function readFiringRows(
   return new Map(found.map((firing) => [firing.id, firing]));
 }
 
-/** What started each run. */
+/** The firing that started each run. */
 export async function firingsOfRuns(
   database: Database,
   within: Within,
@@ -220,7 +220,7 @@ export async function readFiringPayloads(
   return new Map(rows.flatMap((row) => (row.payload === null ? [] : [[row.id, row.payload]])));
 }
 
-/** What the mapping saw of the calls besides their bodies: `{headers, query}` as JSON texts. */
+/** The calls' parts besides their bodies that the mapping saw: `{headers, query}` as JSON texts. */
 export async function readFiringRequests(
   database: Database,
   organizationId: OrganizationId,
@@ -235,7 +235,7 @@ export async function readFiringRequests(
   return new Map(rows.map((row) => [row.id, row.request]));
 }
 
-/** Of all organizations; an id has its time. Answers how many there were. */
+/** Deletes from all organizations; an id has its time. Returns how many there were. */
 export async function deleteFirings(database: Database, before: number, most: number): Promise<number> {
   const rows = await database.query(
     `delete from firings where organization_id is not null

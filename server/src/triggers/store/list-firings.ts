@@ -24,7 +24,7 @@ export async function readFiring({ database }: Reading, within: Within, id: Firi
   return (await readFiringRows(database, within, [id])).get(id);
 }
 
-/** What came of an event, newest first. `after` is a firing's id. */
+/** The firings of an event, newest first. `after` is a firing's id. */
 export async function listEventFirings(
   { database }: Reading,
   within: Within,

@@ -186,7 +186,7 @@ export function dueAfter(before: Trigger, after: Trigger, now: number): Due | nu
   return isDue && isDeepStrictEqual(schedule.timing(before), schedule.timing(after)) ? undefined : dueOf(after, now);
 }
 
-/** Of a locked one; without `due` its times stay. Undefined: the agent has another of that name. */
+/** Updates a locked trigger; without `due` its times stay. Undefined: the agent has another of that name. */
 export async function updateTriggerRow(
   query: Query,
   { organizationId, id, name, status, configuration, policy }: Trigger,
@@ -284,7 +284,7 @@ export async function triggerNames(
   return new Map(rows.map((row) => [row.id, row.name]));
 }
 
-/** What is left out does not filter; an empty list matches nothing. */
+/** A missing field does not filter; an empty list matches nothing. */
 export type TriggerFilter = {
   projectId?: readonly ProjectId[] | undefined;
   agentId?: readonly AgentId[] | undefined;

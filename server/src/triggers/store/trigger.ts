@@ -6,7 +6,7 @@ import type { FiringOutcome, TriggerStatus } from "../../storage/schema.ts";
 import type { TriggerType } from "../kinds/kinds.ts";
 import type { Payload } from "../../lib/json/json-text.ts";
 
-/** What starts runs of an agent by itself. */
+/** A trigger: starts runs of an agent by itself. */
 export type Trigger = {
   id: TriggerId;
   organizationId: OrganizationId;
@@ -19,7 +19,7 @@ export type Trigger = {
   /** The keys of its kind, as they were given and checked. */
   configuration: JsonObject;
   policy: JsonObject;
-  /** Of one with a schedule. */
+  /** For one with a schedule. */
   nextDueAt: Date | null;
   /** The agent's definition brings it: publishing changes and deletes it. */
   isManaged: boolean;
@@ -51,7 +51,7 @@ export type Firing = {
   skipped: number | null;
   delivery: string | null;
   payload: Payload | null;
-  /** Of what the mapping saw of the call besides its body; 0: nothing. */
+  /** Bytes of the call's parts besides its body that the mapping saw; 0: nothing. */
   requestBytes: number;
   firedBy: Actor | null;
   replayOf: FiringId | null;

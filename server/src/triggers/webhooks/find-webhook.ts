@@ -17,7 +17,7 @@ import type { Trigger } from "../store/trigger.ts";
 export type KnownWebhooks = {
   /** `address`: of the client. Undefined when there is none. Throws UNAVAILABLE when too many wait to be looked up. */
   find(path: WebhookPath, address: string): Promise<Trigger | undefined>;
-  /** Whose it is, when it was found before and is remembered. */
+  /** The webhook's organization, if it was found before and is remembered. */
   recall(path: WebhookPath): OrganizationId | undefined;
   /** After a change of any of its triggers. */
   forget(organizationId: OrganizationId): void;
@@ -89,7 +89,7 @@ export function createWebhooks(database: Database, clock: Clock, mostBytes = REM
       const asOf = changes;
       const place = await lookUp(Buffer.from(key, "hex"), address);
       const trigger = place && (await read(place));
-      // What was read before a change is not kept after it.
+      // A row that was read before a change is not cached after it.
       if (place ? lastChangeOf(place.organizationId) > asOf : asOf !== changes) return trigger;
       if (trigger) {
         const { organizationId, expiresAt } = place;

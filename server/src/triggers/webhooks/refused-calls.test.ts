@@ -18,7 +18,7 @@ test("who has most entries of refused calls loses one first: another organizatio
   for (let count = 0; count < LIMITS.refusedCallsPerAddress; count++) calls.count(first, "10.0.0.1");
   // Two entries each.
   for (let count = 0; count < 5_000; count++) calls.count(triggerOf(flooded), "10.0.0.1");
-  // Its own oldest is forgotten, and begins anew.
+  // Its own oldest is forgotten, and starts over.
   expect(() => calls.count(first, "10.0.0.1")).not.toThrow();
   expect(() => calls.count(mine, "10.0.0.1")).toThrow(TOO_MANY);
 });

@@ -8,7 +8,7 @@ import type { Trigger } from "../store/trigger.ts";
 export type TokenPlace = {
   organizationId: OrganizationId;
   triggerId: TriggerId;
-  /** Of one that was replaced. */
+  /** For a token that was replaced. */
   expiresAt: Date | null;
 };
 
@@ -46,7 +46,7 @@ export async function replaceTokens(
   );
 }
 
-/** Of all organizations: those whose time is over. Answers how many there were. */
+/** Deletes expired tokens of all organizations. Returns how many there were. */
 export async function deleteReplacedTokens(database: Database, now: number, most: number): Promise<number> {
   const rows = await database.query(
     `delete from webhook_tokens where organization_id is not null and hash in (
@@ -105,7 +105,7 @@ export async function readTokens(
 
 export type SealedToken = Owner & { triggerId: TriggerId; hash: Buffer; sealed: string };
 
-/** Of all organizations, in the order of their keys, locked until the transaction ends. */
+/** The tokens of all organizations, in the order of their keys, locked until the transaction ends. */
 export async function lockSealedTokens(
   query: Query,
   after: SealedToken | undefined,

@@ -1,4 +1,4 @@
-/** What makes a webhook's URL a credential: 256 random bits. It is found by its hash. */
+/** The token makes a webhook's URL a credential: 256 random bits. It is found by its hash. */
 import { createHash, randomBytes } from "node:crypto";
 import { createSealer, type Sealer } from "../../secrets/seal.ts";
 

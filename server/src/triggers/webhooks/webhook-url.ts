@@ -24,7 +24,7 @@ export async function makeToken(
   return token;
 }
 
-/** What stands for a token where it is not shown. */
+/** Stands for a token where it is not shown. */
 const MASK = "********";
 
 /** `token`: the present one's row, where the caller may see it. */

@@ -14,7 +14,7 @@ export const MAPPING_KEY: Key = {
 
 const NO_VARIABLES: ReadonlySet<string> = new Set();
 
-/** What is kept of it. Whether jq compiles it is checked later (`check-trigger.ts`, or with the definition that brings it). */
+/** The mapping as it is stored. Whether jq compiles it is checked later (`check-trigger.ts`, or with the definition that brings it). */
 export function settleMapping(
   { mapping }: JsonObject,
   problems: Problems,

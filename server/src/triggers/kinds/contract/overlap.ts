@@ -1,4 +1,4 @@
-/** What becomes of a firing while the run of the one before is open. */
+/** The fate of a firing while the run of the one before is open. */
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { Key, Overlap, Problems } from "./trigger-kind.ts";
 
@@ -11,7 +11,7 @@ export const OVERLAP_KEY: Key = {
     "What happens to a firing while the run that the trigger started before is still open. Default: `skip` with a schedule, otherwise `allow`.",
 };
 
-/** What is kept of it. */
+/** The overlap policy as it is stored. */
 export function settleOverlap({ overlap }: JsonObject, problems: Problems): JsonObject {
   if (overlap === undefined) return {};
   if (!OVERLAPS.some((known) => known === overlap))

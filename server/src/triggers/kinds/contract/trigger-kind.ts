@@ -24,15 +24,15 @@ export type Keys = Readonly<Record<string, Key>>;
 /** A value that is wrong: which key of `given` (a path in dots), and a sentence that begins with a verb. */
 export type Problems = { add(key: string, code: FieldProblem["code"], message: string): void };
 
-/** What becomes of a firing while the run of the one before is open. */
+/** The fate of a firing while the run of the one before is open. */
 export type Overlap = "skip" | "queue" | "allow" | "cancelPrevious";
 
 export type TriggerKind = {
-  /** What starts a run, as a sentence. */
+  /** A sentence that says what starts a run. */
   description: string;
   /** The keys of the specification that are given. Another type's key is refused by name. */
   keys: Keys;
-  /** What else may be said about how it fires. */
+  /** Further sentences about how it fires. */
   policies: Keys;
   /** Callers start it by a URL with a token of its own. */
   hasUrl: boolean;
@@ -45,11 +45,11 @@ export type TriggerKind = {
   settle(given: JsonObject, problems: Problems): JsonObject;
   /** The specification's object without its `type`; `url` of a kind that has one. */
   show(configuration: JsonObject, url: string | undefined): JsonObject;
-  /** What the run gets: of what came with the firing, if anything did, at the instant that it was due or came (ms). */
+  /** The run's input: from the payload of the firing, if it has one, at the instant that it was due or came (ms). */
   inputOf(configuration: JsonObject, payload: JsonObject | undefined, at: number): JsonObject;
   /** Whether keys of the input that the agent's form does not know are dropped; else they are refused. */
   dropsUnknown: boolean;
-  /** What becomes of a firing while the run of the one before is open, unless its policy says otherwise. */
+  /** The fate of a firing while the run of the one before is open, unless its policy says otherwise. */
   overlap: Overlap;
   /** For how long a delivery is known, so that it starts one run however often it comes. */
   deliveryHours: number;
@@ -59,9 +59,9 @@ export type TriggerKind = {
   schedule?: {
     /** All throw CONFLICT where what was checked when it was set does not hold any longer. When it is due next, strictly after `after` (ms); null: never again. */
     next(trigger: Scheduled, after: number): Due | null;
-    /** What to do at `now` with one that has been due since `due` (ms). */
+    /** Decides at `now` about a trigger that has been due since `due` (ms). */
     dueNow(trigger: Scheduled, due: number, now: number): DueNow;
-    /** What says when it is due: as long as that stays the same, what is due stays due. */
+    /** The part that says when it is due: while that stays the same, what is due stays due. */
     timing(trigger: Timed): unknown;
     /** How many instants there are until `until`, the first of which is `due` (both ms). */
     count(trigger: Timed, due: number, until: number): number;
@@ -104,7 +104,7 @@ export type Checking = {
   take: (given: JsonObject, problems: Problems) => JsonObject;
 };
 
-/** What is kept of `given`, in which null is as good as nothing. Adds what is wrong to `problems`. */
+/** The stored form of `given`, in which null counts as absent. Adds what is wrong to `problems`. */
 export function checkKeys(
   given: JsonObject,
   { keys, unknown, path, take }: Checking,

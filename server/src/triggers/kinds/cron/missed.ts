@@ -1,4 +1,4 @@
-/** What becomes of the instants at which nobody was there to fire. */
+/** Instants at which no process was there to fire. */
 import { LIMITS } from "../../../lib/limits.ts";
 import type { DueNow } from "../contract/trigger-kind.ts";
 import { comingsBetween, nextComing } from "./instants.ts";
@@ -9,7 +9,7 @@ import type { Zone } from "../../../lib/zone.ts";
 export const MISSED = ["latest", "all", "none"] as const;
 export type Missed = (typeof MISSED)[number];
 
-/** What to do at `now` with a trigger that has been due since `due` and comes for the last time by `end`, all ms since 1970. */
+/** Decides at `now` about a trigger that has been due since `due` and comes for the last time by `end`, all ms since 1970. */
 export function dueNow(
   schedule: Schedule,
   zone: Zone,

@@ -68,7 +68,7 @@ export function* previewingTrigger({ configuration, policy }: Timed, now: number
   const asked: Asked = {
     schedule: String(schedule),
     timezone: String(timezone),
-    // What begins at a time may be due at it.
+    // A schedule that begins at a time may be due at it.
     from: new Date(startsAt === undefined ? now : Math.max(now, Date.parse(String(startsAt)) - 1)),
     to: endsAt === undefined ? undefined : new Date(String(endsAt)),
     count,

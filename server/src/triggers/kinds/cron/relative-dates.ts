@@ -45,7 +45,7 @@ const NAMES: ReadonlyMap<string, (today: Day) => Day> = new Map([
 /** In the order of the documentation. */
 export const RELATIVE_DATES: readonly string[] = [...NAMES.keys()];
 
-/** What was meant to be a name of ours. Anything else with an `@` is text, as in `@anna`. */
+/** A text that was meant to be a name of ours. Anything else with an `@` is text, as in `@anna`. */
 const MEANT = /^@(?:yesterday|today|tomorrow|now|(?:last|this|next)-)/i;
 
 /** Adds a problem for each text that looks like a relative date and is none. `path`: where the value is, in dots. */

@@ -11,7 +11,7 @@ export const ACCEPT_KEY: Key = {
   description: "Which bodies the webhook takes. Default: `json`.",
 };
 
-/** What is kept of it. */
+/** The policy as it is stored. */
 export function settleAccept({ accept }: JsonObject, problems: Problems): JsonObject {
   if (accept === undefined) return {};
   if (!ACCEPTED.includes(accept as Accept))

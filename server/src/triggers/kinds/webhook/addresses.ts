@@ -10,7 +10,7 @@ export const ADDRESSES_KEY: Key = {
   description: `IP addresses and ranges (CIDR) that may call the webhook, at most ${LIMITS.webhookAddresses}; others are refused. Default: any may call.`,
 };
 
-/** What is kept of it. */
+/** The addresses as they are stored. */
 export function settleAddresses({ allowedAddresses }: JsonObject, problems: Problems): JsonObject {
   if (allowedAddresses === undefined) return {};
   const ranges = allowedAddresses as string[];

@@ -9,7 +9,7 @@ export const FILTER_KEY: Key = {
     'For each field of the body, a list of the values that it accepts: `{action: ["opened", "reopened"]}`, by the rules of an event\'s `filter`. A call that does not match starts nothing. Default: every call matches.',
 };
 
-/** What is kept of it. */
+/** The filter as it is stored. */
 export function settleFilter({ filter }: JsonObject, problems: Problems): JsonObject {
   if (filter === undefined) return {};
   checkFilter(filter, problems);

@@ -1,4 +1,4 @@
-/** What a sender calls a delivery, by which it is known when it comes again. */
+/** The name of a delivery at its sender, by which a repeat is recognized. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isPlainText } from "../../../auth/names.ts";
 import { badInput } from "../../../lib/errors.ts";
@@ -12,7 +12,7 @@ export const DELIVERY_HEADER_KEY: Key = {
   description: `A header in which the sender names each delivery, in addition to \`Idempotency-Key\` and \`webhook-id\`. A delivery starts only one run within ${LIMITS.idempotencyHours} hours. Not allowed together with \`signature\`: a signed delivery is known by what is signed.`,
 };
 
-/** What is kept of it. */
+/** The name's place as it is stored. */
 export function settleDeliveryHeader({ deliveryHeader, signature }: JsonObject, problems: Problems): JsonObject {
   if (deliveryHeader === undefined) return {};
   const header = String(deliveryHeader).toLowerCase();

@@ -6,7 +6,7 @@ import { Unsigned } from "./unsigned.ts";
 type Encoding = "hex" | "base64";
 export const ENCODINGS: readonly string[] = ["hex", "base64"] satisfies Encoding[];
 
-/** What a request says of its signature. `seconds`, `id`: when it was signed, and its sender's name for it, if they are signed too. */
+/** A request's signature. `seconds`, `id`: when it was signed, and its sender's name for it, if they are signed too. */
 export type Claim = {
   signed: string;
   signatures: string[];
@@ -28,7 +28,7 @@ export type Preset = {
   keyOf?: (secret: string) => Buffer;
   /** The body's key with the delivery's id, which is the same for each try. */
   idKey?: string;
-  /** What to answer to a signed question that starts nothing. */
+  /** The answer to a signed question that starts nothing. */
   challenge?: (payload: JsonObject) => JsonObject | undefined;
   /** Whether a request without a signature only asks if the URL is there: it is answered with 200 and starts nothing. */
   isPing?: (sent: Sent) => boolean;

@@ -22,7 +22,7 @@ export const SIGNATURE_KEY: Key = {
     "`{preset, secret}`: each request must be signed, in addition to the token in the URL. `preset` is `standard` (Standard Webhooks; `svix` is the same), `github`, `stripe`, `slack`, `shopify`, `woocommerce`, `square`, `xero`, or `header` with the name of a `header` that has an HMAC-SHA256 of the body, in the `encoding` `hex` (the default) or `base64`. `secret` is the name of a secret of the project.",
 };
 
-/** What is kept of it. */
+/** The signature policy as it is stored. */
 export function settleSignature({ signature }: JsonObject, problems: Problems): JsonObject {
   if (signature === undefined) return {};
   if (!isObject(signature)) {
@@ -53,7 +53,7 @@ export function settleSignature({ signature }: JsonObject, problems: Problems): 
   };
 }
 
-/** What the policy says of it. */
+/** The policy's signature. */
 export const signatureOf = (policy: JsonObject): Signature | undefined => policy["signature"] as Signature | undefined;
 const presetOf = (policy: JsonObject): Preset | undefined => {
   const signature = signatureOf(policy);
@@ -62,7 +62,7 @@ const presetOf = (policy: JsonObject): Preset | undefined => {
 
 export const isSigned = (policy: JsonObject): boolean => signatureOf(policy) !== undefined;
 
-/** What is answered to a sender's question, once its signature is good; undefined if it is none. */
+/** The answer to a sender's question, once its signature is good; undefined if it is none. */
 export const challengeOf = (policy: JsonObject, payload: Json): JsonObject | undefined =>
   isObject(payload) ? presetOf(policy)?.challenge?.(payload) : undefined;
 
@@ -116,7 +116,7 @@ const MOST_SIGNATURES = 10;
 const isSame = (given: Buffer, wanted: Buffer): boolean =>
   given.length === wanted.length && timingSafeEqual(given, wanted);
 
-/** What the caller is told. */
+/** The sentence for the caller. */
 export const notSigned = (policy: JsonObject): Refusal => new NotSigned(isBare(policy) ? 401 : 403);
 
 /**
