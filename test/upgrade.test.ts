@@ -65,7 +65,7 @@ test("a filled database of 0001 is brought up to date and served, and its runs g
       expect(errors).toBeUndefined();
       return data;
     };
-    // What waited for a time that has passed goes on by itself.
+    // A run that waited for a time that has passed goes on by itself.
     const { agents, runs, triggers, approvals } = await eventually(async () => {
       const found = await ask(ALL);
       return found.runs.nodes.every((run: Data) => run.status !== "running") && found;

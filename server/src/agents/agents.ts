@@ -30,7 +30,7 @@ export type Agents = {
   changes: Hub<AgentId>;
 };
 
-/** What the room of triggers, which imports this one, hands in: the triggers of definitions. */
+/** The triggers of definitions, handed in by the room of triggers, which imports this one. */
 export type DefinedTriggers = {
   /** The problems of a definition's triggers. */
   check(workflow: Workflow): Others;

@@ -186,6 +186,6 @@ do:
 export const problemsOf = (part: string): [string, string][] =>
   parseDefinition(whole(part)).problems.map(({ path, message }) => [path, message]);
 
-/** Of one task `t`, paths from the task on. */
+/** The problems of one task `t`, paths from the task on. */
 export const problemsOfTask = (task: string): [string, string][] =>
   problemsOf(`do:\n  - t: ${task}\n`).map(([path, message]) => [path.replace("/do/0/t", ""), message]);

@@ -1,5 +1,5 @@
 /**
- * What a definition of the largest size can hold the main thread for: processor time of the longest step between two
+ * How long a definition of the largest size can hold the main thread: processor time of the longest step between two
  * times that the thread is given back, and of all of them.
  */
 import { expect, test } from "vitest";
@@ -230,11 +230,11 @@ test.each(CASES)("%s: no step holds the main thread, and all is bounded", (_, ma
   expect(longest).toBeLessThan(STEP_MS);
   expect(whole).toBeLessThan(WHOLE_MS);
   expect(parsed.problems.length).toBeLessThanOrEqual(LIMITS.definitionProblems);
-  // What may be published is compiled whole at its first run.
+  // A definition that may be published is compiled whole at its first run.
   const texts = new Set(parsed.expressions.map((one) => one.text));
   for (const one of texts) expect(leastMs(STEP_MS, () => compileExpression(one))).toBeLessThan(STEP_MS);
   const { workflow } = parsed;
-  // Of one that can be read it looks at the head alone, which is right here.
+  // If it can be read, only the head is looked at, which is right here.
   if (!workflow) expect(readDocument(text).problems.length).toBeLessThanOrEqual(LIMITS.definitionProblems);
   const [, errors] = bySeverity(flow);
   if (!workflow || parsed.problems.length > 0 || errors.length > 0 || areTooMany(texts)) return;

@@ -34,7 +34,7 @@ export type Block = {
 
 export type ProgramTask = {
   name: string;
-  /** What the API shows: the kind of the body; for a `try` around a single effect, the kind of that effect. */
+  /** The kind that the API shows: that of the body; for a `try` around a single effect, that of the effect. */
   kind: string;
   /** JSON pointer into the definition. */
   reference: string;
@@ -50,7 +50,7 @@ export type ProgramTask = {
   body: Body;
 };
 
-/** What a task does, by its kind. */
+/** A task's body, by its kind. */
 export type Body = CompiledBody<Block>;
 export type BodyOf<Name extends KindName> = Extract<Body, { is: Name }>;
 

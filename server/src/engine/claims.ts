@@ -17,7 +17,7 @@ type ClaimsOptions = {
   database: Database;
   clock: Clock;
   instanceId: InstanceId;
-  /** What a claim returns. */
+  /** The row that a claim returns. */
   columns: readonly string[];
 };
 

@@ -114,7 +114,7 @@ export type EngineWorld = {
   /** An open run: due now, at a time, or held by an instance. */
   insert(state?: { wakeAt?: number; owner?: InstanceId }): Promise<RunId>;
   statusOf(id: RunId): Promise<string>;
-  /** What a decision writes before it wakes the run. */
+  /** The columns that a decision writes before it wakes the run. */
   makeDue(id: RunId): Promise<unknown>;
   /** Advances the clock, 100 ms at a time, until the condition holds. */
   until<Value>(look: () => Value | Promise<Value>): Promise<NonNullable<Value>>;
@@ -378,7 +378,7 @@ export function describeEngine(name: string, open: (options: EngineOptions) => E
   });
 }
 
-/** What an engine and these tests write. A copy of the migrated database would cost 0.1 s of processor time. */
+/** The tables that an engine and these tests write. A copy of the migrated database would cost 0.1 s of processor time. */
 const WRITTEN = "delete from runs; delete from executor; drop table if exists leases, ticks";
 
 /** For the next test: ends the sessions of processes that were killed, and with them their locks, and takes out what was written. */

@@ -4,7 +4,7 @@
  * advance a run: it elects, claims and takes over. The journal, branches, retries and waits are the same above every
  * engine. `engine.testsuite.ts` tests each engine against this.
  *
- * What both sides write to a run's row: a claim raises `epoch` and sets `owner`. Every later write of the run names the
+ * Both sides write to a run's row: a claim raises `epoch` and sets `owner`. Every later write of the run names the
  * epoch, so a process that lost the claim writes nothing. Releasing it sets `owner = null`, and `wake_at` to the time of
  * the next claim. A statement that makes a run due raises `wake_seq` in the same statement.
  */

@@ -144,7 +144,7 @@ export const CORNERS: [string, Json][] = [
     'try (1.0 + "a") catch .',
     "1.00 * 1",
     "1.500 + 1",
-    // What is always left to jq.
+    // Always left to jq.
     ".a = 1",
     "[..]",
     "[foreach (1, 2) as $x (0; . + $x)]",

@@ -226,7 +226,7 @@ export function nsPerStep({ text, data, other }: Case, tries = 3): Cost | undefi
       const again = run(count)!;
       if (again.ns < cost.ns) cost = again;
     }
-    // What had looked long enough was the machine's own: longer ones show what a step takes.
+    // A time that had looked long enough was the machine's own: longer ones show what a step takes.
   } while (mayGrow() && took(cost!) < LEAST_NS / 2);
   return cost && cost.steps < 2 * STEPS && cost.steps * cost.ns >= LEAST_NS / 2 ? cost : undefined;
 }

@@ -28,7 +28,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const SEEDS = scaled({ whole: [20_261_121, 484_318_516, randomInt(2 ** 31)], part: [20_261_121] });
 const CASES = scaled({ whole: ALL, part: { valuesOfEach: 15, ofAnyKind: 150 } });
 const IN_ONE_PROGRAM = 100;
-/** Of the thousands of a seed. The second seed has one. */
+/** Share of the thousands of a seed. The second seed has one. */
 const MOST_TOO_LARGE = 5;
 
 const log = createLog("silent");
@@ -56,7 +56,7 @@ test.each(SEEDS)("the same as jq, seed %i", async (seed) => {
   expect(tooLarge).toBeLessThanOrEqual(MOST_TOO_LARGE);
 });
 
-/** What a workflow gets. */
+/** The result that a workflow gets. */
 async function answer({ text, data, variables }: Asked): Promise<Result> {
   try {
     return ["value", await expressions.evaluate(compileExpression(text), data, variables, ORGANIZATION)];

@@ -33,7 +33,7 @@ export type Expressions = {
     organizationId: OrganizationId,
     made?: (heldBytes: number) => void,
   ): Json | Promise<Json>;
-  /** What is wrong with an expression (with or without `${ }`; `offset` counts in the text without), for the linter. */
+  /** The problem of an expression (with or without `${ }`; `offset` counts in the text without), for the linter. */
   check(text: string, organizationId: OrganizationId): Promise<ExpressionProblem | undefined>;
 } & AsyncDisposable;
 

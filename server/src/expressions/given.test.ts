@@ -49,7 +49,7 @@ test.each([
   ['if .no then "a\\(.none)" else "b\\(.id)" end', "b7"],
   ['.id as $x | "a\\($x)\\($v)"', "$v in /p is null, so nothing was sent"],
   ['.object | "a\\(.b)"', ".b in /p is null, so nothing was sent"],
-  // What only jq computes with stays as it is.
+  // An expression that only jq computes with stays as it is.
   ['if "\\(.none)" == "null" then "x" else "y" end', "x"],
   [".n + 1", 1],
   [".none + 1", 1],

@@ -12,13 +12,13 @@ export type Rule = { what: string; so: string; allowsEmpty: boolean };
 /** Which texts are such, by their path in the template. */
 export type Demand = (path: readonly (string | number)[]) => (Omit<Rule, "what"> & { place: string }) | undefined;
 
-/** What lackOf says, for jq: stands before the expression. */
+/** The same as lackOf, for jq: stands before the expression. */
 const definitionOf = ({ so, allowsEmpty }: Omit<Rule, "what">): string => `def __given($what):
   (if . == null then "null" elif . == ${allowsEmpty ? "null" : '""'} then "an empty text"
     elif type == "array" then "a list" elif type == "object" then "an object" else null end) as $is
   | if $is then error("\\($what) is \\($is), ${so}") else . end;\n`;
 
-/** What a part is instead of a value, or undefined. */
+/** The part that is there instead of a value, or undefined. */
 export function lackOf(value: Json, { allowsEmpty }: Rule): string | undefined {
   if (value === null) return "null";
   if (value === "") return allowsEmpty ? undefined : "an empty text";

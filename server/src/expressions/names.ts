@@ -1,4 +1,4 @@
-/** What an expression needs from outside: its free variables, and whether it calls functions that workflows must not use. */
+/** The names that an expression needs from outside: its free variables, and whether it calls functions that workflows must not use. */
 import type { ExpressionProblem } from "./expression-error.ts";
 import type { Node, Pattern } from "./syntax.ts";
 

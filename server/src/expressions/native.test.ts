@@ -1,4 +1,4 @@
-/** What the differential test can't ask jq: a prototype is not a key, and we leave it to jq to refuse it. */
+/** Cases that the differential test can't ask jq: a prototype is not a key, and we leave it to jq to refuse it. */
 import { expect, test } from "vitest";
 import { LEFT_TO_JQ, startCounting } from "./signals.ts";
 import { compileExpression } from "./template.ts";

@@ -279,7 +279,7 @@ function template(node: Node & { kind: "template" }, names: Names): Evaluate {
   };
 }
 
-/** What the text of given.ts says to jq. */
+/** The same for jq, as the text of given.ts. */
 function given({ operand: node, rule }: Node & { kind: "given" }, names: Names): Evaluate {
   const operand = single(node, names);
   return (input, scope) => {

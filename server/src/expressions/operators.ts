@@ -173,7 +173,7 @@ export function slice(target: Json, from: Json, to: Json): Json {
   return typeof target === "string" ? part.join("") : part;
 }
 
-/** What to cut by code points: the text itself if each is one unit. */
+/** The text in code points, to be cut: the text itself if each is one unit. */
 function pointsOf(text: string): string | string[] {
   spend(text.length >> 5);
   if (!/[\ud800-\udfff]/.test(text)) return text;

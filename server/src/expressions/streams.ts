@@ -44,7 +44,7 @@ export const iterated =
       for (const item of items(value)) emit(item);
     });
 
-/** What happens after passing the value on is not this expression's fault, hence outside the try. */
+/** An error after passing the value on is not this expression's fault, hence outside the try. */
 export function atMostOne(evaluate: Evaluate, steps: number): Stream {
   return (input, scope, emit) => {
     spend(steps);

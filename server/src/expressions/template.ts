@@ -17,7 +17,7 @@ export type Path = (string | number)[];
 export type CompiledExpression = {
   /** Without `${ }`. */
   readonly text: string;
-  /** What jq runs instead, if parts of it must have a value. */
+  /** The program that jq runs instead, if parts of it must have a value. */
   readonly program?: string;
   /** Its place in the template. */
   readonly path: Path;
@@ -27,7 +27,7 @@ export type CompiledExpression = {
   readonly secrets?: ReadonlySet<string>;
   /** It uses `$secrets` in another way. */
   readonly allSecrets?: true;
-  /** What is wrong with it, as far as we can tell without jq (which knows the functions). */
+  /** Its problem, as far as we can tell without jq (which knows the functions). */
   readonly problem?: ExpressionProblem;
   /** Evaluates it in this process; without this, jq does. */
   readonly native?: Native;

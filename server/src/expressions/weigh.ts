@@ -2,7 +2,7 @@
 import { ExactNumber } from "../lib/json/exact-number.ts";
 import type { Json } from "../lib/json/json.ts";
 
-/** What is wrong with the value's size, as a sentence's end. */
+/** The problem with the value's size, as a sentence's end. */
 export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
   weighed(value, mostBytes, mostNesting).excess;
 

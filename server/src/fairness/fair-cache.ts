@@ -1,5 +1,5 @@
 /**
- * What is remembered of all organizations in a bounded memory. When it is full, who holds most loses what it has used longest
+ * A cache of all organizations in a bounded memory. When it is full, the organization that holds most loses what it has used longest
  * ago: an organization displaces its own first, and never what another one holds less of.
  */
 import type { OrganizationId } from "../lib/ids.ts";

@@ -12,7 +12,7 @@ type FairPoolOptions = {
   shared: number;
   /** For one charge at a time, which has it to itself. */
   alone: number;
-  /** What each organization may hold in any case; one that needs no more never needs the part for one. */
+  /** The amount that each organization may hold in any case; one that needs no more never needs the part for one. */
   own: number;
 };
 
@@ -32,12 +32,12 @@ export class FairPool {
     this.#shared = new FairShare(options.shared);
   }
 
-  /** What one charge can ever hold. */
+  /** The most that one charge can ever hold. */
   get most(): number {
     return Math.max(this.#options.alone, this.#options.own);
   }
 
-  /** What all hold together, and the limit. */
+  /** The amount that all hold together, and the limit. */
   get held(): number {
     return this.#shared.taken + (this.#alone?.amount ?? 0);
   }
@@ -107,7 +107,7 @@ export class FairPool {
   }
 }
 
-/** What one run, answer or call holds. */
+/** The amount that one run, answer or call holds. */
 export class Charge implements Disposable {
   readonly organizationId: OrganizationId | undefined;
   readonly #pool: FairPool;

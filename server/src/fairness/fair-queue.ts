@@ -38,7 +38,7 @@ export class FairQueue<Group, Item> {
     return this.#lines.get(group)?.size ?? 0;
   }
 
-  /** What `take` would take. */
+  /** The item that `take` would take. */
   get first(): Item | undefined {
     return this.#next?.first;
   }

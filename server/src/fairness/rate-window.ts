@@ -150,12 +150,12 @@ export class RateWindows<Owner> {
     return { isTaken, ...window.look(limit, now) };
   }
 
-  /** What there is, without counting. */
+  /** The present state, without counting. */
   look(owner: Owner, limit: number): Room {
     return (this.#windowOf(owner, limit) ?? createWindow(limit)).look(limit, this.#clock.now());
   }
 
-  /** What was counted in another way is worth nothing. */
+  /** Counts made in another way are worth nothing. */
   #windowOf(owner: Owner, limit: number): Window | undefined {
     const window = this.#windows.get(owner);
     return window && fits(window, limit) ? window : undefined;

@@ -24,7 +24,7 @@ export async function inSlices<Result>(steps: Steps<Result>): Promise<Result> {
   }
 }
 
-/** As much as one has of a round (`rounds.ts`). */
+/** The length of a slice: one caller's share of a round (`rounds.ts`). */
 const TURN_MS = 5;
 
 /** The same in turns with others: `turn` is undefined while the thread is free. */

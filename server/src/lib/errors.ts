@@ -41,7 +41,7 @@ export const REASONS = {
 type CodeWithReason = keyof typeof REASONS;
 export type Reason<Of extends CodeWithReason = CodeWithReason> = (typeof REASONS)[Of][number];
 
-/** What can be wrong with one field of an input, in `extensions.fields`, whatever the field is of. */
+/** The problems of one field of an input, in `extensions.fields`, in any room. */
 export const FIELD_CODES = [
   "required",
   "wrong_type",

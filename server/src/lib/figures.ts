@@ -1,5 +1,5 @@
 /**
- * What a process counts of itself: plain numbers that the rooms add to, and that `metrics/` reads when somebody asks.
+ * The counts of a process about itself: plain numbers that the rooms add to, and that `metrics/` reads when somebody asks.
  * Their keys come from closed lists, never from what others send, so nobody can make more of them.
  */
 export type Counts<Key extends string = string> = Record<Key, number>;

@@ -18,7 +18,7 @@ const PREFIXES = {
   firing: "firing",
   event: "event",
   apiKey: "key",
-  /** Of an organization; the UUID is the user's. */
+  /** A user's membership in an organization; the UUID is the user's. */
   member: "member",
   invitation: "invitation",
   session: "session",

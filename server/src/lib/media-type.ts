@@ -1,5 +1,5 @@
 /**
- * What a `Content-Type` says of a body (RFC 9110, 8.3; WHATWG MIME Sniffing). A request's is read strictly: what is no media type is
+ * Reads a `Content-Type` (RFC 9110, 8.3; WHATWG MIME Sniffing). A request's is read strictly: what is no media type is
  * refused. An answer's is read as far as it can be, as browsers do.
  */
 

@@ -75,13 +75,13 @@ const PLACES: ((value: string) => string)[] = [
   (value) => `http://h.example/a#${value}`,
 ];
 
-/** What is encoded for the wire means the same; `+` stays. */
+/** Encoded for the wire it means the same; `+` stays. */
 const bytesOf = (text: string): string =>
   Buffer.from(text)
     .toString("latin1")
     .replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-/** What RFC 3986 (appendix B) reads in the text. */
+/** The parts that RFC 3986 (appendix B) reads in the text. */
 function written(text: string): { host: string; segments: string[]; query: string } {
   const [, host = "", path = "", query = ""] = /^https?:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(text)!;
   return { host: host.toLowerCase(), segments: (path || "/").split("/").map(bytesOf), query: bytesOf(query) };

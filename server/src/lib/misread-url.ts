@@ -38,7 +38,7 @@ const of = (part: Misreading["part"], what: string): Misreading => ({ part, what
 
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
-/** What the parser keeps. Not by a pattern: one that looks for the end is quadratic. */
+/** The part that the parser keeps. Not by a pattern: one that looks for the end is quadratic. */
 function keptOf(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && text.charCodeAt(start) <= 0x20) start++;

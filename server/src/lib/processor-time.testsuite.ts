@@ -1,5 +1,5 @@
 /**
- * What work costs a processor, for tests that hold a bound to it. A bound in milliseconds was set on one quiet machine: another may be
+ * The processor time of work, for tests that hold a bound to it. A bound in milliseconds was set on one quiet machine: another may be
  * slower, and a busy neighbour core makes processor time itself longer. Whatever is over its bound is therefore divided by how much slower a
  * fixed piece of work is here and now.
  */
@@ -12,7 +12,7 @@ export function threadMs(): number {
   return (user + system) / 1_000;
 }
 
-/** What the fixed work takes on the machine where the bounds were set, when nobody else uses it. */
+/** The time of the fixed work on the machine where the bounds were set, when it is idle. */
 const CALM_MS = 25;
 const ROUNDS = 40;
 /** Until V8 has compiled it for good. */
@@ -52,7 +52,7 @@ export const slowness = (): number => slownessBy(threadMs);
 export const slownessByClock = (): number => slownessBy(() => performance.now());
 
 /**
- * What took `ms` of this thread a moment ago, as it is on the machine where the bounds were set. What is below its bound stays as it is,
+ * A time of this thread a moment ago, as it would be on the machine where the bounds were set. A time below its bound stays as it is,
  * and costs nothing.
  */
 export const calmMs = (ms: number, bound: number): number => (ms < bound ? ms : ms / slowness());

@@ -1,5 +1,5 @@
 /**
- * What somebody reaches in an organization: all of it, or, with a narrowed API key, some projects and agents. Whatever is
+ * The part of an organization that a caller reaches: all of it, or, with a narrowed API key, some projects and agents. Whatever is
  * read, listed, counted, watched or changed for a caller goes through the functions here. What is reached once stays so:
  * an agent never changes its project, nor a run, an approval or a version its agent.
  */

@@ -2,7 +2,7 @@
 export type Entry = { place: number };
 
 /**
- * What is under way, in no order, to be looked at from time to time. Every request joins and leaves. An array, because the
+ * The work under way, in no order, to be looked at from time to time. Every request joins and leaves. An array, because the
  * tables that a Set or a Map discards keep their former contents until the next major collection.
  */
 export class Roll<Item extends Entry> implements Iterable<Item> {

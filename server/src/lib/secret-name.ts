@@ -1,6 +1,6 @@
 import { LIMITS } from "./limits.ts";
 
-/** What a secret may be called: as everything under `use` in a definition, so that `$secrets.NAME` reads it. */
+/** The names that a secret may have: as everything under `use` in a definition, so that `$secrets.NAME` reads it. */
 export const SECRET_NAME = `^(?!__proto__$)[A-Za-z_][\\w.-]{0,${LIMITS.identifierCharacters - 1}}$`;
 
 const SHAPE = new RegExp(SECRET_NAME);

@@ -1,4 +1,4 @@
-/** What PostgreSQL can keep as text, and read out of JSON. */
+/** The text that PostgreSQL can keep, and read out of JSON. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes("\0");
 export const UNSTORABLE = "must not contain NUL or lone surrogates";
 

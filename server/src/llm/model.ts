@@ -85,7 +85,7 @@ export function openModel(
   };
 }
 
-/** What the SDK calls in place of `fetch`. */
+/** Called by the SDK in place of `fetch`. */
 const guardedFetch =
   ({ outbound, host, onResponse }: Endpoint, organizationId: OrganizationId): Fetch =>
   async (url, init) => {

@@ -14,7 +14,7 @@ import { bucketRoom, burstOf, LOGGED_MOST, WINDOW_MS, type Room, type Taken } fr
 export type Windows = {
   /** Counts a request, if there is room for it. */
   take(organizationId: OrganizationId, limit: number): Taken | Promise<Taken>;
-  /** What there is, without counting. */
+  /** The present state, without counting. */
   look(organizationId: OrganizationId, limit: number): Room | Promise<Room>;
 };
 

@@ -132,10 +132,10 @@ async function readDays(
   });
 }
 
-/** What is counted and not written yet. */
+/** Counts that are not written yet. */
 class Tallies {
   #open = new Map<OrganizationId, Tally>();
-  /** Of a day that is over, or that could not be written. */
+  /** Counts of a past day, or that could not be written. */
   #closed: Tally[] = [];
 
   get isEmpty(): boolean {

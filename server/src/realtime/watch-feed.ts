@@ -1,4 +1,4 @@
-/** What changes in an organization, for one subscription: each entity at most once in 250 ms. */
+/** The changes of an organization, for one subscription: each entity at most once in 250 ms. */
 import { until, type Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { OrganizationId } from "../lib/ids.ts";
@@ -10,7 +10,7 @@ import { Door, stream } from "./stream.ts";
 
 const UPDATE_MS = 250;
 
-/** What a subscription needs besides its feed. `rounds`: whose turn the main thread is. */
+/** The needs of a subscription besides its feed. `rounds`: whose turn the main thread is. */
 export type FeedWatching = {
   notices: Pick<Notices, "onMissed">;
   clock: Clock;
@@ -23,7 +23,7 @@ export type Watched<Message, Shown> = {
   show: (message: Message) => Promise<Shown | undefined>;
 };
 
-/** What comes in a feed from now on. */
+/** The changes of a feed from now on. */
 export function watchFeed<Message, Shown>(
   { notices, clock, rounds }: FeedWatching,
   feeds: Feeds<Message>,
@@ -40,14 +40,14 @@ export function watchFeed<Message, Shown>(
     door.knock();
   };
   const reader = sources.use(feeds.open(organizationId, { knock: () => door.knock(), lose: () => endWith(tooSlow()) }));
-  // What has changed meanwhile nobody knows.
+  // Changes made meanwhile are unknown.
   sources.use(notices.onMissed(() => endWith(missed())));
   /** 250 subscriptions with 3,000 changes each held the thread for 1.5 s at a stretch. */
   const turn = (): Promise<void> | undefined => rounds.next(organizationId);
   return stream(signal, sources, async function* (ended) {
     while (await door.pass(ended)) {
       await turn();
-      // What changes again meanwhile goes to the end, for the next round.
+      // An entity that changes again meanwhile goes to the end, for the next round.
       for (const message of reader.round()) {
         if (ending) break;
         const shown = mayFit(message) ? await show(message) : undefined;

@@ -73,7 +73,7 @@ const partsOf = (word: string): string[] => (word.includes("-") ? [word, ...word
 function scoreOf(words: string[], isSaid: (word: string) => boolean): number {
   const telling = words.filter((word) => !FILLERS.has(word));
   const found = telling.filter(isSaid).length;
-  // Of two that are wholly there the longer name is meant.
+  // If two are wholly there, the longer name is meant.
   return telling.length === 0 ? 0 : found / telling.length + (found - 1) / 100;
 }
 

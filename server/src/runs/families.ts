@@ -1,4 +1,4 @@
-/** What a run's end means for its parent, its children and the runs that queue behind it. */
+/** The consequences of a run's end for its parent, its children and the runs that queue behind it. */
 import { messageOf, Refusal } from "../lib/errors.ts";
 import type { OrganizationId, RunId, TriggerId } from "../lib/ids.ts";
 import { admitRuns } from "./admit-runs.ts";

@@ -70,7 +70,7 @@ export async function startOnce<Started>(
   }
 }
 
-/** What is written with the start. */
+/** The row written with the start. */
 export const keyToWrite = (
   { id, organizationId, agentId, createdAt }: Pick<Head, "id" | "organizationId" | "agentId" | "createdAt">,
   key: IdempotencyKey,

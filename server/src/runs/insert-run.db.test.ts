@@ -34,7 +34,7 @@ beforeEach(async () => {
 const TRIGGER = { kind: "trigger", id: newId() } as const;
 const SET = "do: [{one: {set: {n: '${ .n }'}}}]";
 
-/** What a trigger does when it is time. `text` tells its firings apart. */
+/** Acts as a trigger when it is time. `text` tells its firings apart. */
 async function fire(agentId: AgentId, { runs, text }: { runs?: TestRuns["runs"]; text?: string } = {}): Promise<Head> {
   const room = runs ?? opened.runs;
   const { organizationId } = opened.caller;

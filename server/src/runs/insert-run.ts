@@ -23,7 +23,7 @@ type Starter = Run["startedBy"];
 
 type Insertion = PreparedRun & {
   key?: IdempotencyKey | undefined;
-  /** What else is written with it, or neither is: what a trigger brings. */
+  /** The rows that are written with it or not at all: those of a trigger. */
   brought?: readonly Brought[];
   /** It waits for another run to end before it may begin; the room that brought it lets it go. */
   isQueued?: boolean;

@@ -1,5 +1,5 @@
 /**
- * What kinds of task that the product does not have yet can do: a conversation of several effects, one of them streaming,
+ * Kinds of task that the product does not have yet: a conversation of several effects, one of them streaming,
  * with a question to a person in the middle; and a wait for an event. They are written like any kind, in a table of kinds
  * that the real interpreter walks with a real journal.
  */

@@ -1,4 +1,4 @@
-/** What all starts have in common: the agent's version, the checked input, the first state. */
+/** Shared by all starts: the agent's version, the checked input, the first state. */
 import type { Intake } from "../events/events.ts";
 import { takesRuns } from "../agents/agent.ts";
 import { published, readAgent, type Published } from "../agents/published.ts";

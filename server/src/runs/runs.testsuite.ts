@@ -150,7 +150,7 @@ export function noting(database: Database): Database & { noted: { text: string; 
   };
 }
 
-/** What to do with a hot-path statement: do not send it, or lose or hold its answer. */
+/** The fate of a hot-path statement: do not send it, or lose or hold its answer. */
 /** A promise holds the answer back; a function does so once the answer is there. */
 type Meddle = (name: string) => "refuse" | "lose" | Promise<unknown> | (() => Promise<unknown>) | undefined;
 

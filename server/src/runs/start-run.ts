@@ -17,7 +17,7 @@ type StartRequest = {
   input: Json;
   /** Good for 24 h per organization and agent: the same key with the same body is the same run. */
   idempotencyKey?: string | undefined;
-  /** What the key stands for, if not this request itself. */
+  /** The request that the key stands for, if not this one itself. */
   body?: Json;
   version?: string | undefined;
   /** The draft that a person reviewed. */

@@ -30,7 +30,7 @@ const start = async (body: string, wait?: number): Promise<RunId> => {
   const agentId = await opened.agentOf(body);
   return (await startRun(opened.runs, opened.caller, { agentId, input: {}, ...(wait && { wait }) })).run.id;
 };
-/** Of this run, once so many are there. */
+/** The events of this run, once that many are there. */
 const rowsOf = (runId: RunId, many = 1): Promise<string[]> =>
   eventually(async () => {
     const rows = await database.query(

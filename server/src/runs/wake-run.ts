@@ -8,7 +8,7 @@ import type { Runs } from "./handle/runs.ts";
 
 type Waking = Pick<Runs, "database" | "engine" | "notices" | "executions">;
 
-/** What a statement sets to make a run due along with its other changes; `hintDue` follows its commit. */
+/** The assignments that make a run due along with a statement's other changes; `hintDue` follows its commit. */
 export const DUE_SQL = `wake_seq = wake_seq + 1, wake_at = ${AT_ONCE_SQL}`;
 
 /** `signal`: what has come and one of its branches waits for. Leaves an ended run as it is. */

@@ -14,7 +14,7 @@ export function objectIn(text: string): JsonObject | undefined {
 /** Words of the language: a server's answer may have them for reasons of its own. */
 const PLAIN = new Set(["grant", "authentication", "encoding"]);
 
-/** What must not be shown of a secret: all of it, and each text in it. */
+/** The parts of a secret that must not be shown: all of it, and each text in it. */
 export const partsOf = (secret: string): string[] => [secret, ...fieldsIn(secret)];
 
 /** The texts of a secret that is a JSON object. */
@@ -23,7 +23,7 @@ export function fieldsIn(secret: string): string[] {
   return fields ? textsIn(fields) : [];
 }
 
-/** What is left of a text where Latin-1 is read as UTF-8 or the other way round, as many a server does. */
+/** The rest of a text if Latin-1 is read as UTF-8 or the other way round, as many a server does. */
 export const remainsOf = (text: string): string[] => (/[^ -~]/.test(text) ? (text.match(/[ -~]{12,}/g) ?? []) : []);
 
 function textsIn(value: Json): string[] {

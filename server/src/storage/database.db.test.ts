@@ -31,7 +31,7 @@ const OTHERS = "from pg_stat_activity where pid <> pg_backend_pid() and backend_
 async function endSessions(): Promise<void> {
   await database.query(`select pg_terminate_backend(pid) ${OTHERS}`);
   await expect.poll(() => database.query(`select pid ${OTHERS}`)).toEqual([]);
-  // What they said last has come before that answer: it is read in this turn of the event loop or in the next one.
+  // The server's last word has come before that answer: it is read in this turn of the event loop or in the next one.
   await sleep(50);
 }
 /** Until a long statement is under way. */
@@ -76,7 +76,7 @@ test("the hot pool prepares a named statement and keeps its generic plan; the li
   expect(await database.query("select count(*) as count from pg_prepared_statements")).toEqual([{ count: 0 }]);
 });
 
-test("a statement whose table changed under it is prepared anew", async () => {
+test("a statement whose table changed under it is prepared again", async () => {
   await database.query("create table changing as select 1 as a");
   expect(await database.hot("changing", "select * from changing", [])).toEqual([{ a: 1 }]);
   await database.query("alter table changing add column b int");

@@ -39,7 +39,7 @@ export type Database = {
   /** A named statement, prepared once per hot-pool connection, run with its generic plan. The name stands for the text. */
   hot(name: string, text: string, values: unknown[], whose?: Whose): Promise<Row[]>;
   /**
-   * What is written in slices of `LIMITS.batchBytes`: one transaction of named statements, on connections of its own that no
+   * A large commit, written in slices of `LIMITS.batchBytes`: one transaction of named statements, on connections of its own that no
    * small statement waits for. Rolled back if `work` throws; `work` is called again if a plan was stale.
    */
   large<Result>(work: (hot: Hot) => Promise<Result>): Promise<Result>;
@@ -54,7 +54,7 @@ export type Database = {
   dedicated(silentMs?: number): Promise<pg.Client>;
   /** Where it is, for a thread that needs its own connection. */
   connection: Connection;
-  /** What waits for a turn at the connections. */
+  /** The number that waits for a turn at the connections. */
   backlog: Backlog;
   /** True on the PostgreSQL that this process started for itself. */
   isEmbedded: boolean;
@@ -73,7 +73,7 @@ type DatabaseOptions = {
   listConnections?: number;
 };
 
-/** Of each pool. */
+/** The connections of each pool. */
 const CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Idle backends cost about 5 MB each: a pool closes all except one after this. */

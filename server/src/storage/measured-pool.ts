@@ -6,7 +6,7 @@ import { UnderWay } from "../lib/under-way.ts";
 export class MeasuredPool {
   readonly pool: pg.Pool;
   readonly waitSeconds = Histogram.ofSeconds();
-  /** Of a statement, or of a transaction as a whole. */
+  /** The time of a statement, or of a transaction as a whole. */
   readonly querySeconds = Histogram.ofSeconds();
   /** Counts from the request for a connection until it is given back. */
   readonly #underWay = new UnderWay();

@@ -1,4 +1,4 @@
-/** What went wrong in PostgreSQL or on the way to it. SQLSTATE codes: PostgreSQL manual, appendix A. */
+/** Errors in PostgreSQL or on the way to it. SQLSTATE codes: PostgreSQL manual, appendix A. */
 
 const UNAVAILABLE_STATES = new Set([
   "25006", // read_only_sql_transaction: connected to a standby

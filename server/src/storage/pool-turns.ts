@@ -1,5 +1,5 @@
 /**
- * Whose statement gets a connection next. The product's own (commits of runs, sweeps) are few at a time and wait only for
+ * Decides which statement gets a connection next. The product's own (commits of runs, sweeps) are few at a time and wait only for
  * each other. A single request of an organization may have thousands: organizations take turns, on one connection fewer
  * than the pool has, and none gets them all. The pool's own queue would be first come, first served, and fails whoever
  * waits in it for 10 s.

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { ClientBase } from "pg";
 
-/** What every node-postgres client has but its types don't mention. */
+/** A property of every node-postgres client that its types don't mention. */
 type Inside = {
   connection: { stream: Socket };
   /** No statement is under way. */

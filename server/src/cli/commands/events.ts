@@ -21,7 +21,7 @@ type Listed = { id: string; at: string; source: string; event: string; sourceId:
 const LIST = `query ($filter: EventFilter, $first: Int!) {
   events(filter: $filter, first: $first) { nodes { id source event sourceId time at data } ${MORE} }
 }`;
-/** What came of it needs another scope than publishing it. */
+/** The firings of an event need another scope than publishing it. */
 const PUBLISH = `mutation ($input: PublishEventInput!) { publishEvent(input: $input) { id source event sourceId time at } }`;
 const CAME = `query ($id: ID!) { event(id: $id) {
   firings(first: 100) { nodes { outcome code message trigger { id name } run { id } } pageInfo { hasNextPage } }

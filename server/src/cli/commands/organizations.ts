@@ -60,7 +60,7 @@ async function create(line: CommandLine, name: string, options: CreateOptions): 
   });
   const { organization, owner, password } = made;
   const facts = { ...shown(organization), ownerId: encodeId("user", owner.id), owner: owner.email };
-  // Whoever has an invitation to any organization may have made an account with this e-mail.
+  // A holder of an invitation to any organization may have made an account with this e-mail.
   if (owner.createdAt < organization.createdAt)
     line.terminal.say(
       `${owner.email} has an account since ${minuteOf(owner.createdAt.toISOString())}, and keeps its password: be sure that it is theirs`,

@@ -47,7 +47,7 @@ async function publish(line: CommandLine, name: string, options: Options): Promi
   terminal.print(agent.id);
 }
 
-/** What is wrong with the text is said on stderr where it is written, and not again in the refusal. */
+/** Problems of the text are printed on stderr with their place, and not again in the refusal. */
 async function send(api: Api, { terminal }: CommandLine, file: DefinitionFile): Promise<Published> {
   try {
     return (await api.send<{ publishAgent: Published }>(PUBLISH, { input: { definition: file.text } })).publishAgent;

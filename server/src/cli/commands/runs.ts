@@ -16,7 +16,7 @@ type ListOptions = Options & { first: number; agent?: string; status?: RunStatus
 type AgainOptions = Options & { idempotencyKey?: string };
 type RetryOptions = AgainOptions & { fromStep?: number; fromTask?: string; version?: string };
 
-/** What every mutation answers to a key that may carry it out. */
+/** The fields that every mutation returns to a key that may carry it out. */
 type ChangedRun = Pick<ShownRun, "id" | "status" | "version" | "agent" | "createdAt">;
 const CHANGED = "id status version agent { handle } createdAt finishedAt cancelledAt";
 const STATUSES = ["pending", "running", "paused", "completed", "failed", "cancelled"] satisfies RunStatus[];

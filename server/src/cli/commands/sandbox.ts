@@ -130,7 +130,7 @@ async function makeWorld({ auth }: Accounts, name: string, plan: Plan): Promise<
   return { caller, email, password, apiKey: secret };
 }
 
-/** Of the agent `echo`. Its token is sealed with the installation's key, so that the API shows it. */
+/** The webhook of the agent `echo`. Its token is sealed with the installation's key, so that the API shows it. */
 async function makeWebhook(
   { clock, log }: CommandLine,
   config: Config,

@@ -40,7 +40,7 @@ export function addSecrets(program: Command, line: CommandLine): void {
   addCommand(
     secrets,
     "rotate-key",
-    "Encrypt all secrets and the URLs of webhooks anew; for whoever may read the data folder.",
+    "Encrypt all secrets and the URLs of webhooks again; needs access to the data folder.",
   ).action((options: { json?: true }) => rotate(line, options));
 }
 

@@ -13,7 +13,7 @@ type Options = { json?: true; organization: string; name?: string; email?: strin
 
 const EMAIL = "owner@localhost";
 
-/** What the UI's setup form does, for whoever may read the data folder. */
+/** The UI's setup form, for an operator who may read the data folder. */
 export function addSetup(program: Command, line: CommandLine): void {
   addCommand(
     program,

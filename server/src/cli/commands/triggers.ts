@@ -1,4 +1,4 @@
-/** What starts runs of agents by itself. */
+/** Triggers, which start runs of agents by themselves. */
 import type { Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { isObject, parseJson, type JsonObject } from "../../lib/json/json.ts";

@@ -1,4 +1,4 @@
-/** What every command gets, and what all have in common: `--json`, one line per mistake, the exit code. */
+/** The input of every command, and what all have in common: `--json`, one line per mistake, the exit code. */
 import { Argument, CommanderError, type Command } from "commander";
 import { readConfig, type Config, type Environment } from "../../config.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -12,7 +12,7 @@ import { createTerminal, type Output, type Terminal } from "./terminal.ts";
 /** `isTTY`: somebody types. */
 export type Input = NodeJS.ReadableStream & { isTTY?: boolean };
 
-/** What is around a command: a process that it has to itself, or less. */
+/** The surroundings of a command: a process that it has to itself, or less. */
 export type Outside = {
   environment: Environment;
   cwd: string;

@@ -1,7 +1,7 @@
 import { LastActs } from "../../lib/last-acts.ts";
 
 /**
- * What a command must not leave behind (a PostgreSQL, its own server) when it ends early: by a signal, or because nobody
+ * Things that a command must not leave behind (a PostgreSQL, its own server) when it ends early: by a signal, or because nobody
  * reads its output any longer. Without this the process would be gone before any `await using` ran.
  */
 export type Ending = {

@@ -5,7 +5,7 @@ import { plainText } from "./terminal.ts";
 /** A `FormField`, as the API answers it. */
 export const FORM_FIELD = "name type title description required default choices { value title }";
 
-/** Of a thousand. */
+/** In thousandths. */
 const CHOICES_SHOWN = 20;
 
 /** `How fast (rush, normal; by default normal)`: the values are what `key=value` takes. */

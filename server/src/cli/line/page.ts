@@ -1,4 +1,4 @@
-/** What the commands that list have in common: how many, a table that fits, and the word that there are more. */
+/** Shared by the commands that list: how many, a table that fits, and the word that there are more. */
 import { Option, type Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
@@ -12,9 +12,9 @@ export const MORE = "pageInfo { hasNextPage }";
 export type Table<Item> = {
   head: string[];
   row: (item: Item) => string[];
-  /** What is said when there is nothing. */
+  /** The sentence for an empty list. */
   none: string;
-  /** What --json shows of an item: by default all of it. */
+  /** The form of an item with --json: by default all of it. */
   json?: (item: Item) => unknown;
 };
 

@@ -63,7 +63,7 @@ function readPairs(pairs: readonly string[], fields: readonly FieldType[]): Json
   return input;
 }
 
-/** What the form does not name, and all of an agent without a form, is text. */
+/** A field that the form does not name, and every field of an agent without a form, is text. */
 function valueOf(key: string, text: string, type: FieldType["type"] | undefined): Json {
   if (type === "list") return text.startsWith("[") ? parseJson(text, key) : [text];
   if (type === "number" || type === "integer") return /^-?\d/.test(text) ? parseJson(text, key) : text;

@@ -72,5 +72,5 @@ const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029]/g;
 const withEscapes = (json: string): string =>
   json.replaceAll(LEFT_BY_JSON, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** What others chose (a step's name, an answer) can't move the cursor: control characters are shown as `?`. */
+/** Texts that others chose (a step's name, an answer) can't move the cursor: control characters are shown as `?`. */
 export const plainText = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, "?");

@@ -12,7 +12,7 @@ const LIST = `query ($first: Int!, $after: String) {
   members(first: $first, after: $after) { nodes { id user { email } } pageInfo { hasNextPage endCursor } }
 }`;
 
-/** Of an id, whether there is such a member is not asked. Throws OperatorError. */
+/** For an id, the server is not asked whether there is such a member. Throws OperatorError. */
 export async function findMemberId(api: Api, name: string): Promise<string> {
   if (decodeId("member", name) !== undefined) return name;
   if (!name.includes("@")) throw unknown(name, "is not a member id (member_…) or an e-mail");

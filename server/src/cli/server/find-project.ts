@@ -12,7 +12,7 @@ const LIST = `query ($first: Int!, $after: String) {
   projects(first: $first, after: $after) { nodes { id handle } pageInfo { hasNextPage endCursor } }
 }`;
 
-/** Of an id, whether there is such a project is not asked. Throws OperatorError. */
+/** For an id, the server is not asked whether there is such a project. Throws OperatorError. */
 export async function findProjectId(api: Api, name: string): Promise<string> {
   if (name.startsWith("project_")) return name;
   const seen: string[] = [];

@@ -53,7 +53,7 @@ const QUESTIONS = `query ($filter: ApprovalFilter!, $first: Int!) {
   approvals(filter: $filter, first: $first) { nodes { id question } }
 }`;
 
-/** What a paused run asks, and the command that answers. */
+/** The question of a paused run, and the command that answers. */
 export async function sayQuestions({ terminal }: CommandLine, api: Api, runId: string): Promise<void> {
   type Data = { approvals: { nodes: { id: string; question: string }[] } };
   const { approvals } = await api.send<Data>(QUESTIONS, { filter: { runId, status: "open" }, first: LIMITS.pageSize });

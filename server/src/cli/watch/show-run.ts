@@ -49,7 +49,7 @@ export function showEnd(terminal: Terminal, run: ShownRun): string {
   return run.status === "completed" ? `${status}\n${prettyJson(run.output)}` : status;
 }
 
-/** What is new in each event: a step's new status or failed try, and the run's end. */
+/** The news in each event: a step's new status or failed try, and the run's end. */
 export function createStory(terminal: Terminal): (event: ShownEvent) => string[] {
   const known = new Map<number, string>();
   return ({ run, step }) => {
@@ -75,7 +75,7 @@ export function durationOf(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }
 
-/** What steps pass on can be long: the start is enough to recognise it. */
+/** Values that steps pass on can be long: the start is enough to recognise them. */
 export function shortJson(value: Json, most = 100): string {
   return cutText(plainText(JSON.stringify(value)), most);
 }

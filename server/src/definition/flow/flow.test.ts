@@ -65,7 +65,7 @@ describe("a name without a value is an error", () => {
       ["w: {raise: {error: {type: 'https://x/y', status: 400, detail: '${ .why }'}}}"],
       "/do/0/w/raise/error/detail .why is not known here; known here: orderId, amount",
     ],
-    // What a task before it yields.
+    // Yielded by a task before it.
     [
       [set("{total: 1}"), call("'https://x/{orderId}'")],
       "/do/1/send/with/endpoint {orderId} is not known here; known here: total",
@@ -120,7 +120,7 @@ describe("a name without a value is an error", () => {
       ],
       "/do/1/t/set/c .b is not known here; known here: orderId, amount",
     ],
-    // What is exported.
+    // Exported.
     [[set("{a: '${ $context.total }'}")], "/do/0/s/set/a $context.total is not known here"],
     [
       ["s: {set: {a: 1}, export: {as: '${ ($context // {}) + {total: .a} }'}}", "t: {set: {c: '${ $context.totl }'}}"],

@@ -1,4 +1,4 @@
-/** What a kind of task (flows.ts) can ask the walk (flow.ts) to follow. */
+/** The questions of a kind of task (flows.ts) to the walk (flow.ts). */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { Steps } from "../../fairness/slices.ts";
 import type { Path, Severity } from "../text/problem.ts";

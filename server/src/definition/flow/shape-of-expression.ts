@@ -62,7 +62,7 @@ function shapeOf(node: Node, scope: Scope): Shape {
     case "label":
       return shapeOf(node.body, scope);
     case "call":
-      // What a function gives to its arguments as data is not known.
+      // The data that a function gives to its arguments is not known.
       return visit({ ...scope, data: "any" }, ...node.args);
     case "assignment":
       // The left side may name a new field.

@@ -1,4 +1,4 @@
-/** What the schema of forms cannot express: limits in order, defaults that fit, `required` names that exist. */
+/** Rules that the schema of forms cannot express: limits in order, defaults that fit, `required` names that exist. */
 import { compareNumbers } from "../../lib/json/exact-number.ts";
 import { isNumber, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { hint } from "../../lib/did-you-mean.ts";

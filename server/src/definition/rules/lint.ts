@@ -1,4 +1,4 @@
-/** What the linter passes to its rules (rules-*.ts, form-rules.ts, tasks/). linter.ts has the table of rules. */
+/** The input of the linter's rules (rules-*.ts, form-rules.ts, tasks/). linter.ts has the table of rules. */
 import type { Json } from "../../lib/json/json.ts";
 import type { Finding, Path } from "../text/problem.ts";
 

@@ -57,7 +57,7 @@ const MIXED = 'text and ${ } are mixed; write one expression, such as ${ "Hello 
 export const fromOrAsRule = (found: Found, lint: Lint): void =>
   (typeof found.value === "string" ? expressionRule : templateRule)(found, lint);
 
-/** What a URI template may contain (RFC 6570); `{name}` is the only form the DSL has. */
+/** The characters of a URI template (RFC 6570); `{name}` is the only form the DSL has. */
 export const URI =
   /^[A-Za-z][A-Za-z0-9+\-.]*:\/\/(?:[^\s\u0000-\u0020"'<>%\\^`{|}]|%[\da-fA-F]{2}|\{\w+(?:\.\w+)*\})*$/;
 

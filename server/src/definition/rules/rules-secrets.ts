@@ -10,7 +10,7 @@ export function secretRule({ path, value }: Found, lint: Lint): void {
   if (message !== undefined) lint.report({ path, at: "value", message });
 }
 
-/** What is wrong with the `$secrets` of an expression that may use them. */
+/** The problem with the `$secrets` of an expression that may use them. */
 export function* secretProblems({ secrets = new Set(), allSecrets }: CompiledExpression, lint: Lint): Iterable<string> {
   // Data must not choose which secret is sent.
   if (allSecrets) yield 'a secret is named where it is used; write $secrets.NAME or $secrets["NAME"]';

@@ -8,7 +8,7 @@ import { URI } from "./rules-expressions.ts";
 
 export const TOKEN_PATH = "/oauth2/token";
 
-/** What is wrong with it, or undefined. */
+/** Its problem, or undefined. */
 export function authorityProblem(text: string): string | undefined {
   if (text.length > LIMITS.authorityCharacters)
     return `the authority has at most ${LIMITS.authorityCharacters} characters`;

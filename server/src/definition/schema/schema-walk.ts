@@ -302,6 +302,6 @@ function isMeant(choose: NonNullable<SchemaObject["x-choose"]>, branch: SchemaOb
 /** A division of two numbers, in steps: up to 2 µs beside what its digits take. */
 const DIVISION = 10;
 
-/** What a number of many digits takes, in steps. */
+/** The steps that a number of many digits takes. */
 const digitsIn = (value: number | ExactNumber): number =>
   typeof value === "number" ? 0 : 1 + (value.text.length >> 4);

@@ -38,7 +38,7 @@ export const refusedKey = (key: string, why: string): SchemaObject => ({
   properties: { [key]: refused(why) },
 });
 
-/** What every task may have besides its keyword. */
+/** The keys that every task may have besides its keyword. */
 export const COMMON: Properties = {
   if: ref("expression"),
   input: ref("input"),

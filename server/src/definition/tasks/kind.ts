@@ -1,5 +1,5 @@
 /**
- * What the language knows about a kind of task: how it is written, how it is compiled and which lists of tasks it contains.
+ * A kind of task in the language: how it is written, how it is compiled and which lists of tasks it contains.
  * Each kind has one file here and one line in kinds.ts; how it runs is in execution/tasks/.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
@@ -21,7 +21,7 @@ export type Kind = {
   secretsIn?: readonly string[];
   /** Its lists of tasks, by their names in the program. This is the only description of where they are. */
   blocks: Record<string, Inner>;
-  /** What a step of it waits for while nothing is done for it: its state says until when, which approval, or which run. */
+  /** The thing that a step waits for while nothing is done for it: its state says until when, which approval, or which run. */
   waitsFor: "nothing" | "time" | "person" | "child";
   /** It is a single outside effect: alone in a `try`, it runs in the step of the `try` and needs none of its own. */
   isEffect?: true;

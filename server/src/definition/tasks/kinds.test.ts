@@ -1,4 +1,4 @@
-/** What a kind says of itself twice, as a schema and as a program, agrees. */
+/** A kind's schema and its program agree. */
 import { expect, test } from "vitest";
 import { isObject } from "../../lib/json/json.ts";
 import { KINDS, kindOf } from "./kinds.ts";

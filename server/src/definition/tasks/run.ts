@@ -26,7 +26,7 @@ type RunTask = {
 
 type Run = { namespace: string; name: string; version?: string; input: Template; awaits: boolean };
 
-/** Of `run: workflow`. The DSL's own schema requires the version and an object as input. */
+/** The body of `run: workflow`. The DSL's own schema requires the version and an object as input. */
 const SUBFLOW: Properties = {
   namespace: label("billing"),
   name: label("order-intake"),

@@ -1,4 +1,4 @@
-/** What is wrong with a definition, and where. */
+/** A problem of a definition, and its place. */
 import type { Json } from "../../lib/json/json.ts";
 import { isObject } from "../../lib/json/json.ts";
 

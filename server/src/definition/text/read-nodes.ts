@@ -25,7 +25,7 @@ class Reader {
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   #values = 0;
-  /** Of all texts and keys. */
+  /** All texts and keys together. */
   #characters = 0;
   #isTooMuch = false;
 

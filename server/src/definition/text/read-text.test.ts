@@ -160,7 +160,7 @@ describe("hostile texts", () => {
     expect(problems.length).toBeLessThanOrEqual(LIMITS.definitionProblems);
   });
 
-  /** What grows worst in the library, up to just below the limit of words. */
+  /** The text that grows worst in the library, up to just below the limit of words. */
   const LONG: [string, string][] = [
     ["keys", Array.from({ length: 3_600 }, (_, index) => `k${index}: 1\n`).join("")],
     ["one key again", "a: b\n".repeat(3_600)],

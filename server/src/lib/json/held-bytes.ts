@@ -29,7 +29,7 @@ export function heldBytes(text: string): number {
   return Math.ceil(2 * length + (structure * length) / whole);
 }
 
-/** What the value takes besides one byte for each character. */
+/** The bytes that the value takes besides one for each character. */
 function structureOf(text: string, from: number, to: number): number {
   let bytes = 0;
   let digits = 0;

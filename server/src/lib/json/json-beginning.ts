@@ -1,4 +1,4 @@
-/** What can be read of a JSON object whose text was cut somewhere. */
+/** Reads the beginning of a JSON object whose text was cut somewhere. */
 import { LIMITS } from "../limits.ts";
 import { parseStored, type Json, type JsonObject } from "./json.ts";
 

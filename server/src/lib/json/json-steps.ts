@@ -9,7 +9,7 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 const COLON = 58;
 
-/** What has followed a sequence of keys so far: mostly one key, else `others`. */
+/** The keys that have followed a sequence of keys so far: mostly one key, else `others`. */
 class Shape {
   #key: string | undefined;
   #next: Shape | undefined;

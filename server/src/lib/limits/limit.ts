@@ -1,10 +1,10 @@
-/** What the code, docs/limits.md and test/tidy/limits.test.ts know of a limit. */
+/** A limit as the code, docs/limits.md and test/tidy/limits.test.ts know it. */
 export type Limit = {
   /** In the unit that the limit's name says; without one it counts what `bounds` names. */
   value: number;
-  /** What is limited. */
+  /** The thing that is limited. */
   bounds: string;
-  /** What happens beyond it. Omitted: it is refused, and the error says the value. */
+  /** The behaviour beyond it. Omitted: it is refused, and the error says the value. */
   beyond?: string;
   /** The test that holds it at its edge: a file, and words that stand in it. */
   test: EdgeTest;

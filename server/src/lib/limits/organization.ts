@@ -1,4 +1,4 @@
-/** What an organization has. */
+/** Limits of an organization's objects. */
 import { BY_NAME, type Limit } from "./limit.ts";
 
 const HOW_MANY = "server/src/agents/how-many.db.test.ts";

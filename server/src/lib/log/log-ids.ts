@@ -1,6 +1,6 @@
 import { encodeId, type Id, type Kind } from "../ids.ts";
 
-/** What a line's fields are the ids of. */
+/** The kinds of ids in a line's fields. */
 const KINDS = new Map<string, Kind>(
   Object.entries({
     run: "run",

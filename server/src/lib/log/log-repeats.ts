@@ -1,5 +1,5 @@
 /**
- * Of log lines with the same text the first ten are written; the rest are counted, and once a minute the last of them is
+ * The first ten log lines with the same text are written; the rest are counted, and once a minute the last of them is
  * written with `repeated`. So a runaway loop writes one line a minute, not 104,000.
  */
 import type { LogFn, Logger, LoggerOptions } from "pino";

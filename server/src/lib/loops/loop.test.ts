@@ -164,7 +164,7 @@ test("a clock that is set back an hour, asleep or in a look, holds up neither a 
   setBack();
   await pass(2_000);
   expect(looks).toHaveLength(2);
-  // What it says when it has looked is of the former time.
+  // A look that began before speaks of the former time.
   const next = now + 2_000;
   setBack();
   answer(next);

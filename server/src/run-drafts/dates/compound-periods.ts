@@ -152,7 +152,7 @@ function weekdayIn({ from, to }: Span, weekday: number, ordinal: number, more: n
   return day <= to && day >= from ? { from: day, to: day + more } : undefined;
 }
 
-/** What may follow a day that has no month: anything else might be what it counts. */
+/** The words that may follow a day that has no month: anything else might be what it counts. */
 const BEHIND_DAY = new Set([
   "to",
   "until",

@@ -26,7 +26,7 @@ export type Period = {
   edge?: "start" | "middle" | "end";
 };
 
-/** What is read at one token. `today` is a day in the caller's zone; `ahead`: a bare weekday is the next one, not the last. */
+/** The period read at one token. `today` is a day in the caller's zone; `ahead`: a bare weekday is the next one, not the last. */
 export type Reading = {
   tokens: readonly Token[];
   today: number;

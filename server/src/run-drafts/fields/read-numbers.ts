@@ -11,7 +11,7 @@ const CODES = /^(eur|usd|gbp|chf|jpy)$/;
 const AT_MOST = [["at", "most"], ["up", "to"], ["no", "more", "than"], ["not", "more", "than"], ["maximum"], ["max"], ["top"]]; // prettier-ignore
 const AT_LEAST = [["at", "least"], ["no", "less", "than"], ["no", "fewer", "than"], ["minimum"], ["min"]];
 const ABOUT = new Set(["about", "around", "roughly", "approximately", "approx", "circa", "nearly", "almost", "~"]);
-/** What something costs is not what is asked for. */
+/** A price is not what is asked for. */
 const COSTS = /^(cost|costs|costing|price|priced|worth|paid|bought|valued)$/;
 /** `the third attempt` is a number, `the third replica` is one of them. */
 const POSITIONS = /attempt|page|step|rank|position|level|floor|line|row|priority|phase|round|chapter/;

@@ -121,7 +121,7 @@ test("what lies between two places of doubt is read, and the rest is unread", ()
 test.each([
   ["pay 240 euros", "240 euros", { amount: 240 }, []],
   ["pay €240", "240", { amount: 240 }, []],
-  // What the field counts in another currency is another amount.
+  // The field's amount in another currency is another amount.
   ["pay 240 dollars", "240", {}, ["dollars"]],
   ["pay $240", "240", {}, []],
 ])(
@@ -253,7 +253,7 @@ test("a thousand agents and a long text too, also where no word is there twice a
       handle: `agent-${index}`,
     }));
     const find = (): unknown => atOnce(findAgent(agents, text));
-    // What was not compared might be meant.
+    // A value that was not compared might be meant.
     expect(find()).toBeUndefined();
     expect(leastMs(1_000, find)).toBeLessThan(1_000);
   }

@@ -41,7 +41,7 @@ export type Asked = {
   text: string;
   /** In the zone of who wrote it (`days.ts`). */
   today: number;
-  /** What is wrong with a value, as the run's start would say it. */
+  /** The problem of a value, as the run's start would say it. */
   misfit?: (name: string, value: Json) => string | undefined;
 };
 
@@ -54,7 +54,7 @@ export function readSentence({ name, fields, text, today, misfit }: Asked): Read
   const explained = isLong ? new Set<string>() : explainedBy(name, sentence);
   if (isLong) sentence.left = -1;
   else readFields(sentence, fields, explained, today);
-  // What was left unread might have said something else about what was read.
+  // Words left unread might have said something else about those that were read.
   if (sentence.left < 0) sentence.found.clear();
   const read = whatWasRead(sentence, fields, { explained, misfit });
   return sentence.left < 0 ? { ...read, unread: [text] } : read;
@@ -68,7 +68,7 @@ export const explainedBy = (name: string, { tokens }: Sentence): Set<string> => 
   return new Set(tokens.map(({ word }) => word).filter((word) => isKnown(word) || word.split("-").every(isKnown)));
 };
 
-/** What was found, as a draft has it. */
+/** The values found, as a draft has them. */
 export function whatWasRead(
   sentence: Sentence,
   fields: readonly FormField[],
@@ -83,7 +83,7 @@ export function whatWasRead(
   return { input, fields: found, missing, unread: unreadOf(sentence, new Set([...explained, ...filled])) };
 }
 
-/** What is told by a name or a shape goes first, what is guessed from its kind last: no word is read twice. */
+/** Values told by a name or a shape go first, those guessed from their kind last: no word is read twice. */
 function readFields(sentence: Sentence, fields: FormField[], explained: Set<string>, today: number): void {
   const each = (type: FormField["type"], read: (sentence: Sentence, field: FormField) => void): void => {
     for (const field of fields)

@@ -178,7 +178,7 @@ const GENERIC = new Set([
   "most",
 ]);
 
-/** What people call the field: its title, its name, and the telling end of its name, the longest first. */
+/** People's names for the field: its title, its name, and the telling end of its name, the longest first. */
 export function labelsOf(field: FormField): string[][] {
   const known = LABELS.get(field);
   if (known) return known;

@@ -1,5 +1,5 @@
 /**
- * What people write, and the fields that a reader would take from it, with today = Wednesday, 25 November 2026 in Berlin.
+ * Sentences that people write, and the fields that a reader would take from it, with today = Wednesday, 25 November 2026 in Berlin.
  * Written before the parser. A `?` before the agent: nobody named it, so it is to be found. A field that is not listed is to
  * stay empty.
  */

@@ -41,7 +41,7 @@ export function readAnswer(answer: string, reading: Reading): Read | undefined {
 const MOST_ITEMS = 100;
 const NOT_THERE = "These words are not in the sentence.";
 
-/** What is wrong; undefined: it was taken. */
+/** The problem; undefined: it was taken. */
 function readField(
   sentence: Sentence,
   field: FormField,

@@ -21,7 +21,7 @@ const QUOTES: Readonly<Partial<Record<string, string>>> = {
 };
 const SPACE = /\s/;
 const LETTER = /[\p{L}\p{N}]/u;
-/** What may stand inside of a word, an address, a version or an order's number. */
+/** Characters inside of a word, an address, a version or an order's number. */
 const INSIDE = /[\p{L}\p{N}._@+/'’-]/u;
 const NUMBER = /^-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$/;
 /** `12,50`, `1.200,50`. */

@@ -9,7 +9,7 @@ const COUNTS = words(
 );
 const TENS = words("x x twenty thirty forty fifty sixty seventy eighty ninety");
 
-/** What follows them is not so, up to the end of its part of the sentence. */
+/** Negate what follows them, up to the end of its part of the sentence. */
 export const NEGATIONS = new Set(
   words(
     "not no without w/o don't dont doesn't didn't never except excluding exclude excludes skip skipping omit omitting minus isn't aren't shouldn't cannot can't won't needn't neither nor",

@@ -14,7 +14,7 @@ type Wanted = { within: Within; projectId: ProjectId | undefined };
 export type BadgeCounts = { add(wanted: Wanted): Promise<Badges> };
 
 /**
- * What many subscribers ask for at once is counted once. One count at a time: where thousands of runs of a large
+ * A number that many subscribers ask for at once is counted once. One count at a time: where thousands of runs of a large
  * organization are open, each of its projects takes 100 ms, and another organization waits for one of them, not for all.
  */
 export function createBadgeCounts(database: Database): BadgeCounts {

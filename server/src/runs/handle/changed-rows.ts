@@ -28,7 +28,7 @@ function reader<Id extends string, Shown extends Asked<Id>>(
     id: ({ id }) => id,
     organizationId: ({ organizationId }) => organizationId,
     bytes: () => 0,
-    // What arrives meanwhile goes with the next one; the other connections stay free for the commits of runs.
+    // Later ones go with the next statement; the other connections stay free for the commits of runs.
     inFlight: 1,
     async write(asked) {
       const each = new Map(asked.map((one) => [`${one.organizationId} ${one.id}`, one]));

@@ -1,4 +1,4 @@
-/** What is counted of runs and steps that this process starts, advances and ends. */
+/** The counts of runs and steps that this process starts, advances and ends. */
 import { KINDS, type KindName } from "../../definition/tasks/kinds.ts";
 import { ERROR_KINDS, lastSegment, type ErrorKind } from "../../definition/workflow-error.ts";
 import type { Change } from "../../execution/journal/loaded-run.ts";

@@ -36,7 +36,7 @@ export type RunsOptions = {
   /** Whether the disk has room for another run. */
   hasSpace: () => boolean;
   usage: RunUsage;
-  /** What the rooms above have written with runs. */
+  /** The parts that the rooms above have written with runs. */
   parts?: OtherParts | undefined;
   /** Told of the end of each run that a trigger started: another may wait for it. */
   next?: Next | undefined;
@@ -65,13 +65,13 @@ export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "place
    */
   changes: Hub<{ runId: RunId; head?: WeakRef<Head> }>;
   approvals: Hub<ApprovalId>;
-  /** What subscriptions to changes read of these, and of the agents' changes. */
+  /** The reads of subscriptions to changes, of these and of the agents' changes. */
   feeds: {
     runs: Feeds<{ runId: RunId; head?: WeakRef<Head> }>;
     approvals: Feeds<ApprovalId>;
     agents: Feeds<AgentId>;
   };
-  /** What each subscription to changes needs. */
+  /** The needs of each subscription to changes. */
   watching: FeedWatching;
   changedRows: ChangedRows;
   badgeCounts: BadgeCounts;

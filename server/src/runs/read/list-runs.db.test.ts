@@ -66,7 +66,7 @@ async function insert({ id, organization, project, agent, status }: Made, into =
   );
 }
 
-/** What a list must have, in order. */
+/** The expected list, in order. */
 function expected(organizationId: OrganizationId, filter: RunFilter, after?: string): string[] {
   const least = (date: Date): string => {
     const hex = date.getTime().toString(16).padStart(12, "0");

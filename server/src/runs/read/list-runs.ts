@@ -114,7 +114,7 @@ function readRange(database: Database, { organizationId, filter, limit }: Wanted
 export const selectsNothing = (filter: RunFilter): boolean =>
   Object.values(filter).some((value) => Array.isArray(value) && value.length === 0);
 
-/** What a run must be besides of the organization, which is `$1`. */
+/** The conditions for a run besides its organization, which is `$1`. */
 export function conditionsOf(
   organizationId: OrganizationId,
   filter: RunFilter,

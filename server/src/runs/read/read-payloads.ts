@@ -19,7 +19,7 @@ const TABLES = {
 } as const;
 const TYPES = ["uuid", "integer", "integer"];
 
-/** What is no column of its own. */
+/** The payloads that have no column of their own. */
 const EXPRESSIONS: Partial<Record<PayloadKey["column"], string>> = { caught: "(p.state -> 'caught')" };
 
 /** In the order of the keys; undefined for a payload that is gone. */

@@ -1,4 +1,4 @@
-/** What the edges read of runs, within what the caller reaches: nothing else exists for it. */
+/** The edges' reads of runs, within what the caller reaches: nothing else exists for it. */
 import type { ApprovalId, RunId, StepId } from "../../lib/ids.ts";
 import { pageOf, type Page } from "../../lib/page.ts";
 import { reached, reaches, type Within } from "../../lib/reach.ts";
@@ -179,7 +179,7 @@ export async function listAttempts(runs: Runs, step: Step, { first, after = 0 }:
   return isListed && earlier.length < first ? [...earlier, newestOf(step)] : earlier;
 }
 
-/** What was caught ended the attempt, whatever the step has done since. */
+/** A caught error ended the attempt, whatever the step has done since. */
 function newestOf(step: Step): Attempt {
   const { attempt: number, caught, caughtAt, response } = step;
   const startedAt = step.attemptStartedAt ?? step.startedAt;

@@ -1,4 +1,4 @@
-/** What open runs wait for. */
+/** The things that open runs wait for. */
 import type { ApprovalId, OrganizationId, RunId } from "../../lib/ids.ts";
 import { kindsThatWaitFor } from "../../definition/tasks/kinds.ts";
 import { isOneOf, TRIED } from "../../execution/journal/read-rows.ts";
@@ -8,7 +8,7 @@ import type { Runs } from "../handle/runs.ts";
 /** Neither a time nor an approval: the step waits for the run that it started. */
 export type RunWait = { stepNumber: number; until: Date | null; approvalId: ApprovalId | null };
 
-/** Of which run, and how many at most. */
+/** The run, and how many at most. */
 export type WaitsKey = { runId: RunId; most: number };
 
 /** Each may have 10,000 steps, which are read in 4 ms: others get the connection in between. */

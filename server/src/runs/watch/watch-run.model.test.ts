@@ -97,7 +97,7 @@ class World {
     for (let left = this.random.between(0, most); left > 0; left--) await turn();
   }
 
-  /** What is asked takes its time before and after it is looked up. */
+  /** A read takes its time before and after its look-up. */
   async #read(name: string, values: unknown[]): Promise<Row[]> {
     await this.pause();
     const rows = this.#rows(name, values).map((row) => ({ ...row }));
@@ -189,7 +189,7 @@ async function watchEvents(world: World): Promise<void> {
     shown.map(([revision]) => revision as number),
   );
   for (const [revision, what] of shown) expect(world.run.history.get(revision as number)).toBe(what);
-  // What is newest of each, and the end, if there was anything left to show.
+  // The newest of each, and the end, if there was anything left to show.
   const newest = [...world.run.steps.values()].filter(({ revision }) => revision > after);
   expect(newest.filter(({ revision }) => !events.some((event) => event.revision === revision))).toEqual([]);
   if (after < world.run.revision) expect(shown.at(-1)).toEqual([world.run.revision, "completed"]);

@@ -1,5 +1,5 @@
 /**
- * What subscribers see. The subscription begins before the first read, so nothing is missed; nothing is shown before its
+ * A run for its subscribers. The subscription begins before the first read, so nothing is missed; nothing is shown before its
  * commit; a slow reader gets the newest state, never an older one after a newer.
  */
 import { until } from "../../lib/clock.ts";
@@ -55,7 +55,7 @@ export async function watchRun(
   }
 }
 
-/** What changed after a revision: each entity in its current state, in order of revision. */
+/** The changes after a revision: each entity in its current state, in order of revision. */
 export type RunEvent = { revision: number; run?: Run; step?: Step };
 
 /** A reader this many commits, or characters of commits, behind is served from the database again. */
