@@ -308,6 +308,10 @@ const boundsOfTimes = (source: Source): string[] => {
   return found;
 };
 
+/** A comment whose first word makes the reader wait for its subject, and words that nobody says. */
+const RIDDLES =
+  /(?:\/\*\*|\/\/|^\s*\*) (?:Of|What|Whoever|Whose|As many as|As much as) |\banew\b|\b[Ww]hoever's\b|\bby hearsay\b|\bover with\b/;
+
 /** For all code here, tests and tools included. */
 export const RULES: Rule[] = [
   {
@@ -374,6 +378,14 @@ export const RULES: Rule[] = [
     advice: "do it now, or write it down where work is planned",
     find: linesLike(/\b(TO(?:DO)|FIX(?:ME)|X(?:XX))\b/),
     bad: `// ${["TO", "DO"].join("")}: the rest`,
+  },
+  {
+    name: "a comment says first what the thing is or does",
+    advice: 'begin with the thing or the verb: "The limit of …", "Ends …"',
+    find: linesLike(RIDDLES),
+    // Its own samples; and the descriptions of the API, which belong to its contract.
+    except: ["test/tidy/rules.ts", "web/src/api/documents.ts"],
+    bad: "/** What the caller gets. */",
   },
   {
     name: "a file has at most 500 lines",

@@ -3,7 +3,7 @@ import { createRoot } from "react-dom/client";
 import { MantineProvider } from "@mantine/core";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
-// Of the parts that are used alone: all of them are 16 kB more. Their order is Mantine's own.
+// Only the styles of parts that are used: all of them are 16 kB more. Their order is Mantine's own.
 import "@mantine/core/styles/baseline.css";
 import "@mantine/core/styles/default-css-variables.css";
 import "@mantine/core/styles/global.css";
@@ -41,7 +41,7 @@ import "@mantine/core/styles/Switch.css";
 import "@mantine/core/styles/Tooltip.css";
 import { SessionContext } from "./api/hooks.ts";
 import { Session } from "./api/session.ts";
-import { readAnewForNewFiles } from "./lib/new-files.ts";
+import { reloadForNewFiles } from "./lib/new-files.ts";
 import { pageNonce } from "./lib/nonce.ts";
 import { guardSecondClicks } from "./lib/second-clicks.ts";
 import { createUiRouter } from "./router.ts";
@@ -51,7 +51,7 @@ import { cssVariables, theme } from "./theme.ts";
 const nonce = pageNonce();
 const session = new Session();
 
-readAnewForNewFiles();
+reloadForNewFiles();
 guardSecondClicks();
 setNonce(nonce);
 createRoot(document.getElementById("app")!).render(

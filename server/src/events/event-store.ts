@@ -137,7 +137,7 @@ export const freeEventId = (database: Database, { organizationId, id }: Event): 
   );
 
 /**
- * Of all organizations, the oldest after this one; an id has its time. Those of which a firing is kept stay, as it has its data there.
+ * Deletes from all organizations, the oldest after this one; an id has its time. Those of which a firing is kept stay, as it has its data there.
  * Answers which there were, the last one at the end.
  */
 export async function deleteEvents(

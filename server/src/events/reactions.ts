@@ -1,5 +1,5 @@
 /**
- * What reacts to events: triggers, which start runs on them (`triggers/matching/event-reactions.ts`). Events know no more of it than
+ * The reactions to events: triggers, which start runs on them (`triggers/matching/event-reactions.ts`). Events know no more of it than
  * this. Until somebody is handed in, nothing reacts.
  */
 import type { OrganizationId } from "../lib/ids.ts";

@@ -1,5 +1,5 @@
 /**
- * What a kind of task (tasks/) gets, and what it can do with it:
+ * The frame that a kind of task (tasks/) gets, and what it can do with it:
  * - `evaluate` (evaluate.ts) evaluates an expression with the task's variables.
  * - `performEffect` (effect.ts) has an effect outside, and commits the step before it begins.
  * - `ownSteps` (steps.ts) gives the task its own steps below its step; a finished one never runs again.

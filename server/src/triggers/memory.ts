@@ -1,5 +1,5 @@
 /**
- * What this process remembers of triggers, and how it hears of changes. It knows no agents and no runs: publishing an agent changes its
+ * This process's memory of triggers, and how it hears of changes. It knows no agents and no runs: publishing an agent changes its
  * triggers, and the end of a run may release another one, so `join-rooms.ts` makes it before both.
  */
 import type { Outbox } from "../events/outbox.ts";

@@ -24,7 +24,7 @@ export type Api = {
   client: Client;
   connection: Store<Connection>;
   decisions: Decisions;
-  /** What is typed into forms, until the session ends. */
+  /** Text typed into forms, until the session ends. */
   typed: Map<string, unknown>;
   /** Answers of a subscription that pass by the cache: it would read a page again for each of hundreds. Ends by `stop`. */
   stream<Data, Variables extends AnyVariables>(
@@ -46,7 +46,7 @@ const PING_MS = 10_000;
 /** A network that went away says nothing; without an answer to a ping by then it is taken for gone. */
 const PONG_MS = 5_000;
 const LONGEST_PAUSE_MS = 10_000;
-/** What is read once the subscriptions are open is read once. A connection that takes longer is not waited for. */
+/** A query sent once the subscriptions are open is sent once. A connection that takes longer is not waited for. */
 const READ_AFTER_MS = 250;
 
 export function createApi(session: Session): Api {

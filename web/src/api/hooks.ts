@@ -1,4 +1,4 @@
-/** What pages ask the API with. */
+/** The hooks with which pages ask the API. */
 import { createContext, use, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from "react";
 import type { AnyVariables, TypedDocumentNode } from "@urql/core";
 import { useClient, useQuery, type UseQueryArgs, type UseQueryState } from "urql";
@@ -50,7 +50,7 @@ export function useRead<Data, Variables extends AnyVariables>(
 }
 
 /**
- * What a query answered that is asked only when something happened. An answer that is on its way then may be of before that: it is
+ * The answer to a query that is asked only when something happened. An answer that is on its way then may be of before that: it is
  * given up, where urql would give it again.
  */
 export function useAsked<Data, Variables extends AnyVariables>(
@@ -138,5 +138,5 @@ export function useLive<Data, Variables extends AnyVariables>(
 }
 
 const PASSING: ReadonlySet<string> = new Set(["UNAVAILABLE", "UNREACHABLE", "UNAUTHENTICATED"]);
-/** What may be asked again by itself. */
+/** A query that may be repeated by itself. */
 export const isPassing = ({ code }: Refusal): boolean => PASSING.has(code);

@@ -1,4 +1,4 @@
-/** What the server refused or could not do, in words for people. */
+/** The server's refusals and failures, in words for people. */
 import type { CombinedError } from "@urql/core";
 import { clockText } from "../lib/times.ts";
 
@@ -32,7 +32,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What a form says above its fields: nothing if each problem stands at a field, else those that have none. */
+/** The notice above a form's fields: nothing if each problem stands at a field, else those that have none. */
 export function restOf(refusal: Refusal | undefined, hasField: (path: string) => boolean): Refusal | undefined {
   if (!refusal || refusal.fields.length === 0) return refusal;
   const rest = refusal.fields.filter(({ path }) => !hasField(path));

@@ -1,4 +1,4 @@
-/** What may be asked without being signed in. */
+/** Requests that need no session. */
 import type { TypedDocumentNode } from "@urql/core";
 import { parseJson } from "../lib/json.ts";
 import { urlOf } from "./base.ts";

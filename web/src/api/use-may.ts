@@ -1,7 +1,7 @@
 import { useQuery } from "urql";
 import { FrameDocument } from "./documents.ts";
 
-/** What the caller's role allows, from the answer that the frame has already; nothing until it is there. */
+/** The rights of the caller's role, from the answer that the frame has already; nothing until it is there. */
 export function useMay(): { may: (scope: string) => boolean; role: string | null } {
   const [{ data }] = useQuery({ query: FrameDocument });
   const { scopes = [], role = null } = data?.caller ?? {};

@@ -9,7 +9,7 @@ export function Choice<Value extends string>({
   onChange,
 }: {
   label: string;
-  /** What stands there when nothing is chosen. */
+  /** Shown when nothing is chosen. */
   none: string;
   value: Value | undefined;
   options: readonly { value: Value; label: string }[];

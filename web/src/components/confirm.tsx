@@ -7,14 +7,14 @@ import { Problem } from "./notice.tsx";
 
 type Props = {
   title: string;
-  /** What the button does: `Revoke key`. */
+  /** The button's label: `Revoke key`. */
   verb: string;
-  /** What must be typed first, where nothing can bring it back. */
+  /** The text that must be typed first, where nothing can bring it back. */
   typed?: string;
   /** Throws Refusal, which is shown. */
   act: () => Promise<unknown>;
   onClose: () => void;
-  /** What comes of it. */
+  /** The consequences. */
   children: ReactNode;
 };
 

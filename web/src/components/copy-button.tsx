@@ -7,7 +7,7 @@ const SHOWN_MS = 1_500;
 
 type Props = {
   text: string;
-  /** What is copied, as in "Copy the link". */
+  /** The thing that is copied, as in "Copy the link". */
   label: string;
   /** Only "Copy" is shown. */
   isBare?: boolean;

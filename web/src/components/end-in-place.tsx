@@ -7,7 +7,7 @@ import { Button } from "@mantine/core";
 import classes from "./end-in-place.module.css";
 
 type Props = {
-  /** What the button does: `Cancel run`. */
+  /** The button's label: `Cancel run`. */
   word: string;
   keepWord: string;
   /** Replaces the buttons once there is nothing left to end. */

@@ -4,7 +4,7 @@ import { Button } from "@mantine/core";
 import type { Refusal } from "../api/refusal.ts";
 import classes from "./notice.module.css";
 
-/** What went wrong and what to do, with the request id for readers of the server's log. */
+/** A failure and its remedy, with the request id for readers of the server's log. */
 export function Problem({ refusal, action }: { refusal: Refusal; action?: ReactNode }) {
   return (
     <div className={classes["problem"]} role="alert">

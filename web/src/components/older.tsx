@@ -10,7 +10,7 @@ import { Problem } from "./notice.tsx";
 type Page<Item> = { nodes: readonly Item[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
 
 type Listed<Item, Data> = {
-  /** Of what the list is. */
+  /** The kind of the list's items. */
   id: string;
   newest: Page<Item>;
   query: TypedDocumentNode<Data, { id: string; after?: string | null }>;

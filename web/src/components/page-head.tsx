@@ -4,10 +4,10 @@ import { useTitle } from "../lib/use-title.ts";
 import classes from "./page-head.module.css";
 
 type Props = {
-  /** What the page is within. */
+  /** The pages that this one is within. */
   path?: readonly (Pick<LinkProps, "to" | "params" | "search"> & { word: string })[];
   title: string;
-  /** Of the tab, if it is another one. */
+  /** The tab's title, if it is another one. */
   tabTitle?: string;
   mark?: ReactNode;
   aside?: ReactNode;
@@ -17,7 +17,7 @@ type Props = {
   children?: ReactNode;
 };
 
-/** What a page is within is not the page. */
+/** The path to a page is not the page. */
 const ONLY_ITSELF = { exact: true };
 
 export function PageHead({ path, title, tabTitle = title, mark, aside, facts, children }: Props) {

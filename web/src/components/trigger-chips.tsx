@@ -12,7 +12,7 @@ const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Chips that fit in one line. */
 const MOST = 2;
 
-/** What starts an agent by itself, in one line: active ones first. `hasMore`: it has more than these. */
+/** An agent's triggers, in one line: active ones first. `hasMore`: it has more than these. */
 export function TriggerChips({ triggers, hasMore }: { triggers: readonly Trigger[]; hasMore: boolean }) {
   const ordered = triggers.toSorted((one, other) => one.status.localeCompare(other.status));
   const others = ordered.slice(MOST);

@@ -15,9 +15,9 @@ export type TextField<Name extends string> = {
 
 type Props<Name extends string> = {
   fields: readonly TextField<Name>[];
-  /** What fields begin with. */
+  /** The fields' first values. */
   initial?: Partial<Record<Name, string>>;
-  /** What it does: `Sign in`. */
+  /** The button's label: `Sign in`. */
   verb: string;
   /** Other things are on the page: it takes neither the focus nor the whole width. */
   isBeside?: boolean;

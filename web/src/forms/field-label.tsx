@@ -1,4 +1,4 @@
-/** What stands around a control: its label, its help and what is wrong. */
+/** The surroundings of a control: its label, its help and its problem. */
 import type { FocusEvent, ReactNode } from "react";
 import classes from "./input-form.module.css";
 import type { FieldValue, FormField } from "./values.ts";
@@ -20,7 +20,7 @@ export const FieldLabel = ({ field: { title, required }, note }: { field: FormFi
   </>
 );
 
-/** What a control is given, of whatever type its field is. */
+/** The properties of a control, of whatever type its field is. */
 export type ControlProps = {
   id: string;
   field: FormField;

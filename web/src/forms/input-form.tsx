@@ -12,7 +12,7 @@ type Problems = ReadonlyMap<string, string>;
 
 type Props = {
   fields: readonly FormField[];
-  /** What the fields begin with, else their defaults. */
+  /** The fields' first values, else their defaults. */
   initial?: Values;
   /** Beside the labels of fields: where a value came from. */
   notes?: ReadonlyMap<string, Note>;

@@ -6,7 +6,7 @@ import { useLater } from "../lib/use-later.ts";
 export type FoundAgent = NonNullable<FindAgentsQuery["agentsConnection"]>["nodes"][number];
 
 const ASKED_AFTER_MS = 150;
-/** Of what the server searches by. */
+/** The most characters that the server searches by. */
 const MOST_CHARACTERS = 200;
 
 export function useFoundAgents(typed: string, filter: Omit<AgentFilter, "text">) {

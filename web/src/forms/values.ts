@@ -1,4 +1,4 @@
-/** What stands in a form's fields, and the object that it makes. */
+/** The values of a form's fields, and the object that they make. */
 import type { InputFieldType } from "../api/documents.ts";
 import { numberOf, type ExactNumber } from "../lib/exact-number.ts";
 import { isObject, type Json, type JsonObject } from "../lib/json.ts";
@@ -11,7 +11,7 @@ export type FormField = {
   required: boolean;
   choices: readonly { value: string; title: string }[] | null;
   default: Json;
-  /** Of a text, in characters. */
+  /** The length of a text, in characters. */
   maxLength: number | null;
 };
 
@@ -71,7 +71,7 @@ export function numberIn(text: string): number | ExactNumber {
   return plain === "" ? Number.NaN : numberOf(plain.replace(/^([-+]?\d+),(\d+)$/, "$1.$2"));
 }
 
-/** What is wrong at a glance; all else the server says, in the same place. */
+/** The problems that show at a glance; all else the server says, in the same place. */
 export function problemOf({ type, required }: FormField, value: FieldValue): string | undefined {
   const isEmpty = value === undefined || value === "" || (Array.isArray(value) && value.length === 0);
   if (isEmpty) return required ? "is required" : undefined;

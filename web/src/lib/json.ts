@@ -24,7 +24,7 @@ export function marked(json: string): string {
   });
 }
 
-/** What `marked` text was parsed to, with its numbers. */
+/** The value that `marked` text was parsed to, with its numbers. */
 export const restored = <Value>(value: Value): Value => (isMarking ? put(value) : value);
 
 function put<Value>(value: Value): Value {

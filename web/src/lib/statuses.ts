@@ -24,15 +24,15 @@ const LOOKS = {
   cancelled: { word: "cancelled", colour: "var(--pending)", shape: STRUCK },
   skipped: { word: "skipped", colour: "var(--pending)", shape: "M3 4.5C3 9 6 9.5 12.5 9.5M9.5 6.5 12.5 9.5 9.5 12.5" },
 
-  // Of agents and triggers. Active is what most are, so it is quiet.
+  // Agents and triggers. Most are active, so it is quiet.
   active: { word: "active", colour: "var(--pending)", shape: CHECK },
   draft: { word: "draft", colour: "var(--pending)", shape: "M3 13 3.5 10.5 10.5 3.5 12.5 5.5 5.5 12.5Z" },
   archived: { word: "archived", colour: "var(--pending)", shape: "M2.5 3.5H13.5V6H2.5ZM3.5 6V12.5H12.5V6M6.5 8.5H9.5" },
 
-  // Of API keys.
+  // API keys.
   revoked: { word: "revoked", colour: "var(--pending)", shape: STRUCK },
 
-  // Of approvals.
+  // Approvals.
   open: { word: "open", colour: "var(--paused)", shape: "M5.5 3.5V12.5M10.5 3.5V12.5" },
   // Decided on this page and not sent yet.
   approve: { word: "approving…", colour: "var(--completed)", shape: `${CIRCLE}M5.5 8.2 7.2 9.9 10.5 6.3` },
@@ -42,13 +42,13 @@ const LOOKS = {
   expired: { word: "expired", colour: "var(--pending)", shape: `${CIRCLE}M8 5V8L10 9.5` },
   withdrawn: { word: "withdrawn", colour: "var(--pending)", shape: STRUCK },
 
-  // Of firings.
+  // Firings.
   started: { word: "started", colour: "var(--completed)", shape: CHECK },
   refused: { word: "refused", colour: "var(--failed)", shape: CROSS },
   duplicate: { word: "duplicate", colour: "var(--pending)", shape: "M5.5 5.5V3H13V10.5H10.5M3 5.5H10.5V13H3Z" },
 } satisfies Record<string, Look>;
 
-/** Of runs, those that can be cancelled. */
+/** The statuses of runs that can be cancelled. */
 export const OPEN_STATUSES = ["running", "paused", "pending"] as const;
 
 /** All of runs, those that need somebody first. */

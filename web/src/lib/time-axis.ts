@@ -48,7 +48,7 @@ export function timeAxis(whole: Span, busy: readonly Span[]): TimeAxis {
 
 const ROUND = [1, 2, 5];
 const TICKS = 5;
-/** Of the axis: as wide as what is written. */
+/** The share of the axis that a label takes. */
 const TICK_ROOM = 0.08;
 /** Between more of them there is no room. */
 const MOST_FOLDS_WITH_TICKS = 10;

@@ -36,7 +36,7 @@ export function relativeText(at: number, now: number): string {
   const ms = Math.abs(now - at);
   // A clock that is read every few seconds is behind what has just happened.
   if (ms < 45 * SECOND) return at <= now + 15 * SECOND ? "just now" : "in seconds";
-  // What comes in seven days does so in 6.99 a moment later.
+  // A time in seven days is in 6.99 a moment later.
   const whole = at <= now ? Math.floor : Math.round;
   const [minutes, hours, days] = [whole(ms / MINUTE), whole(ms / HOUR), whole(ms / DAY)];
   const text = minutes < 60 ? `${Math.max(1, minutes)} min` : hours < 24 ? `${hours} h` : `${days} d`;

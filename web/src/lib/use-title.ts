@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 
-/** Of the tab. */
+/** Sets the tab's title. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Autograph`;

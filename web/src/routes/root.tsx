@@ -6,7 +6,7 @@ import { problemOf, reload } from "../components/page-error.tsx";
 
 export { PageError } from "../components/page-error.tsx";
 
-/** What every route is given. */
+/** The context of every route. */
 export type RouteContext = { session: Session };
 
 /** Where there is no frame, either. */

@@ -1,5 +1,5 @@
 /**
- * What stands in an address may be anybody's: a value that does not fit is as good as none. It has to be said to be
+ * An address may come from anybody: a value that does not fit is as good as none. It has to be said to be
  * undefined, as the router lays what a route answers over what the address says.
  */
 const some = <Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } =>

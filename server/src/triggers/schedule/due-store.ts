@@ -108,7 +108,7 @@ export const NEXT = new RowSet<NextDue>("n", "next_due_row", {
 });
 
 /**
- * Of those that are still due at the same instant: whoever changed one meanwhile has said when it is next. Answers those that
+ * Only those that are still due at the same instant: a change meanwhile has said when one is next. Returns those that
  * somebody has locked: many are written together, and none waits for another organization's transaction.
  */
 export async function setNextDue(database: Database, rows: readonly NextDue[]): Promise<Set<TriggerId>> {

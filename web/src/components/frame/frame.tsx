@@ -1,4 +1,4 @@
-/** What stands around every page: where one can go, who is here, and whether what is shown is still live. */
+/** The frame of every page: where one can go, who is here, and whether what is shown is still live. */
 import { Suspense, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { UnstyledButton } from "@mantine/core";

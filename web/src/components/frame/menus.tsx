@@ -70,7 +70,7 @@ export function AccountMenu({ button, email, projects }: AccountMenuProps) {
   const session = useSession();
   const navigate = useNavigate();
   const { act, refusal } = useAct();
-  // What is hidden by a style would be given the focus, and not take it.
+  // An element hidden by a style would be given the focus, and not take it.
   const isNarrow = useMediaQuery(NARROW);
   return (
     <>

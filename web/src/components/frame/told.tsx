@@ -3,7 +3,7 @@ import { Modal } from "@mantine/core";
 import type { Refusal } from "../../api/refusal.ts";
 import { Problem } from "../notice.tsx";
 
-/** What a menu's item could not do: the menu is gone by then. */
+/** The failure of a menu's item: the menu is gone then. */
 export function Told({ title, refusal }: { title: string; refusal: Refusal | undefined }) {
   const [seen, setSeen] = useState<Refusal>();
   return (

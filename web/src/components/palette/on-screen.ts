@@ -1,4 +1,4 @@
-/** What can be done with what a page shows, for the palette. */
+/** Commands for the objects that a page shows, for the palette. */
 import { useEffect, useEffectEvent } from "react";
 import { Store } from "../../lib/store.ts";
 

@@ -22,7 +22,7 @@ import classes from "./palette.module.css";
 type Item = { id?: string; word: string; shape: string; aside?: string; act: () => unknown };
 type Group = { heading: string; items: Item[] };
 
-/** What else each of the frame's places has. */
+/** The further commands of each of the frame's places. */
 const MORE_OF = {
   "/agents": [
     { to: "/agents/new", word: "New agent", shape: SHAPES.agents },
@@ -60,7 +60,7 @@ const MOST_UNASKED = 5;
 
 type Found = { groups: Group[]; isSearching: boolean; refusal: Refusal | undefined };
 
-/** What fits the text; agents are found by the server. */
+/** The commands that fit the text; agents are found by the server. */
 function useGroups(text: string, onHelp: () => void): Found {
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
@@ -78,7 +78,7 @@ function useGroups(text: string, onHelp: () => void): Found {
   const fits = ({ word }: { word: string }): boolean => word.toLowerCase().includes(text.toLowerCase());
   // By its verb: a search for an agent called "Pay" offers no approval of a payment.
   const isAsked = ({ word }: { word: string }): boolean => word.toLowerCase().startsWith(text.toLowerCase());
-  // What comes later is an answer to less of the text: it must not slip under a person's Enter.
+  // A later answer is to less of the text: it must not slip under a person's Enter.
   const isNamed = ({ name, handle }: { name: string; handle: string }): boolean =>
     [name, handle].some((one) => one.toLowerCase().includes(text.toLowerCase()));
   const agents = (data?.agentsConnection?.nodes ?? []).filter(isNamed).map(({ id, name, handle, status, project }) => ({
@@ -186,7 +186,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
           label="Search or run"
           className={classes["palette"]}
           loop
-          // What is found comes from the server, and the first of it is chosen: cmdk leaves none chosen when the one that was is gone.
+          // The results come from the server, and the first of them is chosen: cmdk leaves none chosen when the one that was is gone.
           shouldFilter={false}
           value={keys.includes(chosen) ? chosen : first}
           onValueChange={setChosen}

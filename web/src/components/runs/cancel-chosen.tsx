@@ -23,7 +23,7 @@ type Props = {
   onDone: () => void;
 };
 
-/** What becomes of the chosen ones, at the foot of the screen wherever the list stands. */
+/** The commands for the chosen runs, at the foot of the screen wherever the list stands. */
 export function CancelChosen({ chosen, open, filter, onDone }: Props) {
   const [isSure, setIsSure] = useState(false);
   const [isAll, setIsAll] = useState(false);

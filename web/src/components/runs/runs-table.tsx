@@ -29,7 +29,7 @@ type Props = {
 
 export const RunsTable = (props: Props) => <OneList key={JSON.stringify(props.filter)} {...props} />;
 
-/** Of one filter. */
+/** The runs of one filter. */
 function OneList({ filter, hasAgent = true, onFilter, empty }: Props) {
   const pages = usePages<ListedRunFragment>(`runs ${JSON.stringify(filter)}`, ROW_PX);
   const fresh = useFresh();

@@ -8,10 +8,10 @@ import type { Pages } from "./use-pages.ts";
 
 type Connection<Item> = { nodes: Item[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
 
-/** What a list asks for its pages, and how a row is drawn. */
+/** The query for a list's pages, and how a row is drawn. */
 export type PageQuery<Item, Data, Variables> = {
   query: TypedDocumentNode<Data, Variables>;
-  /** Of the page after `after`. */
+  /** The variables of the page after `after`. */
   variables: Variables;
   connectionOf: (data: Data) => Connection<Item> | null | undefined;
   renderRow: (item: Item) => ReactNode;

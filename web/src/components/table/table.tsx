@@ -6,7 +6,7 @@ export type Column = { word: string; isSilent?: true; head?: ReactNode; classNam
 
 type Props = {
   columns: readonly Column[];
-  /** What is special of this one. */
+  /** This table's own class. */
   className?: string | undefined;
   isBusy?: boolean;
   ref?: Ref<HTMLTableElement>;

@@ -4,7 +4,7 @@ import { useKeys } from "../../lib/use-keys.ts";
 type Keys = {
   /** The lines: elements with `data-line`, which take the focus; Enter does what they do. */
   list: RefObject<HTMLElement | null>;
-  /** Of the line's element, with its `data-line`. */
+  /** The selector of the line's element, with its `data-line`. */
   onChoose?: (id: string, isRange: boolean) => void;
   /** `f` and `/`. */
   onFilter?: () => void;

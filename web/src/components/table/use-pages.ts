@@ -39,7 +39,7 @@ export type Pages<Item> = {
   policyOf(after: string | null): RequestPolicy;
   /** How often the list was read again. */
   round: number;
-  /** What a page's query answered. */
+  /** The answer to a page's query. */
   tell(index: number, items: readonly Item[], next: string | null): void;
   /** A page's query was refused. */
   tellRefused(): void;

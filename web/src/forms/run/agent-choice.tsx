@@ -11,7 +11,7 @@ type Props = { chosen: Named | null; note: Note | undefined; onChoose: (agentId:
 
 export function AgentChoice({ chosen, note, onChoose }: Props) {
   const [search, setSearch] = useState("");
-  // What stands there when it is opened is the chosen one's name.
+  // The text there when it is opened is the chosen one's name.
   const { found = [], hasMore } = useFoundAgents(search === chosen?.name ? "" : search, { status: ["active"] });
   const all: readonly Named[] = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
   return (

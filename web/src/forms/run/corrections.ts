@@ -1,4 +1,4 @@
-/** What a person changed by hand in the form of a sentence that was read: it stays however often the sentence is read again. */
+/** A person's changes by hand in the form of a sentence that was read: they stay however often the sentence is read again. */
 import type { DraftRunInputMutation, RunFormAgentFragment } from "../../api/documents.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { Note } from "../field-label.tsx";
@@ -11,7 +11,7 @@ export type Corrections = { agentId: string | undefined; values: ReadonlyMap<str
 
 export const NO_CORRECTIONS: Corrections = { agentId: undefined, values: new Map() };
 
-/** What was said, and the defaults of what was not, as the form has it. */
+/** The values that were said, and the defaults of the others, as the form has them. */
 export function inputAsRead({ agent, input }: Pick<Draft, "agent" | "input">): JsonObject {
   const said = isObject(input) ? input : {};
   return agent ? asShown(agent, { ...defaultsOf(agent), ...said }) : said;
@@ -54,7 +54,7 @@ export function unlooked(draft: Draft, corrections: Corrections): string[] {
   return Object.keys(defaults).filter((name) => !said.has(name) && isSame(asRead[name], shown[name]));
 }
 
-/** Of each value where it came from: it must not look as if it had been said. */
+/** The source of each value: it must not look as if it had been said. */
 export function notesOf(draft: Draft, corrections: Corrections): ReadonlyMap<string, Note> {
   const { agent, fields, missing } = draft;
   const [asRead, shown] = [inputAsRead(draft), inputWith(draft, corrections)];

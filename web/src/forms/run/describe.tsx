@@ -144,7 +144,7 @@ function Sentence({ agent, text, isRead, takesFocus, isBusy, refusal, onChange, 
   );
 }
 
-/** Of this agent, or one each of some. */
+/** Examples for this agent, or one each for some. */
 function useExamples(agent: RunFormAgentFragment | undefined): string[] {
   const [{ data }] = useQuery({ query: ExampleAgentsDocument, pause: agent !== undefined });
   if (agent) return exampleSentences(agent);

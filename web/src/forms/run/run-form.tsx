@@ -18,7 +18,7 @@ import classes from "./run-form.module.css";
 
 type Props = {
   agent: RunFormAgentFragment;
-  /** What it begins with, else the agent's defaults. */
+  /** The first values, else the agent's defaults. */
   initial?: JsonObject | undefined;
   /** The sentence that it was read from, and beside the labels the words that each value came from. */
   runDraftId?: string;

@@ -23,7 +23,7 @@ export function DefinitionTab({ agentId, compared, mayWrite }: Props) {
   const [{ data, error }, readAgain] = useRead({
     query: AgentDefinitionDocument,
     variables: { id: agentId },
-    // What one begins to change must not be older than what others have saved.
+    // The text that one begins to change must not be older than what others have saved.
     requestPolicy: "network-only",
   });
   if (error && !data) return <Problem refusal={refusalIn(error)} action={<TryAgain onClick={readAgain} />} />;

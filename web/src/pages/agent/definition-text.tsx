@@ -37,7 +37,7 @@ export function DefinitionText({ text, isReadOnly = false, onChange }: Props) {
 /** More are below those that are mended first. */
 const SHOWN_PROBLEMS = 5;
 
-/** What the margin marks, in words. */
+/** The marks of the margin, in words. */
 function Problems({ problems }: { problems: readonly Found[] }) {
   return (
     <section aria-label="Problems" aria-live="polite" className={classes["problems"]}>

@@ -33,7 +33,7 @@ const look = EditorView.theme({
 const DEEPEST = 40;
 const depths = Array.from({ length: DEEPEST + 1 }, (_, depth) => depth);
 
-/** What does not fit into a line goes on below where it begins, two characters further. */
+/** A line that is too long goes on below where it begins, two characters further. */
 const wrapping = EditorView.theme(
   Object.fromEntries(
     depths.map((depth) => [

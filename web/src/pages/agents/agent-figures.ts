@@ -1,9 +1,9 @@
-/** What an agent's line says of its last runs. */
+/** An agent's last runs, in one line. */
 import type { AgentRowFragment } from "../../api/documents.ts";
 
 type Runs = Pick<AgentRowFragment["runs"]["nodes"][number], "status">;
 
-/** Of the runs that came to an end by themselves; undefined: none has. */
+/** Among the runs that came to an end by themselves; undefined: none has. */
 export function completedOf(runs: readonly Runs[]): { text: string; title: string } | undefined {
   const count = (wanted: Runs["status"]): number => runs.filter(({ status }) => status === wanted).length;
   const completed = count("completed");

@@ -1,4 +1,4 @@
-/** What waits for a person, oldest first: read, decide, next. */
+/** The inbox, oldest first: read, decide, next. */
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import {
@@ -145,7 +145,7 @@ type FreshOf = {
   decided: Filter;
 };
 
-/** What has come to the list meanwhile. Lines that were seen stay where they are, with what became of them. */
+/** The approvals that have come to the list meanwhile. Lines that were seen stay where they are, with what became of them. */
 function useFreshApprovals({ pages, isDecided, open, decided }: FreshOf) {
   const fresh = useFresh();
   const { items, isWhole } = pages;

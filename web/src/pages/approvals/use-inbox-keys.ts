@@ -11,7 +11,7 @@ export function useInboxKeys({ list, openId, isWaiting }: Inbox): (id: string) =
   const lineOf = (id: string): HTMLElement | null | undefined =>
     list.current?.querySelector<HTMLElement>(`[data-line="${CSS.escape(id)}"]`);
   const focusOn = (id: string): void => lineOf(id)?.focus();
-  /** What is read is what is decided: nothing while the focus is on another line. */
+  /** A decision is for the line that is read: nothing while the focus is on another line. */
   const press = (verb: Decision): void => {
     if (openId === undefined) return;
     const focused = document.activeElement;

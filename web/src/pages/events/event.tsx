@@ -130,7 +130,7 @@ function Started({ eventId, firings }: { eventId: string; firings: EventFiringsF
 
 const IN_EVENTS = { word: "Events", to: "/events" } as const;
 
-/** What came of a firing, as the rest of a sentence about its trigger. */
+/** The outcome of a firing, as the rest of a sentence about its trigger. */
 const SAID: Record<FiringOutcome, string> = {
   started: "started",
   skipped: "was skipped",
@@ -173,7 +173,7 @@ function useAwaited(event: Read, readAgain: () => void): void {
     },
   );
   const again = useEffectEvent(readAgain);
-  // What happened before the subscription was open.
+  // Firings from before the subscription was open.
   useEffect(() => {
     if (!isAwaited) return undefined;
     const timer = setTimeout(() => again(), READ_AGAIN_AFTER_MS);

@@ -1,4 +1,4 @@
-/** What happened and was told: to whom it mattered, to whom not, and why. */
+/** The events that were published: which triggers they matched, which not, and why. */
 import { useMemo } from "react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Button } from "@mantine/core";

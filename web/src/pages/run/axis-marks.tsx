@@ -3,7 +3,7 @@ import type { TimeAxis } from "../../lib/time-axis.ts";
 import { durationText, scaleText } from "../../lib/times.ts";
 import classes from "./waterfall.module.css";
 
-/** Of the axis: labels of narrower ones would lie on each other. */
+/** The least share of the axis: labels of narrower ones would lie on each other. */
 const LABEL_WIDTH = 0.04;
 
 export const AxisMarks = ({ axis: { folds, ticks } }: { axis: TimeAxis }) => (

@@ -1,4 +1,4 @@
-/** What a run is, in a line below its title. */
+/** The facts of a run, in a line below its title. */
 import { Link } from "@tanstack/react-router";
 import type { RunHeadFragment, RunPageQuery } from "../../api/documents.ts";
 import { Time } from "../../components/time.tsx";

@@ -135,7 +135,7 @@ function StepError({
 }) {
   if (!error) return <p className="dim">None.</p>;
   const response = attempts.at(-1)?.response;
-  // What it adds to the run's error, which is above.
+  // The part that it adds to the run's error, which is above.
   if (isAbove && !response?.body)
     return attempts.length > 1 ? (
       <Attempts attempts={attempts} number={number} />

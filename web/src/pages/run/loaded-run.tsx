@@ -118,7 +118,7 @@ const NotFollowed = ({
   />
 );
 
-/** What the stream does not tell is read when the status changes; the steps are not: the view has them. */
+/** The fields that the stream does not have are read when the status changes; the steps are not: the view has them. */
 function useOutcome(id: string, status: string): { refusal: Refusal | undefined; readOutcome: () => void } {
   // Not by the client: while an answer is on its way it would give that one again, which may be of before the change.
   const [{ error }, readOutcome] = useRead({ query: RunOutcomeDocument, variables: { id }, pause: true });
@@ -148,7 +148,7 @@ function useShow(runId: string): (change: Change) => void {
   );
 }
 
-/** What was decided at a step, by its number. */
+/** The decision at a step, by its number. */
 const saidIn = (approvals: Read["approvals"]["nodes"]): ReadonlyMap<number, string> =>
   new Map(
     approvals.flatMap(({ stepNumber, status, decidedBy, comment }) =>

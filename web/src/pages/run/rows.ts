@@ -5,7 +5,7 @@ import { tookOf, WAITING } from "./spans.ts";
 export type Task = NonNullable<RunPageQuery["run"]>["agentVersion"]["tasks"][number];
 type StepStatus = StepRowFragment["status"];
 
-/** What a folded line says of what is inside: `items` are the first and the last of a loop's. */
+/** The words of a folded line about its inside: `items` are the first and the last of a loop's. */
 export type Inside = {
   items?: readonly [first: number, last: number];
   counts: readonly (readonly [StepStatus, number])[];
@@ -19,7 +19,7 @@ export type StepLine = {
   at: number;
   of: number;
   hasInside: boolean;
-  /** Of a folded one. */
+  /** The rows of a folded one. */
   inside?: Inside;
 };
 export type TaskLine = { kind: "task"; task: Task; at: number; of: number };
@@ -120,7 +120,7 @@ function insideOf(steps: readonly StepRowFragment[]): Inside {
   };
 }
 
-/** Of an open one, so far. */
+/** The duration of an open one, so far. */
 const lengthOf = (step: StepRowFragment): number => tookOf(step) ?? step.duration ?? 0;
 
 /** Failed or slow ones, by themselves: what encloses them says nothing more, and what waits is not slow. */

@@ -17,7 +17,7 @@ export function Run({ id, search }: { id: string; search: RunSearch }) {
     variables: { id },
     requestPolicy: "cache-and-network",
   });
-  // What is read again later is shown until the answer is there.
+  // A former answer is shown until the next one is there.
   const [shown, setShown] = useState<RunPageQuery>();
   if (data?.run && !stale && data !== shown) setShown(data);
   if (shown?.run?.id === id) return <LoadedRun key={id} data={shown} search={search} />;

@@ -1,11 +1,11 @@
-/** What stands in the address of a run. */
+/** The address of a run. */
 
 /** How often what lasts is told again. */
 export const TICK_MS = 250;
 
 export const PARTS = ["output", "input", "error", "attempts"] as const;
 
-/** Of a step. */
+/** The number of a step. */
 export type Part = (typeof PARTS)[number];
 
 export type RunSearch = { step?: number; part?: Part; show?: "failed" | "slow" };

@@ -9,7 +9,7 @@ type Timed = Pick<StepRowFragment, "status" | "startedAt" | "finishedAt" | "atte
 /** Kinds that wait for somebody or something: nothing is being done while they last. */
 export const WAITING: ReadonlySet<string> = new Set(["approval", "wait", "listen"]);
 
-/** Of more attempts than were read (run.graphql) those after them are one span. `now`: ms since 1970. */
+/** If there are more attempts than were read (run.graphql), those after them are one span. `now`: ms since 1970. */
 export function spansOf({ status, startedAt, finishedAt, attempts, attemptCount }: Timed, now: number): StepSpan[] {
   const end = finishedAt ? Date.parse(finishedAt) : now;
   if (attempts.length < 2 && attemptCount < 2)

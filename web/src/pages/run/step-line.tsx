@@ -13,7 +13,7 @@ import { nameOf, type Inside, type Task } from "./rows.ts";
 import { spansOf, tookOf } from "./spans.ts";
 import classes from "./waterfall.module.css";
 
-/** What is deeper is indented as far. */
+/** Deeper steps are indented this far. */
 const DEEPEST = 6;
 
 /** Where a line is among those beside it. While there come more, nobody can say of how many. */

@@ -24,7 +24,7 @@ type Props = {
   isOver: boolean;
   search: RunSearch;
   onShow: (change: Change) => void;
-  /** What was decided at a step, by its number. */
+  /** The decision at a step, by its number. */
   said: ReadonlyMap<number, string>;
 };
 

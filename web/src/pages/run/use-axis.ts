@@ -15,7 +15,7 @@ export function useAxis(head: RunHeadFragment, steps: readonly StepRowFragment[]
   // An open run always has something going on, such as the pause before another attempt.
   if (isOpen) busy.push({ from: busy.reduce((latest, { to: end }) => Math.max(latest, end), from), to: now });
   const to = isOpen ? openEnd({ from, to: now }, busy) : Date.parse(head.finishedAt!);
-  // What is still to come is no gap.
+  // The time still to come is no gap.
   const axis = timeAxis({ from, to }, isOpen ? [...busy, { from: now, to }] : busy);
   const key = JSON.stringify([from, to, axis.folds]);
   const [kept, setKept] = useState({ key, axis });

@@ -1,4 +1,4 @@
-/** What a run asked people: the open questions, and those that were decided before. */
+/** A run's questions to people: the open ones, and those that were decided before. */
 import { useState } from "react";
 import type { ApprovalCardFragment, RunPageQuery } from "../../api/documents.ts";
 

@@ -71,7 +71,7 @@ function useRestOfSteps(view: RunView): Pick<Followed, "refusal" | "again"> {
     const readRest = async (): Promise<void> => {
       const after = place.current;
       if (after === undefined) return;
-      // What was read when the page was open before may have changed since.
+      // The answer from when the page was open before may have changed since.
       const asked = client.query(MoreStepsDocument, { id: view.id, after }, { requestPolicy: "network-only" });
       const { data, error } = await asked.toPromise();
       if (ending.signal.aborted) return;

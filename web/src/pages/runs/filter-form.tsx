@@ -13,7 +13,7 @@ const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 type Props = {
   search: RunsSearch;
-  /** Of those that are chosen, as far as they are known. */
+  /** The names of those that are chosen, as far as they are known. */
   agentName: string | undefined;
   byName: string | undefined;
   onChange: (change: Change) => void;

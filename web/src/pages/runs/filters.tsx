@@ -1,4 +1,4 @@
-/** What else selects the runs: a form behind a button, and what is chosen as chips beside it. */
+/** The further filters of runs: a form behind a button, and what is chosen as chips beside it. */
 import { useNavigate } from "@tanstack/react-router";
 import { Button, Popover } from "@mantine/core";
 import { useQuery } from "urql";
@@ -69,7 +69,7 @@ export function Filters({ search, isOpen, onOpen }: Props) {
   );
 }
 
-/** Of what the address has by its id. */
+/** The name of an object that the address has by its id. */
 function useNames({ agent, by }: RunsSearch): { agent: string | undefined; by: string | undefined } {
   const starter = by !== undefined && kindText(by) === undefined && !by.startsWith("run_") ? by : undefined;
   const [{ data }] = useQuery({

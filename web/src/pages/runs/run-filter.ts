@@ -38,5 +38,5 @@ export function filterOf({ project, status, agent, by, when, from, to }: RunsSea
 export const hasFilters = ({ status, agent, by, when, from, to }: RunsSearch): boolean =>
   [status, agent, by, when, from, to].some((one) => one !== undefined);
 
-/** What `by` says, where that is a kind. */
+/** The value of `by`, where that is a kind. */
 export const kindText = (by: string): string | undefined => (isKind(by) ? STARTERS[by] : undefined);

@@ -42,7 +42,7 @@ function List({ search, onFilter }: { search: RunsSearch; onFilter: () => void }
   return <RunsTable filter={filterOf(search, now)} onFilter={onFilter} {...empty} />;
 }
 
-/** Of links that differ in what follows `?`, one is where one is. */
+/** Only one of several links that differ in what follows `?` is the current one. */
 const ALL_OF_IT = { exact: true, includeSearch: true, explicitUndefined: true };
 
 type ChipProps = {

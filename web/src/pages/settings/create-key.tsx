@@ -71,7 +71,7 @@ export function CreateKey(props: Props) {
   );
 }
 
-/** What the form says, what is wrong with it, and sending it. */
+/** The form's values, its problems, and sending it. */
 function useKeyForm({ caller, presets: given, onMade }: Props) {
   const presets = inOrder(given).filter(({ scopes }) => scopes.every(caller.may));
   const mutate = useMutate();

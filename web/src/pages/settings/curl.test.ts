@@ -17,7 +17,7 @@ const agent = {
     { ...field, name: "optional", type: "text", required: false },
   ],
 };
-/** What a shell passes on. */
+/** The text that a shell passes on. */
 const passedOn = (command: string): string[] =>
   execFileSync("sh", ["-c", `curl() { printf '%s\\0' "$@"; }\n${command}`], { encoding: "utf8" }).split("\0");
 

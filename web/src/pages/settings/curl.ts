@@ -17,7 +17,7 @@ type InputField = {
 };
 
 export type Command = {
-  /** What it does, as in "starts a run of Expense approval". */
+  /** Its purpose, as in "starts a run of Expense approval". */
   does: string;
   text: string;
 };

@@ -16,7 +16,7 @@ export const AT_FIRST: Expiry = { ends: "90", date: "" };
 
 export const isDateMissing = ({ ends, date }: Expiry): boolean => ends === "date" && date === "";
 
-/** Of a date the end of that day, where the reader is. */
+/** A date stands for the end of that day, where the reader is. */
 export function endOf({ ends, date }: Expiry): string | undefined {
   if (ends === "") return undefined;
   const end = ends === "date" ? new Date(`${date}T23:59:59`) : new Date(Date.now() + Number(ends) * DAY_MS);

@@ -1,4 +1,4 @@
-/** What a key may do: as a preset says, or exactly what is ticked. */
+/** A key's scopes: those of a preset, or exactly those that are ticked. */
 import { Checkbox, Radio } from "@mantine/core";
 import type { KeysQuery } from "../../api/documents.ts";
 import classes from "./create-key.module.css";

@@ -13,7 +13,7 @@ const NONE = {};
 
 type PagesProps = {
   part: "keys" | "members" | "secrets";
-  /** What else stands in the address. */
+  /** The rest of the address. */
   base?: { project?: string };
   /** The page begins after this one. */
   after: string | undefined;

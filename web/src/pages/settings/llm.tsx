@@ -106,7 +106,7 @@ function Configured({ connection: { host, model, hasKey } }: { connection: LlmSt
   );
 }
 
-/** What the operator should check. */
+/** The advice for the operator. */
 const ADVICE: Readonly<Record<string, string>> = {
   unreachable: "Check LLM_BASE_URL, and whether the server reaches it.",
   unauthorized: "Check LLM_API_KEY.",

@@ -1,6 +1,6 @@
 import type { Caller } from "./use-caller.ts";
 
-/** What stands below /settings, by the names that addresses have. */
+/** The parts below /settings, by the names that addresses have. */
 export const PARTS = {
   keys: "API keys",
   members: "Members",
@@ -12,7 +12,7 @@ export const PARTS = {
 export type Part = keyof typeof PARTS;
 export const isPart = (text: string): text is Part => Object.hasOwn(PARTS, text);
 
-/** What the usage counts, beside requests. */
+/** The counts of the usage, beside requests. */
 export const COUNTED = ["runs", "steps", "modelTokens"] as const;
 
 /** `make`: the form for a new one stands there, or for another value of `secret`. */

@@ -1,5 +1,5 @@
 /**
- * What others may have changed and nobody is told of: it is read again when one comes back to the page, when the connection is
+ * Data that others may have changed without notice: it is read again when one comes back to the page, when the connection is
  * back, and by hand. Its button says from when it is.
  */
 import { useEffect, useEffectEvent, useState } from "react";
@@ -18,7 +18,7 @@ const TOGETHER_MS = 50;
 
 type Props = {
   asked: Pick<UseQueryState, "data" | "fetching" | "stale" | "error">;
-  /** What says so says what to do next, too; it is read again all the same. */
+  /** A notice that says so says what to do next, too; it is read again all the same. */
   isEmpty?: boolean;
   readAgain: () => void;
   caller: Caller;

@@ -14,7 +14,7 @@ type Props = {
   projects: readonly { id: string; name: string }[];
   hasMoreProjects: boolean | undefined;
   projectId: string | undefined;
-  /** Of the secret that gets another value; undefined for a new one. */
+  /** The secret that gets another value; undefined for a new one. */
   name: string | undefined;
   onSet: (name: string) => void;
   onClose: () => void;

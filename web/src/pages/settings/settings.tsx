@@ -1,4 +1,4 @@
-/** What an organization and an account are set to: a part each, with an address of its own. */
+/** The settings of an organization and an account: a part each, with an address of its own. */
 import type { ComponentType } from "react";
 import { Navigate } from "@tanstack/react-router";
 import { Loading } from "../../components/loading.tsx";

@@ -1,4 +1,4 @@
-/** What the organization may use, and what it used, day by day. */
+/** The organization's limits and its usage, day by day. */
 import { Link } from "@tanstack/react-router";
 import { PlanAndRateDocument, UsageDocument, type UsageQuery } from "../../api/documents.ts";
 import { useRead } from "../../api/hooks.ts";

@@ -37,7 +37,7 @@ export type TriggerKind = {
   /** Callers start it by a URL with a token of its own. */
   hasUrl: boolean;
   /**
-   * What is kept of the keys. They are of their types, and those that are required are there. What it adds to `problems` is
+   * The keys as they are stored. They are of their types, and those that are required are there. What it adds to `problems` is
    * refused.
    */
   configure(given: JsonObject, problems: Problems): JsonObject;

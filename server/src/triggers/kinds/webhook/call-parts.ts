@@ -1,5 +1,5 @@
 /**
- * What a mapping may see of a call besides its body: `$headers` and `$query`. It is kept with the firing, which is shown and fired
+ * The parts of a call that a mapping may see besides its body: `$headers` and `$query`. It is kept with the firing, which is shown and fired
  * again, so anything named like a credential is left out.
  */
 import type { IncomingHttpHeaders } from "node:http";

@@ -120,8 +120,8 @@ const isSame = (given: Buffer, wanted: Buffer): boolean =>
 export const notSigned = (policy: JsonObject): Refusal => new NotSigned(isBare(policy) ? 401 : 403);
 
 /**
- * What a signed delivery is called: by nothing that a sender who knows no secret can change, or whoever recorded a request could
- * send it again. `bodyHash` is that of the name where the sender may write the same delivery in other words.
+ * The name of a signed delivery. A sender who knows no secret can change nothing in it: otherwise a recorded request could be
+ * sent again. `bodyHash` is that of the name where the sender may write the same delivery in other words.
  */
 export function signedDelivery(policy: JsonObject, { signed, id }: Signed, payload: JsonObject, bodyHash: string) {
   if (id !== undefined) return { name: checkedName(id.header, id.name), bodyHash };

@@ -1,4 +1,4 @@
-/** What came of a trigger so far, newest first: the run, or why there is none. */
+/** A trigger's firings so far, newest first: the run, or why there is none. */
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import {

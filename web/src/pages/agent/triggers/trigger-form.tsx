@@ -20,7 +20,7 @@ import classes from "./triggers-tab.module.css";
 
 type Props = {
   agentId: string;
-  /** Of the agent's input. */
+  /** The fields of the agent's input. */
   fields: readonly FormField[];
   type: TriggerType;
   /** The one that is changed. */
@@ -74,7 +74,7 @@ export function TriggerForm(props: Props) {
   );
 }
 
-/** What the form holds, what is wrong with it, and sending it. `made`: a new trigger that is called by its URL. */
+/** The form's values, its problems, and sending it. `made`: a new trigger that is called by its URL. */
 function useTriggerForm(kind: TriggerKind, { agentId, fields, type, trigger, onDone }: Props) {
   const mutate = useMutate();
   const { act, isBusy, refusal } = useAct();

@@ -1,4 +1,4 @@
-/** What is done to a trigger now and then: changed, paused, given another URL, deleted. */
+/** The rarer commands for a trigger: change, pause, another URL, delete. */
 import { useState } from "react";
 import { ActionIcon, Menu } from "@mantine/core";
 import { DeleteTriggerDocument, RotateWebhookTokenDocument, type TriggerPartFragment } from "../../../api/documents.ts";

@@ -16,11 +16,11 @@ import { TriggerMenu } from "./trigger-menu.tsx";
 import { NewUrl, TriggerUrl } from "./trigger-url.tsx";
 import classes from "./triggers-tab.module.css";
 
-/** What the caller's role allows: to change triggers, and to fire them. */
+/** The rights of the caller's role: to change triggers, and to fire them. */
 export type May = { write: boolean; start: boolean };
 
 type Props = {
-  /** Of the agent's input. */
+  /** The fields of the agent's input. */
   fields: readonly FormField[];
   trigger: TriggerPartFragment;
   may: May;
@@ -76,7 +76,7 @@ export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) 
   );
 }
 
-/** What is done to a trigger itself; the palette offers it, too. */
+/** The commands for a trigger; the palette offers them, too. */
 function useTriggerActs({ trigger, may, onEdit }: Pick<Props, "trigger" | "may" | "onEdit">) {
   const { id, name, type, status, isManaged } = trigger;
   const mutate = useMutate();

@@ -1,4 +1,4 @@
-/** What starts the agent by itself: each trigger in words, when it comes next, and what came of it so far. */
+/** The agent's triggers: each in words, when it comes next, and its firings so far. */
 import { useNavigate } from "@tanstack/react-router";
 import { Button, Menu } from "@mantine/core";
 import { AgentTriggersDocument, FiringsChangedDocument, type TriggerType } from "../../../api/documents.ts";
@@ -12,7 +12,7 @@ import { TriggerForm } from "./trigger-form.tsx";
 import { TriggerPart, type May } from "./trigger-part.tsx";
 import classes from "./triggers-tab.module.css";
 
-/** What of the page's address is this tab's. `edit`: the id of the trigger that is changed. */
+/** This tab's part of the page's address. `edit`: the id of the trigger that is changed. */
 export type TriggersSearch = { add?: TriggerType; edit?: string };
 
 export function TriggersTab({ agentId, search, may }: { agentId: string; search: TriggersSearch; may: May }) {

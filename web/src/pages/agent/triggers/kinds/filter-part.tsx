@@ -8,7 +8,7 @@ type Props = {
   /** JSON, as it is typed. */
   text: string;
   problem: string | undefined;
-  /** What an empty filter means. */
+  /** The meaning of an empty filter. */
   everything: string;
   onChange: (text: string) => void;
 };

@@ -1,4 +1,4 @@
-/** What the UI has to know of a kind of trigger. Each kind is a folder, and a line in `../kinds.ts`. */
+/** A kind of trigger, for the UI. Each kind is a folder, and a line in `../kinds.ts`. */
 import type { ComponentType } from "react";
 import type {
   TriggerConfigurationInput,
@@ -9,17 +9,17 @@ import type {
 import type { FormField } from "../../../../forms/values.ts";
 import type { Json } from "../../../../lib/json.ts";
 
-/** What every trigger's form holds. A kind adds what its own fields hold. */
+/** The values of every trigger's form. A kind adds those of its own fields. */
 export type Said = { name: string; overlap: TriggerOverlap };
 
-/** What a trigger is, as far as its sentence says it. */
+/** The part of a trigger that its sentence needs. */
 export type Told = Pick<TriggerPartFragment, "schedule" | "timezone" | "source" | "event"> & { filter: Json };
 
 export type FieldsProps<Own extends object = object> = {
   said: Own;
   /** By their keys; `input.amount` is one of the input's. */
   problems: ReadonlyMap<string, string>;
-  /** Of the agent's input. */
+  /** The fields of the agent's input. */
   fields: readonly FormField[];
   /** `mended`: which problem is gone with it, if it is not the key's. */
   set: (change: Partial<Own>, mended?: string) => void;
@@ -36,7 +36,7 @@ export type Kind<Own extends object> = {
   word: string;
   shape: string;
   sentenceOf: (trigger: Told) => string;
-  /** What its form holds: what the trigger says, else what a new one begins with. */
+  /** The form's values: the trigger's, else those that a new one begins with. */
   saidBy: (trigger: TriggerPartFragment | undefined, fields: readonly FormField[]) => Own;
   /** For a new trigger. */
   overlap: TriggerOverlap;
