@@ -10,7 +10,7 @@ import type { CommandLine } from "../line/command-line.ts";
 
 type TemporaryServer = { url: string; dataFolder: string } & AsyncDisposable;
 
-const MAIN = path.join(import.meta.dirname, `../main${path.extname(import.meta.filename)}`);
+const MAIN = path.join(import.meta.dirname, `../../main${path.extname(import.meta.filename)}`);
 /** The operator's own settings do not apply to this server; an empty value counts as none. */
 const UNSET = {
   DATABASE_URL: "",
