@@ -403,10 +403,10 @@ test("what is published while a draft is there is what is shown as published, an
   await expect.poll(() => page.title()).toBe("Welcomer · Autograph");
   expect((await written(page)).join("\n")).toContain("hello again");
   // It grew out of the draft, which is gone with it.
-  await expect.poll(() => page.getByText("There is a draft").count()).toBe(0);
+  await expect.poll(() => page.getByText("There is an unpublished draft").count()).toBe(0);
   const draftOf = async () =>
     (await server.data("query ($id: ID!) { agent(id: $id) { draft { definition revision } } }", { id })).agent.draft;
-  expect(await draftOf()).toBeNull();
+  await expect.poll(draftOf).toBeNull();
 
   // One that somebody else saves stays, and what is published is shown as published.
   await page.reload();
