@@ -31,9 +31,13 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** None of them is due while the test runs, at whatever hour: a run of theirs would be one more than the screens are waited for with. */
+/** Paused: at their hour, a run of theirs would be one more than the screens are waited for with. */
 const triggers = Array.from({ length: 12 }, (_, at) =>
-  JSON.stringify({ name: `at ${at}`, trigger: { type: "cron", schedule: `${at} 8 29 2 *`, timezone: "UTC" } }),
+  JSON.stringify({
+    name: `at ${at}`,
+    status: "paused",
+    trigger: { type: "cron", schedule: `${at} 8 * * *`, timezone: "UTC" },
+  }),
 );
 const DEFINITION = `
 document:
@@ -55,7 +59,7 @@ const TELLING: Screen[] = [
   [() => "/describe", "What should it do?", 1],
   [() => "/settings/members", "Create invite link", 2],
   [() => "/agents/new", "A definition says", 0],
-  [() => `/agents/${agentId}?tab=triggers`, "At 08:11, on day 29 of the month, only in February", 2],
+  [() => `/agents/${agentId}?tab=triggers`, "At 08:11, UTC", 2],
 ];
 const OTHERS: Screen[] = [
   [() => "/agents", "Greeter", 1],
