@@ -73,7 +73,7 @@ describe("after unclean stops", () => {
   const blamed = async (): Promise<RunId[]> =>
     (await database.query("select id from runs where blamed > 0 order by id")).map(({ id }) => id as RunId);
 
-  test("runs are taken up four at first, then as many as before each time", async () => {
+  test("four runs are taken up at first, and each pause doubles them", async () => {
     const clock = testClock();
     await leave(0);
     await held(100, died, clock);

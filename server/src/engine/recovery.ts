@@ -29,7 +29,7 @@ type RecoveryOptions = {
 
 /** How many runs are taken up at once after a clean stop: all that the last process had places for. */
 const MOST_HELD = 10_000;
-/** After an unclean stop runs are taken up a few at a time: four, then again as many after each pause. */
+/** After an unclean stop runs are taken up a few at a time: four at first, and each pause doubles them. */
 const FIRST_RUNS = 4;
 const FIRST_PAUSE_MS = 100;
 /** A process that lives this long after taking them all up breaks the row of unclean stops. */

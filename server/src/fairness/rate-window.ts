@@ -1,6 +1,6 @@
 /**
  * A rate limit per minute, as pure rules over a time that is given, and in the memory of one process. Up to 1,000 a minute each
- * request is remembered for 60 s, so any 60 seconds have at most as many as the plan allows: exact, at 8 bytes a request. Above
+ * request is remembered for 60 s, so no 60 seconds have more than the plan allows: exact, at 8 bytes a request. Above
  * that, a bucket of one second's worth that drains at the plan's rate (GCRA): 16 bytes, and any 60 seconds have at most a
  * sixtieth more.
  *

@@ -40,7 +40,7 @@ database. [The API](api.md#how-often-you-may-ask) describes what counts and what
 ${plans}
 
 Up to 1,000 a minute this is exact: no 60 seconds have more, whenever they begin. Above that, a second's worth (a sixtieth) may come at once,
-and then as many as the plan has in that time.
+and then what the plan allows in that time.
 
 ## Everything else
 

@@ -97,7 +97,7 @@ export const EVENTS = {
   eventsSwept: {
     value: 64,
     bounds:
-      "events taken up again at a time, after a crash or because there was no room. An organization may have four, and as many as stay free",
+      "events taken up again at a time, after a crash or because there was no room. An organization may have four, and beyond them no more than it leaves free",
     beyond: "it waits in its table",
     test: [EVENTS_DB, "has half of the room for them"],
   },

@@ -167,7 +167,7 @@ export const GRAPHQL = {
   lastingRequests: {
     value: 25_000,
     bounds:
-      "open subscriptions and requests that `wait` for a run, over all transports, or an eighth of the heap at 20 kB each if that is less. An organization may have at most as many as stay free",
+      "open subscriptions and requests that `wait` for a run, over all transports, or an eighth of the heap at 20 kB each if that is less. One organization may have no more than it leaves free",
     beyond: "`UNAVAILABLE` until others have fewer",
     test: [
       "server/src/graphql/context/lasting.test.ts",

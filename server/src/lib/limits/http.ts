@@ -149,7 +149,7 @@ export const HTTP = {
   callerConnections: {
     value: 30_000,
     bounds:
-      "connections of callers, or the files that the process may open if that is less. An organization may have at most as many as stay free",
+      "connections of callers, or the files that the process may open if that is less. One organization may have no more than it leaves free",
     beyond: "refused until others have fewer",
     test: [CONNECTIONS, "an organization has what stays free beside it"],
   },

@@ -59,7 +59,7 @@ export const OUTBOUND = {
   outboundCalls: {
     value: 4_000,
     bounds:
-      "calls to other servers at a time, or a quarter of the files that the process may open if that is less. An organization may have at most as many as stay free",
+      "calls to other servers at a time, or a quarter of the files that the process may open if that is less. One organization may have no more than it leaves free",
     beyond: "further ones wait; organizations take turns",
     test: [OUTBOUND_TEST, "waits for no place among all calls"],
   },
