@@ -2,7 +2,6 @@
  * The one door between triggers and runs: whatever fires goes through here, and leaves a firing that says what came of it. One
  * that starts a run is committed with it in one statement, or neither is.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { RefusedStart, UndecidedStart } from "../../execution/journal/journal.ts";
 import { firingToWrite, type FiringRow } from "../store/firing-parts.ts";
 import type { Run } from "../../execution/run/run.ts";
@@ -16,7 +15,6 @@ import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { wholeOf } from "../../lib/reach.ts";
 import { insertRun, newHead } from "../../runs/insert-run.ts";
-import { cancelIfOpen } from "../../runs/cancel-run.ts";
 import { checkTakes, prepareRun } from "../../runs/prepare-run.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
 import { readPayloads } from "../../runs/read/read-payloads.ts";
@@ -26,10 +24,9 @@ import { firingOfRow, freeOnce, insertFiring, readFirst, type FirstFiring } from
 import type { Event } from "../../events/event.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { withMapped } from "./map-input.ts";
-import { overlapOf } from "../kinds/contract/overlap.ts";
+import { makeWay, noTries, overlapIn, type HeldBy, type Tries } from "./make-way.ts";
 import { checkQueue, hasQueue } from "./queue.ts";
-import { forgetLastRun, readLastRun, readTriggerRows } from "../store/trigger-store.ts";
-import type { Overlap } from "../kinds/contract/trigger-kind.ts";
+import { readTriggerRows } from "../store/trigger-store.ts";
 import type { Firing, Trigger } from "../store/trigger.ts";
 import type { Firings } from "./firings.ts";
 import { tellFiring } from "./watch-firings.ts";
@@ -62,8 +59,8 @@ export type Fired = { firing: Firing; run?: Run | undefined; refusal?: Refusal }
 
 /**
  * Undefined: the instant at which it was due, or the event, has had its firing, in this process or another, or the trigger has been
- * deleted. Throws UNAVAILABLE, with no firing, when the server takes no runs at all, or somebody has the trigger locked for long:
- * whoever called may call again.
+ * deleted. Throws UNAVAILABLE, with no firing, when the server takes no runs at all, or somebody has the trigger locked for 10 s:
+ * the caller may call again.
  */
 export async function fire(firings: Firings, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
   checkTakes("runs", firings.runs);
@@ -83,101 +80,49 @@ async function passOver(firings: Firings, trigger: Trigger, occasion: Occasion):
   return skipped(firings, rowOf(firings, trigger, occasion), "filter", message);
 }
 
-/** How often a firing that has no turn tries again after it made room. */
-const TRIES = 3;
-
-/**
- * A firing whose trigger somebody changes tries again for so long: soon, then each time after as long as it has waited, as a lock
- * is mostly over in milliseconds. By the real time, as the lock is, and without a connection meanwhile.
- */
-const LOCKED_MS = 10_000;
-const FIRST_LOOK_MS = 5;
-const LAST_LOOK_MS = 250;
-
-/** How often it is still tried, and for how long it has waited for whoever has the trigger locked. */
-type Patience = { tries: number; waitedMs: number };
-
-async function attempt(
-  firings: Firings,
-  trigger: Trigger,
-  occasion: Occasion,
-  patience: Patience = { tries: TRIES, waitedMs: 0 },
-): Promise<Fired | undefined> {
-  const row = rowOf(firings, trigger, occasion);
-  try {
-    // Those that wait go first.
-    row.is_queued = overlapIn(trigger) === "queue" && (patience.tries === 0 || (await hasQueue(firings, trigger)));
-    return await start(firings, trigger, occasion, row);
-  } catch (error) {
-    const isHeldUp = error instanceof UndecidedStart || error instanceof RefusedStart;
-    if (!isHeldUp && (!(error instanceof Refusal) || error.code === "UNAVAILABLE")) throw error;
-    if (row.once !== row.id) {
-      const first = await firstOf(firings, trigger, row);
-      if (first) return occasion.delivery && !occasion.event ? repeated(firings, row, first, occasion) : undefined;
-    }
-    if (!isHeldUp) return refuse(firings, row, error);
-    // The change that held it up may have changed it.
+/** Starts a run, or leaves a firing that says why not; tries again while the trigger is held by others. */
+async function attempt(firings: Firings, trigger: Trigger, occasion: Occasion): Promise<Fired | undefined> {
+  const tries = noTries();
+  let present: Trigger | undefined = trigger;
+  while (present) {
+    const row = rowOf(firings, present, occasion);
+    const tried = await tryToStart(firings, present, occasion, row, tries);
+    if (tried !== "taken" && tried !== "locked") return tried;
+    // The change that held it up may have changed the trigger.
     const known = await readTriggerRows(firings.database, wholeOf(row.organization_id), [trigger.id]);
-    const present = known.get(trigger.id);
-    if (!present) return undefined;
-    if (isPausedFor(present, occasion)) return refuse(firings, row, paused());
-    return again(firings, present, occasion, row, { ...patience, isLocked: error instanceof UndecidedStart });
+    present = known.get(trigger.id);
+    if (present && isPausedFor(present, occasion)) return refuse(firings, row, paused());
+    if (present && !(await makeWay(firings, present, tried, tries))) return holdBack(firings, row);
   }
+  return undefined;
 }
 
-async function again(
+/** `taken` or `locked`: the firing may try again. Throws what is no refusal of this trigger. */
+async function tryToStart(
   firings: Firings,
   trigger: Trigger,
   occasion: Occasion,
   row: FiringRow,
-  { tries, waitedMs, isLocked }: Patience & { isLocked: boolean },
-): Promise<Fired | undefined> {
-  const overlap = overlapIn(trigger);
-  // A run that waits in the queue needs no turn. Of many that cancel each other one has it at a time.
-  if (isLocked ? overlap !== "queue" : overlap === "cancelPrevious" && tries === 1) {
-    const waited = waitedMs + (await unlocking(waitedMs));
-    if (!isLocked) await makeRoom(firings, trigger);
-    return attempt(firings, trigger, occasion, { tries, waitedMs: waited });
+  { isEnqueued }: Tries,
+): Promise<Fired | HeldBy | undefined> {
+  try {
+    // Runs that wait go first.
+    row.is_queued = overlapIn(trigger) === "queue" && (isEnqueued || (await hasQueue(firings, trigger)));
+    return await start(firings, trigger, occasion, row);
+  } catch (error) {
+    const isHeld = error instanceof UndecidedStart || error instanceof RefusedStart;
+    if (!isHeld && (!(error instanceof Refusal) || error.code === "UNAVAILABLE")) throw error;
+    if (row.once !== row.id) {
+      const first = await firstOf(firings, trigger, row);
+      if (first) return occasion.delivery && !occasion.event ? repeated(firings, row, first, occasion) : undefined;
+    }
+    if (!isHeld) return refuse(firings, row, error);
+    return error instanceof UndecidedStart ? "locked" : "taken";
   }
-  const hasRoom = !isLocked && tries > 1 && (await makeRoom(firings, trigger));
-  if (hasRoom) return attempt(firings, trigger, occasion, { tries: tries - 1, waitedMs });
-  if (overlap === "queue" && tries > 0) return attempt(firings, trigger, occasion, { tries: 0, waitedMs });
-  return holdBack(firings, row);
 }
 
 const isPausedFor = ({ status }: Trigger, { firedBy }: Occasion): boolean => status === "paused" && !firedBy;
 const paused = (): Refusal => conflict("wrong_state", "the trigger is paused");
-
-export const beingChanged = (): Refusal =>
-  new Refusal("UNAVAILABLE", "the trigger is being changed: fire it again in a moment", { retryAfter: 1 });
-
-/** Answers how long it waited. Throws UNAVAILABLE when that was long enough. */
-async function unlocking(waitedMs: number): Promise<number> {
-  if (waitedMs >= LOCKED_MS) throw beingChanged();
-  const ms = Math.min(Math.max(FIRST_LOOK_MS, waitedMs), LAST_LOOK_MS);
-  await sleep(ms);
-  return ms;
-}
-
-/** Whether the trigger's last run is in nobody's way any longer: it has ended, or is cancelled now if the policy says so. */
-async function makeRoom({ database, runs }: Firings, trigger: Trigger): Promise<boolean> {
-  const { organizationId } = trigger;
-  if (overlapIn(trigger) === "allow") return true;
-  const id = await readLastRun(database, trigger);
-  const run = id && (await readRun(runs, wholeOf(organizationId), id));
-  if (id && !run) await forgetLastRun(database, trigger, id);
-  if (!run || isFinal(run.status)) return true;
-  if (overlapIn(trigger) !== "cancelPrevious") return false;
-  try {
-    await cancelIfOpen(runs, organizationId, run.id);
-  } catch (error) {
-    // It has ended meanwhile.
-    if (!(error instanceof Refusal)) throw error;
-  }
-  return true;
-}
-
-const overlapIn = ({ type, policy }: Trigger): Overlap => overlapOf(policy, kindOf(type).overlap);
 
 /** The row of a firing before its outcome is known. */
 export function rowOf({ clock }: Pick<Firings, "clock">, trigger: Trigger, occasion: Occasion): FiringRow {

@@ -1,6 +1,7 @@
 /** Instants that pass without a run, and leave a firing that says so. */
 import { moveOn } from "./due-store.ts";
-import { beingChanged, onceAt, rowOf } from "../firings/fire.ts";
+import { onceAt, rowOf } from "../firings/fire.ts";
+import { beingChanged } from "../firings/make-way.ts";
 import { insertFiringIn, readFirst } from "../store/firing-store.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { checkTakes } from "../../runs/prepare-run.ts";
