@@ -126,6 +126,10 @@ describe("signing in", () => {
     // A cookie that plain http or another host of the domain could have set.
     const planted = browser.cookie!.replace("__Host-", "");
     expect(codeOf(await browser.send(REFRESH, { headers: { cookie: planted } }))).toEqual([401, "UNAUTHENTICATED"]);
+    // Browsers take this for a name without the prefix; String.trim would take it for ours.
+    const disguised = `a=b; \u00a0${browser.cookie!}`;
+    expect(codeOf(await browser.send(REFRESH, { headers: { cookie: disguised } }))).toEqual([401, "UNAUTHENTICATED"]);
+    expect((await browser.send(REFRESH, { headers: { cookie: `a=b;${browser.cookie!}; c=d` } })).status).toBe(200);
   });
 
   test("a wrong password and an unknown e-mail are refused in the words of login, and throttled with it", async () => {

@@ -131,9 +131,12 @@ class Cookie {
     this.#name = secure ? "__Host-autograph_session" : "autograph_session";
   }
 
-  /** `header`: of a request. */
+  /**
+   * `header`: a request's. Only spaces and tabs may stand before a name: with other characters before it, such as a non-breaking space, a browser
+   * takes it for a name without the prefix, which another host of the domain may set.
+   */
   valueIn(header = ""): string | undefined {
-    const pairs = header.split(";").map((pair) => pair.trim());
+    const pairs = header.split(/;[ \t]*/);
     return pairs.find((pair) => pair.startsWith(`${this.#name}=`))?.slice(this.#name.length + 1);
   }
 
