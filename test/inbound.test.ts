@@ -1,4 +1,5 @@
 /** Input over HTTP: bodies and requests of strangers and callers, over raw sockets, with the server's memory measured. */
+import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectInTime } from "./in-time.ts";
@@ -180,6 +181,29 @@ test("of requests that one connection sends without waiting 100 are begun, the n
   await raw.closed;
   expect(statuses([raw])).toEqual({ 200: 1 });
   expect(raw.got()).toMatch(/HTTP\/1\.1 503 [^]*"too many requests of this connection are under way \(100 at most/);
+});
+
+test("files that 1,000 requests of strangers asked for and nobody reads are in memory once", async () => {
+  const page = await (await fetch(server.url, { headers: { accept: "text/html" } })).text();
+  const file = `/${/assets\/index-[\w-]+\.js/.exec(page)![0]}`;
+  const before = (await server.measure(true)).heapBytes;
+  const ask = `GET ${file} HTTP/1.1\r\nhost: localhost\r\n\r\n`.repeat(LIMITS.requestsPerConnection);
+  const { port } = new URL(server.url);
+  const sockets = Array.from({ length: 10 }, () => net.connect({ port: Number(port), host: "127.0.0.1" }).pause());
+  try {
+    for (const socket of sockets) socket.write(ask);
+    let last = 0;
+    // Until no more of them is begun.
+    await eventually(async () => {
+      const former = last;
+      last = (await server.measure(true)).heapBytes - before;
+      return last > MB && Math.abs(last - former) < MB / 2;
+    }, BUSY_MS);
+    // Copies were half a megabyte each.
+    expect(last).toBeLessThan(50 * MB);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
 });
 
 test("header fields: a hundred are taken, of more nothing is kept", async () => {

@@ -9,6 +9,7 @@ export type WebFile = {
   isHashed: boolean;
   /** Encodings in which it lies beside itself, the smallest first. */
   encodings: readonly Encoding[];
+  /** The same bytes for every response: readers that take nothing hold no copies. A read that failed is tried again. */
   read(encoding?: Encoding): Promise<Uint8Array<ArrayBuffer>>;
 };
 
@@ -45,10 +46,21 @@ export function readFiles(folder: string): ReadonlyMap<string, WebFile> {
       type,
       isHashed: name.startsWith("/assets/"),
       encodings: NAMES.filter((encoding) => all.has(path + ENCODINGS[encoding])),
-      read: async (encoding) => new Uint8Array(await readFile(encoding ? path + ENCODINGS[encoding] : path)),
+      read: keeper(async (encoding) => new Uint8Array(await readFile(encoding ? path + ENCODINGS[encoding] : path))),
     });
   }
   return files;
+}
+
+/** Reads each encoding once. All files of the UI together are 3 MB. */
+function keeper(read: WebFile["read"]): WebFile["read"] {
+  const kept = new Map<Encoding | undefined, ReturnType<WebFile["read"]>>();
+  return (encoding) => {
+    const bytes = kept.get(encoding) ?? read(encoding);
+    kept.set(encoding, bytes);
+    bytes.catch(() => kept.delete(encoding));
+    return bytes;
+  };
 }
 
 /** The first of the file's encodings that the client takes; undefined: as it is. */

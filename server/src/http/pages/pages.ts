@@ -27,7 +27,6 @@ const withPrefix = (html: string, prefix: string): string => html.replaceAll('="
 export const wantsPage = ({ method, headers }: IncomingMessage): boolean =>
   isRead(method) && /\btext\/html\b/.test(headers.accept ?? "");
 
-/** The returned promise never rejects. */
 export function createPages({
   webFolder,
   publicUrl,
@@ -37,13 +36,13 @@ export function createPages({
   const files = readFiles(webFolder);
   const index = files.get("/index.html");
   const prefix = publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
-  let page: Promise<string> | undefined;
+  let page: string | undefined;
 
   const sendPage = async (exchange: Exchange, { type, read }: WebFile): Promise<void> => {
-    page ??= read().then((bytes) => withPrefix(new TextDecoder().decode(bytes), prefix));
+    page ??= withPrefix(new TextDecoder().decode(await read()), prefix);
     const nonce = newNonce();
     const headers = { ...exchange.secure.page(nonce), "content-type": type, "cache-control": "no-cache" };
-    sendText(exchange, 200, (await page).replaceAll(NONCE, nonce), headers);
+    sendText(exchange, 200, page.replaceAll(NONCE, nonce), headers);
   };
 
   const send = async (exchange: Exchange): Promise<void> => {

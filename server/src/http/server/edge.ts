@@ -160,19 +160,22 @@ function handle(parts: Parts, exchange: Exchange, tooMuchOf: Whose | undefined):
   const mayBegin = !tooMuchOf || overloaded === "answered" || (overloaded === "urgent" && mayBeUrgent(request));
   if (!mayBegin)
     return sendOverloaded(exchange, holdBack(parts, exchange, tooMuchOf), corsHeaders(parts.cors, request));
-  if (!isWork) return void answer(exchange);
+  const { working, endWork, log } = parts;
+  const unwritten = (error: unknown): void => {
+    // A client that went away is the usual reason.
+    log.debug({ requestId, err: error }, "an answer could not be written");
+    response.destroy();
+  };
+  if (!isWork) return void answer(exchange).catch(unwritten);
   if (parts.isStopping()) {
     const { code, message } = stopping();
     return sendError(exchange, 503, code, message, { "retry-after": "1", connection: "close" });
   }
   const onRefusal = tooMuchOf && (() => void holdBack(parts, exchange, tooMuchOf));
-  const { working, endWork, log } = parts;
   working.begin();
   running.run({ requestId }, answer, exchange, onRefusal).then(endWork, (error: unknown) => {
     working.end();
-    // A client that went away is the usual reason.
-    log.debug({ requestId, err: error }, "an answer could not be written");
-    response.destroy();
+    unwritten(error);
   });
 }
 
