@@ -77,7 +77,8 @@ class Browser {
       });
     });
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    sent.end(method === "POST" ? text : undefined);
+    // Headers sent with a text would be UTF-8, and not the bytes that they are written as.
+    sent.end(method === "POST" ? Buffer.from(text) : undefined);
     return promise;
   }
 

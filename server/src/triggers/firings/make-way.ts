@@ -15,7 +15,7 @@ import type { Firings } from "./firings.ts";
 /** `taken`: a run of the trigger is open. `locked`: somebody changes the trigger, so nobody can know. */
 export type HeldBy = "taken" | "locked";
 
-/** What a firing has tried so far. */
+/** The steps that a firing has taken so far. */
 export type Tries = { rooms: number; isEnqueued: boolean; waitedMs: number };
 export const noTries = (): Tries => ({ rooms: 0, isEnqueued: false, waitedMs: 0 });
 
