@@ -144,7 +144,6 @@ export async function joinRooms(
     agents,
     runs,
     secrets,
-    derive,
     url: listener.url,
   });
   const { events } = triggers;

@@ -14,7 +14,7 @@ import { createEventWriter, type EventRow, type EventWritten } from "./event-sto
 import type { EventMessage } from "./event.ts";
 import { FiringPlaces } from "./firing-places.ts";
 import type { Outbox } from "./outbox.ts";
-import { NO_REACTIONS, type Reactions } from "./reactions.ts";
+import type { Reactions } from "./reactions.ts";
 import { WaitingEvents } from "./waiting-events.ts";
 
 export type Events = {
@@ -24,8 +24,7 @@ export type Events = {
   notices: Pick<Notices, "send" | "onMissed">;
   rounds: Pick<Rounds<OrganizationId>, "next">;
   intake: Intake;
-  /** Set by the room that reacts. */
-  reactions: Reactions;
+  readonly reactions: Reactions;
   writer: Batch<EventRow, EventWritten>;
   /** Events that are being fired here; each promise resolves when it has been, and never rejects. */
   firing: Map<EventId, Promise<void>>;
@@ -51,9 +50,11 @@ export type Intake = {
 export type EventsOptions = Pick<Events, "database" | "clock" | "log" | "rounds" | "intake" | "outbox"> & {
   /** If left out, no other process is told. */
   notices?: Pick<Notices, "send" | "on" | "onMissed"> | undefined;
+  /** Asked when an event comes, since what reacts is made with these events. */
+  reactions: () => Reactions;
 };
 
-export function createEvents({ notices = noNotices, ...base }: EventsOptions): Events {
+export function createEvents({ notices = noNotices, reactions, ...base }: EventsOptions): Events {
   const { database, clock } = base;
   const changes: Events["changes"] = new Hub();
   const feed = new Feeds({ hub: changes, keyOf: ({ id }: EventMessage) => id, most: LIMITS.changesWaiting });
@@ -61,7 +62,9 @@ export function createEvents({ notices = noNotices, ...base }: EventsOptions): E
   return {
     ...base,
     notices,
-    reactions: NO_REACTIONS,
+    get reactions() {
+      return reactions();
+    },
     changes,
     feed,
     writer: createEventWriter(database),

@@ -3,7 +3,9 @@
  * anybody in the organization listens. So it is told even if this process dies; publish-own-events.ts takes and publishes the rows.
  */
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { RunStatus } from "../storage/schema.ts";
 import { ms, RowSet, text, uuid, type RowOf } from "../storage/unnest.ts";
+import type { OwnEvent } from "./own-source.ts";
 
 const UNTOLD = {
   organization_id: uuid<OrganizationId>(),
@@ -16,14 +18,17 @@ const UNTOLD = {
 
 const ROWS = new RowSet<RowOf<typeof UNTOLD>>("given_event", "untold_row", UNTOLD);
 
-/** The event of each way in which a run ends. */
-const ENDS: ReadonlyMap<string, string> = new Map([
-  ["completed", "run.completed"],
-  ["failed", "run.failed"],
-  ["cancelled", "run.cancelled"],
-]);
+/** The event of each status in which a run ends. */
+const ENDS: Record<RunStatus, OwnEvent | undefined> = {
+  pending: undefined,
+  running: undefined,
+  paused: undefined,
+  completed: "run.completed",
+  failed: "run.failed",
+  cancelled: "run.cancelled",
+};
 
-type Written = { status: string; finished_at: number | null };
+type Written = { status: RunStatus; finished_at: number | null };
 
 /** The facts that a write makes true. */
 type Happened = {
@@ -39,7 +44,7 @@ export type Outbox = {
    * Whether anybody in the organization listens to such events. From memory, as it is asked in the hot path; true in doubt: what nobody
    * listens to is dropped later.
    */
-  isHeard: (organizationId: OrganizationId, event: string) => boolean;
+  isHeard: (organizationId: OrganizationId, event: OwnEvent) => boolean;
   /** After a commit of such rows: publishes them at once. Set by `publishOwnEvents`. */
   look: () => void;
 };
@@ -49,12 +54,19 @@ export const outboxPart = (outbox: Outbox) => ({
   code: "n",
   rows: ROWS as unknown as RowSet<Record<string, unknown>>,
   collect({ organizationId, runId, start, update, approvals }: Happened, rows: Record<string, unknown>[]): void {
-    const add = (event: string, subjectId: string, at: number): void => {
+    const add = (event: OwnEvent, subjectId: string, at: number): void => {
       if (!outbox.isHeard(organizationId, event)) return;
-      rows.push({ organization_id: organizationId, event, subject_id: subjectId, run_id: runId, at });
+      const row: RowOf<typeof UNTOLD> = {
+        organization_id: organizationId,
+        event,
+        subject_id: subjectId,
+        run_id: runId,
+        at,
+      };
+      rows.push(row);
     };
     const run = start ?? update;
-    const end = run && ENDS.get(run.status);
+    const end = run && ENDS[run.status];
     if (end) add(end, runId, run.finished_at!);
     for (const { id, status, created_at: at } of approvals) if (status === "open") add("approval.requested", id, at);
   },
@@ -63,5 +75,5 @@ export const outboxPart = (outbox: Outbox) => ({
         insert into untold_events (${ROWS.list})
         select ${ROWS.selected} from ${from} where (given_event.run_id in (select id from live)) is true
         on conflict do nothing)`,
-  written: () => outbox.look(),
+  afterCommit: () => outbox.look(),
 });

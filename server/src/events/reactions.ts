@@ -1,6 +1,6 @@
 /**
- * The reactions to events: triggers, which start runs on them (`triggers/matching/event-reactions.ts`). Events know no more of it than
- * this. Until somebody is handed in, nothing reacts.
+ * The reactions to events: triggers, which start runs on them (`triggers/matching/event-reactions.ts`). The code of this room knows no more
+ * of triggers; its SQL (event-store.ts) asks whether one was changed since an event, and keeps events that a firing shows.
  */
 import type { OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json/json.ts";
@@ -45,9 +45,4 @@ export const NOTHING_REACTS: Reacting = {
   changedAt: 0,
   match: () => NO_MATCH,
   matchLeft: async () => NO_MATCH,
-};
-export const NO_REACTIONS: Reactions = {
-  to: () => NOTHING_REACTS,
-  now: () => async () => NOTHING_REACTS,
-  forget: () => {},
 };

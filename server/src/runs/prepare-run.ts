@@ -1,5 +1,4 @@
 /** Shared by all starts: the agent's version, the checked input, the first state. */
-import type { Intake } from "../events/events.ts";
 import { takesRuns } from "../agents/agent.ts";
 import { published, readAgent, type Published } from "../agents/published.ts";
 import { versionNotFound } from "../agents/versions.ts";
@@ -23,12 +22,6 @@ export function checkTakes(what: "runs" | "events", runs: Pick<Runs, "executions
     throw new Refusal("UNAVAILABLE", `the server's disk is nearly full: no new ${what} for now`, { retryAfter: 60 });
   }
 }
-
-/** Whether the server takes events, as `events/` asks, which knows no runs. */
-export const eventIntake = (runs: Runs): Intake => ({
-  check: () => checkTakes("events", runs),
-  isDraining: () => runs.executions.draining,
-});
 
 /** Throws UNAVAILABLE, NOT_FOUND, CONFLICT (the agent takes no runs) or BAD_USER_INPUT with the fields. */
 export async function prepareRun(

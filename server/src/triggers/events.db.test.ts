@@ -16,6 +16,7 @@ import { forgetOld } from "./forget-firings.ts";
 import { replayFiring } from "./replay-firing.ts";
 import { readSourceTriggers } from "./store/trigger-store.ts";
 import type { Firing, Trigger } from "./store/trigger.ts";
+import { createTriggerMemory } from "./memory.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
 import type { Event } from "../events/event.ts";
 import { countOfRoot } from "../events/event-roots.ts";
@@ -53,7 +54,7 @@ function triggersOf(as: Database): Triggers {
     log,
     agents,
     runs: room.runs,
-    derive,
+    memory: createTriggerMemory({ database: as, clock, log, derive }),
     url: "https://agents.example.org",
   });
 }

@@ -8,6 +8,7 @@ import { idle, noting, openRuns, type TestRuns } from "../runs/runs.testsuite.ts
 import { createSecrets } from "../secrets/secrets.ts";
 import { testClock } from "../../../test/clock.ts";
 import { createTrigger } from "./create-trigger.ts";
+import { createTriggerMemory } from "./memory.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
 import { readSubject } from "./own-events.ts";
 import { publishOwnEvents } from "../events/publish-own-events.ts";
@@ -39,7 +40,7 @@ beforeAll(async () => {
     log: { ...log, warn: (about: Record<string, unknown>) => void warnings.push(about) },
     agents,
     runs: rooms[0]!.room.runs,
-    derive,
+    memory: createTriggerMemory({ database, clock, log, derive }),
     url: "https://agents.example.org",
   });
 });

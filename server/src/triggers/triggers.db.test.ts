@@ -27,6 +27,7 @@ import { rotateToken } from "./rotate-token.ts";
 import { newToken } from "./webhooks/token.ts";
 import { readTokens } from "./webhooks/token-store.ts";
 import type { Trigger } from "./store/trigger.ts";
+import { createTriggerMemory } from "./memory.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
 import { urlOf } from "./webhooks/webhook-url.ts";
 
@@ -49,7 +50,8 @@ function triggersOf({ runs }: TestRuns): Triggers {
   const { agents, log } = runs;
   const { derive } = secretKeys(Buffer.alloc(32, 3));
   const secrets = createSecrets({ database, clock, log, derive });
-  return createTriggers({ secrets, database, clock, log, agents, runs, derive, url: "https://agents.example.org" });
+  const memory = createTriggerMemory({ database, clock, log, derive });
+  return createTriggers({ secrets, database, clock, log, agents, runs, memory, url: "https://agents.example.org" });
 }
 afterAll(() => stack.disposeAsync());
 

@@ -3,12 +3,11 @@ import type { Agents } from "../agents/agents.ts";
 import { createEvents, type Events } from "../events/events.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { Slots } from "../fairness/slots.ts";
-import type { Notices } from "../realtime/notices.ts";
-import { eventIntake } from "../runs/prepare-run.ts";
+import { checkTakes } from "../runs/prepare-run.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import { createEventReactions } from "./matching/event-reactions.ts";
 import type { Matching } from "./matching/matching.ts";
-import { createTriggerMemory, type TriggerMemory } from "./memory.ts";
+import type { TriggerMemory } from "./memory.ts";
 import { createRefusedCalls, type RefusedCalls } from "./webhooks/refused-calls.ts";
 
 export type Triggers = TriggerMemory &
@@ -21,23 +20,20 @@ export type Triggers = TriggerMemory &
   };
 
 type TriggersOptions = Pick<Triggers, "database" | "clock" | "log" | "agents" | "runs" | "secrets" | "url"> & {
-  /** Made here if left out, with these. */
-  memory?: TriggerMemory;
-  derive: (purpose: string) => Buffer;
-  notices?: Pick<Notices, "send" | "on" | "onMissed"> | undefined;
+  memory: TriggerMemory;
 };
 
 /** From then on triggers react to events. */
-export function createTriggers({ memory: given, derive, notices, ...base }: TriggersOptions): Triggers {
+export function createTriggers({ memory, ...base }: TriggersOptions): Triggers {
   const { runs, clock } = base;
-  const memory = given ?? createTriggerMemory({ ...base, derive, notices });
   const { rounds } = runs.executions;
   const events: Events = createEvents({
     ...base,
     notices: memory.notices,
     outbox: memory.outbox,
     rounds,
-    intake: eventIntake(runs),
+    intake: { check: () => checkTakes("events", runs), isDraining: () => runs.executions.draining },
+    reactions: () => reactions,
   });
   const triggers: Triggers = {
     ...memory,
@@ -47,6 +43,6 @@ export function createTriggers({ memory: given, derive, notices, ...base }: Trig
     largeInputs: new Slots(LIMITS.largeInputs, LIMITS.largeInputsOwn / LIMITS.largeInputs),
     slots: new Slots(LIMITS.triggersFiring, LIMITS.triggersFiringOwn / LIMITS.triggersFiring),
   };
-  events.reactions = createEventReactions(triggers);
+  const reactions = createEventReactions(triggers);
   return triggers;
 }

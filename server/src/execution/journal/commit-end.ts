@@ -39,7 +39,7 @@ export async function commitEnd(
     if (!isOurs || !mayBecome(run.status, ending.status)) return { run, changed: false, withdrawn: [] };
     return { ...(await end(query, month, which, { ...ending, now: new Date(now), following })), changed: true };
   }, which.organizationId);
-  for (const { part } of following) part.written?.();
+  for (const { part } of following) part.afterCommit?.();
   return ended;
 }
 

@@ -54,10 +54,13 @@ export type Guard = Part<Happened> & {
   locked?: string;
 };
 
-/** Comes last. Its SQL writes only rows of the runs in the CTE `live`, by their `run_id`. */
+/**
+ * Comes last. Its SQL writes only rows of the runs in the CTE `live`, by their `run_id`. It is also part of the statement that ends a run by
+ * itself (commit-end.ts): its CTEs have names of their own in both.
+ */
 export type Follower = Part<Happened> & {
-  /** After a commit with such rows. */
-  written?: () => void;
+  /** Called after a commit with such rows. */
+  afterCommit?: () => void;
 };
 
 /** The parts that other rooms have written with runs. Guards and followers are in the statement in this order. */

@@ -28,7 +28,7 @@ export type Writer = { add(write: Write): Promise<Written> };
 type Writing = {
   database: Database;
   /** In the order of the statement and its parameters. */
-  parts: readonly (Part & Pick<Guard, "refused" | "locked"> & Pick<Follower, "written">)[];
+  parts: readonly (Part & Pick<Guard, "refused" | "locked"> & Pick<Follower, "afterCommit">)[];
   /** By their names. */
   statements: LRUCache<string, string>;
 };
@@ -38,6 +38,9 @@ const STATEMENTS_REMEMBERED = 1_000;
 
 export function createWriter(database: Database, { guards, followers }: OtherParts): Batch<Write, Written> {
   const parts = [...guards, ...JOURNAL_PARTS, ...followers];
+  const codes = new Set(parts.map(({ code }) => code));
+  if (codes.size < parts.length)
+    throw new Error(`two parts of a statement have one code: ${parts.map(({ code }) => code).join()}`);
   const writing: Writing = { database, parts, statements: new LRUCache({ max: STATEMENTS_REMEMBERED }) };
   return new Batch<Write, Written>({
     id: (write) => write.runId,
@@ -90,8 +93,9 @@ async function writeAll(writing: Writing, writes: Write[], lane: WriteLane): Pro
   // Only one of two advances of a run has the fence, and one statement can't tell their steps apart: each goes alone.
   if (new Set(writes.map(({ runId }) => runId)).size < writes.length) throw new Error("two writes of one run");
   for (const { brought } of writes) {
-    const unknown = brought?.find(({ part }) => !writing.parts.some(({ code }) => code === part.code));
-    if (unknown) throw new Error(`a row of the part ${unknown.part.code}, which the journal was made without`);
+    // Rows are collected by the part itself: those of another part with its code would be left out in silence.
+    const unknown = brought?.find(({ part }) => !writing.parts.some((own) => own === part));
+    if (unknown) throw new Error(`the journal has no part "${unknown.part.code}"`);
   }
   const found = new Map<string, number | null>();
   await writeMonths(writing, writes, lane, found);
@@ -121,7 +125,7 @@ async function writeMonths(
           ? await writeRows(writing, database.hot, month, rows)
           : await database.large((hot) => writeSlices(writing, hot, month, rows));
       for (const row of written) found.set(row["id"], row["wake_seq"]);
-      parts.forEach(({ written: told }, index) => told && rows[index]!.length > 0 && told());
+      parts.forEach(({ afterCommit }, index) => afterCommit && rows[index]!.length > 0 && afterCommit());
     } catch (error) {
       if (!isOtherPartition(error)) throw error;
       // Their month got a partition meanwhile. Nothing was written.

@@ -8,6 +8,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import { openRuns } from "../../runs/runs.testsuite.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import { withMapped } from "./map-input.ts";
+import { createTriggerMemory } from "../memory.ts";
 import { createTriggers, type Triggers } from "../triggers.ts";
 
 const stack = new AsyncDisposableStack();
@@ -21,7 +22,8 @@ beforeAll(async () => {
   const { agents, log } = runs;
   const { derive } = secretKeys(Buffer.alloc(32, 3));
   const secrets = createSecrets({ database, clock, log, derive });
-  triggers = createTriggers({ secrets, database, clock, log, agents, runs, derive, url: "https://agents.example.org" });
+  const memory = createTriggerMemory({ database, clock, log, derive });
+  triggers = createTriggers({ secrets, database, clock, log, agents, runs, memory, url: "https://agents.example.org" });
 });
 afterAll(() => stack.disposeAsync());
 
