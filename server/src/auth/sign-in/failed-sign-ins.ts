@@ -1,9 +1,10 @@
 /**
- * Tells the audit of sign-ins that failed at an existing account. Nobody waits for it, so a wrong password is answered in the
- * same time as an unknown e-mail. Of an organization so many an hour are kept: guessing fills no disk.
+ * Records sign-ins that failed at an existing account in the audit. Nobody waits for it, so a wrong password is answered in the
+ * same time as an unknown e-mail. At most `auditFailedSignInsPerHour` per organization are kept: guessing fills no disk.
  */
 import { record } from "../../audit/record.ts";
 import type { From, Who } from "../../audit/event.ts";
+import { FairShare } from "../../fairness/fair-share.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { OrganizationId, UserId } from "../../lib/ids.ts";
@@ -18,11 +19,15 @@ export type FailedSignIns = {
 } & AsyncDisposable;
 
 const HOUR_MS = 3_600_000;
-/** Passwords are tried about 60 times a second; a database that stands still must not gather them. */
+/**
+ * Passwords are tried about 60 times a second; a database that stands still must not gather them. Shared, so that guesses at one organization's
+ * accounts do not keep those at another's from being recorded.
+ */
 const WRITTEN_AT_ONCE = 100;
 
 export function createFailedSignIns(database: Database, clock: Clock, log: Log): FailedSignIns {
   const writing = new Set<Promise<void>>();
+  const share = new FairShare(WRITTEN_AT_ONCE);
   const write = async (who: Who): Promise<void> => {
     const now = clock.now();
     await database
@@ -31,10 +36,11 @@ export function createFailedSignIns(database: Database, clock: Clock, log: Log):
   };
   return {
     note({ userId, organizationId }, from) {
-      if (writing.size >= WRITTEN_AT_ONCE) return;
-      const written = write({ organizationId, actor: { kind: "user", id: userId }, from }).finally(() =>
-        writing.delete(written),
-      );
+      if (!share.tryTake(organizationId, 1)) return;
+      const written = write({ organizationId, actor: { kind: "user", id: userId }, from }).finally(() => {
+        writing.delete(written);
+        share.give(organizationId, 1);
+      });
       writing.add(written);
     },
     async [Symbol.asyncDispose]() {
