@@ -174,8 +174,8 @@ describe("with DATABASE_URL", () => {
 
     const client = new pg.Client(env.DATABASE_URL);
     await client.connect();
-    const { rows } = await client.query("select name from schema_migrations order by name");
-    await client.query("insert into schema_migrations values ('9999-later')");
+    const { rows } = await client.query("select name from autograph_migrations order by name");
+    await client.query("insert into autograph_migrations values ('9999-later')");
     const newer = await cli(["org", "create", "Acme", "--owner", "bob@example.org"], { env });
     // The tests' shared PostgreSQL waits for no disk, and the operator is warned of it.
     const told = /^\{.*"DATABASE_URL: fsync is off there: .*\}\nautograph: .*newer.*\n$/;
@@ -183,7 +183,7 @@ describe("with DATABASE_URL", () => {
     expect(await cli(["migrate"], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining("newer") });
     expect(rows.length).toBeGreaterThan(0);
     // As a version before the first release left it.
-    await client.query("alter table schema_migrations rename to kysely_migration");
+    await client.query("alter table autograph_migrations rename to kysely_migration");
     const before =
       /^(autograph: )?This data is of a version before the first release.*: start with a new data folder.*\n$/m;
     for (const command of [["migrate"], ["org", "list"]]) {

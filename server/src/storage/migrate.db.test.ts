@@ -56,7 +56,7 @@ test("a database that is behind gets what it lacks and keeps its rows", async ()
 
 test("a schema newer than the program is refused in one line", async () => {
   await migrate(database);
-  await database.query("insert into schema_migrations values ('9999-later')");
+  await database.query("insert into autograph_migrations values ('9999-later')");
   await expect(migrate(database)).rejects.toMatchObject({
     name: "OperatorError",
     message: expect.stringMatching(
@@ -76,7 +76,9 @@ test("a schema that lacks a migration before its last is refused in one line", a
 });
 
 test("data of a version before the first release is refused, and left as it is", async () => {
-  await database.query("create table kysely_migration (name text, timestamp text)");
+  await database.query(
+    "create table agent_versions (id int); create table kysely_migration (name text, timestamp text)",
+  );
   const refusal = {
     name: "OperatorError",
     message: expect.stringMatching(
@@ -85,7 +87,8 @@ test("data of a version before the first release is refused, and left as it is",
   };
   await expect(migrate(database)).rejects.toMatchObject(refusal);
   await expect(migrationsOf(database)).rejects.toMatchObject(refusal);
-  expect(await database.query("select tablename from pg_tables where schemaname = 'public'")).toEqual([
+  expect(await database.query("select tablename from pg_tables where schemaname = 'public' order by 1")).toEqual([
+    { tablename: "agent_versions" },
     { tablename: "kysely_migration" },
   ]);
 });

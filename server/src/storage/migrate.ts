@@ -18,13 +18,14 @@ export const migrationsOf = (database: Database): Promise<string[]> => readNames
 
 async function readNames(query: Query): Promise<string[]> {
   const [tables] = await query(
-    "select to_regclass('schema_migrations') as names, to_regclass('kysely_migration') as former",
+    `select to_regclass('autograph_migrations') as names,
+            to_regclass('kysely_migration') is not null and to_regclass('agent_versions') is not null as is_former`,
   );
   if (tables!.names !== null) {
-    const rows = await query("select name from schema_migrations order by name");
+    const rows = await query("select name from autograph_migrations order by name");
     return rows.map((row) => row.name as string);
   }
-  if (tables!.former === null) return [];
+  if (!tables!.is_former) return [];
   throw new OperatorError(
     "This data is of a version before the first release, which no release can read: start with a new data folder (DATA_DIR) or an empty database (DATABASE_URL)",
   );
@@ -39,12 +40,13 @@ export async function migrate(database: Database, migrations = MIGRATIONS): Prom
   // A connection of its own: the pool's statement_timeout must not cut a long migration.
   const client = await database.dedicated();
   try {
-    await client.query(`begin; select pg_advisory_xact_lock(${LOCK})`);
+    // Whatever the role's default: after the lock, what the process before committed must be seen.
+    await client.query(`begin isolation level read committed; select pg_advisory_xact_lock(${LOCK})`);
     const missing = missingOf(await readNames(async (text) => (await client.query(text)).rows), migrations);
-    await client.query("create table if not exists schema_migrations (name text primary key)");
+    await client.query("create table if not exists autograph_migrations (name text primary key)");
     for (const name of missing) {
       await client.query(migrations[name]!);
-      await client.query("insert into schema_migrations (name) values ($1)", [name]);
+      await client.query("insert into autograph_migrations (name) values ($1)", [name]);
     }
     await client.query("commit");
     return missing;

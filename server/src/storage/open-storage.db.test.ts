@@ -66,6 +66,22 @@ test("the command line attaches to a running server's database, and to none when
   expect(await attachStorage({ dataFolder, log })).toBeUndefined();
 });
 
+test("a data folder of a version before the first release is refused with what to do, and stays as it is", async () => {
+  await copyFresh(dataFolder);
+  {
+    await using storage = await open();
+    await storage.database.query("alter table autograph_migrations rename to kysely_migration");
+  }
+  for (let time = 0; time < 2; time++) {
+    await expect(open()).rejects.toMatchObject({
+      name: "OperatorError",
+      message: expect.stringMatching(
+        /^This data is of a version before the first release.*new data folder \(DATA_DIR\)/,
+      ),
+    });
+  }
+});
+
 test("too little space by the reading: refused from the start, taken back when there is", async () => {
   await copyFresh(dataFolder);
   let free = 10 * MIB;
