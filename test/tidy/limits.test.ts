@@ -11,6 +11,11 @@ const isMissing = ([name, { test: edge }]: [string, { test: EdgeTest }]): boolea
   return !textOf(file).includes(words);
 };
 
+test("no two tables have a limit of one name: the second would replace the first", () => {
+  const names = TABLES.flatMap((table) => Object.keys(table.limits));
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
+
 test("every limit names a test that there is", () => {
   const limits = TABLES.flatMap((table) => Object.entries<{ test: EdgeTest }>(table.limits));
   expect(limits.filter(isMissing), MISSING).toEqual([]);

@@ -41,6 +41,13 @@ test("a field that does not say who may ask for it cannot be served", () => {
 });
 
 test("a field that says what cannot be cannot be served either", () => {
+  expect(refusalOf("Query.me", { scope: "inherited" })).toBe(
+    "Query.me has the scope inherited, which objects' fields alone may have",
+  );
+  for (const scope of ["public", null] as unknown as Access["scope"][])
+    expect(refusalOf("Agent.draft", { scope })).toBe(
+      `Agent.draft has the scope ${scope}, which root fields alone may have`,
+    );
   expect(refusalOf("Mutation.login", { narrowedKeys: false })).toMatch(/^Mutation.login is public/);
   expect(refusalOf("Mutation.runAgent", { answers: ["Run.outptu"] })).toBe(
     "Mutation.runAgent answers Run.outptu, which the schema does not have",

@@ -114,6 +114,10 @@ function accessOf(field: GraphQLField<unknown, unknown>, type: string, isRoot: b
   const options = field.extensions["pothosOptions"] as Partial<Access> | undefined;
   const { scope, narrowedKeys } = options ?? {};
   if (scope === undefined) throw new Error(`${type}.${field.name} has no scope`);
+  if (isRoot ? scope === "inherited" : scope === null || scope === "public")
+    throw new Error(
+      `${type}.${field.name} has the scope ${String(scope)}, which ${isRoot ? "objects' fields" : "root fields"} alone may have`,
+    );
   if (isRoot && narrowedKeys === undefined)
     throw new Error(`${type}.${field.name} does not say whether narrowed API keys may ask for it (narrowedKeys)`);
   if (scope === "public" && narrowedKeys === false)

@@ -28,7 +28,7 @@ export const AUTH = {
     value: 10,
     bounds:
       "how long a session of the web UI keeps its refresh token after a refresh, and also accepts the one before it",
-    beyond: "using it again ends the session",
+    beyond: "the next refresh replaces the token; the one before it ends the session",
     test: [SIGN_IN, "a token is kept for 10 s and then replaced"],
   },
   signingKeyGraceSeconds: {

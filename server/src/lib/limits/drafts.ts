@@ -25,7 +25,7 @@ export const DRAFTS = {
   llmSeconds: {
     value: 20,
     bounds: "all questions to the model for one draft",
-    beyond: "the sentence is read by rules",
+    beyond: "the sentence is read by rules; `testLlm` reports `too_often`",
     test: [LLM, "does not answer in time"],
   },
   llmUsesPerMinute: {

@@ -19,13 +19,18 @@ export const EXECUTION = {
     bounds: "steps of a run",
     test: [LANGUAGE_DATA, "a run has at most 10,000 steps, and a run that is too large ends before it is"],
   },
-  attemptsPerStep: { value: 1_000, bounds: "attempts of a step", test: BY_NAME },
+  attemptsPerStep: {
+    value: 1_000,
+    bounds: "attempts of a step",
+    beyond: "a larger count is refused; without a count the step fails with its own error",
+    test: BY_NAME,
+  },
   runBytes: {
     value: 64 * 1024 * 1024,
     bounds: "inputs, outputs and kept responses of all steps of a run, as JSON",
     test: [LANGUAGE_DATA, "a run has at most 10,000 steps, and a run that is too large ends before it is"],
   },
-  runtimeDays: { value: 30, bounds: "a run, waits included", test: BY_NAME },
+  runtimeDays: { value: 30, bounds: "a run, waits included", beyond: "the run fails with `timeout`", test: BY_NAME },
   runDepth: {
     value: 16,
     bounds: "runs started by runs",

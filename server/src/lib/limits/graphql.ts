@@ -85,7 +85,8 @@ export const GRAPHQL = {
   },
   stepsListed: {
     value: 1_000,
-    bounds: "`Run.steps` without `first`; `stepsConnection` has all",
+    bounds: "`Run.steps`; `stepsConnection` has all",
+    beyond: "the rest is left out; a larger `first` is refused",
     test: ["test/graphql-runs.test.ts", "a page of steps has 1 to 1,000"],
   },
   waitsListed: { value: 100, bounds: "`Run.waitingFor`; without `first` it lists 20", test: BY_NAME },
@@ -105,6 +106,7 @@ export const GRAPHQL = {
   usageDays: {
     value: 366,
     bounds: "`days` of `usage`, and how long usage is kept",
+    beyond: "more days are refused; older usage is deleted",
     test: ["test/rates.test.ts", "usage by day: requests, refused, runs and steps"],
   },
   cronPreviewInstants: {
@@ -115,7 +117,7 @@ export const GRAPHQL = {
   counted: {
     value: 1_000,
     bounds: "runs that `runCount` counts exactly, and runs or approvals that `badges` counts",
-    beyond: "the count is an estimate",
+    beyond: "`runCount` estimates, `badges` stops there",
     test: ["test/counts.test.ts", "counts exactly up to 1,000, estimates above, and follows every filter"],
   },
   diffLines: {
@@ -146,8 +148,8 @@ export const GRAPHQL = {
   answersBytes: {
     value: 64 * 1024 * 1024,
     bounds:
-      "all answers and events together, from reading until their readers have them. An organization may hold at most as much as stays free",
-    beyond: "`UNAVAILABLE` until others hold less",
+      "all answers and events together, from reading until their readers have them. One organization may hold no more than it leaves free",
+    beyond: "`UNAVAILABLE` until less is held",
     test: [LARGE_ANSWERS, "hold tens of MB, refuse nobody else, and are cut after 20 s"],
   },
   readerSeconds: {
@@ -168,7 +170,7 @@ export const GRAPHQL = {
     value: 25_000,
     bounds:
       "open subscriptions and requests that `wait` for a run, over all transports, or an eighth of the heap at 20 kB each if that is less. One organization may have no more than it leaves free",
-    beyond: "`UNAVAILABLE` until others have fewer",
+    beyond: "`UNAVAILABLE` until fewer are open",
     test: [
       "server/src/graphql/context/lasting.test.ts",
       "an organization has as many subscriptions and waits as stay free beside it",

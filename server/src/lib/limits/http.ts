@@ -12,13 +12,14 @@ export const HTTP = {
   strangerBodyBytes: {
     value: 64 * 1024,
     bounds: "a body without a credential, and an unfinished message of a WebSocket without one",
+    beyond: "413; the WebSocket is closed",
     test: BY_NAME,
   },
   arrivingBytes: {
     value: 128 * 1024 * 1024,
     bounds:
-      "all bodies and messages together, from their first byte until they are answered, or an eighth of the heap if that is less. An organization, and all strangers together, may hold at most as much as stays free",
-    beyond: "`UNAVAILABLE` until others hold less",
+      "all bodies and messages together, from their first byte until they are answered, or an eighth of the heap if that is less. One organization, or all strangers together, may hold no more than it leaves free",
+    beyond: "`UNAVAILABLE` until less is held",
     test: [INBOUND, "of one organization have half of the budget, then 503"],
   },
   bodyPieces: {
@@ -57,7 +58,12 @@ export const HTTP = {
     beyond: "the oldest is cut",
     test: [LINGER, "so many at a time, and one more cuts the oldest"],
   },
-  fragmentsPerMessage: { value: 64, bounds: "fragments of a WebSocket message", test: BY_NAME },
+  fragmentsPerMessage: {
+    value: 64,
+    bounds: "fragments of a WebSocket message",
+    beyond: "closed with 1008",
+    test: BY_NAME,
+  },
   connectionInitCharacters: {
     value: 4_096,
     bounds: "a WebSocket's `connection_init`",
@@ -80,7 +86,8 @@ export const HTTP = {
     value: 1024 * 1024,
     bounds:
       "errors and other short messages that wait for one WebSocket's reader; without a credential also all its messages until they are answered",
-    beyond: "counted as `arrivingBytes`; a stranger's WebSocket is closed",
+    beyond:
+      "the WebSocket is closed, or a stranger's message is answered with `UNAVAILABLE`; a caller's messages count as `arrivingBytes`",
     test: [
       "server/src/http/graphql/websocket/unanswered.test.ts",
       "a stranger's may be 1 MiB together, a caller's have the organization's share",
@@ -150,7 +157,7 @@ export const HTTP = {
     value: 30_000,
     bounds:
       "connections of callers, or the files that the process may open if that is less. One organization may have no more than it leaves free",
-    beyond: "refused until others have fewer",
+    beyond: "refused until fewer are open",
     test: [CONNECTIONS, "an organization has what stays free beside it"],
   },
   metricsConnections: {

@@ -77,7 +77,7 @@ export const OUTBOUND = {
   },
   outboundKeptSockets: {
     value: 512,
-    bounds: "idle connections kept open in all",
+    bounds: "open connections of which one is kept after use",
     beyond: "the connection is closed after use",
     test: [OUTBOUND_TEST, "is at most so many sockets, over however many hosts"],
   },
