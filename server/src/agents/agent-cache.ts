@@ -12,7 +12,7 @@ import { FairCache } from "../fairness/fair-cache.ts";
 import { createFreshCache } from "../lib/fresh-cache.ts";
 import type { AgentId, OrganizationId } from "../lib/ids.ts";
 import type { JsonObject } from "../lib/json/json.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import type { Hub } from "../realtime/hub.ts";
 import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
@@ -68,7 +68,7 @@ export function createAgentCache({
     most: ROWS_MOST,
     load: (key) => {
       const [organizationId, id] = key.split(" ") as [OrganizationId, AgentId];
-      return readAgentRow(database, wholeOf(organizationId), id);
+      return readAgentRow(database, allOf(organizationId), id);
     },
   });
   const versions = createVersions();

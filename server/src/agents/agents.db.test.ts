@@ -4,7 +4,7 @@ import { openAuth, startDatabases, type TestAuth } from "../auth/handle/auth.tes
 import { ownerCaller } from "../auth/caller.ts";
 import { newId, type AgentId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import type { Agent } from "./agent.ts";
 import type { Agents } from "./agents.ts";
@@ -408,16 +408,16 @@ describe("the published version", () => {
     const { organizationId } = world.caller;
     const other = openAgents(auth);
     const { id } = await publish(world);
-    for (const of of [agents, other]) expect((await published(of, wholeOf(organizationId), id))!.version).toBe("1.0.0");
+    for (const of of [agents, other]) expect((await published(of, allOf(organizationId), id))!.version).toBe("1.0.0");
     await publish(world, { version: "2.0.0" });
-    expect((await published(agents, wholeOf(organizationId), id))!.version).toBe("2.0.0");
-    expect((await published(other, wholeOf(organizationId), id))!.version).toBe("1.0.0");
+    expect((await published(agents, allOf(organizationId), id))!.version).toBe("2.0.0");
+    expect((await published(other, allOf(organizationId), id))!.version).toBe("1.0.0");
     other.cache.invalidate(organizationId, id);
-    expect((await published(other, wholeOf(organizationId), id))!.version).toBe("2.0.0");
+    expect((await published(other, allOf(organizationId), id))!.version).toBe("2.0.0");
     await setAgentStatus(agents, world.caller, { agentId: id, status: "paused" });
     auth.clock.pass(5_000);
-    expect((await published(other, wholeOf(organizationId), id))!.agent.status).toBe("paused");
-    expect((await published(agents, wholeOf(organizationId), id, "1.0.0"))!.version).toBe("1.0.0");
+    expect((await published(other, allOf(organizationId), id))!.agent.status).toBe("paused");
+    expect((await published(agents, allOf(organizationId), id, "1.0.0"))!.version).toBe("1.0.0");
   });
 
   test("is nothing for what is foreign, unknown or hostile, also when it is in memory", async () => {

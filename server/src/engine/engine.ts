@@ -6,7 +6,7 @@
  *
  * Both sides write to a run's row: a claim raises `epoch` and sets `owner`. Every later write of the run names the
  * epoch, so a process that lost the claim writes nothing. Releasing it sets `owner = null`, and `wake_at` to the time of
- * the next claim. A statement that makes a run due raises `wake_seq` in the same statement.
+ * the next claim. A statement that makes a run due also raises `wake_seq`.
  */
 import { Refusal } from "../lib/errors.ts";
 import type { Histogram } from "../lib/figures.ts";

@@ -52,7 +52,7 @@ test("a wait is over at its time while another branch goes on; the last to end l
   expect(unloaded.mock.calls).toEqual([[clock.now() + 8_000, false]]);
 });
 
-test("a signal is looked for when somebody knocks for it, and now and then", async () => {
+test("a signal is looked for when somebody notices for it, and now and then", async () => {
   const { clock, branches, scope } = open();
   branches.fork(4);
   const [child, approval] = [newId<"run">(), newId<"approval">()];
@@ -63,9 +63,9 @@ test("a signal is looked for when somebody knocks for it, and now and then", asy
   void wait("child", { signal: child, until: null, person: false });
   void wait("approval", { signal: approval, until: clock.now() + 60_000, person: true });
   void wait("time", { until: clock.now() + 60_000, person: false });
-  branches.knock(approval);
-  branches.knock(approval);
-  branches.knock(newId<"approval">());
+  branches.notify(approval);
+  branches.notify(approval);
+  branches.notify(newId<"approval">());
   await settle();
   expect(looked).toEqual(["approval"]);
   void wait("approval", { signal: approval, until: null, person: true });
@@ -84,7 +84,7 @@ test("leaving the scope ends a wait with the scope's reason", async () => {
   await expect(branches.wait({ until: null, person: true }, scope)).rejects.toBe(reason);
 });
 
-test("while the claim is given back nothing goes on: not a timer, not a knock, not a timeout", async () => {
+test("while the claim is given back nothing goes on: not a timer, not a notice, not a timeout", async () => {
   const unloading = Promise.withResolvers<never>();
   const { clock, branches, scope, controller } = open(() => unloading.promise);
   const wentOn = vi.fn<() => void>();
@@ -98,7 +98,7 @@ test("while the claim is given back nothing goes on: not a timer, not a knock, n
     void branches.wait(wait, scope).then(wentOn, failed);
   branches.end();
   clock.pass(1_000);
-  branches.knock(signal);
+  branches.notify(signal);
   controller.abort(new Error("timed out"));
   await settle();
   expect([wentOn.mock.calls, failed.mock.calls]).toEqual([[], []]);
@@ -131,7 +131,7 @@ test("a run that stays is committed once, asked for again each 250 ms, and goes 
       since: start,
     })),
   );
-  branches.knock(signal);
+  branches.notify(signal);
   await decided;
   expect(noted).toEqual(["paused", "goes on"]);
 
@@ -205,7 +205,7 @@ test("of 9,900 that wait the others are looked at once in a turn of the event lo
     void branches.wait({ signal, until: null, person: false }, scope).then(() => branches.end());
   }
   for (const child of children.slice(0, 9_000)) {
-    branches.knock(child);
+    branches.notify(child);
     await Promise.resolve();
     await Promise.resolve();
   }

@@ -104,7 +104,7 @@ export class Branches {
   }
 
   /** Wakes the branch that waits for this. Leaves the others alone: there may be 10,000. */
-  knock(signal: Signal): void {
+  notify(signal: Signal): void {
     this.#forSignal.get(signal)?.resolve();
   }
 

@@ -59,7 +59,7 @@ async function inputOf(
   const take = (bytes: number): void => {
     left -= bytes;
     if (left >= 0) return;
-    throw new ExpressionError(`its data is larger than ${LIMITS.expressionDataBytes} bytes`, allOf(expressions));
+    throw new ExpressionError(`its data is larger than ${LIMITS.expressionDataBytes} bytes`, textOf(expressions));
   };
   const written = async (value: Json): Promise<string> => {
     const json = await pen.write(value);
@@ -82,11 +82,11 @@ async function inputOf(
   return `{"d":${input},"v":{${bound.join(",")}}}`;
 }
 
-const allOf = (expressions: readonly Expression[]): string => expressions.map(({ text }) => text).join("\n");
+const textOf = (expressions: readonly Expression[]): string => expressions.map(({ text }) => text).join("\n");
 
 /** The results, or an ExpressionError. */
 export function resultsOf(reply: Reply, expressions: readonly Expression[]): Json[] {
-  const all = allOf(expressions);
+  const all = textOf(expressions);
   if (reply.exitCode !== 0 || reply.stdout === "") throw new ExpressionError(complaint(reply.stderr).message, all);
   const answer = parsed(reply.stdout, all) as { r?: Json[]; e?: [number, Json] };
   if (answer.r) return answer.r;

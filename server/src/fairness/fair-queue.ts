@@ -45,7 +45,7 @@ export class FairQueue<Group, Item> {
 
   /**
    * Returns what finds no place in a bounded queue: the new item or, if another group has more, the last item of the longest
-   * group. A full queue walks its groups to find it.
+   * group. A full queue walks its groups to find it, and the items of the longest.
    */
   add(group: Group, item: Item): Item | undefined {
     let line = this.#lines.get(group);

@@ -21,7 +21,7 @@ export class Largest<Item extends Sized> {
     this.moved(last);
   }
 
-  /** Its size is another. */
+  /** Its size changed. */
   moved(item: Item): void {
     for (let above = parentOf(item); above >= 0 && this.#items[above]!.size < item.size; above = parentOf(item))
       this.#swap(item, above);

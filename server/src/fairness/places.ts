@@ -31,7 +31,7 @@ export class Places {
   room(organizationId: OrganizationId): number {
     const taken = this.#taken.get(organizationId) ?? 0;
     const shared = Math.max(0, taken - this.#own);
-    // One after the other while the free ones allow it.
+    // The number that may be taken one after the other while the free ones allow it.
     const more = Math.ceil((TAKEN_FOR_EACH_FREE * this.#free - shared) / (TAKEN_FOR_EACH_FREE + 1));
     return Math.max(0, this.#own - taken) + Math.max(0, more);
   }

@@ -124,7 +124,8 @@ export function bucketRoom(limit: number, level: number): Room {
 /** After the request was counted, or refused. */
 export type Taken = Room & { isTaken: boolean };
 
-/** A window for each owner, in the memory of this process. An owner that asked nothing for a minute is forgotten within the next. */
+/** A window for each owner, in the memory of this process. An owner that asked nothing for a minute is forgotten with the first
+ * request that is counted a minute later. */
 export class RateWindows<Owner> {
   readonly #clock: Clock;
   readonly #windows = new Map<Owner, Window>();

@@ -5,8 +5,8 @@ import { TickCount } from "./tick-count.ts";
 test("counts from one again in the next turn of the event loop, which has another number", async () => {
   const count = new TickCount();
   for (let round = 0; round < 3; round++) {
-    expect(count.turn).toBe(round);
-    expect([count.add(), count.add(), count.turn]).toEqual([1, 2, round]);
+    expect(count.tick).toBe(round);
+    expect([count.add(), count.add(), count.tick]).toEqual([1, 2, round]);
     await Promise.resolve();
     expect(count.add()).toBe(3);
     await nextTurn();
@@ -16,6 +16,6 @@ test("counts from one again in the next turn of the event loop, which has anothe
 test("a turn in which nothing was counted has no number of its own", async () => {
   const count = new TickCount();
   count.add();
-  for (let turn = 0; turn < 3; turn++) await nextTurn();
-  expect(count.turn).toBe(1);
+  for (let time = 0; time < 3; time++) await nextTurn();
+  expect(count.tick).toBe(1);
 });

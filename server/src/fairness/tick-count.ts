@@ -1,8 +1,8 @@
-/** Counts what is done in one turn of the event loop, for bounds that all callers share. */
+/** Counts what is done in one tick of the event loop, for bounds that all callers share. */
 export class TickCount {
   #count = 0;
-  /** Identifies the turn: a new number for each turn in which something was counted. */
-  turn = 0;
+  /** Identifies the tick: a new number for each tick in which something was counted. */
+  tick = 0;
 
   /** Counts one more; returns the count. */
   add(): number {
@@ -12,6 +12,6 @@ export class TickCount {
 
   readonly #next = (): void => {
     this.#count = 0;
-    this.turn++;
+    this.tick++;
   };
 }

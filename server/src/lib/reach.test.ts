@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { newId, type AgentId, type ProjectId } from "./ids.ts";
-import { narrowed, reachedAgent, reaches, showsProject, wholeOf, type Reach } from "./reach.ts";
+import { narrowed, reachedAgent, reaches, showsProject, allOf, type Reach } from "./reach.ts";
 
 const [here, there] = [newId<"project">(), newId<"project">()];
 const [mine, other] = [newId<"agent">(), newId<"agent">()];
 const reach = (projectIds: ProjectId[], agentIds: AgentId[], shownProjectIds: ProjectId[] = []): { reach: Reach } => ({
   reach: { projectIds, agentIds, shownProjectIds },
 });
-const whole = wholeOf(newId());
+const whole = allOf(newId());
 const agents = reach([], [mine], [here]);
 const projects = reach([here], []);
 const both = reach([there], [mine], [here]);

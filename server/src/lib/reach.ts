@@ -17,7 +17,7 @@ export type Reach = {
 export type Within = { organizationId: OrganizationId; reach: Reach | undefined };
 
 /** For what the server does by itself. */
-export const wholeOf = (organizationId: OrganizationId): Within => ({ organizationId, reach: undefined });
+export const allOf = (organizationId: OrganizationId): Within => ({ organizationId, reach: undefined });
 
 /** Whatever belongs to an agent. */
 type Placed = { projectId: ProjectId; agentId: AgentId };

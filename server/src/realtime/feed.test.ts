@@ -9,8 +9,8 @@ function setUp(most = 100) {
   const hub = new Hub<Message>();
   const feeds = new Feeds<Message>({ hub, keyOf: ({ id }) => id, most });
   const open = (topic = "a") => {
-    const counts = { knocks: 0, losses: 0 };
-    const reader = feeds.open(topic, { knock: () => counts.knocks++, lose: () => counts.losses++ });
+    const counts = { notices: 0, losses: 0 };
+    const reader = feeds.open(topic, { notify: () => counts.notices++, lose: () => counts.losses++ });
     return { reader, counts, read: () => Array.from(reader.round(), ({ id, text }) => `${id}${text}`) };
   };
   let text = 0;
@@ -41,25 +41,25 @@ test("what changes again during a round waits for the next one, also behind what
   expect(slow.read()).toEqual(["x3002", "y3003"]);
 });
 
-test("one knock for a round, however much comes; and another for what comes after the round began", () => {
+test("one notice for a round, however much comes; and another for what comes after the round began", () => {
   const { open, tell } = setUp();
   const { counts, reader } = open();
   tell("x", "y");
-  expect(counts.knocks).toBe(1);
+  expect(counts.notices).toBe(1);
   const round = reader.round();
   round.next();
   tell("x", "y");
-  expect(counts.knocks).toBe(2);
+  expect(counts.notices).toBe(2);
 });
 
-test("of thousands of readers some are knocked for in a turn of the event loop, and each in the end", async () => {
+test("of thousands of readers some are notified in a tick of the event loop, and each in the end", async () => {
   const { open, tell } = setUp();
   const all = Array.from({ length: 1_200 }, () => open());
-  const knocked = (): number => all.filter(({ counts }) => counts.knocks === 1).length;
+  const notified = (): number => all.filter(({ counts }) => counts.notices === 1).length;
   tell("x");
   tell("y");
-  const turns = [knocked()];
-  for (let turn = 0; turn < 2; turn++) turns.push((await nextTurn(), knocked()));
+  const turns = [notified()];
+  for (let turn = 0; turn < 2; turn++) turns.push((await nextTurn(), notified()));
   expect(turns).toEqual([500, 1_000, 1_200]);
   expect(all.at(-1)!.read()).toEqual(["x1", "y2"]);
 });
@@ -87,7 +87,7 @@ test("when the last reader has left nobody listens any longer, and a later reade
   reader[Symbol.dispose]();
   expect(hub.hasListeners("a")).toBe(false);
   tell("x");
-  expect(counts.knocks).toBe(0);
+  expect(counts.notices).toBe(0);
   const next = open();
   tell("y");
   expect(next.read()).toEqual(["y2"]);

@@ -15,8 +15,8 @@ type FeedOptions<Message> = {
   most: number;
 };
 
-/** `knock`: something has come since the last round. `lose`: too much has, and the reader is over. */
-export type Reading = { knock(): void; lose(): void };
+/** `notify`: something has come since the last round. `lose`: too much has, and the reader is over. */
+export type Reading = { notify(): void; lose(): void };
 
 export class Feeds<Message> {
   readonly #options: FeedOptions<Message>;
@@ -74,7 +74,7 @@ export class Reader<Message> implements Disposable {
 }
 
 /** Knocked for in one turn of the event loop: each takes some microseconds. */
-const KNOCKED_AT_ONCE = 500;
+const NOTIFIED_AT_ONCE = 500;
 const TIDY_FROM = 1_000;
 
 class Feed<Message> {
@@ -84,7 +84,7 @@ class Feed<Message> {
   #entries: Entry<Message>[] = [];
   readonly #newest = new Map<string, Entry<Message>>();
   readonly #readers = new Set<Reader<Message>>();
-  /** Those who have not been knocked for since their last round began, and those who are about to be. */
+  /** Those who have not been notified since their last round began, and those who are about to be. */
   #resting = new Set<Reader<Message>>();
   readonly #due: Reader<Message>[] = [];
   #tidyAt = TIDY_FROM;
@@ -160,11 +160,11 @@ class Feed<Message> {
     const isWaking = this.#due.length > 0;
     this.#due.push(...this.#resting);
     this.#resting = new Set();
-    if (!isWaking) this.#knock();
+    if (!isWaking) this.#notify();
   }
 
-  readonly #knock = (): void => {
-    for (const { reading } of this.#due.splice(0, KNOCKED_AT_ONCE)) reading.knock();
-    if (this.#due.length > 0) setImmediate(this.#knock);
+  readonly #notify = (): void => {
+    for (const { reading } of this.#due.splice(0, NOTIFIED_AT_ONCE)) reading.notify();
+    if (this.#due.length > 0) setImmediate(this.#notify);
   };
 }

@@ -30,7 +30,7 @@ describe("a stream", () => {
     expect(before.disposed).toHaveBeenCalledTimes(1);
 
     const between = open();
-    between.door.knock();
+    between.door.notify();
     expect(await between.values.next()).toEqual({ done: false, value: 1 });
     await between.values.return!();
     expect(between.disposed).toHaveBeenCalledTimes(1);
@@ -69,7 +69,7 @@ describe("a stream", () => {
       const next = counted.next();
       // The value is awaited before it comes.
       await Promise.resolve();
-      door.knock();
+      door.notify();
       await next;
     }
     expect(listenersOf(inner!)).toBe(1);
@@ -80,17 +80,17 @@ describe("a stream", () => {
   });
 });
 
-test("a door lets one pass for any number of knocks since the last", async () => {
+test("a door lets one pass for any number of notices since the last", async () => {
   const door = new Door();
   const { signal } = new AbortController();
-  door.knock();
-  door.knock();
+  door.notify();
+  door.notify();
   expect(await door.pass(signal)).toBe(true);
   let passed = false;
   const second = door.pass(signal).then((open) => (passed = open));
   await new Promise(setImmediate);
   expect(passed).toBe(false);
-  door.knock();
+  door.notify();
   expect(await second).toBe(true);
 });
 

@@ -40,17 +40,17 @@ async function* ending<Value>(values: AsyncGenerator<Value, void, undefined>, en
   }
 }
 
-/** A door that opens with `knock` and shuts behind whoever passes. */
+/** A door that opens with `notify` and shuts behind whoever passes. */
 export class Door {
   #open = false;
   #waiting: (() => void) | undefined;
 
-  knock(): void {
+  notify(): void {
     this.#open = true;
     this.#waiting?.();
   }
 
-  /** Resolves at a knock since the last pass; false when `signal` aborts first. */
+  /** Resolves at a notice since the last pass; false when `signal` aborts first. */
   async pass(signal: AbortSignal): Promise<boolean> {
     if (!this.#open && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

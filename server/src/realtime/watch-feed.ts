@@ -37,9 +37,11 @@ export function watchFeed<Message, Shown>(
   const endWith = (reason: Refusal): void => {
     ending = reason;
     sources.dispose();
-    door.knock();
+    door.notify();
   };
-  const reader = sources.use(feeds.open(organizationId, { knock: () => door.knock(), lose: () => endWith(tooSlow()) }));
+  const reader = sources.use(
+    feeds.open(organizationId, { notify: () => door.notify(), lose: () => endWith(tooSlow()) }),
+  );
   // Changes made meanwhile are unknown.
   sources.use(notices.onMissed(() => endWith(missed())));
   /** 250 subscriptions with 3,000 changes each held the thread for 1.5 s at a stretch. */

@@ -5,7 +5,7 @@ import { eventually } from "../../../test/client.ts";
 import { testClock } from "../../../test/clock.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { newId, type OrganizationId, type RunId } from "../lib/ids.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import type { Notices } from "../realtime/notices.ts";
 import type { Database } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
@@ -68,7 +68,7 @@ test("another organization's run is not interrupted", async () => {
   const { runs, interrupted } = noting();
   const id = await waiting();
   const other = newId<"organization">() as OrganizationId;
-  await expect(cancelRun(runs, wholeOf(other), id)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(cancelRun(runs, allOf(other), id)).rejects.toMatchObject({ code: "NOT_FOUND" });
   expect(interrupted).toEqual([]);
   expect((await readRun(runs, opened.caller, id))!.status).toBe("running");
 });
@@ -183,7 +183,7 @@ test("the steps of a run with 9,900 open ones are cancelled within a second, wha
     );
     if (statistics === "of the rows") await database.query(`analyze steps_${month}`);
     const since = performance.now();
-    const { revision } = await cancelRun(opened.runs, wholeOf(organizationId), id);
+    const { revision } = await cancelRun(opened.runs, allOf(organizationId), id);
     const ms = performance.now() - since;
     const [row] = await database.query(
       `select count(*) filter (where status = 'cancelled' and finished_at is not null) as cancelled,

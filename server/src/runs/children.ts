@@ -2,7 +2,7 @@
 import { findAgent } from "../agents/find-agent.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { Refusal } from "../lib/errors.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import type { RunStatus } from "../storage/schema.ts";
 import type { ChildRequest } from "../execution/shared.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
@@ -29,7 +29,7 @@ export async function startChild(runs: Runs, request: ChildRequest, signal: Abor
 async function insertChild(runs: Runs, request: ChildRequest): Promise<Head> {
   const { parent, id, namespace, name, version, input, awaits } = request;
   // Regardless of who started the parent: what its definition names is of the organization.
-  const within = wholeOf(parent.organizationId);
+  const within = allOf(parent.organizationId);
   const agent = await findAgent(runs.agents, within, namespace, name);
   if (!agent) throw WorkflowError.of("configuration", `there is no agent ${namespace}/${name}`);
   const wanted = version === undefined ? {} : { version };

@@ -11,7 +11,7 @@ import { createEstimates } from "./read/count-runs.ts";
 import { startChild } from "./children.ts";
 import type { Change } from "../execution/journal/loaded-run.ts";
 import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { Waits } from "./handle/waits.ts";
 import { lookAgain } from "./watch/look-again.ts";
 import { afterEnd, cancelLeft, letNext } from "./families.ts";
@@ -67,8 +67,8 @@ export function createRuns(options: RunsOptions): Runs {
 function listen(runs: Runs): void {
   const { notices, hub, changes, engine, executions } = runs;
   // A signal that a run in memory waits for.
-  const knock = (id: ApprovalId | RunId): void => {
-    for (const { branches } of executions.loaded.values()) branches.knock(id);
+  const notify = (id: ApprovalId | RunId): void => {
+    for (const { branches } of executions.loaded.values()) branches.notify(id);
   };
   const change = (organizationId: OrganizationId, runId: RunId): void => {
     hub.publish(runId, "changed");
@@ -77,12 +77,12 @@ function listen(runs: Runs): void {
   notices.on("changed", change);
   notices.on("wake", (organizationId, id) => engine.wake(id, { organizationId }));
   notices.on("cancelled", (organizationId, id) => {
-    knock(id);
+    notify(id);
     engine.interrupt(id);
     change(organizationId, id);
   });
   notices.on("approval", (organizationId, id) => {
-    knock(id);
+    notify(id);
     runs.approvals.publish(organizationId, id);
   });
   notices.onMissed(() => void lookAgain(runs));
@@ -121,7 +121,7 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
     await afterEnd(room(), end.run);
   },
   startChild: (request, signal) => startChild(room(), request, signal),
-  readChild: (organizationId, id) => readRun(room(), wholeOf(organizationId), id),
+  readChild: (organizationId, id) => readRun(room(), allOf(organizationId), id),
   readChildEnd: async (organizationId, id, column) =>
     (await readPayloads(room(), organizationId, [{ of: "run", id, column }]))[0],
 });

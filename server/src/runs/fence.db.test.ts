@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { newId, type RunId } from "../lib/ids.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { createClaims } from "../engine/claims.ts";
@@ -195,6 +195,6 @@ test("a decision at the end of its time or after it is refused and moves nothing
       await expect(decision).rejects.toThrow("the approval has expired");
       expect(await moved()).toEqual(before);
     }
-    await cancelRun(runs, wholeOf(organizationId), id);
+    await cancelRun(runs, allOf(organizationId), id);
   }
 });

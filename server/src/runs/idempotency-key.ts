@@ -4,7 +4,7 @@ import { conflict, notFound, Refusal } from "../lib/errors.ts";
 import type { AgentId, OrganizationId, RunId } from "../lib/ids.ts";
 import { ExactNumber, exactKey } from "../lib/json/exact-number.ts";
 import { isScalar, type Json } from "../lib/json/json.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { DraftNotFound } from "./run-draft-texts.ts";
 import { forgetKey } from "./forget-keys.ts";
 import { RefusedStart } from "../execution/journal/journal.ts";
@@ -89,7 +89,7 @@ async function knownRun(runs: Runs, key: IdempotencyKey): Promise<Run | undefine
   if (!row) return undefined;
   if (row.body_hash !== hashOf(key))
     throw conflict("key_reused", "the idempotency key was used with another body: send that body again, or a new key");
-  const run = await readRun(runs, wholeOf(key.organizationId), row.run_id);
+  const run = await readRun(runs, allOf(key.organizationId), row.run_id);
   if (!run) throw notFound("Run");
   return run;
 }

@@ -5,7 +5,7 @@ import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts
 import { RefusedStart } from "../execution/journal/journal.ts";
 import type { Head } from "../execution/journal/loaded-run.ts";
 import { leastIdOf, newId, type AgentId } from "../lib/ids.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { monthOf, startOfMonth } from "../storage/partitions.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { insertRun, newHead } from "./insert-run.ts";
@@ -38,19 +38,19 @@ const SET = "do: [{one: {set: {n: '${ .n }'}}}]";
 async function fire(agentId: AgentId, { runs, text }: { runs?: TestRuns["runs"]; text?: string } = {}): Promise<Head> {
   const room = runs ?? opened.runs;
   const { organizationId } = opened.caller;
-  const prepared = await prepareRun(room, wholeOf(organizationId), { agentId, input: { n: 1 } });
+  const prepared = await prepareRun(room, allOf(organizationId), { agentId, input: { n: 1 } });
   const head = newHead(room, prepared, { organizationId, startedBy: TRIGGER });
   return insertRun(room, head, { ...prepared, ...(text && { key: { organizationId, agentId, text, body: text } }) });
 }
 
 const statusOf = async ({ id, organizationId }: Head): Promise<string> =>
-  (await readRun(opened.runs, wholeOf(organizationId), id))!.status;
+  (await readRun(opened.runs, allOf(organizationId), id))!.status;
 
 test("a trigger's run is begun at once, and says who started it", async () => {
   const head = await fire(await opened.agentOf(SET));
   expect(head).toMatchObject({ startedBy: TRIGGER, epoch: 1, status: "running" });
   await eventually(async () => (await statusOf(head)) === "completed");
-  expect(await readRun(opened.runs, wholeOf(head.organizationId), head.id)).toMatchObject({ startedBy: TRIGGER });
+  expect(await readRun(opened.runs, allOf(head.organizationId), head.id)).toMatchObject({ startedBy: TRIGGER });
 });
 
 test("where no place is free it is due in the table, and taken up from there", async () => {

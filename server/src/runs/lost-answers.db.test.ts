@@ -5,7 +5,7 @@ import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts
 import type { Engine } from "../engine/engine.ts";
 import type { Run } from "../execution/run/run.ts";
 import type { RunId } from "../lib/ids.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { readRun } from "./read/read.ts";
 import { call, meddling, openRuns, type Answer, type TestRuns } from "./runs.testsuite.ts";
 import { startRun } from "./start-run.ts";
@@ -82,7 +82,7 @@ test("in the middle: the run goes on, nothing done is done again, and the watche
   const id = await idOf(opened, `do: [${call("one")}, ${call("two")}, ${call("three")}]`);
   const { organizationId } = opened.caller;
   const events: RunEvent[] = [];
-  const watching = await watchRunEvents(opened.runs, wholeOf(organizationId), id, 0, new AbortController().signal);
+  const watching = await watchRunEvents(opened.runs, allOf(organizationId), id, 0, new AbortController().signal);
   const watched = (async () => {
     for await (const event of watching) events.push(event);
   })();
@@ -102,7 +102,7 @@ test("of a watcher's first look: a run that ends meanwhile is told of all the sa
   const answered = Promise.withResolvers<null>();
   const opened = await open({ answer: () => answered.promise });
   const id = await idOf(opened, `do: [${call("one")}, {last: {set: {a: 1}}}]`);
-  const within = wholeOf(opened.caller.organizationId);
+  const within = allOf(opened.caller.organizationId);
   const runNow = async (): Promise<Run> => (await readRun(opened.runs, within, id))!;
   await eventually(() => opened.calls.length === 1);
   opened.database.meddle = (name) => {
@@ -129,7 +129,7 @@ test("of the start: the caller hears that it is not known, the run goes on", asy
   await expect(startRun(opened.runs, opened.caller, { agentId, input: {} })).rejects.toThrow(/terminated/);
   const [row] = await opened.database.query("select id, organization_id from runs");
   await eventually(
-    async () => (await readRun(opened.runs, wholeOf(row!["organization_id"]), row!["id"]))?.status === "completed",
+    async () => (await readRun(opened.runs, allOf(row!["organization_id"]), row!["id"]))?.status === "completed",
   );
 });
 
@@ -163,7 +163,7 @@ test("a run that the engine finds before its start's answer has come is not begu
   database.meddle = undefined;
   held.resolve();
   await starting;
-  await eventually(async () => (await readRun(runs, wholeOf(organizationId), id))!.status === "completed");
+  await eventually(async () => (await readRun(runs, allOf(organizationId), id))!.status === "completed");
   expect(opened.calls).toEqual(["one"]);
   expect(await database.query("select epoch from runs")).toEqual([{ epoch: 1 }]);
 });

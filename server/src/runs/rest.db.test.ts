@@ -6,7 +6,7 @@ import { testClock } from "../../../test/clock.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { readRun } from "./read/read.ts";
@@ -36,7 +36,7 @@ async function open() {
       const agentId = await opened.agentOf(tasks);
       return (await startRun(runs, caller, { agentId, input: {} })).run.id;
     },
-    status: async (id: RunId) => (await readRun(runs, wholeOf(organizationId), id))!.status,
+    status: async (id: RunId) => (await readRun(runs, allOf(organizationId), id))!.status,
     /** It has heard that it is paused: from then on it looks whether it may stay. */
     rests: (id: RunId) => eventually(() => runs.executions.loaded.get(id)?.journal.committed.status === "paused"),
     isUnloaded: async (id: RunId): Promise<boolean> =>
@@ -151,7 +151,7 @@ test("a cancel ends it where it stays", async () => {
   await using opened = await open();
   const id = await opened.start(ASKS);
   await eventually(async () => (await opened.status(id)) === "paused");
-  await cancelRun(opened.runs, wholeOf(opened.organizationId), id);
+  await cancelRun(opened.runs, allOf(opened.organizationId), id);
   await eventually(() => opened.runs.executions.loaded.size === 0);
   expect(await opened.status(id)).toBe("cancelled");
   expect(await opened.openApprovals(id)).toEqual([]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { ApprovalId, RunId } from "../lib/ids.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import { readJournalSteps } from "../execution/journal/read-journal.ts";
 import { cancelRun } from "./cancel-run.ts";
@@ -141,8 +141,8 @@ test("20 approvals and 20 runs that change are read once for 100 subscriptions, 
     for await (const { id, status } of changes) shown.push(`${id} ${status}`);
   };
   const subscriptions = Array.from({ length: 50 }, () => [
-    show(watchRuns(runs, wholeOf(organizationId), { agentId }, controller.signal)),
-    show(watchApprovals(runs, wholeOf(organizationId), { agentId }, controller.signal)),
+    show(watchRuns(runs, allOf(organizationId), { agentId }, controller.signal)),
+    show(watchApprovals(runs, allOf(organizationId), { agentId }, controller.signal)),
   ]).flat();
   const tell = async (): Promise<void> => {
     for (const id of ids) tellChanged(runs, organizationId, id);
@@ -154,7 +154,7 @@ test("20 approvals and 20 runs that change are read once for 100 subscriptions, 
   expect(noticed.length).toBeLessThan(100);
   controller.abort();
   await Promise.all(subscriptions);
-  for (const id of ids) await cancelRun(runs, wholeOf(organizationId), id);
+  for (const id of ids) await cancelRun(runs, allOf(organizationId), id);
 });
 
 test("a cancel asks for no queue of an agent without a limit", async () => {
@@ -181,5 +181,5 @@ test("a journal of 3,000 steps is read a thousand at a time, in order and each o
   expect(noted.filter(({ text }) => text.includes("from steps_")).map(({ rows }) => rows)).toEqual([
     1_000, 1_000, 1_000, 0,
   ]);
-  await cancelRun(runs, wholeOf(organizationId), id);
+  await cancelRun(runs, allOf(organizationId), id);
 });

@@ -29,7 +29,7 @@ export function hintDue(
   id: RunId,
   { signal, at = null }: { signal?: Signal | undefined; at?: number | null } = {},
 ): void {
-  if (signal !== undefined) executions.loaded.get(id)?.branches.knock(signal);
+  if (signal !== undefined) executions.loaded.get(id)?.branches.notify(signal);
   engine.wake(id, { organizationId, ...(at !== null && { at: new Date(at) }) });
   notices.send({ kind: "wake", organizationId, id });
 }

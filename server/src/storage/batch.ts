@@ -1,5 +1,5 @@
 /**
- * Group commit: everything added in a few turns of the event loop becomes one write, so that many callers share one
+ * Group commit: everything added in a few ticks of the event loop becomes one write, so that many callers share one
  * commit's fsync. At most two writes are in flight; meanwhile items gather for the next one, in which organizations take
  * turns: a single item gets into the next write even behind another's thousand.
  *
@@ -42,10 +42,10 @@ const IN_FLIGHT = 2;
 /** A second write begins only for this many: one that began for the first item to arrive would leave the rest behind. */
 const WORTH_A_WRITE = 4;
 /**
- * A write waits for so many turns of the event loop while each brings another item: few full statements cost less than many
+ * A write waits for so many ticks of the event loop while each brings another item: few full statements cost less than many
  * (docs/decisions/0007). An item that comes alone waits for none.
  */
-const MOST_TURNS = 3;
+const MOST_TICKS = 3;
 const DEADLOCK_REPEATS = 3;
 
 export class Batch<Item, Result> {
@@ -84,13 +84,13 @@ export class Batch<Item, Result> {
     });
   }
 
-  #schedule(turns = MOST_TURNS): void {
+  #schedule(ticks = MOST_TICKS): void {
     if (this.#scheduled || !(this.#isWorthAWrite() || this.#mayWriteLarge())) return;
     this.#scheduled = true;
     const waiting = this.#small.size;
     setImmediate(() => {
       this.#scheduled = false;
-      if (turns > 1 && this.#small.size > waiting && this.#small.size < this.#rows) return this.#schedule(turns - 1);
+      if (ticks > 1 && this.#small.size > waiting && this.#small.size < this.#rows) return this.#schedule(ticks - 1);
       while (this.#isWorthAWrite()) this.#flushSmall();
       while (this.#mayWriteLarge() && this.#flushLarge());
     });

@@ -17,7 +17,7 @@ import { createKnownTriggers, type KnownTriggers } from "./matching/known-trigge
 import { Listeners } from "./matching/listeners.ts";
 import { DueClock } from "./schedule/due-clock.ts";
 import type { FiringMessage, Trigger } from "./store/trigger.ts";
-import { createWebhooks, type KnownWebhooks } from "./webhooks/find-webhook.ts";
+import { createKnownWebhooks, type KnownWebhooks } from "./webhooks/find-webhook.ts";
 import { createTokenSealer } from "./webhooks/token.ts";
 
 export type TriggerMemory = Pick<Firings, "clock" | "queues" | "changes" | "feed"> & {
@@ -52,7 +52,7 @@ export function createTriggerMemory({ derive, notices = noNotices, ...base }: Me
     feed: new Feeds({ hub: changes, keyOf: ({ id }: FiringMessage) => id, most: LIMITS.changesWaiting }),
     queues: new Queues(),
     sealer: createTokenSealer(derive),
-    webhooks: createWebhooks(database, clock),
+    webhooks: createKnownWebhooks(database, clock),
     known: createKnownTriggers(database, clock),
     listeners,
     outbox: { isHeard: listeners.has, look: () => {} },

@@ -8,7 +8,7 @@ import { encodeId, type ApprovalId, type OrganizationId, type RunId } from "../l
 import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { JsonText, type Payload } from "../lib/json/json-text.ts";
 import { LIMITS } from "../lib/limits.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { readPayloads } from "../runs/read/read-payloads.ts";
 import { readApproval, readRun } from "../runs/read/read.ts";
 import type { Runs } from "../runs/handle/runs.ts";
@@ -43,7 +43,7 @@ const namesOf = ({ id, handle, projectId }: Agent): JsonObject => ({
 
 async function ofRun(triggers: Telling, organizationId: OrganizationId, id: RunId): Promise<OwnEventText | undefined> {
   const { runs, agents, database } = triggers;
-  const run = await readRun(runs, wholeOf(organizationId), id);
+  const run = await readRun(runs, allOf(organizationId), id);
   const agent = run && (await agents.cache.agent(organizationId, run.agentId));
   if (!run || !agent) return undefined;
   const data = {
@@ -63,7 +63,7 @@ async function ofRun(triggers: Telling, organizationId: OrganizationId, id: RunI
 /** Drops the id of a run in another project: keys that reach only this project see the event. */
 async function shownStarter(runs: Runs, { organizationId, projectId, startedBy }: Run): Promise<Actor> {
   if (startedBy.kind !== "run") return startedBy;
-  const starter = await readRun(runs, wholeOf(organizationId), startedBy.id as RunId);
+  const starter = await readRun(runs, allOf(organizationId), startedBy.id as RunId);
   return starter?.projectId === projectId ? startedBy : { ...startedBy, id: null };
 }
 
@@ -93,7 +93,7 @@ async function ofApproval(
   organizationId: OrganizationId,
   id: ApprovalId,
 ): Promise<OwnEventText | undefined> {
-  const approval = await readApproval(triggers.runs, wholeOf(organizationId), id);
+  const approval = await readApproval(triggers.runs, allOf(organizationId), id);
   const agent = approval && (await triggers.agents.cache.agent(organizationId, approval.agentId));
   if (!approval || !agent) return undefined;
   const { question, assignee, runId, expiresAt, createdAt } = approval;

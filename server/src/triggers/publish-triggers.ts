@@ -4,7 +4,7 @@ import type { DefinedTriggers } from "../agents/agents.ts";
 import { actorOf, lacksScopes, type Acting } from "../auth/caller.ts";
 import type { Workflow } from "../definition/profile/workflow.ts";
 import { insertPublished } from "../events/outbox-store.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { checkAlike, checkCounts, insertNew, nameTaken } from "./create-trigger.ts";
 import { checkSource } from "./check-caller.ts";
@@ -108,7 +108,7 @@ export async function publishTriggers(
     if (!isDeepStrictEqual(before.configuration, one.configuration))
       checkSource(caller, { ...one, projectId: agent.projectId });
     // Whether it is paused may have changed since it was read.
-    const locked = await lockTrigger(query, wholeOf(agent.organizationId), before.id);
+    const locked = await lockTrigger(query, allOf(agent.organizationId), before.id);
     const after = { ...locked!, configuration: one.configuration, policy: one.policy };
     const updated = await updateTriggerRow(query, after, { due: dueAfter(locked!, after, now), now });
     if (!updated) throw nameTaken(one.name);

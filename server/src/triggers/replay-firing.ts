@@ -2,7 +2,7 @@ import { actorOf, type Caller } from "../auth/caller.ts";
 import { conflict, notFound } from "../lib/errors.ts";
 import type { FiringId } from "../lib/ids.ts";
 import { parseStored, type JsonObject } from "../lib/json/json.ts";
-import { wholeOf } from "../lib/reach.ts";
+import { allOf } from "../lib/reach.ts";
 import { readEvent } from "../events/list-events.ts";
 import { fire } from "./firings/fire.ts";
 import { kindOf } from "./kinds/kinds.ts";
@@ -22,7 +22,7 @@ export async function replayFiring(triggers: Triggers, caller: Caller, firingId:
   if (!firing) throw notFound("Firing");
   const trigger = await readTrigger(triggers, caller, firing.triggerId);
   if (!trigger) throw notFound("Trigger");
-  const event = firing.eventId && (await readEvent(triggers, wholeOf(caller.organizationId), firing.eventId));
+  const event = firing.eventId && (await readEvent(triggers, allOf(caller.organizationId), firing.eventId));
   const text = (await readFiringPayloads(triggers.database, caller.organizationId, [firingId])).get(firingId);
   if (text === undefined && kindOf(trigger.type).hasUrl && !firing.firedBy)
     throw conflict("wrong_state", "what came with this call was not kept, so it cannot be replayed");

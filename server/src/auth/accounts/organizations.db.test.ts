@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import type { Database } from "../../storage/database.ts";
 import { makeOwner, openAuth, PASSWORD, startDatabases, type TestAuth } from "../handle/auth.testsuite.ts";
 import { createOrganization } from "./create-organization.ts";
@@ -125,13 +125,13 @@ describe("projects", () => {
     const page = await listProjects(auth, ada, { first: 2 });
     expect([page.items.map(({ handle }) => handle), page.hasNextPage]).toEqual([["c", "b"], true]);
     expect((await listProjects(auth, ada, { first: 2, after: page.items[1]!.id })).items).toEqual([made[0]]);
-    expect(await readProject(auth, wholeOf(ada.organizationId), made[0]!.id)).toEqual(made[0]);
-    expect(await readProject(auth, wholeOf(grace.organizationId), made[0]!.id)).toBeUndefined();
+    expect(await readProject(auth, allOf(ada.organizationId), made[0]!.id)).toEqual(made[0]);
+    expect(await readProject(auth, allOf(grace.organizationId), made[0]!.id)).toBeUndefined();
     expect(
       (
         await readProjects(
           auth,
-          wholeOf(grace.organizationId),
+          allOf(grace.organizationId),
           made.map(({ id }) => id),
         )
       ).size,
@@ -140,7 +140,7 @@ describe("projects", () => {
       (
         await readProjects(
           auth,
-          wholeOf(ada.organizationId),
+          allOf(ada.organizationId),
           made.map(({ id }) => id),
         )
       ).size,

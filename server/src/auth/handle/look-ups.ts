@@ -1,6 +1,6 @@
 /**
- * From a credential's hash to whose it is. Made-up credentials cost nothing to make: one statement at a time looks up as many as one
- * may, of those that wait by turns of the addresses that they come from. So a flood of them takes one connection, and others
+ * Finds a credential's owner by its hash. Made-up credentials cost nothing to make: one statement at a time looks up those that
+ * wait, by turns of the addresses that they come from. So a flood of them takes one connection, and others
  * wait for a statement, not for the flood.
  */
 import { Refusal } from "../../lib/errors.ts";

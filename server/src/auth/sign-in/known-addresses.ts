@@ -22,7 +22,7 @@ export type KnownAddresses = {
 };
 
 const MARK_BYTES = 16;
-/** Deletes marks that are too old, in one statement. */
+/** The most old marks that one statement deletes. */
 const FORGOTTEN_AT_ONCE = 1_000;
 const READ_EVERY_MS = 60_000;
 const READ_AGAIN_MS = 1_000;

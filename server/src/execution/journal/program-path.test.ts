@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compileWorkflow } from "../../definition/program.ts";
-import { pathOf } from "./program-path.ts";
+import { taskPathOf } from "./program-path.ts";
 
 const program = compileWorkflow({
   document: {},
@@ -23,9 +23,9 @@ test.each([
   ["loop#1/12/steps#1/catch/a#1", "/do/1/loop/do/0/steps/catch/do/0/a"],
   ["loop#1/12/steps#1/catch/a#1/steps/model#1/steps/tool#2", "/do/1/loop/do/0/steps/catch/do/0/a"],
 ])("the step %s is of the task %s", (key, path) => {
-  expect(pathOf(program, key)).toBe(path);
+  expect(taskPathOf(program, key)).toBe(path);
 });
 
 test("a step of another program has none", () => {
-  expect(() => pathOf(program, "steps#1/other#1")).toThrow("no task");
+  expect(() => taskPathOf(program, "steps#1/other#1")).toThrow("no task");
 });

@@ -22,7 +22,7 @@ export function taskAt(program: Program, key: string): ProgramTask | undefined {
 }
 
 /** JSON pointer to the task that a step executes; for one of a task's own steps, to that task. */
-export function pathOf(program: Program, key: string): string {
+export function taskPathOf(program: Program, key: string): string {
   const task = taskAt(program, keyOfTask(key));
   if (!task) throw new Error(`the step ${key} is of no task of its program`);
   return task.reference;

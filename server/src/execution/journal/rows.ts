@@ -1,5 +1,5 @@
 /**
- * Every column of the hot path, once: its name, its type, and what reads and writes it. Fields of rows for the database
+ * Every column of the journal's own parts, once: its name, its type, and what reads and writes it. Fields of rows for the database
  * have the columns' names; times are ms, payloads JSON text. A new column is one more line here, and the compiler then
  * asks for its value where rows are made (journal-rows.ts).
  */

@@ -23,7 +23,7 @@ export type GraphqlRequest = Asking & {
   origin: Origin;
   /** Whether the transport can answer a subscription. */
   canStream: boolean;
-  /** The transport ends it when nobody waits for the answer any longer, and this file when it takes too long. */
+  /** The transport ends it when nobody waits for the answer any longer, and graphql.ts when it takes too long. */
   ending: Ending;
   /** The server is overloaded: only what is urgent may begin. */
   urgentOnly?: boolean;

@@ -1,6 +1,6 @@
 /** The tasks of a version, and the task of a step. */
 import { plannedTasks } from "../../definition/planned-tasks.ts";
-import { pathOf } from "../../execution/journal/program-path.ts";
+import { taskPathOf } from "../../execution/journal/program-path.ts";
 import { requireFound } from "../context/arguments.ts";
 import type { Builder } from "../builder/builder.ts";
 
@@ -48,7 +48,7 @@ export function addPlannedTasks(builder: Builder): void {
         "JSON pointer to its task in the definition of the run's version: the `path` of one of `AgentVersion.tasks`. Steps of a loop share it.",
       resolve: async ({ runId, key }, _, { loaders }) => {
         const version = requireFound("run", (await loaders.versionOfRun(runId)) ?? undefined);
-        return pathOf((await loaders.compiled(version)).program, key);
+        return taskPathOf((await loaders.compiled(version)).program, key);
       },
     }),
   );

@@ -2,7 +2,7 @@
 import { ACTOR_IDS, type ActorKind } from "../../lib/actor.ts";
 import { badInput } from "../../lib/errors.ts";
 import { decodeId, idsFrom, type IdRange, type RunId } from "../../lib/ids.ts";
-import { wholeOf, type Within } from "../../lib/reach.ts";
+import { allOf, type Within } from "../../lib/reach.ts";
 import { knownRuns } from "../../runs/read/read.ts";
 import type { Run, RunFilter } from "../../execution/run/run.ts";
 import { checkFilter, listOf, optionalIds } from "../context/arguments.ts";
@@ -65,7 +65,7 @@ export async function checkedFilter(context: Context, filter: FilterInput, path:
 
 /** Without the runs that the caller does not reach: they start nothing, as what is not there (`Actor.id` is null, too). */
 async function shownStarters({ runs }: Context, within: Within, ids: readonly string[]): Promise<string[]> {
-  const all = await knownRuns(runs, wholeOf(within.organizationId), ids as readonly RunId[]);
+  const all = await knownRuns(runs, allOf(within.organizationId), ids as readonly RunId[]);
   const reached = await knownRuns(runs, within, [...all]);
   return ids.filter((id) => !all.has(id as RunId) || reached.has(id as RunId));
 }

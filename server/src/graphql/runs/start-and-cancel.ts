@@ -75,7 +75,7 @@ function addStart(builder: Builder): void {
   );
 }
 
-/** A malformed one is as one that there is none of. */
+/** A malformed id counts as not found. */
 function draftIdOf(text: string): RunDraftId {
   const id = decodeId("runDraft", text);
   if (id === undefined) throw new DraftNotFound();

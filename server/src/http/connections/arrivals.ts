@@ -76,7 +76,7 @@ export class Arrival {
 }
 
 export type Arrivals = {
-  /** `cut` is called once when too little of it comes, but for the time in which nothing of its connection is read. */
+  /** `cut` is called once when too little of it comes, except while reading of its connection is paused. */
   begin(cut: Ways["cut"], isUnread?: () => boolean): Arrival;
   /** Cuts with this reason all that has not arrived, and from now on all that begins. */
   refuse(reason: Refusal): void;

@@ -85,7 +85,7 @@ export class Entrance {
       return asked.go(undefined);
     }
     const whose = asked.whose();
-    if (!this.#isHopeless(whose) || this.#refusedAtOnce.add() > REFUSED_AT_ONCE) return this.#wait(whose, asked);
+    if (!this.#wouldBeRefused(whose) || this.#refusedAtOnce.add() > REFUSED_AT_ONCE) return this.#wait(whose, asked);
     // A request that is refused now leaves nothing behind; one that waits outlives two collections of garbage. The rest of its bytes are
     // read in this turn.
     process.nextTick(() => {
@@ -100,7 +100,7 @@ export class Entrance {
   }
 
   /** Whether it would be refused when its turn comes, as far as the line can tell. */
-  #isHopeless(whose: Whose): boolean {
+  #wouldBeRefused(whose: Whose): boolean {
     const { line } = whose;
     const size = this.#queueOf(whose).sizeOf(line);
     return size > 0 && this.#isTooMuch(line, size * (this.#eachMs.get(line) ?? 0), size, this.#now());

@@ -14,7 +14,7 @@ const READ_AGAIN_PER_SECOND = 400;
 const EVERY_MS = 25;
 const EACH_TIME = (READ_AGAIN_PER_SECOND * EVERY_MS) / 1_000;
 const STRANGERS = "strangers";
-/** The number in one turn: thousands that went at once must not hold the thread. */
+/** The number that goes in one turn: thousands at once would hold the thread. */
 const OF_ONE_THAT_HAS_GONE = 1 / 200;
 
 /** A socket, or a WebSocket. */

@@ -12,7 +12,7 @@ const TOO_LONG_MS = LIMITS.waitToBeginMs / 2;
 const FOR_MS = 500;
 /** After this long without a late request it starts over. */
 const FORGOTTEN_MS = 4 * FOR_MS;
-/** Lines that are too slow, about 200 bytes each. One that is forgotten has another half second. */
+/** Lines that are too slow, about 200 bytes each. A forgotten one starts over. */
 const REMEMBERED = 10_000;
 
 export class Overload {

@@ -7,15 +7,15 @@ import { LIMITS } from "../../lib/limits.ts";
 import { TickCount } from "../../fairness/tick-count.ts";
 
 /** For all connections together, about 10 ms; beyond that each connection has a tenth. */
-const PER_TURN = 250;
+const PER_TICK = 250;
 const CROWDED_SHARE = 1 / 10;
 
 /** Kept with the connection: `readAt` tells which read its last request came with. */
-type Pipelining = Socket & { readAt?: number; turn?: number; inTurn?: number };
+type Pipelining = Socket & { readAt?: number; tick?: number; inTick?: number };
 
 const begun = new TickCount();
 
-/** Whether it may begin one more in this turn of the event loop. The first of each read always may. */
+/** Whether it may begin one more in this tick of the event loop. The first of each read always may. */
 export function mayBegin(socket: Socket): boolean {
   const connection: Pipelining = socket;
   const { bytesRead } = connection;
@@ -23,11 +23,11 @@ export function mayBegin(socket: Socket): boolean {
     connection.readAt = bytesRead;
     return true;
   }
-  const isCrowded = begun.add() > PER_TURN;
-  if (connection.turn !== begun.turn) {
-    connection.turn = begun.turn;
-    connection.inTurn = 0;
+  const isCrowded = begun.add() > PER_TICK;
+  if (connection.tick !== begun.tick) {
+    connection.tick = begun.tick;
+    connection.inTick = 0;
   }
   const most = LIMITS.requestsPerConnection * (isCrowded ? CROWDED_SHARE : 1);
-  return ++connection.inTurn! < most;
+  return ++connection.inTick! < most;
 }

@@ -104,10 +104,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(exchange);
     if (isPipelined) ignoreRest(socket);
     if (!begins) return refusePipelined(exchange);
-    entrance.enter(new Arrival(exchange, door));
+    entrance.enter(new Arrival(exchange, admittance));
   };
 
-  const door: Door = {
+  const admittance: Admittance = {
     whose: (exchange) =>
       edge?.whose(exchange) ?? { line: connections.of(exchange.request.socket).address, isStranger: true },
     begin: (exchange, tooMuchOf) => begin(edge, isOwnHost, exchange, tooMuchOf),
@@ -183,20 +183,20 @@ const upgradeProblem = (
 ): HeadProblem["status"] | 421 | undefined =>
   headProblem(request)?.status ?? (isOwnHost(request.headers.host) ? undefined : 421);
 
-/** The settings that all connections share. */
-type Door = { whose(exchange: Exchange): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
+/** The parts that every request on the port passes. */
+type Admittance = { whose(exchange: Exchange): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
 
 class Arrival implements Asked {
   readonly #exchange: Exchange;
-  readonly #door: Door;
+  readonly #admittance: Admittance;
 
-  constructor(exchange: Exchange, door: Door) {
+  constructor(exchange: Exchange, admittance: Admittance) {
     this.#exchange = exchange;
-    this.#door = door;
+    this.#admittance = admittance;
   }
 
   whose(): Whose {
-    return this.#door.whose(this.#exchange);
+    return this.#admittance.whose(this.#exchange);
   }
 
   mayBeUrgent(): boolean {
@@ -204,7 +204,7 @@ class Arrival implements Asked {
   }
 
   go(tooMuchOf: Whose | undefined): void {
-    if (!this.#exchange.request.socket.destroyed) this.#door.begin(this.#exchange, tooMuchOf);
+    if (!this.#exchange.request.socket.destroyed) this.#admittance.begin(this.#exchange, tooMuchOf);
   }
 }
 

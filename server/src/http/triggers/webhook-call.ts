@@ -1,4 +1,4 @@
-/** A call of a webhook, and whether it may: its address and its signature, before anything is counted. */
+/** Reads a call of a webhook, and checks its address and its signature before anything is counted. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { badInput, Refusal } from "../../lib/errors.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AgentId, OrganizationId, ProjectId } from "../../lib/ids.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import type { Database } from "../../storage/database.ts";
 import { createBadgeCounts } from "./badge-counts.ts";
 
@@ -31,8 +31,8 @@ const project = (number: number): ProjectId => `project-${number}` as ProjectId;
 test("an organization waits for one count of another's hundred projects, not for all", async () => {
   const { database, begun, endOne } = slowDatabase();
   const counts = createBadgeCounts(database);
-  for (let number = 0; number < 100; number++) void counts.add({ within: wholeOf(large!), projectId: project(number) });
-  const answer = counts.add({ within: wholeOf(small!), projectId: undefined });
+  for (let number = 0; number < 100; number++) void counts.add({ within: allOf(large!), projectId: project(number) });
+  const answer = counts.add({ within: allOf(small!), projectId: undefined });
   await endOne();
   await endOne();
   expect(await answer).toEqual({ openRuns: 2, openApprovals: 0 });
@@ -42,7 +42,7 @@ test("an organization waits for one count of another's hundred projects, not for
 test("what is asked for before a count begins shares it; what is asked for later gets one of its own", async () => {
   const { database, begun, endOne } = slowDatabase();
   const counts = createBadgeCounts(database);
-  const wanted = { within: wholeOf(small!), projectId: undefined };
+  const wanted = { within: allOf(small!), projectId: undefined };
   const early = Array.from({ length: 50 }, () => counts.add(wanted));
   await new Promise((resolve) => setImmediate(resolve));
   const late = Array.from({ length: 50 }, () => counts.add(wanted));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sharedPostgres, type SharedPostgres } from "../../../../test/postgres.ts";
 import type { AgentId, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import { createLog } from "../../lib/log/log.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import { migrate } from "../../storage/migrate.ts";
@@ -83,13 +83,7 @@ test.each(cases)("every page of the approvals $title, $direction, whatever its s
       const found: string[] = [];
       for (let after: string | undefined, more = true; more;) {
         const page = { first, ...(after !== undefined && { after }) };
-        const { items, hasNextPage } = await listApprovals(
-          { database },
-          wholeOf(organization),
-          filter,
-          page,
-          direction,
-        );
+        const { items, hasNextPage } = await listApprovals({ database }, allOf(organization), filter, page, direction);
         found.push(...items.map(({ id }) => id));
         after = found.at(-1);
         more = hasNextPage;
@@ -134,7 +128,7 @@ test("among 100,000 decided ones each list reads the index that has it, whatever
       { runId: [uuid(5, 0)], status: ["open"] },
     ] as ApprovalFilter[])
       for (const page of [{ first: 50 }, { first: 50, after }])
-        await listApprovals({ database: explaining }, wholeOf(mine), filter, page, direction);
+        await listApprovals({ database: explaining }, allOf(mine), filter, page, direction);
   expect(buffers).toHaveLength(36);
   // A walk past all others would be thousands.
   for (const [text, blocks] of buffers) expect(blocks, text).toBeLessThan(400);

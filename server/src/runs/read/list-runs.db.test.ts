@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sharedPostgres, type SharedPostgres } from "../../../../test/postgres.ts";
 import { realClock, type Clock } from "../../lib/clock.ts";
 import type { AgentId, OrganizationId, ProjectId, RunId } from "../../lib/ids.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import { createLog } from "../../lib/log/log.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import { migrate } from "../../storage/migrate.ts";
@@ -127,7 +127,7 @@ test.each(Object.entries(FILTERS))("every page of the runs %s, newest first, wha
       const ids = expected(organizationId, filter);
       const found: string[] = [];
       for (let after: string | undefined, more = true; more;) {
-        const page = await listRuns({ database, clock }, wholeOf(organizationId), filter, {
+        const page = await listRuns({ database, clock }, allOf(organizationId), filter, {
           first,
           ...(after !== undefined && { after }),
         });
@@ -164,7 +164,7 @@ test("an agent or a project of another organization has no runs here", async () 
     { projectId: [project, uuid(2, 0) as ProjectId] },
   ]) {
     expect(expected(theirs, filter)).toEqual([]);
-    expect((await listRuns({ database, clock }, wholeOf(theirs), filter, { first: 50 })).items).toEqual([]);
+    expect((await listRuns({ database, clock }, allOf(theirs), filter, { first: 50 })).items).toEqual([]);
   }
 });
 
@@ -239,7 +239,7 @@ test("a list by one thing reads the index that has it, whatever the statistics",
     [{ createdFrom: new Date(0) }, "organization_id_id"],
   ];
   for (const [filter] of indexes) {
-    await listRuns({ database: explaining, clock }, wholeOf(mine), filter, { first: 50, after: made[0]!.id });
+    await listRuns({ database: explaining, clock }, allOf(mine), filter, { first: 50, after: made[0]!.id });
   }
   expect(plans).toHaveLength(indexes.length);
   plans.forEach((plan, at) => {

@@ -1,7 +1,7 @@
 /** `wait`: returns when a run ends or pauses, from the commits of this process, without asking the database. */
 import type { Ending } from "../../lib/ending.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import { weigh } from "../../execution/journal/journal-rows.ts";
 import { isFinal } from "../../execution/run/states.ts";
 import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
@@ -46,7 +46,7 @@ class WaitForRun implements Disposable {
   }
 
   async #look(): Promise<void> {
-    const run = await readRun(this.#runs, wholeOf(this.#which.organizationId), this.#which.id);
+    const run = await readRun(this.#runs, allOf(this.#which.organizationId), this.#which.id);
     if (run && isSettled(run)) this.#settled.resolve();
   }
 
@@ -104,7 +104,7 @@ const isSettled = ({ status }: Pick<Run, "status">): boolean => isFinal(status) 
 
 /** The run before its steps, so that one that has ended has all of them. */
 async function read(runs: Runs, { organizationId, id }: Which): Promise<Settled> {
-  const run = await readRun(runs, wholeOf(organizationId), id);
+  const run = await readRun(runs, allOf(organizationId), id);
   if (!run) throw new Error(`run ${id} is gone`);
   const steps = await listSteps(runs, { organizationId, id }, { first: LIMITS.stepsListed });
   return { run, steps: steps.hasNextPage ? undefined : steps.items };

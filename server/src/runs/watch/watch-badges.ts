@@ -23,17 +23,17 @@ export function watchBadges(
   sources.use(
     runs.changes.subscribe(organizationId, ({ head }) => {
       const changed = head?.deref()?.projectId;
-      if (projectId === undefined || changed === undefined || changed === projectId) door.knock();
+      if (projectId === undefined || changed === undefined || changed === projectId) door.notify();
     }),
   );
-  sources.use(runs.approvals.subscribe(organizationId, () => door.knock()));
-  sources.use(runs.notices.onMissed(() => door.knock()));
+  sources.use(runs.approvals.subscribe(organizationId, () => door.notify()));
+  sources.use(runs.notices.onMissed(() => door.notify()));
   sources.use(
     every(runs.clock, LOOK_MS, () => {
-      door.knock();
+      door.notify();
     }),
   );
-  door.knock();
+  door.notify();
   return stream(signal, sources, async function* (ended) {
     let last: Badges | undefined;
     while (await door.pass(ended)) {

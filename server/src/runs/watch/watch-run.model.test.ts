@@ -10,7 +10,7 @@ import type { Change } from "../../execution/journal/loaded-run.ts";
 import { isFinal } from "../../execution/run/states.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { OrganizationId, RunId } from "../../lib/ids.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import { Hub } from "../../realtime/hub.ts";
 import type { Row } from "../../storage/database.ts";
 import type { Runs } from "../handle/runs.ts";
@@ -181,7 +181,7 @@ class World {
 async function watchEvents(world: World): Promise<void> {
   await world.pause(4 * LONG);
   const after = world.random.next() < 0.5 ? world.run.revision : world.random.between(0, world.run.revision);
-  const watching = await watchRunEvents(world.runs, wholeOf(ORGANIZATION), ID, after, new AbortController().signal);
+  const watching = await watchRunEvents(world.runs, allOf(ORGANIZATION), ID, after, new AbortController().signal);
   const events = await world.readAll(watching);
   const shown = events.map(({ revision, run, step }) => [revision, run ? run.status : shownStep(step as StepNow)]);
   expectRising(
@@ -197,7 +197,7 @@ async function watchEvents(world: World): Promise<void> {
 
 async function watchStates(world: World): Promise<void> {
   await world.pause(4 * LONG);
-  const watching = await watchRun(world.runs, wholeOf(ORGANIZATION), ID, new AbortController().signal);
+  const watching = await watchRun(world.runs, allOf(ORGANIZATION), ID, new AbortController().signal);
   const states = await world.readAll(watching);
   expectRising(
     -1,

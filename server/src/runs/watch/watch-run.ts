@@ -29,7 +29,7 @@ export async function watchRun(
   let newest: WeakRef<Head> | undefined;
   const subscription = runs.hub.subscribe(runId, (notice) => {
     newest = notice === "changed" ? undefined : new WeakRef(notice.head);
-    door.knock();
+    door.notify();
   });
   const first = await readOr(runs, within, runId, subscription);
   return stream(signal, subscription, async function* (ended) {
@@ -81,7 +81,7 @@ export async function watchRunEvents(
   const readAgain = (): void => {
     reads = true;
     kept = [];
-    door.knock();
+    door.notify();
   };
   const subscription = runs.hub.subscribe(runId, (notice) => {
     if (notice === "changed") return readAgain();
@@ -91,10 +91,10 @@ export async function watchRunEvents(
       characters += charactersOf(steps);
       if (kept.length > MOST_KEPT || characters > MOST_KEPT_CHARACTERS) return readAgain();
     }
-    door.knock();
+    door.notify();
   });
   await readOr(runs, within, runId, subscription);
-  door.knock();
+  door.notify();
   return stream(signal, subscription, async function* (ended) {
     let shown = after;
     while (await door.pass(ended)) {

@@ -13,7 +13,7 @@ import { conflict, Refusal, shortened } from "../../lib/errors.ts";
 import { encodeId, newIdAt, type FiringId } from "../../lib/ids.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import { insertRun, newHead } from "../../runs/insert-run.ts";
 import { checkTakes, prepareRun } from "../../runs/prepare-run.ts";
 import { JsonText } from "../../lib/json/json-text.ts";
@@ -89,7 +89,7 @@ async function attempt(firings: Firings, trigger: Trigger, occasion: Occasion): 
     const tried = await tryToStart(firings, present, occasion, row, tries);
     if (tried !== "taken" && tried !== "locked") return tried;
     // The change that held it up may have changed the trigger.
-    const known = await readTriggerRows(firings.database, wholeOf(row.organization_id), [trigger.id]);
+    const known = await readTriggerRows(firings.database, allOf(row.organization_id), [trigger.id]);
     present = known.get(trigger.id);
     if (present && isPausedFor(present, occasion)) return refuse(firings, row, paused());
     if (present && !(await makeWay(firings, present, tried, tries))) return holdBack(firings, row);
@@ -180,7 +180,7 @@ async function start(firings: Firings, trigger: Trigger, occasion: Occasion, row
   const variables = { event: event ? shownEvent(event) : null, headers: null, query: null, ...parts };
   const given = { data: payload, variables };
   const inserted = await withMapped(firings, organizationId, trigger.policy, given, async (came) => {
-    const prepared = await prepareRun(runs, wholeOf(organizationId), {
+    const prepared = await prepareRun(runs, allOf(organizationId), {
       agentId,
       input: kind.inputOf(trigger.configuration, came, asOf ?? dueAt ?? row.at),
       path: "input",
@@ -245,7 +245,7 @@ async function repeated(
     // The same as with the first one, whose run it has.
     payload: first.runId ? null : row.payload,
   });
-  const run = first.runId ? await readRun(runs, wholeOf(row.organization_id), first.runId) : undefined;
+  const run = first.runId ? await readRun(runs, allOf(row.organization_id), first.runId) : undefined;
   if (!firing || !run || waitSeconds === undefined) return firing && { firing, run };
   using settled = untilSettled(runs, run, waitSeconds, ending);
   return { firing, run: (await settled.result()).run };

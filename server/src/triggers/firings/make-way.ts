@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFinal } from "../../execution/run/states.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import { cancelIfOpen } from "../../runs/cancel-run.ts";
 import { readRun } from "../../runs/read/read.ts";
 import { overlapOf } from "../kinds/contract/overlap.ts";
@@ -89,7 +89,7 @@ async function makeRoom({ database, runs }: Firings, trigger: Trigger): Promise<
   const overlap = overlapIn(trigger);
   if (overlap === "allow") return true;
   const id = await readLastRun(database, trigger);
-  const run = id && (await readRun(runs, wholeOf(organizationId), id));
+  const run = id && (await readRun(runs, allOf(organizationId), id));
   if (id && !run) await forgetLastRun(database, trigger, id);
   if (!run || isFinal(run.status)) return true;
   if (overlap !== "cancelPrevious") return false;

@@ -69,7 +69,7 @@ export async function release(
       [organizationId, triggerId],
     );
     if (!trigger) return undefined;
-    // By itself: see execution/journal/write.ts about conditions that look into partitions.
+    // A statement of its own: a condition that looks into partitions is planned for each of them (store/firing-parts.ts).
     const [open] = await query(
       `select 1 from runs where organization_id = $1 and id = $2 and status in (${OPEN_STATUSES_SQL})`,
       [organizationId, trigger["last_run_id"]],

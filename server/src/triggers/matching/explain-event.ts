@@ -69,7 +69,7 @@ function missOf(trigger: Trigger, event: Event, field: string | undefined, field
   const none = whyNone(event);
   if (none !== undefined) return none;
   if (reach && !reaches({ reach: { ...reach, shownProjectIds: [] } }, trigger))
-    return "it is out of reach of whoever published the event";
+    return "its publisher does not reach it";
   if (createdAt > at) return "it was created after the event";
   return status === "paused" ? "it is paused" : undefined;
 }

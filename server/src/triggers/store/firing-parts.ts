@@ -89,7 +89,7 @@ const SLOTS = startPart<SlotRow, Guard>({
         returning free.run_id)`,
 });
 
-/** For firings whose run has no slot. */
+/** Leaves out firings whose run wanted a slot and got none. */
 const HAS_SLOT = `and (given_firing.run_id in (select run_id from wanted_slots except select run_id from taken_slots)) is not true`;
 
 const FIRINGS = startPart<FiringRow, Guard>({

@@ -6,7 +6,7 @@ import { LRUCache } from "lru-cache";
 import { createLookUps } from "../../auth/handle/look-ups.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { decodeId, NO_ID, type OrganizationId } from "../../lib/ids.ts";
-import { wholeOf } from "../../lib/reach.ts";
+import { allOf } from "../../lib/reach.ts";
 import { FairCache } from "../../fairness/fair-cache.ts";
 import type { Database } from "../../storage/database.ts";
 import { readTriggerRows } from "../store/trigger-store.ts";
@@ -40,7 +40,7 @@ type Kept = { trigger: Trigger; expiresAt: Date | null; until: number };
 const bytesOf = ({ trigger: { name, configuration, policy } }: Kept): number =>
   ENTRY_BYTES + 2 * (name.length + JSON.stringify([configuration, policy]).length);
 
-export function createWebhooks(database: Database, clock: Clock, mostBytes = REMEMBERED_BYTES): KnownWebhooks {
+export function createKnownWebhooks(database: Database, clock: Clock, mostBytes = REMEMBERED_BYTES): KnownWebhooks {
   /** A path does not say whose it is. */
   const owners = new Map<string, OrganizationId>();
   const kept = new FairCache<Kept & { bytes: number }>(
@@ -61,7 +61,7 @@ export function createWebhooks(database: Database, clock: Clock, mostBytes = REM
     const key = `${lastChangeOf(organizationId)} ${triggerId}`;
     const promise =
       reading.get(key) ??
-      readTriggerRows(database, wholeOf(organizationId), [triggerId])
+      readTriggerRows(database, allOf(organizationId), [triggerId])
         .then((found) => found.get(triggerId))
         .finally(() => reading.delete(key));
     reading.set(key, promise);

@@ -8,7 +8,7 @@ import type { Arrival, Arrivals } from "../../connections/arrivals.ts";
 /** Internals of `ws`, which tells it in no other way. A test notices when a newer version names them differently. */
 type Receiver = { _bufferedBytes: number; _messageLength: number; _state: number };
 
-/** A part of `ws`: a whole message is waiting for its turn, together with what came after it. */
+/** A state of the receiver of `ws`: a whole message is waiting for its turn, together with what came after it. */
 const DEFER_EVENT = 6;
 
 export function holdUnfinished(
