@@ -148,6 +148,17 @@ test("SIGTERM lets what is under way finish; what takes longer than it gets is r
   const began = performance.now();
   const stopping = server.stop();
   await refusesRuns(other);
+  // Also what needs no run, so that the process ends with the work that it has.
+  const looked = await fetch(`${server.url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${server.world.apiKey}` },
+    body: JSON.stringify({ query: "{ me { name } }" }),
+  });
+  expect([looked.status, looked.headers.get("retry-after"), looked.headers.get("connection")]).toEqual([
+    503,
+    "1",
+    "close",
+  ]);
   door.open();
   expect(await stopping).toBe(0);
   expect(performance.now() - began).toBeGreaterThanOrEqual(LIMITS.drainSeconds * 1000 - 100);
