@@ -87,21 +87,48 @@ const WEB_FOLDER = path.join(import.meta.dirname, "../../web/dist");
 /** `stack` closes what is opened here. */
 export async function joinRooms(
   options: JoinOptions,
-  { database, dataFolder, space, loops: storageLoops }: Storage,
+  storage: Storage,
   listener: Listener,
   stack: AsyncDisposableStack,
 ): Promise<{ handles: Handles; edge: Edge; metrics: Metrics }> {
-  const { config, clock, log, random } = options;
+  const loops = new LoopWatch(options);
+  const shared = await openShared(options, storage, stack);
+  const work = createWork(options, shared, storage, stack);
+  const rooms = createRooms(options, { ...shared, ...work, url: listener.url }, stack);
+  const entry = openEntry(options, { ...shared, ...work, ...rooms, storage, listener, loops }, stack);
+  await startWork(options, { ...shared, ...work, ...rooms, ...entry, storage, listener, loops }, stack);
+  return { handles: rooms.handles, edge: entry.edge, metrics: entry.metrics };
+}
+
+type Shared = Awaited<ReturnType<typeof openShared>>;
+
+/** The handles that many rooms are given. */
+async function openShared(
+  { config, clock, log }: JoinOptions,
+  { database, dataFolder }: Storage,
+  stack: AsyncDisposableStack,
+) {
   const base = { database, clock, log };
-  const loops = new LoopWatch(base);
   const secretKeys = await openSecretKeys(database, { configured: config.secretKey, dataFolder });
   const rates = stack.use(createRates(base));
   const expressions = stack.use(createExpressions({ log }));
   const outbound = stack.use(createOutbound({ allow: config.outboundAllow, clock, log }));
   const instanceId = newId<"instance">();
   const notices = stack.use(await openNotices({ ...base, instanceId }));
-  const { derive } = secretKeys;
-  const triggerMemory = createTriggerMemory({ ...base, derive, notices });
+  const triggerMemory = createTriggerMemory({ ...base, derive: secretKeys.derive, notices });
+  return { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory };
+}
+
+type Work = ReturnType<typeof createWork>;
+
+/** Agents, their secrets, and what advances their runs. */
+function createWork(
+  { openEngine, random }: JoinOptions,
+  shared: Shared,
+  { space }: Storage,
+  stack: AsyncDisposableStack,
+) {
+  const { base, secretKeys, rates, expressions, outbound, instanceId, notices, triggerMemory } = shared;
   const agents = createAgents({
     ...base,
     check: expressions.check,
@@ -109,60 +136,71 @@ export async function joinRooms(
     notices,
     triggers: triggersOfDefinitions(triggerMemory),
   });
-  const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
-  const auth: Auth = stack.use(
-    createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, notices }),
-  );
-  const secrets = createSecrets({ ...base, derive });
+  const secrets = createSecrets({ ...base, derive: secretKeys.derive });
   const places = new Places({ shared: LIMITS.runsInMemory, own: LIMITS.runsInMemoryOwn });
-  const { openEngine = (given) => new EmbeddedEngine(given) } = options;
   const delaySeconds = Histogram.ofSeconds();
-  const engine = openEngine({ ...base, instanceId, places, delaySeconds });
+  const engineOptions = { ...base, instanceId, places, delaySeconds };
+  const engine = openEngine ? openEngine(engineOptions) : new EmbeddedEngine(engineOptions);
   const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
-  const tokens = createTokens(outbound, clock);
-  const tasks = createTasks({ http: createHttpCall({ outbound, readSecrets, tokens }) });
-  const { hasSpace } = space;
+  const tokens = createTokens(outbound, base.clock);
   const runs = createRuns({
     ...base,
     agents,
     engine,
     expressions,
-    tasks,
+    tasks: createTasks({ http: createHttpCall({ outbound, readSecrets, tokens }) }),
     random,
     places,
     notices,
-    hasSpace,
+    hasSpace: space.hasSpace,
     usage: rates.usage,
     parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox)] },
     next: triggerMemory.queues.runEnded,
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);
-  const triggers = createTriggers({
-    ...base,
-    memory: triggerMemory,
-    agents,
-    runs,
-    secrets,
-    url: listener.url,
-  });
+  return { agents, secrets, places, delaySeconds, engine, runs, forgetting };
+}
+
+type Rooms = ReturnType<typeof createRooms>;
+
+/** The people, what starts runs by itself, and everything that resolvers are given. */
+function createRooms({ config }: JoinOptions, given: Shared & Work & { url: string }, stack: AsyncDisposableStack) {
+  const { base, secretKeys, rates, notices, triggerMemory, agents, secrets, runs, url } = given;
+  const { clock, log } = base;
+  const afterSetup = (owner: Acting): Promise<void> => publishDemo(auth, agents, owner);
+  const auth: Auth = stack.use(
+    createAuth({ ...base, secretKeys, defaultPlan: config.defaultPlan, afterSetup, notices }),
+  );
+  const triggers = createTriggers({ ...base, memory: triggerMemory, agents, runs, secrets, url });
   const { events } = triggers;
   const listening = stack.use(triggerMemory.listeners.watch(clock));
-  const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url: listener.url };
-  const operator = createFirstOrganization(database);
+  const members: Members = { auth, invitationKey: secretKeys.derive("invitations v1"), url };
+  const operator = createFirstOrganization(base.database);
   const llm = config.llm && stack.use(createLlm(config.llm, { clock, log, usage: rates.usage, operator }));
   const runDrafts = { ...base, agents, llm };
-  const handles = { runDrafts, auth, members, agents, runs, events, triggers, rates, secrets, clock, log };
+  const handles: Handles = { runDrafts, auth, members, agents, runs, events, triggers, rates, secrets, clock, log };
+  return { handles, listening, operator, llm };
+}
+
+type Opened = Shared & Work & Rooms & { storage: Storage; listener: Listener; loops: LoopWatch };
+
+type Entry = ReturnType<typeof openEntry>;
+
+/** GraphQL, HTTP before it, and the figures of all. */
+function openEntry({ config }: JoinOptions, opened: Opened, stack: AsyncDisposableStack) {
+  const { base, outbound, places, delaySeconds, engine, runs, handles, operator, llm, listener, loops } = opened;
+  const { database } = base;
+  const { hasSpace } = opened.storage.space;
+  const { connections, entrance } = listener;
   const graphql = stack.use(createGraphql({ handles, isUnavailable }));
   const answers = createProbe(database);
-  let isStopping = false;
-  const isAccepting = (): boolean => !isStopping && hasSpace();
+  const stop = { isStopping: false };
+  const isAccepting = (): boolean => !stop.isStopping && hasSpace();
   const isReady = async (): Promise<Readiness> => {
     const late = loops.late();
     return { isReady: isAccepting() && (await answers()) && late.length === 0, late };
   };
-  const { connections, entrance } = listener;
-  const { memory, loaded, writer: commits } = runs.executions;
   const metrics = createMetrics({
     build: { version: VERSION, node: process.versions.node },
     isAccepting,
@@ -174,12 +212,12 @@ export async function joinRooms(
     runs: runs.figures,
     due: createDueCount(base),
     openApprovals: createOpenApprovalsCount(database),
-    memory,
-    loaded,
+    memory: runs.executions.memory,
+    loaded: runs.executions.loaded,
     places,
     engine,
     delaySeconds,
-    commits,
+    commits: runs.executions.writer,
     pools: database.pools,
     outbound: outbound.figures,
     loops,
@@ -187,27 +225,44 @@ export async function joinRooms(
   });
   const edge = createEdge({
     ...config,
+    ...handles,
     graphql,
-    auth,
-    members,
-    events,
-    triggers,
-    clock,
-    log,
     connections,
     metrics,
-    rates,
     firstOrganization: operator,
     isUnavailable,
     entrance,
     backlog: database.backlog,
     webFolder: WEB_FOLDER,
     isReady,
-    isStopping: () => isStopping,
+    isStopping: () => stop.isStopping,
   });
-  const { connection } = database;
-  const { standstillSeconds = LIMITS.standstillSeconds } = options;
-  const advanced = (): Iterable<string> => loaded.keys();
+  return { graphql, edge, metrics, stop, isAccepting };
+}
+
+/** Begins what goes on by itself: runs, schedules, sweeps. All end in the opposite order, before what they need. */
+async function startWork(
+  { log, standstillSeconds = LIMITS.standstillSeconds }: JoinOptions,
+  {
+    base,
+    rates,
+    instanceId,
+    notices,
+    engine,
+    runs,
+    forgetting,
+    handles,
+    listening,
+    graphql,
+    edge,
+    ...opened
+  }: Opened & Entry,
+  stack: AsyncDisposableStack,
+): Promise<void> {
+  const { stop, isAccepting, storage, listener, loops } = opened;
+  const { auth, triggers, events } = handles;
+  const { connection } = base.database;
+  const advanced = (): Iterable<string> => runs.executions.loaded.keys();
   const beat = (): void => loops.look();
   stack.use(startWatchdog({ log, connection, instanceId, runs: advanced, standstillSeconds, beat }));
   // Closes the listener before what it needs, and waits for the edge's WebSockets. The outer disposal is for a start that fails.
@@ -223,10 +278,9 @@ export async function joinRooms(
   stack.use(triggers.due);
   const sweepingEvents = stack.use(sweepEvents(events));
   const ownEvents = stack.use(publishOwnEvents(events, (row) => readSubject(triggers, row)));
-  stack.defer(() => void (isStopping = true));
-  loops.add(...storageLoops, rates.usage.loop, ...notices.loops, ...auth.loops, ...edge.loops, ...engine.loops);
+  stack.defer(() => void (stop.isStopping = true));
+  loops.add(...storage.loops, rates.usage.loop, ...notices.loops, ...auth.loops, ...edge.loops, ...engine.loops);
   loops.add(sweeping, triggers.due.loop, releasing.loop, sweepingEvents.loop, ownEvents.loop, listening, ...forgetting);
-  return { handles, edge, metrics };
 }
 
 type Draining = { runs: Runs; graphql: Graphql; requests: UnderWay; log: Log };

@@ -29,7 +29,6 @@ const LONGER = new Set([
   "server/src/auth/handle/api-key-states.ts",
   "server/src/events/sweep-events.ts",
   "server/src/http/server/listen.ts",
-  "server/src/join-rooms.ts",
   "server/src/storage/database.ts",
   "server/src/triggers/matching/known-triggers.ts",
   "server/src/triggers/webhooks/find-webhook.ts",
