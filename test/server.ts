@@ -14,7 +14,7 @@ import { createProject } from "../server/src/projects/projects.ts";
 import type { Scope } from "../server/src/auth/scopes.ts";
 import { createUser, findUser } from "../server/src/auth/accounts/users.ts";
 import { readConfig } from "../server/src/config.ts";
-import type { Engine, EngineOptions } from "../server/src/engine/engine.ts";
+import type { JoinOptions } from "../server/src/join-rooms.ts";
 import { LeaseEngine } from "../server/src/engine/leases.testsuite.ts";
 import type { Clock } from "../server/src/lib/clock.ts";
 import { OperatorError } from "../server/src/lib/errors.ts";
@@ -215,7 +215,7 @@ function standStill(): never {
   for (;;) Atomics.wait(never, 0, 0, 20);
 }
 
-const openLeases = (options: EngineOptions): Engine => new LeaseEngine(options);
+const openLeases: NonNullable<JoinOptions["openEngine"]> = (options) => new LeaseEngine(options);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { offset: { type: "string", default: "0" } } });

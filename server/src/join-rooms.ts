@@ -14,7 +14,8 @@ import type { Config } from "./config.ts";
 import { createExpressions } from "./expressions/expressions.ts";
 import { compileWorkflow } from "./definition/program.ts";
 import { EmbeddedEngine } from "./engine/embedded.ts";
-import type { Engine, EngineOptions } from "./engine/engine.ts";
+import type { Engine } from "./engine/engine.ts";
+import type { SqlEngineOptions } from "./engine/sql-engine.ts";
 import { createGraphql, type Graphql } from "./graphql/graphql.ts";
 import type { Handles } from "./graphql/context/rooms.ts";
 import { createEdge } from "./http/server/edge.ts";
@@ -37,7 +38,7 @@ import { createOutbound } from "./outbound/outbound.ts";
 import { createRates } from "./rates/rates.ts";
 import { openNotices } from "./realtime/notices.ts";
 import { createAdvance } from "./execution/advance.ts";
-import { CLAIMED_COLUMNS } from "./execution/journal/read-journal.ts";
+import { CLAIMED_RUN, type ClaimedRun } from "./execution/journal/claimed-run.ts";
 import { createDueCount } from "./engine/count-due.ts";
 import { forgetKeys } from "./runs/forget-keys.ts";
 import { createOpenApprovalsCount } from "./runs/read/count-open-approvals.ts";
@@ -74,7 +75,7 @@ export type JoinOptions = {
   /** From 0 to 1, for jitter. */
   random: () => number;
   /** Replaces the product's own, in tests. */
-  openEngine?: (options: EngineOptions) => Engine;
+  openEngine?: (options: SqlEngineOptions<ClaimedRun>) => Engine<ClaimedRun>;
   /** Replaces the limit, in tests. */
   standstillSeconds?: number;
 };
@@ -139,7 +140,7 @@ function createWork(
   const secrets = createSecrets({ ...base, derive: secretKeys.derive });
   const places = new Places({ shared: LIMITS.runsInMemory, own: LIMITS.runsInMemoryOwn });
   const delaySeconds = Histogram.ofSeconds();
-  const engineOptions = { ...base, instanceId, places, delaySeconds };
+  const engineOptions = { ...base, instanceId, places, delaySeconds, claimed: CLAIMED_RUN };
   const engine = openEngine ? openEngine(engineOptions) : new EmbeddedEngine(engineOptions);
   const readSecrets: ReadSecrets = (...asked) => readValues(secrets, ...asked);
   const tokens = createTokens(outbound, base.clock);
@@ -270,7 +271,7 @@ async function startWork(
   stack.use(edge);
   stack.defer(() => drain({ runs, graphql, requests: edge.working, log }));
   stack.defer(() => edge.leave());
-  await engine.start(createAdvance(runs.executions), CLAIMED_COLUMNS);
+  await engine.start(createAdvance(runs.executions));
   const sweeping = stack.use(sweepRuns(runs));
   triggers.due.start((trigger) => fireDue(triggers, trigger), isAccepting);
   const releasing = stack.use(releaseQueues(triggers));

@@ -77,6 +77,11 @@ test("an import goes along the table of rooms: move the code, hand it in from ap
   expect(importsAgainst(rooms, sources)).toEqual([]);
 });
 
+test("the engine's contract is in words of runs: what an engine needs of a database stands in sql-engine.ts", () => {
+  const contract = sources.find(({ path }) => path === "server/src/engine/engine.ts")!;
+  expect(contract.imports.filter((target) => roomOf(target) !== "lib")).toEqual([]);
+});
+
 test("no cycle of imports: take what both need into a third file", () => {
   const bad = [sample("lib/a.ts", 'import "./b.ts";'), sample("lib/b.ts", 'export * from "./a.ts";')];
   expect(cycles(bad)).toEqual(["server/src/lib/a.ts → server/src/lib/b.ts → server/src/lib/a.ts"]);

@@ -252,6 +252,13 @@ export const SERVER_RULES: Rule[] = [
     bad: "const text = `update runs set finished_at = now() where id = $1`;",
   },
   {
+    name: "only engine/ knows which process executes",
+    advice: "ask `executing` of the engine (engine/engine.ts), or write the statement in engine/",
+    find: literalsLike(/\b(from|join|update|into)\s+executor\b/i),
+    except: ["claims", "election", "suspect"].map((name) => `server/src/engine/${name}.ts`),
+    bad: "const text = `select instance_id from executor where instance_id = $1`;",
+  },
+  {
     name: "nothing happens on import",
     advice: "put it into a function that app.ts or an entry calls",
     find: effectsOnImport,

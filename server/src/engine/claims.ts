@@ -3,45 +3,39 @@
  * the database's executor may claim. Claims from one tick share one statement per month. A claimed run is `running`,
  * whether it was `pending` or `paused`: its next commit may then end it.
  */
-import type { Clock } from "../lib/clock.ts";
-import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { Batch } from "../storage/batch.ts";
-import type { Database, Row } from "../storage/database.ts";
+import type { Row } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
+import type { SqlEngineOptions } from "./sql-engine.ts";
 
 type Wanted = { id: RunId; organizationId: OrganizationId };
 
-export type Claims = { add(run: Wanted): Promise<Row | undefined> };
+export type Claims<Claimed> = { add(run: Wanted): Promise<Claimed | undefined> };
 
-type ClaimsOptions = {
-  database: Database;
-  clock: Clock;
-  instanceId: InstanceId;
-  /** The row that a claim returns. */
-  columns: readonly string[];
-};
+type ClaimsOptions<Claimed> = Pick<SqlEngineOptions<Claimed>, "database" | "clock" | "instanceId" | "claimed">;
 
-export const createClaims = (options: ClaimsOptions): Claims =>
-  new Batch<Wanted, Row | undefined>({
+export const createClaims = <Claimed>(options: ClaimsOptions<Claimed>): Claims<Claimed> =>
+  new Batch<Wanted, Claimed | undefined>({
     id: ({ id }) => id,
     organizationId: ({ organizationId }) => organizationId,
     bytes: () => 4_000,
     write: (wanted) => claimAll(options, wanted),
   });
 
-async function claimAll(options: ClaimsOptions, wanted: Wanted[]): Promise<(Row | undefined)[]> {
+async function claimAll<Claimed>(options: ClaimsOptions<Claimed>, wanted: Wanted[]): Promise<(Claimed | undefined)[]> {
   const { database, clock } = options;
-  const claimed = new Map<RunId, Row>();
+  const claimed = new Map<RunId, Claimed>();
   for (const [month, group] of Map.groupBy(wanted, ({ id }) => partitionOf(database, id))) {
     const ids = group.map(({ id }) => id);
     const rows = await claimRows(options, month, clock.now(), ids);
-    for (const row of rows) claimed.set(row["id"] as RunId, row);
+    for (const row of rows) claimed.set(row["id"] as RunId, options.claimed.of(row));
   }
   return wanted.map(({ id }) => claimed.get(id));
 }
 
 const claimRows = (
-  { database, instanceId, columns }: ClaimsOptions,
+  { database, instanceId, claimed: { columns } }: ClaimsOptions<unknown>,
   month: string,
   now: number,
   ids: RunId[],

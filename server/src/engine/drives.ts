@@ -3,20 +3,20 @@
  * after a throw with growing delays. The same under every engine; it does not decide who may claim a run.
  */
 import { until, type Clock } from "../lib/clock.ts";
-import { messageOf } from "../lib/errors.ts";
+import { messageOf, Refusal } from "../lib/errors.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { Places } from "../fairness/places.ts";
-import type { Row } from "../storage/database.ts";
+import { isUnavailable } from "../storage/pg-errors.ts";
 import type { Due } from "./due-runs.ts";
-import { isOutage, type Advance, type Outcome } from "./engine.ts";
+import type { Advance, Outcome } from "./engine.ts";
 
-type DrivesOptions = {
+type DrivesOptions<Claimed> = {
   clock: Clock;
   log: Log;
   places: Places;
-  advance: Advance;
-  claim(run: Due): Promise<Row | undefined>;
+  advance: Advance<Claimed>;
+  claim(run: Due): Promise<Claimed | undefined>;
   /** Whether this process may advance runs now. */
   mayAdvance(): boolean;
   /** A run waits for a time. */
@@ -31,12 +31,15 @@ const LONGEST_BACKOFF_MS = 30_000;
 type Drive = { controller: AbortController; again: boolean; ended: Promise<void> };
 type First = (signal: AbortSignal) => Promise<Outcome>;
 
-export class Drives {
-  readonly #options: DrivesOptions;
+const isOutage = (error: unknown): boolean =>
+  isUnavailable(error) || (error instanceof Refusal && error.code === "UNAVAILABLE");
+
+export class Drives<Claimed> {
+  readonly #options: DrivesOptions<Claimed>;
   readonly #drives = new Map<RunId, Drive>();
   readonly #closing = new AbortController();
 
-  constructor(options: DrivesOptions) {
+  constructor(options: DrivesOptions<Claimed>) {
     this.#options = options;
   }
 

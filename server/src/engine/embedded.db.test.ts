@@ -14,7 +14,7 @@ import { Places } from "../fairness/places.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { EmbeddedEngine } from "./embedded.ts";
 import type { Outcome } from "./engine.ts";
-import { describeEngine, empty, insertRun, manyPlaces, Process } from "./engine.testsuite.ts";
+import { describeEngine, empty, FENCE, insertRun, manyPlaces, Process, type Fence } from "./engine.testsuite.ts";
 
 const log = createLog("silent");
 
@@ -53,14 +53,18 @@ describe("after unclean stops", () => {
   /** An engine whose advances never end, and the runs that it has begun. */
   async function begun(clock: TestClock): Promise<{ begun: RunId[]; isRecovered: () => boolean } & AsyncDisposable> {
     const ids: RunId[] = [];
-    const engine = new EmbeddedEngine({ database, clock, log, instanceId: newId(), places: manyPlaces() });
-    await engine.start(
-      ({ runId, signal }) => {
-        ids.push(runId);
-        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-      },
-      ["id"],
-    );
+    const engine = new EmbeddedEngine({
+      database,
+      clock,
+      log,
+      instanceId: newId(),
+      places: manyPlaces(),
+      claimed: FENCE,
+    });
+    await engine.start(({ runId, signal }) => {
+      ids.push(runId);
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    });
     return {
       begun: ids,
       isRecovered: () => engine.executing,
@@ -192,7 +196,7 @@ describe("after unclean stops", () => {
     );
     await one.start();
     // No time passes while a run that has begun is not claimed yet.
-    const engine = one.engine as EmbeddedEngine;
+    const engine = one.engine as EmbeddedEngine<Fence>;
     const passing = setInterval(() => entered === engine.advancing && clock.pass(100), 5);
     await over.promise;
     clearInterval(passing);

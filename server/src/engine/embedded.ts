@@ -5,13 +5,13 @@
  */
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import { Loop, type Round } from "../lib/loops/loop.ts";
-import type { Row } from "../storage/database.ts";
 import { dueByTurns, dueFromRow, firstDue, organizationsWithDue, type Due } from "./due-runs.ts";
 import { createClaims, type Claims } from "./claims.ts";
 import { Drives } from "./drives.ts";
 import { Election, type Predecessor } from "./election.ts";
-import type { Advance, Engine, EngineOptions, Outcome, Wake } from "./engine.ts";
+import type { Advance, Engine, Outcome, Wake } from "./engine.ts";
 import { Recovery } from "./recovery.ts";
+import type { SqlEngineOptions } from "./sql-engine.ts";
 
 /** The backstop: a sweep finds runs that are due but were not woken within this time. */
 const SWEEP_MS = 5_000;
@@ -23,15 +23,15 @@ const HOUR_MS = 3_600_000;
 /** After a look that failed. */
 const RETRY_MS = 1_000;
 
-export class EmbeddedEngine implements Engine {
-  readonly #options: EngineOptions;
+export class EmbeddedEngine<Claimed> implements Engine<Claimed> {
+  readonly #options: SqlEngineOptions<Claimed>;
   readonly #election: Election;
   readonly #closing = new AbortController();
-  readonly #drives: Drives;
+  readonly #drives: Drives<Claimed>;
   readonly #recovery: Recovery;
   readonly #loop: Loop;
-  #advance: Advance | undefined;
-  #claims: Claims | undefined;
+  readonly #claims: Claims<Claimed>;
+  #advance: Advance<Claimed> | undefined;
   #executing = false;
   /** The earliest time at which a run may be due that no sweep has looked for yet. */
   #sweepAt = Infinity;
@@ -42,8 +42,9 @@ export class EmbeddedEngine implements Engine {
   readonly #missed = new Set<OrganizationId>();
   #orphansAt = -Infinity;
 
-  constructor(options: EngineOptions) {
+  constructor(options: SqlEngineOptions<Claimed>) {
     this.#options = options;
+    this.#claims = createClaims(options);
     this.#election = new Election({
       ...options,
       elected: (predecessor) => this.#elected(predecessor),
@@ -84,9 +85,8 @@ export class EmbeddedEngine implements Engine {
     return [this.#loop, this.#recovery.loop, this.#election.loop];
   }
 
-  async start(advance: Advance, claimed: readonly string[]): Promise<void> {
+  async start(advance: Advance<Claimed>): Promise<void> {
     this.#advance = advance;
-    this.#claims = createClaims({ ...this.#options, columns: claimed });
     this.#loop.start(Infinity);
     await this.#election.start();
   }
@@ -121,13 +121,13 @@ export class EmbeddedEngine implements Engine {
     this.#drives.interruptAll("another process executes now");
   }
 
-  async #claim(run: Due): Promise<Row | undefined> {
-    const row = await this.#claims!.add(run);
+  async #claim(run: Due): Promise<Claimed | undefined> {
+    const claimed = await this.#claims.add(run);
     const { clock, delaySeconds } = this.#options;
-    if (row && run.at !== undefined) delaySeconds?.observe((clock.now() - run.at) / 1_000);
+    if (claimed !== undefined && run.at !== undefined) delaySeconds?.observe((clock.now() - run.at) / 1_000);
     // It may yield and be claimed again.
     run.at = undefined;
-    return row;
+    return claimed;
   }
 
   /** Begins at once if there is a place, else when its organization's turn comes. */

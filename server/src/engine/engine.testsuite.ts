@@ -13,25 +13,36 @@ import { Refusal } from "../lib/errors.ts";
 import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
 import { Places } from "../fairness/places.ts";
-import { openDatabase, type Database, type Row } from "../storage/database.ts";
-import type { Advance, Engine, EngineOptions, Outcome } from "./engine.ts";
+import { openDatabase, type Database } from "../storage/database.ts";
+import type { Advance, Engine, Outcome } from "./engine.ts";
+import type { ClaimedRow, SqlEngineOptions } from "./sql-engine.ts";
 
 const ORGANIZATION = newId() as unknown as OrganizationId;
 
 /** More than a test needs. */
 export const manyPlaces = (): Places => new Places({ shared: 1_000, own: 8 });
 
+/** The fence of a claimed run. */
+export type Fence = { epoch: number; wakeSeq: number };
+export const FENCE: ClaimedRow<Fence> = {
+  columns: ["epoch", "wake_seq"],
+  of: (row) => ({ epoch: row["epoch"], wakeSeq: row["wake_seq"] }),
+};
+
+/** Opens an engine that is to meet the contract. */
+type OpenEngine = (options: SqlEngineOptions<Fence>) => Engine<Fence>;
+
 /** One process: its engine, and the calls of `advance` that it got. */
 export class Process implements AsyncDisposable {
   readonly instanceId = newId<"instance">();
   readonly database: Database;
-  readonly engine: Engine;
+  readonly engine: Engine<Fence>;
   readonly calls: RunId[] = [];
   readonly #script: Script;
   #isFrozen = false;
   #ended = false;
 
-  constructor(url: string, clock: Clock, script: Script, open: (options: EngineOptions) => Engine) {
+  constructor(url: string, clock: Clock, script: Script, open: OpenEngine) {
     this.database = openDatabase({
       connection: { connectionString: url },
       isEmbedded: false,
@@ -44,20 +55,21 @@ export class Process implements AsyncDisposable {
       log: createLog("silent"),
       instanceId: this.instanceId,
       places: script.places ?? manyPlaces(),
+      claimed: FENCE,
     });
   }
 
-  start = (): Promise<void> => this.engine.start(this.#advance, ["epoch", "wake_seq"]);
+  start = (): Promise<void> => this.engine.start(this.#advance);
 
   /** From now on none of its timers fires, as in a stopped process: it no longer proves that it lives. */
   freeze = (): void => void (this.#isFrozen = true);
 
   calledFor = (id: RunId): number => this.calls.filter((one) => one === id).length;
 
-  #advance: Advance = async ({ runId: id, signal, throws, claim }) => {
-    const row = await claim();
-    if (!row) return { kind: "lost" };
-    return this.#play(id, signal, throws, row);
+  #advance: Advance<Fence> = async ({ runId: id, signal, throws, claim }) => {
+    const fence = await claim();
+    if (!fence) return { kind: "lost" };
+    return this.#play(id, signal, throws, fence);
   };
 
   /** Starts a run like a caller's start that the engine lets begin. */
@@ -65,18 +77,18 @@ export class Process implements AsyncDisposable {
     const id = newId<"run">();
     const begun = this.engine.begin({ id, organizationId: ORGANIZATION }, async (owner, signal) => {
       await insertRun(this.database, this.#script.clock, { id, owner });
-      return this.#play(id, signal, 0, { epoch: 1, wake_seq: 0 });
+      return this.#play(id, signal, 0, { epoch: 1, wakeSeq: 0 });
     });
     return begun ? id : undefined;
   }
 
-  async #play(id: RunId, signal: AbortSignal, throws: number, claim: Row): Promise<Outcome> {
+  async #play(id: RunId, signal: AbortSignal, throws: number, fence: Fence): Promise<Outcome> {
     this.calls.push(id);
     const outcome = await this.#script.advance({ id, signal, call: this.calledFor(id), throws });
-    return (await this.#write(id, claim, outcome)) ? outcome : { kind: "lost" };
+    return (await this.#write(id, fence, outcome)) ? outcome : { kind: "lost" };
   }
 
-  async #write(id: RunId, claim: Row, outcome: Outcome): Promise<boolean> {
+  async #write(id: RunId, { epoch, wakeSeq }: Fence, outcome: Outcome): Promise<boolean> {
     const now = new Date(this.#script.clock.now());
     const until = outcome.kind === "yield" ? now : outcome.kind === "waiting" ? outcome.until : undefined;
     const rows = await this.database.query(
@@ -85,7 +97,7 @@ export class Process implements AsyncDisposable {
             where id = $1 and epoch = $2 returning id`
         : `update runs set owner = null, wake_at = case when wake_seq = $3 then $4::timestamptz else $5 end
             where id = $1 and epoch = $2 returning id`,
-      outcome.kind === "done" ? [id, claim["epoch"]] : [id, claim["epoch"], claim["wake_seq"], until ?? null, now],
+      outcome.kind === "done" ? [id, epoch] : [id, epoch, wakeSeq, until ?? null, now],
     );
     return rows.length > 0;
   }
@@ -120,7 +132,7 @@ export type EngineWorld = {
   until<Value>(look: () => Value | Promise<Value>): Promise<NonNullable<Value>>;
 };
 
-export function describeEngine(name: string, open: (options: EngineOptions) => Engine): void {
+export function describeEngine(name: string, open: OpenEngine): void {
   describe(`${name} engine`, () => {
     let postgres: SharedPostgres;
     let url: string;
@@ -392,7 +404,7 @@ export async function empty(url: string): Promise<void> {
   await client.end();
 }
 
-function makeWorld(url: string, open: (options: EngineOptions) => Engine, stack: AsyncDisposable[]): EngineWorld {
+function makeWorld(url: string, open: OpenEngine, stack: AsyncDisposable[]): EngineWorld {
   const clock = testClock();
   const database = openDatabase({ connection: { connectionString: url }, isEmbedded: false, log: createLog("silent") });
   stack.push(database);

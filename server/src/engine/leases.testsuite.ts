@@ -4,11 +4,11 @@
  */
 import { every } from "../lib/clock.ts";
 import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
-import type { Row } from "../storage/database.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { Drives } from "./drives.ts";
 import { dueFromRow, type Due } from "./due-runs.ts";
-import type { Advance, Engine, EngineOptions, Outcome, Wake } from "./engine.ts";
+import type { Advance, Engine, Outcome, Wake } from "./engine.ts";
+import type { SqlEngineOptions } from "./sql-engine.ts";
 
 const LOOK_MS = 500;
 const LEASE_MS = 4_000;
@@ -18,18 +18,17 @@ const HELD_MS = 3_000;
 /** Who has a lease at `$1`. */
 const ALIVE = "select instance_id from leases where renewed_at > $1::float8 - " + LEASE_MS;
 
-export class LeaseEngine implements Engine {
+export class LeaseEngine<Claimed> implements Engine<Claimed> {
   readonly loops = [];
-  readonly #options: EngineOptions;
-  readonly #drives: Drives;
-  #advance: Advance | undefined;
-  #columns: readonly string[] = [];
+  readonly #options: SqlEngineOptions<Claimed>;
+  readonly #drives: Drives<Claimed>;
+  #advance: Advance<Claimed> | undefined;
   #renewedAt = -Infinity;
   #looking = Promise.resolve();
   #timer: Disposable | undefined;
   #isClosing = false;
 
-  constructor(options: EngineOptions) {
+  constructor(options: SqlEngineOptions<Claimed>) {
     this.#options = options;
     this.#drives = new Drives({
       ...options,
@@ -46,10 +45,9 @@ export class LeaseEngine implements Engine {
     return !this.#isClosing && this.#options.clock.now() - this.#renewedAt < HELD_MS;
   }
 
-  async start(advance: Advance, claimed: readonly string[]): Promise<void> {
+  async start(advance: Advance<Claimed>): Promise<void> {
     const { clock, database } = this.#options;
     this.#advance = advance;
-    this.#columns = claimed;
     await database.query(
       "create table if not exists leases (instance_id uuid primary key, renewed_at float8 not null)",
     );
@@ -113,8 +111,8 @@ export class LeaseEngine implements Engine {
     if (!this.executing) this.#drives.interruptAll("the lease has ended");
   }
 
-  async #claim({ id }: Due): Promise<Row | undefined> {
-    const { clock, database, instanceId } = this.#options;
+  async #claim({ id }: Due): Promise<Claimed | undefined> {
+    const { clock, database, instanceId, claimed } = this.#options;
     const [row] = await database.query(
       `update runs_${partitionOf(database, id)} set epoch = epoch + 1, owner = $2, wake_at = null, status = 'running',
           revision = revision + (status <> 'running')::int,
@@ -122,10 +120,10 @@ export class LeaseEngine implements Engine {
         where id = $3 and status in ('pending', 'running', 'paused') and $2 in (${ALIVE})
           and (owner = $2 or owner not in (${ALIVE})
             or (owner is null and wake_at <= to_timestamp($1::float8 / 1000.0)))
-        returning ${this.#columns.join(", ")}`,
+        returning ${claimed.columns.join(", ")}`,
       [clock.now(), instanceId, id],
     );
-    return row;
+    return row && claimed.of(row);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -16,7 +16,7 @@ type RecoveryOptions = {
   clock: Clock;
   log: Log;
   instanceId: InstanceId;
-  drives: Drives;
+  drives: Pick<Drives<unknown>, "ids" | "size" | "ended">;
   /** Takes up one run. */
   begin(run: Due): void;
   /** The run that is advanced alone from now on and blamed if the process ends. */

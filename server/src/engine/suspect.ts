@@ -1,5 +1,5 @@
 /**
- * Marks the run ($2) that the executor's process ($1) advances alone, or in which it stands still: the next executor blames the
- * run for the end of that process (election.ts). Text alone, since the watchdog's thread loads next to nothing.
+ * Marks the run ($2) that this process ($1), the executor, advances alone or stands still in: the next executor blames it for
+ * the end of this one (election.ts). A text alone, since the watchdog's thread loads next to nothing.
  */
 export const MARK_SUSPECT = "update executor set suspect = $2 where instance_id = $1";

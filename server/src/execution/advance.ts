@@ -3,7 +3,6 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Advance, Call, Outcome } from "../engine/engine.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Charge } from "../fairness/fair-pool.ts";
-import type { Row } from "../storage/database.ts";
 import { commitEnd } from "./journal/commit-end.ts";
 import { Execution } from "./execution.ts";
 import type { Executions } from "./executions.ts";
@@ -11,22 +10,22 @@ import { execute } from "./interpreter.ts";
 import { Journal, LostRun } from "./journal/journal.ts";
 import { asRunError, type Head } from "./journal/loaded-run.ts";
 import { LEAST_HELD_BYTES, neededBytes, tooLarge } from "./memory.ts";
-import { isReadAtOnce, readWhole } from "./journal/read-journal.ts";
-import { headFromRow } from "./journal/read-rows.ts";
+import { isReadAtOnce, type ClaimedRun } from "./journal/claimed-run.ts";
+import { readWhole } from "./journal/read-journal.ts";
 import { releaseClaim } from "./journal/release-claim.ts";
 
 /** How often a run may be blamed for the end of the process without making progress. */
 const MOST_BLAMED = 5;
 
 export const createAdvance =
-  (executions: Executions): Advance =>
+  (executions: Executions): Advance<ClaimedRun> =>
   (call) =>
     watchOutcome(executions, call, advanceCalled(executions, call));
 
 /** Also for the first stretch, which the start has begun (begin-run.ts). */
 export async function watchOutcome(
   { surroundings }: Executions,
-  { organizationId, runId }: Pick<Call, "organizationId" | "runId">,
+  { organizationId, runId }: Pick<Call<unknown>, "organizationId" | "runId">,
   advancing: Promise<Outcome>,
 ): Promise<Outcome> {
   let outcome: Outcome | undefined;
@@ -39,22 +38,26 @@ export async function watchOutcome(
 }
 
 /** Before the claim, waits for the memory that the run is known to need. */
-async function advanceCalled(executions: Executions, call: Call): Promise<Outcome> {
+async function advanceCalled(executions: Executions, call: Call<ClaimedRun>): Promise<Outcome> {
   const { runId, organizationId, signal } = call;
   const { memory, needs } = executions;
   using charge = memory.open(organizationId);
   if (!(await charge.hold(needs.get(runId) ?? LEAST_HELD_BYTES, signal))) return { kind: "lost" };
   needs.delete(runId);
-  const row = executions.draining ? undefined : await call.claim();
-  if (!row) return { kind: "lost" };
-  if (call.throws >= LIMITS.internalTries) return await failInternally(executions, row);
-  return await advanceClaimed(executions, row, charge, signal);
+  const claimed = executions.draining ? undefined : await call.claim();
+  if (!claimed) return { kind: "lost" };
+  // Its unexpected error would come again: the run fails without a look at its journal.
+  if (call.throws >= LIMITS.internalTries) return await failRun(executions, claimed.head, neverAdvanced());
+  return await advanceClaimed(executions, claimed, charge, signal);
 }
 
-async function advanceClaimed(executions: Executions, row: Row, charge: Charge, signal: AbortSignal): Promise<Outcome> {
+async function advanceClaimed(
+  executions: Executions,
+  { head, heldBytes, blamed }: ClaimedRun,
+  charge: Charge,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const { database, journals, surroundings, memory, needs } = executions;
-  const head = headFromRow(row);
-  const heldBytes = row["held_bytes"] as number;
   const needed = neededBytes(heldBytes);
   if (!charge.tryHold(needed)) {
     // Again when there is room. A run that will never have room fails.
@@ -76,10 +79,9 @@ async function advanceClaimed(executions: Executions, row: Row, charge: Charge, 
   const program = await surroundings.programOf(head);
   if (!program) throw new Error(`version ${head.version} of agent ${head.agentId} is gone`);
   const execution = new Execution({ journal, program, shared: executions, signal, charge });
-  return advanceLoaded(executions, execution, row["blamed"] as number);
+  return advanceLoaded(executions, execution, blamed);
 }
 
-/** `blamed`: how often the process ended uncleanly while advancing this run, since the run last made progress. */
 export async function advanceLoaded(executions: Executions, execution: Execution, blamed = 0): Promise<Outcome> {
   const { loaded, tasks } = executions;
   const { id } = execution.journal.head;
@@ -97,13 +99,8 @@ export async function advanceLoaded(executions: Executions, execution: Execution
 const crashed = (times: number): WorkflowError =>
   WorkflowError.of("crashed", `the process ended ${times} times while it advanced this run`);
 
-/** Its unexpected error would come again: fails the run without looking at its journal. */
-const failInternally = (executions: Executions, row: Row): Promise<Outcome> =>
-  failRun(
-    executions,
-    { id: row["id"], organizationId: row["organization_id"], epoch: row["epoch"] },
-    WorkflowError.of("internal", "the server could not advance this run: its log names the run's id and the reason"),
-  );
+const neverAdvanced = (): WorkflowError =>
+  WorkflowError.of("internal", "the server could not advance this run: its log names the run's id and the reason");
 
 /** Ends a claimed run whose journal is not in memory. */
 async function failRun(

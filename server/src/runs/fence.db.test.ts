@@ -7,8 +7,7 @@ import { allOf } from "../lib/reach.ts";
 import type { Database } from "../storage/database.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { createClaims } from "../engine/claims.ts";
-import { CLAIMED_COLUMNS } from "../execution/journal/read-journal.ts";
-import { headFromRow } from "../execution/journal/read-rows.ts";
+import { CLAIMED_RUN } from "../execution/journal/claimed-run.ts";
 import { decideApproval } from "./decide-approval.ts";
 import { commitEnd } from "../execution/journal/commit-end.ts";
 import { Journal, LostRun } from "../execution/journal/journal.ts";
@@ -56,7 +55,7 @@ const owned = (id: RunId) => ({ id, organizationId: opened.caller.organizationId
 async function claim(id: RunId): Promise<Journal> {
   await stopEngine();
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(opened.runs.clock.now())]);
-  const head = headFromRow((await opened.claims.add(owned(id)))!);
+  const { head } = (await opened.claims.add(owned(id)))!;
   const { journals, writer } = opened.runs.executions;
   return new Journal({ head, steps: await journals.add(head, 0), writer, published: () => {} });
 }
@@ -145,7 +144,7 @@ test("a process that does not execute claims nothing, whatever it is told", asyn
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(now)]);
   const before = await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id]);
   const { clock } = opened.runs;
-  const another = createClaims({ database, clock, instanceId: newId<"instance">(), columns: CLAIMED_COLUMNS });
+  const another = createClaims({ database, clock, instanceId: newId<"instance">(), claimed: CLAIMED_RUN });
   expect(await another.add(owned(id))).toBeUndefined();
   expect(await database.query("select status, epoch, owner, wake_at from runs where id = $1", [id])).toEqual(before);
   expect(await opened.claims.add(owned(id))).toBeDefined();

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import { Journal, LostRun } from "../execution/journal/journal.ts";
-import { headFromRow } from "../execution/journal/read-rows.ts";
 import { readJournalSteps } from "../execution/journal/read-journal.ts";
 import { createWriter, type Writer } from "../execution/journal/write.ts";
 import type { Run } from "../execution/run/run.ts";
@@ -60,7 +59,7 @@ async function claimed(writer: Writer, of = opened): Promise<{ id: RunId; journa
 
 async function taken(writer: Writer, { id, organizationId }: Pick<Run, "id" | "organizationId">): Promise<Journal> {
   await database.query("update runs set wake_at = $2 where id = $1", [id, new Date(opened.runs.clock.now())]);
-  const head = headFromRow((await opened.claims.add({ id, organizationId }))!);
+  const { head } = (await opened.claims.add({ id, organizationId }))!;
   const steps = await opened.runs.executions.journals.add(head, 0);
   return new Journal({ head, steps, writer, published: () => {} });
 }

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { ClaimedRun } from "../execution/journal/claimed-run.ts";
 import type { Run } from "../execution/run/run.ts";
 import type { RunId } from "../lib/ids.ts";
 import { allOf } from "../lib/reach.ts";
@@ -27,7 +28,7 @@ afterEach(async () => {
 
 type Opened = TestRuns & { database: ReturnType<typeof meddling> };
 
-async function open(options: { answer?: Answer; engine?: Engine } = {}): Promise<Opened> {
+async function open(options: { answer?: Answer; engine?: Engine<ClaimedRun> } = {}): Promise<Opened> {
   const database = meddling(stack.use(await databases.open()));
   return { ...stack.use(await openRuns(database, options)), database };
 }

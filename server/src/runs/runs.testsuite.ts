@@ -20,7 +20,7 @@ import { Places } from "../fairness/places.ts";
 import type { Charge } from "../fairness/fair-pool.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { createAdvance } from "../execution/advance.ts";
-import { CLAIMED_COLUMNS } from "../execution/journal/read-journal.ts";
+import { CLAIMED_RUN, type ClaimedRun } from "../execution/journal/claimed-run.ts";
 import { createRuns } from "./create-runs.ts";
 import type { Runs } from "./handle/runs.ts";
 
@@ -35,11 +35,11 @@ export type TestRuns = {
   /** The calls made, in order. */
   calls: Json[];
   /** Takes runs as its engine does. */
-  claims: Claims;
+  claims: Claims<ClaimedRun>;
 } & AsyncDisposable;
 
 /** An engine that executes, but advances only the runs that the test advances. */
-export const idle: Engine = {
+export const idle: Engine<ClaimedRun> = {
   executing: true,
   loops: [],
   start: () => Promise.resolve(),
@@ -53,7 +53,7 @@ export const idle: Engine = {
 export type TestRunsOptions = {
   answer?: Answer;
   /** Used instead of a started embedded one. */
-  engine?: Engine;
+  engine?: Engine<ClaimedRun>;
   clock?: Clock;
   /** Kinds of task that the product does not have, and how definitions reach them. */
   tasks?: object;
@@ -66,7 +66,7 @@ export async function openRuns(
   database: Database,
   {
     answer = () => null,
-    engine,
+    engine: given,
     clock = realClock,
     tasks = {},
     compile = compileWorkflow,
@@ -87,6 +87,8 @@ export async function openRuns(
   const instanceId = newId<"instance">();
   const places = new Places({ shared: 100, own: 8 });
   const calls: Json[] = [];
+  const claiming = { database, clock, instanceId, claimed: CLAIMED_RUN };
+  const engine = given ?? new EmbeddedEngine({ ...claiming, log: quiet, places });
   const runs = createRuns({
     database,
     agents,
@@ -94,7 +96,7 @@ export async function openRuns(
     expressions,
     places,
     log: quiet,
-    engine: engine ?? new EmbeddedEngine({ database, clock, log: quiet, instanceId, places }),
+    engine,
     tasks: {
       ...createTasks({
         http: {
@@ -114,13 +116,13 @@ export async function openRuns(
     hasSpace: () => true,
     usage: { run: () => {}, steps: () => {} },
   });
-  await runs.engine.start(createAdvance(runs.executions), CLAIMED_COLUMNS);
+  await engine.start(createAdvance(runs.executions));
   let count = 0;
   return {
     runs,
     caller,
     calls,
-    claims: createClaims({ database, clock, instanceId, columns: CLAIMED_COLUMNS }),
+    claims: createClaims(claiming),
     async agentOf(body) {
       const definition = `document: {dsl: '1.0.3', namespace: shop, name: agent-${++count}, version: '1.0.0'}\n${body}`;
       return (await publishAgent(agents, caller, { projectId: project.id, definition })).id;

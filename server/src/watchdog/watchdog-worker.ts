@@ -104,7 +104,7 @@ function say(fields: Partial<WhatRuns> & { stack?: string[]; reason?: string }, 
   }
 }
 
-/** Blamed like a run that was alone under way: the next executor counts it (engine/election.ts); the fifth time it fails. */
+/** Blamed like a run that was alone under way: the engine counts it at the next start; the fifth time it fails. */
 async function blame(runId: string): Promise<void> {
   const { default: pg } = await import("pg");
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: BLAME_TIMEOUT_MS });

@@ -6,21 +6,6 @@ import type { Database } from "../../storage/database.ts";
 import { partitionOf } from "../../storage/partitions.ts";
 import type { Head, JournalStep } from "./loaded-run.ts";
 import { journalStepFromRow } from "./read-rows.ts";
-import { RUN_ADVANCED, RUN_PAYLOADS, RUN_SHOWN } from "./rows.ts";
-
-/** Runs that are claimed together are read together, `LIMITS.batchBytes` in a statement. */
-const READ_AT_ONCE_BYTES = 65_536;
-export const isReadAtOnce = (heldBytes: number): boolean => heldBytes <= READ_AT_ONCE_BYTES;
-
-/** The row that a claim returns of a run: `input` and `state` only for one that is read at once. */
-export const CLAIMED_COLUMNS: readonly string[] = [
-  ...Object.keys({ ...RUN_SHOWN, ...RUN_PAYLOADS, ...RUN_ADVANCED }),
-  "blamed",
-].map((name) =>
-  name === "input" || name === "state"
-    ? `case when held_bytes <= ${READ_AT_ONCE_BYTES} then ${name} end as ${name}`
-    : name,
-);
 
 const JOURNAL_COLUMNS = `*, coalesce(octet_length(input::text), 0) + coalesce(octet_length(output::text), 0)
   + coalesce(octet_length(state::text), 0) + coalesce(octet_length(error::text), 0)

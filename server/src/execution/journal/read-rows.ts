@@ -28,7 +28,7 @@ const withPayloads = (shown: Columns, payloads: Columns): string =>
 export const RUN_COLUMNS = withPayloads(RUN_SHOWN, RUN_PAYLOADS);
 export const WHOLE_RUN_COLUMNS = listOf(RUN_SHOWN, RUN_PAYLOADS);
 
-const baseFromRow = (row: Row): Omit<Run, "input" | "output" | "error"> => ({
+const baseFromRow = (row: Row): Omit<Run, "cancelledAt" | "input" | "output" | "error"> => ({
   id: row["id"],
   organizationId: row["organization_id"],
   projectId: row["project_id"],
@@ -39,7 +39,6 @@ const baseFromRow = (row: Row): Omit<Run, "input" | "output" | "error"> => ({
   createdAt: row["created_at"],
   startedAt: row["started_at"],
   finishedAt: row["finished_at"],
-  cancelledAt: row["cancelled_at"],
   revision: row["revision"],
   currentStep: row["current_step"],
   progress: row["progress"],
@@ -50,6 +49,7 @@ const baseFromRow = (row: Row): Omit<Run, "input" | "output" | "error"> => ({
 
 export const runFromRow = (row: Row): Run => ({
   ...baseFromRow(row),
+  cancelledAt: row["cancelled_at"],
   input: payloadFromRow(row, "input")!,
   output: payloadFromRow(row, "output"),
   error: payloadFromRow(row, "error"),
@@ -57,6 +57,7 @@ export const runFromRow = (row: Row): Run => ({
 
 export const wholeRunFromRow = (row: Row): WholeRun => ({
   ...baseFromRow(row),
+  cancelledAt: row["cancelled_at"],
   input: row["input"] as JsonObject,
   output: row["output"] as Json,
   error: row["error"] as RunError | null,
@@ -64,20 +65,20 @@ export const wholeRunFromRow = (row: Row): WholeRun => ({
 
 const ms = (date: Date | null): number | null => date && date.getTime();
 
-export function headFromRow(row: Row): Head {
-  const { cancelledAt: _cancelledAt, ...run } = wholeRunFromRow(row);
-  return {
-    ...run,
-    createdAt: run.createdAt.getTime(),
-    startedAt: ms(run.startedAt),
-    finishedAt: ms(run.finishedAt),
-    runAt: ms(run.runAt),
-    limited: row["limited"],
-    state: (row["state"] as RunState | null) ?? {},
-    epoch: row["epoch"],
-    wakeSeq: row["wake_seq"],
-  };
-}
+export const headFromRow = (row: Row): Head => ({
+  ...baseFromRow(row),
+  createdAt: (row["created_at"] as Date).getTime(),
+  startedAt: ms(row["started_at"]),
+  finishedAt: ms(row["finished_at"]),
+  runAt: ms(row["run_at"]),
+  input: row["input"] as JsonObject,
+  output: row["output"] as Json,
+  error: row["error"] as RunError | null,
+  limited: row["limited"],
+  state: (row["state"] as RunState | null) ?? {},
+  epoch: row["epoch"],
+  wakeSeq: row["wake_seq"],
+});
 
 /** Kinds of steps that are tried again, or attempted again after a crash: `try`, and the effects that run in its step. */
 export const TRIED = new Set<string>(["try", ...Object.keys(KINDS).filter((kind) => KINDS[kind as KindName].isEffect)]);
