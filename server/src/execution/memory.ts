@@ -1,7 +1,7 @@
 /** How much memory runs may hold in this process, and what one of them needs. */
 import { getHeapStatistics } from "node:v8";
 import { LRUCache } from "lru-cache";
-import { weighed } from "../expressions/weigh.ts";
+import { weighed } from "../lib/json/weigh.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { RunId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { newId } from "../lib/ids.ts";
 import { createLog } from "../lib/log/log.ts";
 import type { Json } from "../lib/json/json.ts";
-import { ExpressionError } from "./expression-error.ts";
+import { ExpressionError } from "./parsing/expression-error.ts";
 import { createExpressions } from "./expressions.ts";
 import { compileExpression, compileTemplate, type Template } from "./template.ts";
 

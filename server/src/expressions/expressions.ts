@@ -6,16 +6,16 @@ import type { OrganizationId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Log } from "../lib/log/log.ts";
-import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
-import { JqFailure, JqPool } from "./jq-pool.ts";
-import { checkProgramOf, jobOf, messageOfError, problemOf, resultsOf, type Pen } from "./jq-program.ts";
-import type { Variables } from "./streams.ts";
-import { MainThread } from "./main-thread.ts";
-import { EMPTY, LEFT_TO_JQ, Raised, startCounting, stepsSpent } from "./signals.ts";
+import { ExpressionError, type ExpressionProblem } from "./parsing/expression-error.ts";
+import { JqFailure, JqPool } from "./jq/jq-pool.ts";
+import { checkProgramOf, jobOf, messageOfError, problemOf, resultsOf, type Pen } from "./jq/jq-program.ts";
+import type { Variables } from "./native/streams.ts";
+import { MainThread } from "./native/main-thread.ts";
+import { EMPTY, LEFT_TO_JQ, Raised, startCounting, stepsSpent } from "./native/signals.ts";
 import { compileExpression, type CompiledExpression, type Template } from "./template.ts";
-import { weigh, weighed } from "./weigh.ts";
+import { weigh, weighed } from "../lib/json/weigh.ts";
 
-export type { Variables } from "./streams.ts";
+export type { Variables } from "./native/streams.ts";
 
 export type Expressions = {
   /**

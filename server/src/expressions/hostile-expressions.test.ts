@@ -6,10 +6,10 @@ import { scaled } from "../../../test/scale.ts";
 import { newId, type OrganizationId } from "../lib/ids.ts";
 import type { Json } from "../lib/json/json.ts";
 import { createLog } from "../lib/log/log.ts";
-import { ExpressionError } from "./expression-error.ts";
+import { ExpressionError } from "./parsing/expression-error.ts";
 import { createExpressions, type Expressions } from "./expressions.ts";
 import { compileExpression } from "./template.ts";
-import { watchWorkers } from "./watch-workers.testsuite.ts";
+import { watchWorkers } from "./jq/watch-workers.testsuite.ts";
 
 // 4 s on an idle machine; a busy one takes ten times as long and more.
 vi.setConfig({ testTimeout: 120_000 });

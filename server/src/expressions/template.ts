@@ -4,13 +4,13 @@
  * evaluated, and the linter has called `Expressions.check` before.
  */
 import { isObject, type Json } from "../lib/json/json.ts";
-import type { ExpressionProblem } from "./expression-error.ts";
-import { SyntaxProblem } from "./lexer.ts";
-import { withGiven, type Demand } from "./given.ts";
-import { needsOf } from "./names.ts";
-import { compileNative, type Native } from "./native.ts";
-import { parseExpression } from "./parse.ts";
-import type { Node } from "./syntax.ts";
+import type { ExpressionProblem } from "./parsing/expression-error.ts";
+import { SyntaxProblem } from "./parsing/lexer.ts";
+import { withGiven, type Demand } from "./parsing/given.ts";
+import { needsOf } from "./parsing/names.ts";
+import { compileNative, type Native } from "./native/native.ts";
+import { parseExpression } from "./parsing/parse.ts";
+import type { Node } from "./parsing/syntax.ts";
 
 export type Path = (string | number)[];
 

@@ -1,6 +1,6 @@
 /** Finds expressions and texts that are allowed but probably a mistake. */
 import { expressionIn } from "../../expressions/template.ts";
-import type { Node } from "../../expressions/syntax.ts";
+import type { Node } from "../../expressions/parsing/syntax.ts";
 import { isFields, type Shape } from "./shape.ts";
 import type { Variables } from "./shape-of-expression.ts";
 

@@ -1,6 +1,6 @@
 /** The shape of an expression's result, as far as it is known; reports fields it reads that cannot exist. */
 import { hint } from "../../lib/did-you-mean.ts";
-import type { Node } from "../../expressions/syntax.ts";
+import type { Node } from "../../expressions/parsing/syntax.ts";
 import { isFields, type Shape, type Shapes } from "./shape.ts";
 
 export type Variables = ReadonlyMap<string, Shape>;

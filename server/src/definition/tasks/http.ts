@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../lib/json/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { RESERVED_HEADERS } from "../../lib/reserved-headers.ts";
-import type { Demand } from "../../expressions/given.ts";
+import type { Demand } from "../../expressions/parsing/given.ts";
 import { compileTemplate, type Template } from "../../expressions/template.ts";
 import type { Found, Lint } from "../rules/lint.ts";
 import { include } from "./program-parts.ts";

@@ -1,5 +1,5 @@
 /** Authenticates a call: its policy is evaluated again for each attempt, with the secrets that it names, and never kept. */
-import { ExpressionError } from "../../expressions/expression-error.ts";
+import { ExpressionError } from "../../expressions/parsing/expression-error.ts";
 import { quote, type Path } from "../../definition/text/problem.ts";
 import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { BodyOf } from "../../definition/program.ts";

@@ -19,7 +19,7 @@ import {
   type GraphQLSchema,
   type VariableDefinitionNode,
 } from "graphql";
-import { weighed } from "../../expressions/weigh.ts";
+import { weighed } from "../../lib/json/weigh.ts";
 import { enumerate } from "../../definition/text/problem.ts";
 import { badInput, Refusal, shortened, type FieldProblem } from "../../lib/errors.ts";
 import { isObject, type Json } from "../../lib/json/json.ts";

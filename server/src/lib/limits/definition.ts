@@ -114,6 +114,6 @@ export const DEFINITION = {
   expressionDataBytes: {
     value: 8 * 1024 * 1024,
     bounds: "data and variables of an expression that jq runs, as JSON",
-    test: ["server/src/expressions/native-limits.test.ts", "its data is larger than 8388608 bytes"],
+    test: ["server/src/expressions/native/native-limits.test.ts", "its data is larger than 8388608 bytes"],
   },
 } satisfies Record<string, Limit>;

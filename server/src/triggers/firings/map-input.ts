@@ -1,5 +1,5 @@
 /** A run's input, of what came with a firing by the policy `mapping`. */
-import { ExpressionError } from "../../expressions/expression-error.ts";
+import { ExpressionError } from "../../expressions/parsing/expression-error.ts";
 import type { Variables } from "../../expressions/expressions.ts";
 import { badInput, Refusal } from "../../lib/errors.ts";
 import type { OrganizationId } from "../../lib/ids.ts";

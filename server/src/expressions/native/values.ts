@@ -1,7 +1,7 @@
 /** jq's view of JSON values: order, equality, and their text. */
-import { compareNumbers, ExactNumber } from "../lib/json/exact-number.ts";
-import { isNumber, isObject, type Json, type JsonObject } from "../lib/json/json.ts";
-import { codePointsIn } from "../lib/text.ts";
+import { compareNumbers, ExactNumber } from "../../lib/json/exact-number.ts";
+import { isNumber, isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { codePointsIn } from "../../lib/text.ts";
 import { LEFT_TO_JQ, spend } from "./signals.ts";
 
 export const isTrue = (value: Json): boolean => value !== null && value !== false;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { numberOf } from "../lib/json/exact-number.ts";
-import type { Json } from "../lib/json/json.ts";
+import { numberOf } from "./exact-number.ts";
+import type { Json } from "./json.ts";
 import { weigh, weighed } from "./weigh.ts";
 
 const LONG = numberOf("820982911946154508")!;

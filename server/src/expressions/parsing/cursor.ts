@@ -1,5 +1,5 @@
 /** Steps through an expression's tokens and enforces its limits, because later walks of the tree recurse. */
-import { LIMITS } from "../lib/limits.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { Lexer, SyntaxProblem, type Token } from "./lexer.ts";
 import type { Node, Span } from "./syntax.ts";
 

@@ -2,8 +2,8 @@
  * Shares this thread among all evaluations: after a stretch of them, any organization's, others get it, so that a `switch`
  * with 2,000 cases, a hundred branches or a thousand concurrent runs do not hold it. Organizations take turns.
  */
-import type { OrganizationId } from "../lib/ids.ts";
-import { Slots } from "../fairness/slots.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import { Slots } from "../../fairness/slots.ts";
 import { STEPS } from "./signals.ts";
 
 /** Maximum steps in a row, the same as for one evaluation: a stretch is at most two evaluations. */

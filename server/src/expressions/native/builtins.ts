@@ -2,8 +2,8 @@
  * The builtins that are evaluated here, exactly as in jq 1.8.2, which the differential test checks.
  * If an argument's type leads to a rare corner of jq, the whole expression is left to jq.
  */
-import { ExactNumber } from "../lib/json/exact-number.ts";
-import { isNumber, isObject, isScalar, type Json } from "../lib/json/json.ts";
+import { ExactNumber } from "../../lib/json/exact-number.ts";
+import { isNumber, isObject, isScalar, type Json } from "../../lib/json/json.ts";
 import { add, finite, index, size, split } from "./operators.ts";
 import { LEFT_TO_JQ, Raised, spend, throwEmpty } from "./signals.ts";
 import { compare, described, isTrue, keysInOrder, sortedKeys, stepsOf, toText, typeName } from "./values.ts";

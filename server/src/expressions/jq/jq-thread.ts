@@ -2,8 +2,8 @@
 import path from "node:path";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { messageOf } from "../lib/errors.ts";
-import { LIMITS } from "../lib/limits.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import type { Answer, WorkerSettings } from "./jq-worker.ts";
 import type { Job, Reply } from "./jq-program.ts";
 

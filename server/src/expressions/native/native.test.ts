@@ -1,7 +1,7 @@
 /** Cases that the differential test can't ask jq: a prototype is not a key, and we leave it to jq to refuse it. */
 import { expect, test } from "vitest";
 import { LEFT_TO_JQ, startCounting } from "./signals.ts";
-import { compileExpression } from "./template.ts";
+import { compileExpression } from "../template.ts";
 
 const nativeOf = (text: string) => compileExpression(text).expressions[0]!.native;
 

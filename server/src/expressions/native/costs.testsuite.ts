@@ -1,8 +1,8 @@
 /** Every operator and builtin that is evaluated here, on large operands of every kind: what a step costs in time. */
-import type { Json, JsonObject } from "../lib/json/json.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { randomOf } from "./generated-expressions.testsuite.ts";
 import { LEFT_TO_JQ, Raised, startCounting, STEPS, stepsSpent } from "./signals.ts";
-import { compileExpression } from "./template.ts";
+import { compileExpression } from "../template.ts";
 
 const many = <Item>(count: number, item: (at: number) => Item): Item[] =>
   Array.from({ length: count }, (_, at) => item(at));

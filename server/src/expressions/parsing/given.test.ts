@@ -1,10 +1,10 @@
 /** Parts of a text that must have a value: the same answer in this process and from jq. */
 import { afterAll, expect, test } from "vitest";
-import { newId } from "../lib/ids.ts";
-import { createLog } from "../lib/log/log.ts";
-import { createExpressions } from "./expressions.ts";
+import { newId } from "../../lib/ids.ts";
+import { createLog } from "../../lib/log/log.ts";
+import { createExpressions } from "../expressions.ts";
 import { withGiven } from "./given.ts";
-import { compileTemplate, type CompiledExpression } from "./template.ts";
+import { compileTemplate, type CompiledExpression } from "../template.ts";
 
 const expressions = createExpressions({ log: createLog("silent") });
 afterAll(() => expressions[Symbol.asyncDispose]());

@@ -1,8 +1,8 @@
 /** jq's `+ - * / %`, negation, indexing and slicing on single values. Each throws Raised in jq's own words. */
-import { ExactNumber } from "../lib/json/exact-number.ts";
-import { isObject, type Json, type JsonObject } from "../lib/json/json.ts";
+import { ExactNumber } from "../../lib/json/exact-number.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { LEFT_TO_JQ, Raised, spend } from "./signals.ts";
-import type { ArithmeticOperator } from "./syntax.ts";
+import type { ArithmeticOperator } from "../parsing/syntax.ts";
 import { characters, described, equal, keysOf, stepsOf, typeName } from "./values.ts";
 
 type Operation = (left: Json, right: Json) => Json;

@@ -2,10 +2,10 @@
  * One jq program made of several expressions, and its answer. Variables travel in the input: as arguments jq would parse
  * them twice, and a program's text should not depend on data.
  */
-import { parseJson, type Json } from "../lib/json/json.ts";
-import { LIMITS } from "../lib/limits.ts";
-import { ExpressionError, type ExpressionProblem } from "./expression-error.ts";
-import type { Variables } from "./streams.ts";
+import { parseJson, type Json } from "../../lib/json/json.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { ExpressionError, type ExpressionProblem } from "../parsing/expression-error.ts";
+import type { Variables } from "../native/streams.ts";
 
 /** `program`: what jq runs instead of the author's text. */
 type Expression = { text: string; program?: string; variables: ReadonlySet<string> };

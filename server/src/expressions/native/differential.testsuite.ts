@@ -1,11 +1,11 @@
 /** Generated expressions with their results here and in jq: for the differential test, recorded for `npm run mutants`. */
-import { parseStored, type Json } from "../lib/json/json.ts";
-import { newId } from "../lib/ids.ts";
+import { parseStored, type Json } from "../../lib/json/json.ts";
+import { newId } from "../../lib/ids.ts";
 import { Generator, OPERATIONS } from "./generated-expressions.testsuite.ts";
-import { JqFailure, type JqPool } from "./jq-pool.ts";
+import { JqFailure, type JqPool } from "../jq/jq-pool.ts";
 import { EMPTY, LEFT_TO_JQ, Raised, startCounting } from "./signals.ts";
 import type { Variables } from "./streams.ts";
-import { compileExpression } from "./template.ts";
+import { compileExpression } from "../template.ts";
 
 export const ORGANIZATION = newId<"organization">();
 /** How many cases of each operator and builtin yield a value, and how many of any kind may fail. */

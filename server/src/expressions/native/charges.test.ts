@@ -3,10 +3,10 @@
  * the step. Whether the charge matches the real cost, costs.test.ts measures.
  */
 import { expect, test } from "vitest";
-import type { Json } from "../lib/json/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 import { OPERANDS } from "./costs.testsuite.ts";
 import { startCounting, stepsSpent } from "./signals.ts";
-import { compileExpression } from "./template.ts";
+import { compileExpression } from "../template.ts";
 
 const ROWS: [string, string | undefined, Record<string, number>][] = [
   [

@@ -2,14 +2,14 @@
  * Compiles the part of jq that is evaluated in this process to closures. An expression with at most one result becomes an
  * `Evaluate`; one with many (`.[]`, `,`) becomes a `Stream`, and only where it is collected again.
  */
-import { ExactNumber, numberIn } from "../lib/json/exact-number.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
-import { withoutLast } from "../lib/text.ts";
+import { ExactNumber, numberIn } from "../../lib/json/exact-number.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { withoutLast } from "../../lib/text.ts";
 import { BUILTINS, toString } from "./builtins.ts";
-import { lackOf } from "./given.ts";
+import { lackOf } from "../parsing/given.ts";
 import { ARITHMETIC, index, negate, slice } from "./operators.ts";
 import { EMPTY, LEFT_TO_JQ, Raised, spend, throwEmpty } from "./signals.ts";
-import type { ComparisonOperator, Entry, Node } from "./syntax.ts";
+import type { ComparisonOperator, Entry, Node } from "../parsing/syntax.ts";
 import {
   atMostOne,
   both,

@@ -1,6 +1,6 @@
 /** Random expressions and data for the differential test: the same seed, the same expressions. */
-import { numberOf } from "../lib/json/exact-number.ts";
-import type { Json, JsonObject } from "../lib/json/json.ts";
+import { numberOf } from "../../lib/json/exact-number.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
 
 type Random = () => number;
 

@@ -5,7 +5,7 @@
  */
 import { randomInt } from "node:crypto";
 import { afterAll, expect, test, vi } from "vitest";
-import { createLog } from "../lib/log/log.ts";
+import { createLog } from "../../lib/log/log.ts";
 import { CORNERS } from "./corners.testsuite.ts";
 import {
   ALL,
@@ -16,12 +16,12 @@ import {
   type Asked,
   type Result,
 } from "./differential.testsuite.ts";
-import { scaled } from "../../../test/scale.ts";
-import { ExpressionError } from "./expression-error.ts";
-import { createExpressions } from "./expressions.ts";
-import { JqPool } from "./jq-pool.ts";
-import { messageOfError } from "./jq-program.ts";
-import { compileExpression } from "./template.ts";
+import { scaled } from "../../../../test/scale.ts";
+import { ExpressionError } from "../parsing/expression-error.ts";
+import { createExpressions } from "../expressions.ts";
+import { JqPool } from "../jq/jq-pool.ts";
+import { messageOfError } from "../jq/jq-program.ts";
+import { compileExpression } from "../template.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -2,7 +2,7 @@
  * The three ways in which a native evaluation ends without a value. Plain objects instead of Errors: a stack trace costs
  * 5 µs, and `?` discards it.
  */
-import type { Json } from "../lib/json/json.ts";
+import type { Json } from "../../lib/json/json.ts";
 
 /** The cost of a throw in steps: 1 to 3 µs, paid for each item of a list with a `?` on each. */
 export const THROWN = 50;

@@ -5,11 +5,11 @@
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { OrganizationId } from "../lib/ids.ts";
-import { Refusal } from "../lib/errors.ts";
-import type { Log } from "../lib/log/log.ts";
-import { LIMITS } from "../lib/limits.ts";
-import { Slots } from "../fairness/slots.ts";
+import type { OrganizationId } from "../../lib/ids.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log/log.ts";
+import { LIMITS } from "../../lib/limits.ts";
+import { Slots } from "../../fairness/slots.ts";
 import { JqThread, type Outcome } from "./jq-thread.ts";
 import type { Reply, UnwrittenJob } from "./jq-program.ts";
 

@@ -2,7 +2,7 @@
  * A text that goes out, in which each part must have a value: `"…/orders/\(.id)"` without an id is `…/orders/null` to jq, and
  * `"…/orders/" + .id` is `…/orders/`. The parts are checked while the expression is evaluated, here and by jq.
  */
-import { isObject, type Json } from "../lib/json/json.ts";
+import { isObject, type Json } from "../../lib/json/json.ts";
 import { parseExpression } from "./parse.ts";
 import type { Node, Span } from "./syntax.ts";
 

@@ -1,6 +1,6 @@
 /** Expressions on which JavaScript and jq differ, or might: however they are evaluated, jq's result counts. */
-import { numberOf } from "../lib/json/exact-number.ts";
-import type { Json } from "../lib/json/json.ts";
+import { numberOf } from "../../lib/json/exact-number.ts";
+import type { Json } from "../../lib/json/json.ts";
 
 const on = (data: Json, texts: string[]): [string, Json][] => texts.map((text) => [text, data]);
 

@@ -1,5 +1,5 @@
 /** Building blocks of the closures: evaluating to at most one value or to many, and converting between the two. */
-import { isScalar, type Json } from "../lib/json/json.ts";
+import { isScalar, type Json } from "../../lib/json/json.ts";
 import { items } from "./builtins.ts";
 import { add } from "./operators.ts";
 import { EMPTY, spend, THROWN, throwEmpty } from "./signals.ts";

@@ -2,7 +2,7 @@
  * Text to syntax tree, by the grammar of jq 1.8.2 (src/parser.y) without modules. Each function is one rule:
  * a query is expressions joined by `,` and `|`; an expression is terms joined by operators; a term binds tightest.
  */
-import { LIMITS } from "../lib/limits.ts";
+import { LIMITS } from "../../lib/limits.ts";
 import { Cursor } from "./cursor.ts";
 import { SyntaxProblem, type Token } from "./lexer.ts";
 import { parsePatterns } from "./parse-pattern.ts";

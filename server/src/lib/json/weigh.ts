@@ -1,6 +1,6 @@
 /** Finds out whether a value is too large without writing it: parts may be shared a million times. */
-import { ExactNumber } from "../lib/json/exact-number.ts";
-import type { Json } from "../lib/json/json.ts";
+import { ExactNumber } from "./exact-number.ts";
+import type { Json } from "./json.ts";
 
 /** The problem with the value's size, as a sentence's end. */
 export const weigh = (value: Json, mostBytes: number, mostNesting: number): string | undefined =>
