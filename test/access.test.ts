@@ -1,36 +1,22 @@
 /** Every cell of docs/access.md: each role, and a stranger, asks for each field of Query, Mutation and Subscription. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import {
-  getNamedType,
-  isCompositeType,
-  isEnumType,
-  isInputObjectType,
-  isListType,
-  isNonNullType,
-  type GraphQLField,
-  type GraphQLInputType,
-} from "graphql";
+import { getNamedType, isCompositeType, isNonNullType, type GraphQLInputType } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSchema } from "../server/src/graphql/schema.ts";
 import type { Role } from "../server/src/storage/schema.ts";
 import { type ShownError } from "./client.ts";
+import { fieldsOf, questionOf, ROOTS, valueOf, type Field, type Operation, type Question } from "./root-fields.ts";
 import { sharedServer, type SharedServer } from "./shared-server.ts";
 
 const ROLES = ["owner", "admin", "editor", "runner", "viewer"] as const satisfies Role[];
-const schema = createSchema();
-const ROOTS = {
-  Query: schema.getQueryType()!,
-  Mutation: schema.getMutationType()!,
-  Subscription: schema.getSubscriptionType()!,
-};
-type Root = keyof typeof ROOTS;
+/** As the page calls them: `Query`. */
+const TITLES = Object.values(ROOTS).map(({ name }) => name);
 
 /** `Query.me` → what it needs, and whether each role may ask for it, from the page. */
 type Cells = { needs: string; roles: Record<Role, boolean> };
 const page = readFileSync(path.join(import.meta.dirname, "../docs/access.md"), "utf8");
 const cells = new Map<string, Cells>(
-  Object.keys(ROOTS).flatMap((root) => {
+  TITLES.flatMap((root) => {
     const [, rows = ""] =
       new RegExp(`^\\| ${root} \\| needs \\|.*\\n\\|[-| ]+\\n((?:\\|.*\\n)+)`, "m").exec(page) ?? [];
     return rows
@@ -44,35 +30,20 @@ const cells = new Map<string, Cells>(
   }),
 );
 
-/** Arguments that name nothing: an operation that is let in finds nothing to do. */
-function valueOf(type: GraphQLInputType): unknown {
-  if (isNonNullType(type)) return valueOf(type.ofType);
-  if (isListType(type)) return [];
-  if (isEnumType(type)) return type.getValues()[0]!.name;
-  if (!isInputObjectType(type))
-    return { Int: 1, Boolean: true, DateTime: "2030-01-01T00:00:00Z", JSON: {}, ID: "nothing" }[type.name] ?? "nothing";
-  const fields = Object.values(type.getFields());
-  const [first] = fields;
-  const given = type.isOneOf ? [first!] : fields.filter((field) => isNonNullType(field.type));
-  return Object.fromEntries(given.map((field) => [field.name, valueOf(field.type)]));
-}
+type Asked = { operation: Operation; name: string; field: Field };
+const FIELDS: Asked[] = (Object.keys(ROOTS) as Operation[]).flatMap((operation) =>
+  fieldsOf(ROOTS[operation]).map((field) => ({ operation, name: `${ROOTS[operation].name}.${field.name}`, field })),
+);
 
-/** Those that are required, and of a subscription what is refused, so that it answers at once. */
-const isGiven = (root: Root, { type, name }: { type: GraphQLInputType; name: string }): boolean =>
-  isNonNullType(type) || (root === "Subscription" && ["projectId", "source"].includes(name));
-
-function operationOf(
-  root: Root,
-  field: GraphQLField<unknown, unknown>,
-): { query: string; variables: Record<string, unknown> } {
-  const given = field.args.filter((argument) => isGiven(root, argument));
-  const declared = given.map(({ name, type }) => `$${name}: ${String(type)}`).join(", ");
-  const passed = given.map(({ name }) => `${name}: $${name}`).join(", ");
+/** Arguments that name nothing: an operation that is let in finds nothing to do. A subscription is refused, so that it answers at once. */
+function questionFor({ operation, field }: Asked): Question {
+  const isGiven = ({ type, name }: { type: GraphQLInputType; name: string }): boolean =>
+    isNonNullType(type) || (operation === "subscription" && ["projectId", "source"].includes(name));
+  const given = field.args
+    .filter(isGiven)
+    .map(({ name, type }) => [name, name === "source" ? "" : valueOf(type, () => "nothing")]);
   const selection = isCompositeType(getNamedType(field.type)) ? "{ __typename }" : "";
-  return {
-    query: `${root.toLowerCase()} ${declared && `(${declared})`} { ${field.name} ${passed && `(${passed})`} ${selection} }`,
-    variables: Object.fromEntries(given.map(({ name, type }) => [name, name === "source" ? "" : valueOf(type)])),
-  };
+  return questionOf(operation, field, Object.fromEntries(given), selection);
 }
 
 let server: SharedServer;
@@ -93,15 +64,11 @@ async function memberWith(role: Role): Promise<string> {
   return signIn(email, password);
 }
 
-async function errorsOf(
-  root: Root,
-  field: GraphQLField<unknown, unknown>,
-  token: string | null,
-): Promise<ShownError[]> {
-  const { query, variables } = operationOf(root, field);
-  if (root !== "Subscription") return (await server.graphql(query, variables, token)).errors ?? [];
+async function errorsOf(asked: Asked, token: string | null): Promise<ShownError[]> {
+  const { query, variables } = questionFor(asked);
+  if (asked.operation !== "subscription") return (await server.graphql(query, variables, token)).errors ?? [];
   for await (const { data } of server.events(query, variables, token)) return data.errors ?? [];
-  throw new Error(`${field.name} answered nothing`);
+  throw new Error(`${asked.name} answered nothing`);
 }
 
 /** The admission's own two refusals; whatever else is answered, the operation was let in. */
@@ -112,35 +79,32 @@ const isRefused = (errors: ShownError[]): boolean =>
       (code === "UNAUTHENTICATED" && message.startsWith("sign in first")),
   );
 
-const fieldsOf = (root: Root): GraphQLField<unknown, unknown>[] => Object.values(ROOTS[root].getFields());
 /** Each ends what its caller has. */
 const LAST = ["logout", "leaveOrganization"];
 
 test("the page has a row for every field", () => {
-  const all = (Object.keys(ROOTS) as Root[]).flatMap((root) => fieldsOf(root).map(({ name }) => `${root}.${name}`));
   // Introspection is of the language itself.
-  expect([...cells.keys()].filter((name) => !name.includes("__")).toSorted()).toEqual(all.toSorted());
+  expect([...cells.keys()].filter((name) => !name.includes("__")).toSorted()).toEqual(
+    FIELDS.map(({ name }) => name).toSorted(),
+  );
   expect([...cells.values()].filter(({ roles }) => !roles.owner)).toEqual([]);
 });
 
 test.for(ROLES)("%s may ask for what the page says, and for nothing else", async (role) => {
   const token = await memberWith(role);
   const found: string[] = [];
-  for (const root of Object.keys(ROOTS) as Root[])
-    for (const field of fieldsOf(root)) {
-      const asked = LAST.includes(field.name) ? await memberWith(role) : token;
-      const expected = cells.get(`${root}.${field.name}`)!.roles[role];
-      if (isRefused(await errorsOf(root, field, asked)) === expected) found.push(`${root}.${field.name}`);
-    }
+  for (const asked of FIELDS) {
+    const by = LAST.includes(asked.field.name) ? await memberWith(role) : token;
+    if (isRefused(await errorsOf(asked, by)) === cells.get(asked.name)!.roles[role]) found.push(asked.name);
+  }
   expect(found).toEqual([]);
 });
 
 test("a stranger may ask for what needs nothing", async () => {
   const found: string[] = [];
-  for (const root of Object.keys(ROOTS) as Root[])
-    for (const field of fieldsOf(root)) {
-      const isOpen = cells.get(`${root}.${field.name}`)!.needs === "nothing";
-      if (isRefused(await errorsOf(root, field, null)) === isOpen) found.push(`${root}.${field.name}`);
-    }
+  for (const asked of FIELDS) {
+    const isOpen = cells.get(asked.name)!.needs === "nothing";
+    if (isRefused(await errorsOf(asked, null)) === isOpen) found.push(asked.name);
+  }
   expect(found).toEqual([]);
 });

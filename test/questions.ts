@@ -2,31 +2,27 @@
 import {
   getNamedType,
   isCompositeType,
-  isInputObjectType,
   isInterfaceType,
   isObjectType,
   isRequiredArgument,
-  type GraphQLArgument,
-  type GraphQLField,
-  type GraphQLInputField,
   type GraphQLObjectType,
 } from "graphql";
 import { readFieldAccess } from "../server/src/graphql/builder/access.ts";
-import { createSchema } from "../server/src/graphql/schema.ts";
-import { encodeId, encodeStepId, newId, type Kind } from "../server/src/lib/ids.ts";
+import { encodeId, encodeStepId, newId } from "../server/src/lib/ids.ts";
 import type { ShownError, TestServer } from "./client.ts";
+import { hiddenName, hiddenProject, isShown, its, projects, type Its, type Variant } from "./narrowed-keys.ts";
 import {
-  definitionOf,
-  hiddenName,
-  hiddenProject,
-  isShown,
-  its,
-  projects,
-  type Its,
-  type Variant,
-} from "./narrowed-keys.ts";
+  argumentsWith,
+  fieldsOf,
+  kindsOf,
+  questionOf,
+  ROOT_PLACES,
+  ROOTS,
+  schema,
+  type IdPlace,
+  type NodeKind,
+} from "./root-fields.ts";
 
-const schema = createSchema();
 const access = readFieldAccess(schema);
 /** Whether a narrowed key with the right scopes may ask for a root field. */
 const isForNarrowedKeys = (field: string): boolean => {
@@ -34,93 +30,44 @@ const isForNarrowedKeys = (field: string): boolean => {
   return narrowedKeys === true && scope !== "public";
 };
 
-type Field = GraphQLField<unknown, unknown>;
-type Operation = "query" | "mutation" | "subscription";
-export type NodeKind = Kind | "step";
-export type Place = { name: string; operation: Operation; field: Field; path: string[]; kinds: NodeKind[] };
-
-/** Paths of all arguments of type ID, into input objects. */
-function idPaths(inputs: readonly (GraphQLArgument | GraphQLInputField)[]): string[][] {
-  return inputs.flatMap(({ name, type }) => {
-    const named = getNamedType(type);
-    if (named.name === "ID") return [[name]];
-    return isInputObjectType(named) ? idPaths(Object.values(named.getFields())).map((rest) => [name, ...rest]) : [];
-  });
-}
-
-/** `node` takes these. */
-const NODES: NodeKind[] = ["project", "agent", "agentVersion", "run", "step", "approval", "trigger", "firing", "event"];
-/** By the last name of the path, without `Id` or `Ids`. */
-function kindsOf(field: string, path: string[]): NodeKind[] {
-  if (field === "node") return NODES;
-  if (path.at(-2) === "startedBy") return ["run"];
-  const name = path.at(-1) === "id" ? field : path.at(-1)!.replace(/Ids?$/, "");
-  if (name !== "runDraft" && !NODES.includes(name as NodeKind))
-    throw new Error(`of which kind is ${field}(${path.join(".")})?`);
-  return [name as NodeKind];
-}
-
-const ROOTS = {
-  query: schema.getQueryType()!,
-  mutation: schema.getMutationType()!,
-  subscription: schema.getSubscriptionType()!,
-};
-export const places: Place[] = (Object.entries(ROOTS) as [Operation, GraphQLObjectType][]).flatMap(
-  ([operation, type]) =>
-    (Object.values(type.getFields()) as Field[])
-      .filter(({ name }) => isForNarrowedKeys(`${type.name}.${name}`))
-      .flatMap((field) =>
-        idPaths(field.args).map((path) => ({
-          name: `${operation} ${field.name}(${path.join(".")})`,
-          operation,
-          field,
-          path,
-          kinds: kindsOf(field.name, path),
-        })),
-      ),
-);
-
-/** The required arguments beside the id, so that nothing else is wrong. */
-const RESTS: Record<string, object> = {
-  saveAgentDraft: { definition: definitionOf("new", "test", "wait: {wait: PT1H}") },
-  publishAgent: { definition: definitionOf("new", "test", "wait: {wait: PT1H}") },
-  validateDefinition: { definition: definitionOf("new", "test", "wait: {wait: PT1H}") },
-  publishAgentVersion: { version: "1.0.0" },
-  createTrigger: { name: "new", trigger: { type: "webhook" } },
-  updateTrigger: { name: "new" },
-  setTriggerStatus: { status: "paused" },
-  rotateWebhookToken: { overlapMinutes: 0 },
-  fireTrigger: { payload: {} },
-  setAgentStatus: { status: "paused" },
-  setAgentLimit: { concurrency: 1 },
-  draftRunInput: { text: "n 1", timezone: "UTC" },
-  decideApproval: { decision: "approve" },
-};
+/** Kinds of what belongs to agents and projects, and may be hidden from a narrowed key. */
+const HIDDEN: readonly NodeKind[] = [
+  "project",
+  "agent",
+  "agentVersion",
+  "run",
+  "runDraft",
+  "step",
+  "approval",
+  "trigger",
+  "firing",
+  "event",
+];
+export const places: IdPlace[] = ROOT_PLACES.filter(({ operation, field }) =>
+  isForNarrowedKeys(`${ROOTS[operation].name}.${field.name}`),
+).map((place) => ({ ...place, kinds: place.kinds.filter((kind) => HIDDEN.includes(kind)) }));
 
 type Asked = { data: unknown; errors: ShownError[] | undefined };
 
 export async function ask(
   server: Pick<TestServer, "graphql" | "events">,
-  { operation, field, path }: Place,
+  place: IdPlace,
   id: string,
   token: string,
 ): Promise<Asked> {
-  const [first, ...within] = path as [string, ...string[]];
-  const rest = field.name === "runAgent" ? { agentId: its.mine.agent, input: {} } : RESTS[field.name];
-  let value: unknown = id;
-  for (const name of within.toReversed()) value = { [name]: value };
-  if (rest && within.length > 0) value = { ...rest, ...(value as object) };
-  const given: Record<string, unknown> = within.length > 0 ? { [first]: value } : { ...rest, [first]: value };
-  const used = field.args.filter(({ name }) => Object.hasOwn(given, name));
-  const variables = used.map(({ name, type }) => `$${name}: ${String(type)}`).join(", ");
-  const values = used.map(({ name }) => `${name}: $${name}`).join(", ");
+  const { operation, field } = place;
   const selection = isCompositeType(getNamedType(field.type)) ? `{ ${leavesOf(getNamedType(field.type), 0)} }` : "";
-  const query = `${operation}(${variables}) { ${field.name}(${values}) ${selection} }`;
+  const { query, variables } = questionOf(
+    operation,
+    field,
+    argumentsWith(place, id, { agent: its.mine.agent }),
+    selection,
+  );
   if (operation !== "subscription") {
-    const { data, errors } = await server.graphql(query, given, token);
+    const { data, errors } = await server.graphql(query, variables, token);
     return { data, errors };
   }
-  for await (const { data } of server.events(query, given, token)) return { data: data.data, errors: data.errors };
+  for await (const { data } of server.events(query, variables, token)) return { data: data.data, errors: data.errors };
   throw new Error("no answer");
 }
 
@@ -128,7 +75,7 @@ export async function ask(
 function leavesOf(type: unknown, depth: number): string {
   if (!isObjectType(type) && !isInterfaceType(type)) return "__typename";
   const isConnection = type.name.endsWith("Connection");
-  const names = (Object.values(type.getFields()) as Field[]).flatMap((field) => {
+  const names = fieldsOf(type).flatMap((field) => {
     if (field.args.some(isRequiredArgument) || access.get(`${type.name}.${field.name}`)?.scope === "admin") return [];
     const { name, args } = field;
     const inner = getNamedType(field.type);
@@ -197,7 +144,7 @@ export function questions(variant: Variant): { name: string; queries: string[] }
   };
   return Object.entries(ways).flatMap(([typeName, all]) => {
     const type = schema.getType(typeName) as GraphQLObjectType;
-    return (Object.values(type.getFields()) as Field[]).flatMap((field) => {
+    return fieldsOf(type).flatMap((field) => {
       if (typeName === "Query" && !isForNarrowedKeys(`Query.${field.name}`)) return [];
       const given = field.args.flatMap(({ name, type: argument }) => {
         if (name === "first") return ["first: 5"];

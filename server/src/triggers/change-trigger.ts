@@ -10,7 +10,7 @@ import type { Json, JsonObject } from "../lib/json/json.ts";
 import type { Query } from "../storage/database.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
 import { agentFor, problemsFor } from "./check-trigger.ts";
-import { checkMaySign, checkSource } from "./check-caller.ts";
+import { checkMaySign, checkNarrowed } from "./check-caller.ts";
 import { readTrigger } from "./store/list-triggers.ts";
 import { checkAlike, nameTaken } from "./create-trigger.ts";
 import { checkedKeys, checkedPolicy, GIVEN_AT, type TriggerType } from "./kinds/kinds.ts";
@@ -38,7 +38,7 @@ export async function updateTrigger(triggers: Triggers, caller: Acting, request:
   return change(triggers, caller, request.triggerId, async (query, before, now) => {
     refuseManaged(before);
     const changed = changedBy(before, request);
-    if (request.trigger) checkSource(caller, changed);
+    if (request.trigger) checkNarrowed(caller, changed);
     const updated = await update(query, before, changed, now);
     if (!updated) throw nameTaken(changed.name);
     if (request.trigger) await checkAlike(query, updated);

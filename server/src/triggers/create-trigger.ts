@@ -9,7 +9,7 @@ import { LIMITS } from "../lib/limits.ts";
 import type { Query } from "../storage/database.ts";
 import type { TriggerStatus } from "../storage/schema.ts";
 import { agentFor, problemsFor } from "./check-trigger.ts";
-import { checkMaySign, checkSource } from "./check-caller.ts";
+import { checkMaySign, checkNarrowed } from "./check-caller.ts";
 import { configured, GIVEN_AT, kindOf, type Given } from "./kinds/kinds.ts";
 import { countAlike, countTriggers, insertTrigger } from "./store/trigger-store.ts";
 import { makeToken } from "./webhooks/webhook-url.ts";
@@ -33,7 +33,7 @@ export async function createTrigger(triggers: Triggers, caller: Acting, request:
   if (!agent) throw notFound("Agent");
   if (agent.status === "archived")
     throw conflict("wrong_state", "the agent is archived: it gets no triggers until setAgentStatus makes it active");
-  checkSource(caller, { ...request, ...made, projectId: agent.projectId });
+  checkNarrowed(caller, { ...request, ...made, projectId: agent.projectId });
   checkMaySign(caller, made.policy);
   refuseAny(
     await problemsFor(

@@ -7,7 +7,7 @@ import { insertPublished } from "../events/outbox-store.ts";
 import { allOf } from "../lib/reach.ts";
 import type { Query } from "../storage/database.ts";
 import { checkAlike, checkCounts, insertNew, nameTaken } from "./create-trigger.ts";
-import { checkSource } from "./check-caller.ts";
+import { checkNarrowed } from "./check-caller.ts";
 import { checkDefined, checkDefinedIn, definedTriggers, type DefinedTrigger } from "./defined-triggers.ts";
 import { dueAfter, lockTrigger, markDeleted, readManaged, updateTriggerRow } from "./store/trigger-store.ts";
 import { deleteTokens } from "./webhooks/token-store.ts";
@@ -101,12 +101,12 @@ export async function publishTriggers(
     throw lacksScopes(caller, new Map([["triggers:write", "document.metadata.triggers"]]));
   for (const trigger of gone) told.push(await markDeleted(query, trigger, now));
   for (const one of defined.values()) {
-    checkSource(caller, { ...one, projectId: agent.projectId });
+    checkNarrowed(caller, { ...one, projectId: agent.projectId });
     told.push(await insertNew(making, query, { ...one, agent, isManaged: true, createdBy: actorOf(caller) }));
   }
   for (const { before, one } of kept) {
     if (!isDeepStrictEqual(before.configuration, one.configuration))
-      checkSource(caller, { ...one, projectId: agent.projectId });
+      checkNarrowed(caller, { ...one, projectId: agent.projectId });
     // Whether it is paused may have changed since it was read.
     const locked = await lockTrigger(query, allOf(agent.organizationId), before.id);
     const after = { ...locked!, configuration: one.configuration, policy: one.policy };

@@ -1,13 +1,13 @@
 import { useEffect, useState } from "react";
-import type { AgentRowFragment, TriggerType } from "../api/documents.ts";
+import type { AgentRowFragment } from "../api/documents.ts";
 import { scheduleWords, zoneWord } from "../lib/schedule-words.ts";
 import { Icon, SHAPES } from "./icon.tsx";
 import { Time } from "./time.tsx";
+import { TRIGGER_SHAPES } from "./trigger-shapes.ts";
 import classes from "./trigger-chips.module.css";
 
 type Trigger = AgentRowFragment["triggers"]["nodes"][number];
 
-const SHAPE: Record<TriggerType, string> = { cron: SHAPES.cron, webhook: SHAPES.webhook, event: SHAPES.events };
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Chips that fit in one line. */
 const MOST = 2;
@@ -20,7 +20,7 @@ export function TriggerChips({ triggers, hasMore }: { triggers: readonly Trigger
     <span className={classes["chips"]}>
       {ordered.slice(0, MOST).map((trigger) => (
         <span key={trigger.id} className={classes["chip"]} title={trigger.name}>
-          <Icon shape={SHAPE[trigger.type] ?? SHAPES.more} size={12} />
+          <Icon shape={TRIGGER_SHAPES[trigger.type] ?? SHAPES.more} size={12} />
           <span className={classes["words"]}>
             {trigger.schedule ? <Schedule {...trigger} schedule={trigger.schedule} /> : (trigger.event ?? trigger.type)}
             {trigger.status === "paused" && <span className="dim"> · paused</span>}

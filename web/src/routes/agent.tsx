@@ -1,5 +1,6 @@
 import { lazy } from "react";
 import { createRoute } from "@tanstack/react-router";
+import { TRIGGER_TYPES } from "../components/trigger-shapes.ts";
 import { AGENT_TABS, type AgentSearch } from "../pages/agent/search.ts";
 import { inside } from "./inside.tsx";
 import { oneOf, someText } from "./search.ts";
@@ -14,7 +15,7 @@ export const agent = createRoute({
     ...someText("from", from),
     ...oneOf("by", ["words"], by),
     ...someText("text", text),
-    ...oneOf("add", ["cron", "webhook", "event"], add),
+    ...oneOf("add", TRIGGER_TYPES, add),
     ...someText("edit", edit),
     ...someText("compare", compare),
   }),

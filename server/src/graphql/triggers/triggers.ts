@@ -125,7 +125,7 @@ function addTrigger(builder: Builder, enums: Enums): void {
         description:
           "Until when the URL before the present one works, too. Null if there was none, or its time is over.",
         resolve: async ({ id, type }, _, { loaders, clock }) => {
-          const until = type === "webhook" ? (await loaders.token(id))?.formerUntil : undefined;
+          const until = kindOf(type).hasUrl ? (await loaders.token(id))?.formerUntil : undefined;
           return until && until.getTime() > clock.now() ? until : null;
         },
       }),

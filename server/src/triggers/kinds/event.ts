@@ -1,5 +1,7 @@
 /** An event that somebody publishes, or that happens in the service itself. */
+import { needsWhole } from "../../auth/caller.ts";
 import { isPlainText } from "../../auth/names.ts";
+import { badInput } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { checkFilter } from "../../events/filter.ts";
 import { OWN_EVENTS, OWN_SOURCE } from "../../events/own-source.ts";
@@ -35,6 +37,15 @@ export const event: TriggerKind = {
   overlap: "allow",
   deliveryHours: LIMITS.eventDays * 24,
   shared: { keys: ["source", "event"], most: LIMITS.triggersPerEvent },
+  /** Events belong to the organization, and a trigger shows its project all that it fires on. The service's own tell of all agents of a project. */
+  checkNarrowed(reach, projectId, { source }) {
+    if (source !== OWN_SOURCE) throw needsWhole("a trigger on events");
+    if (reach.projectIds.includes(projectId)) return;
+    const message = `must not be ${OWN_SOURCE}: its events tell of all agents of the project, which this API key does not reach`;
+    throw badInput("invalid_input", `source ${message}`, [
+      { path: "input.trigger.source", code: "not_a_choice", message },
+    ]);
+  },
   configure({ source, event: name, filter = {} }, problems) {
     for (const [key, value] of Object.entries({ source, event: name })) {
       const text = value as string;

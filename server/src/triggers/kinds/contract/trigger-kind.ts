@@ -1,8 +1,9 @@
 /** The contract of a kind of trigger (ARCHITECTURE.md, "How to add a kind of trigger"). */
 import type { FieldProblem } from "../../../lib/errors.ts";
-import type { TriggerId } from "../../../lib/ids.ts";
+import type { ProjectId, TriggerId } from "../../../lib/ids.ts";
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
 import { LIMITS } from "../../../lib/limits.ts";
+import type { Reach } from "../../../lib/reach.ts";
 
 /** A key of a configuration or of a policy. `api`: its type in the API. */
 export type Key = {
@@ -55,6 +56,11 @@ export type TriggerKind = {
   deliveryHours: number;
   /** How many triggers of an organization may have the same values of these keys: what happens fires them all. */
   shared?: { keys: readonly string[]; most: number };
+  /**
+   * Only of a kind that fires on what belongs to no single agent: throws if a narrowed API key reaches too little to make
+   * such a trigger in the project.
+   */
+  checkNarrowed?(reach: Reach, projectId: ProjectId, configuration: JsonObject): void;
   /** Only of a kind that is due by itself; the clock fires it (due-clock.ts). */
   schedule?: {
     /** All throw CONFLICT where what was checked when it was set does not hold any longer. When it is due next, strictly after `after` (ms); null: never again. */

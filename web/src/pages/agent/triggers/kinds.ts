@@ -1,4 +1,4 @@
-/** All kinds of trigger, in the order of the menu. */
+/** All kinds of trigger. The menu has the order of `TRIGGER_SHAPES`. */
 import type { TriggerType } from "../../../api/documents.ts";
 import { cron } from "./kinds/cron/cron.tsx";
 import { event } from "./kinds/event/event.tsx";

@@ -7,6 +7,7 @@ import { Icon } from "../../../components/icon.tsx";
 import { Problem } from "../../../components/notice.tsx";
 import { useOnScreen } from "../../../components/palette/on-screen.ts";
 import { StatusMark } from "../../../components/status-mark.tsx";
+import { TRIGGER_SHAPES } from "../../../components/trigger-shapes.ts";
 import type { FormField } from "../../../forms/values.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { Firings } from "./firings.tsx";
@@ -29,14 +30,14 @@ type Props = {
 };
 
 export function TriggerPart({ fields, trigger, may, onEdit, onChanged }: Props) {
-  const { shape, sentenceOf, Details, byHand } = KINDS[trigger.type];
+  const { sentenceOf, Details, byHand } = KINDS[trigger.type];
   const { fire, firing, fireNow, changing, setStatus } = useTriggerActs({ trigger, may, onEdit });
   const [isTried, setIsTried] = useState(false);
   const [hasNewUrl, setHasNewUrl] = useState(false);
   const refusal = firing.refusal ?? changing.refusal;
   return (
     <section className={classes["trigger"]} aria-label={trigger.name}>
-      <Head trigger={trigger} shape={shape}>
+      <Head trigger={trigger}>
         {may.start && !isTried && (
           <Button
             variant="default"
@@ -98,11 +99,11 @@ function useTriggerActs({ trigger, may, onEdit }: Pick<Props, "trigger" | "may" 
   return { fire, firing, fireNow, changing, setStatus };
 }
 
-type HeadProps = { trigger: TriggerPartFragment; shape: string; children: ReactNode };
+type HeadProps = { trigger: TriggerPartFragment; children: ReactNode };
 
-const Head = ({ trigger: { name, status, isManaged, firings }, shape, children }: HeadProps) => (
+const Head = ({ trigger: { name, type, status, isManaged, firings }, children }: HeadProps) => (
   <div className={classes["head"]}>
-    <Icon shape={shape} className="dim" />
+    <Icon shape={TRIGGER_SHAPES[type]} className="dim" />
     <h2>{name}</h2>
     <StatusMark status={status} />
     <span className="dim">

@@ -7,6 +7,7 @@ import { refusalIn } from "../../../api/refusal.ts";
 import { Icon, SHAPES } from "../../../components/icon.tsx";
 import { Loading } from "../../../components/loading.tsx";
 import { Empty, Problem, TryAgain } from "../../../components/notice.tsx";
+import { TRIGGER_SHAPES, TRIGGER_TYPES } from "../../../components/trigger-shapes.ts";
 import { KINDS } from "./kinds.ts";
 import { TriggerForm } from "./trigger-form.tsx";
 import { TriggerPart, type May } from "./trigger-part.tsx";
@@ -84,8 +85,12 @@ const AddTrigger = ({ onChoose }: { onChoose: (type: TriggerType) => void }) => 
       </Button>
     </Menu.Target>
     <Menu.Dropdown>
-      {(Object.keys(KINDS) as TriggerType[]).map((type) => (
-        <Menu.Item key={type} leftSection={<Icon shape={KINDS[type].shape} size={14} />} onClick={() => onChoose(type)}>
+      {TRIGGER_TYPES.map((type) => (
+        <Menu.Item
+          key={type}
+          leftSection={<Icon shape={TRIGGER_SHAPES[type]} size={14} />}
+          onClick={() => onChoose(type)}
+        >
           {KINDS[type].word}
         </Menu.Item>
       ))}

@@ -34,7 +34,6 @@ export type FieldsProps<Own extends object = object> = {
 export type Kind<Own extends object> = {
   /** As in a menu: when a trigger of this kind fires. */
   word: string;
-  shape: string;
   sentenceOf: (trigger: Told) => string;
   /** The form's values: the trigger's, else those that a new one begins with. */
   saidBy: (trigger: TriggerPartFragment | undefined, fields: readonly FormField[]) => Own;

@@ -1,7 +1,6 @@
 /** Triggers that fire on a schedule: when, with which input, and what happens to times that were missed. */
 import { Autocomplete, NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import type { MissedInstants, TriggerPartFragment } from "../../../../../api/documents.ts";
-import { SHAPES } from "../../../../../components/icon.tsx";
 import { InputPart } from "../../../../../forms/input-part.tsx";
 import { inputFrom, valuesFrom } from "../../../../../forms/values.ts";
 import { jsonIn, jsonText } from "../json-text.ts";
@@ -78,7 +77,6 @@ const Details = ({ trigger: { status, nextInstants, timezone } }: { trigger: Tri
 
 export const cron = defineKind<Own>({
   word: "On a schedule",
-  shape: SHAPES.cron,
   sentenceOf: ({ schedule, timezone }) => `${cronWords(schedule!)}, ${timezone}`,
   saidBy: (trigger, fields) => ({
     schedule: trigger?.schedule ?? "0 8 * * 1-5",

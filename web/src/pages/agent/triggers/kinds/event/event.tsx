@@ -1,6 +1,5 @@
 /** Triggers that fire on an event: which one they take, and how it becomes the run's input. */
 import { TextInput } from "@mantine/core";
-import { SHAPES } from "../../../../../components/icon.tsx";
 import { isObject, type Json } from "../../../../../lib/json.ts";
 import { FilterPart } from "../filter-part.tsx";
 import { jsonIn, jsonText } from "../json-text.ts";
@@ -30,7 +29,6 @@ const Fields = ({ said, problems, fields, set, text }: FieldsProps<Own>) => (
 
 export const event = defineKind<Own>({
   word: "On an event",
-  shape: SHAPES.events,
   sentenceOf: ({ source, event: name, filter }) => {
     const conditions = isObject(filter) ? Object.entries(filter).map(([field, one]) => conditionOf(field, one)) : [];
     const said = `When ${source} says ${name}`;

@@ -1,7 +1,6 @@
 /** Triggers that fire when their URL is called: which calls they take, and how a body becomes the run's input. */
 import { NativeSelect } from "@mantine/core";
 import type { WebhookAccept } from "../../../../../api/documents.ts";
-import { SHAPES } from "../../../../../components/icon.tsx";
 import { FilterPart } from "../filter-part.tsx";
 import { jsonIn, jsonText } from "../json-text.ts";
 import { Mapping, mappingOf } from "../mapping.tsx";
@@ -29,7 +28,6 @@ const Fields = ({ said, problems, fields, set, text }: FieldsProps<Own>) => (
 
 export const webhook = defineKind<Own>({
   word: "When a URL is called",
-  shape: SHAPES.webhook,
   sentenceOf: () => "When its URL is called",
   saidBy: (trigger) => ({
     accept: trigger?.policy.accept ?? "json",
