@@ -34,9 +34,12 @@ const found = serverSources()
   .flatMap((source) => withoutTenant(source, tables))
   .map((place) => place.replace(/:\d+ /, " "));
 
-test("the tables of tenants are read from the migrations", () => {
-  expect(tables).toEqual(expect.arrayContaining(["agents", "runs", "steps", "approvals", "api_keys", "events"]));
+test("the tables of tenants are read from the migrations, those that are not logged too, and none is missed", () => {
+  expect(tables).toEqual(expect.arrayContaining(["agents", "runs", "steps", "approvals", "rate_windows", "events"]));
   expect(tables).not.toContain("users");
+  expect(() => tenantTables("create table if not exists kept (\n  organization_id uuid\n);")).toThrow(
+    "if not exists kept",
+  );
 });
 
 test.each([

@@ -1,10 +1,14 @@
 /** Which SQL touches a tenant's rows without naming the tenant. */
 import { at, literalsOf, walk, type Source } from "./source.ts";
 
-/** Tables with a column `organization_id`, from the texts of the migrations. */
+/** Tables with a column `organization_id`, from the texts of the migrations. Throws for a table whose columns it can't read. */
 export function tenantTables(migrations: string): string[] {
-  const tables = [...migrations.replaceAll(/--.*$/gm, "").matchAll(/create table (\w+) \(([^;`]*?)\n\)/g)];
-  return tables.filter(([, , columns]) => /^\s*organization_id\b/m.test(columns!)).map(([, name]) => name!);
+  const text = migrations.replaceAll(/--.*$/gm, "");
+  return [...text.matchAll(/\bcreate [a-z ]*\btable (?!\w+ partition of\b)([^(]*)/g)].flatMap(({ index, 1: name }) => {
+    const [, table, columns] = /^create (?:unlogged )?table (\w+) \(([^;`]*?)\n\)/.exec(text.slice(index)) ?? [];
+    if (table === undefined) throw new Error(`the columns of this table cannot be read: ${name}`);
+    return /^\s*organization_id\b/m.test(columns!) ? [table] : [];
+  });
 }
 
 /** Places as `path:line table`. Only statements; `create table` and the like are the migrations' own. */
