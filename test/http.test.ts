@@ -94,6 +94,13 @@ describe("the Host header", () => {
       });
     }
   });
+  test("with a port that is none is 400, on every path", async () => {
+    for (const path of ["/graphql", "/", "/nothing"]) {
+      const { status, body } = await send(path, asMe({ host: "localhost:65536" }), ME);
+      const message = "the Host header's port is larger than 65535";
+      expect([status, JSON.parse(body).errors[0].message], path).toEqual([400, message]);
+    }
+  });
 });
 
 test("an empty Host header names no server", async () => {
@@ -228,7 +235,15 @@ describe("bodies", () => {
     );
     expect(got.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 405", "HTTP/1.1 404", "HTTP/1.1 200"]);
     const head = "POST /graphql HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 9\r\n\r\nab";
-    expect(await raw(head)).toMatch(/^HTTP\/1\.1 415 [^]*connection: close/i);
+    const preflight = head.replace("POST", "OPTIONS").replace("host", `origin: ${ORIGIN}\r\nhost`);
+    for (const [unread, status] of [
+      [head, 415],
+      [head.replace("/graphql", "/autograph"), 308],
+      [preflight, 204],
+    ] as const) {
+      const [answer] = (await raw(unread)).split("\r\n\r\n");
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nconnection: close(\r\n|$)`, "i"));
+    }
   });
 });
 

@@ -28,8 +28,6 @@ const SMALL_THINGS = new Set([
 const LONGER = new Set([
   "server/src/auth/handle/api-key-states.ts",
   "server/src/events/sweep-events.ts",
-  "server/src/http/server/listen.ts",
-  "server/src/storage/database.ts",
   "server/src/triggers/matching/known-triggers.ts",
   "server/src/triggers/webhooks/find-webhook.ts",
   "web/src/api/client.ts",

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
-import { clientAddresses, ownHosts, ownOrigins, ownPages } from "./addresses.ts";
+import { clientAddresses, hostProblems, ownOrigins, ownPages } from "./addresses.ts";
 
 const from = (remoteAddress: string, forwarded?: string): IncomingMessage =>
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded } }) as never;
@@ -32,15 +32,18 @@ test.for([
 });
 
 test("own hosts are loopback's names and the public URL's, with any port, and what is remembered is bounded", () => {
-  const isOwn = ownHosts("https://agents.example.org/x");
-  for (let index = 0; index < 1_000; index++) expect(isOwn(`host${index}.example.org`)).toBe(false);
+  const problem = hostProblems("https://agents.example.org/x", "another");
+  const other = { status: 421, message: "another" };
+  for (let index = 0; index < 1_000; index++) expect(problem(`host${index}.example.org`)).toEqual(other);
   for (const host of ["localhost", "LOCALHOST:80", "127.0.0.1:4400", "[::1]", "[::1]:1", "agents.example.org:443"]) {
-    expect(isOwn(host), host).toBe(true);
+    expect([problem(host), problem(host)], host).toEqual([undefined, undefined]);
   }
-  for (const host of [undefined, "", "agents.example.org.evil", "127.0.0.2", "::1", "localhost:", "localhost:123456"]) {
-    expect(isOwn(host), host).toBe(false);
+  for (const host of [undefined, "", "agents.example.org.evil", "127.0.0.2", "::1", "localhost:", "localhost:x"]) {
+    expect([problem(host), problem(host)], host).toEqual([other, other]);
   }
-  expect(ownHosts(undefined)("agents.example.org")).toBe(false);
+  expect([problem("localhost:65535"), problem("[::1]:65536")?.status]).toEqual([undefined, 400]);
+  expect([problem("localhost:123456")?.status, problem("other:123456")?.status]).toEqual([400, 421]);
+  expect(hostProblems(undefined, "another")("agents.example.org")).toEqual(other);
 });
 
 const OWN = ownOrigins("https://agents.example.org/x", ["https://app.example.org"]);

@@ -31,25 +31,37 @@ export function clientAddresses(trustedProxies: readonly string[]): (request: In
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
+export type HostProblem = { status: 400 | 421; message: string };
+
+const BAD_PORT: HostProblem = { status: 400, message: "the Host header's port is larger than 65535" };
+
 /**
- * Whether a Host header names this server. Otherwise a page of another name that resolves to 127.0.0.1 (DNS rebinding)
- * would pass for the same origin. Ports differ behind proxies and are not compared.
+ * Checks that a Host header names this server. Otherwise a page of another name that resolves to 127.0.0.1 (DNS rebinding)
+ * would pass for the same origin. Ports differ behind proxies and are not compared. `otherHost` is the message about another name.
  */
-export function ownHosts(publicUrl: string | undefined): (host: string | undefined) => boolean {
+export function hostProblems(
+  publicUrl: string | undefined,
+  otherHost: string,
+): (host: string | undefined) => HostProblem | undefined {
   const names = new Set(LOOPBACK_NAMES);
   if (publicUrl !== undefined) names.add(new URL(publicUrl).hostname);
   // Clients choose the header's text.
-  const known = new LRUCache<string, boolean>({ max: 100 });
+  const known = new LRUCache<string, HostProblem | "own">({ max: 100 });
   // Nearly all requests name the same.
   let last: string | undefined;
+  const other: HostProblem = { status: 421, message: otherHost };
+  const read = (host: string): HostProblem | "own" => {
+    const port = /:(\d+)$/.exec(host);
+    if (!names.has((port ? host.slice(0, port.index) : host).toLowerCase())) return other;
+    return Number(port?.[1] ?? 0) > 65_535 ? BAD_PORT : "own";
+  };
   return (host = "") => {
-    if (host === last) return true;
-    const answer = known.get(host);
-    if (answer !== undefined) return answer;
-    const isOwn = names.has(host.replace(/:\d{1,5}$/, "").toLowerCase());
-    known.set(host, isOwn);
-    if (isOwn) last = host;
-    return isOwn;
+    if (host === last) return undefined;
+    let answer = known.get(host);
+    if (answer === undefined) known.set(host, (answer = read(host)));
+    if (answer !== "own") return answer;
+    last = host;
+    return undefined;
   };
 }
 

@@ -48,35 +48,37 @@ export function sendText(
 }
 
 /** All but the body. */
-export function sendHead(exchange: Exchange, status: number, bytes: number, headers?: OutgoingHttpHeaders): void {
-  const { request, response } = exchange;
-  const isUnread = !request.complete && hasBody(request);
-  writeHead(exchange, status, JSON_TYPE, bytes, isUnread ? { ...headers, connection: "close" } : headers);
-  if (isUnread) linger(request, response);
-}
+export const sendHead = (exchange: Exchange, status: number, bytes: number, headers?: OutgoingHttpHeaders): void =>
+  writeHead(exchange, status, JSON_TYPE, bytes, headers);
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Writes what every response has, and `headers`. `bytes`: undefined if nobody knows how many will follow. */
+/**
+ * Writes what every response has, and `headers`. The connection of a request whose body was not read to its end is closed. `bytes`:
+ * undefined if nobody knows how many will follow.
+ */
 export function writeHead(
-  { response, requestId, secure, standing }: Exchange,
+  { request, response, requestId, secure, standing }: Exchange,
   status: number,
   type: string | undefined,
   bytes: number | undefined,
-  headers: OutgoingHttpHeaders | undefined,
+  given: OutgoingHttpHeaders | undefined,
 ): void {
+  const isUnread = !request.complete && hasBody(request);
+  const headers = isUnread ? { ...given, connection: "close" } : given;
   // All in one list: a single header that was set before makes node:http set, and check, each of them on its own.
   const all: OutgoingHttpHeader[] = ["x-request-id", requestId];
   if (headers) addUnless(headers, all, secure.api);
   else all.push(...secure.api);
   if (standing) addRateHeaders(all, standing);
-  const given = headers?.["content-type"] ?? type;
-  if (given !== undefined) all.push("content-type", given);
+  const contentType = headers?.["content-type"] ?? type;
+  if (contentType !== undefined) all.push("content-type", contentType);
   if (bytes !== undefined) all.push("content-length", bytes);
   if (headers) {
     for (const name of Object.keys(headers)) if (name !== "content-type") all.push(name, headers[name]!);
   }
   response.writeHead(status, all);
+  if (isUnread) linger(request, response);
 }
 
 /** Adds of `pairs` (name, value, name, value) those whose names `given` has not. */

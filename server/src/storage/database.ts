@@ -12,7 +12,7 @@ import type { Log } from "../lib/log/log.ts";
 import { parseTime, TIMESTAMPTZ_OID } from "./parse-time.ts";
 import { codeOf } from "./pg-errors.ts";
 import { MeasuredPool } from "./measured-pool.ts";
-import { createPoolTurns, type Whose } from "./pool-turns.ts";
+import { createPoolTurns, type PoolTurns, type Whose } from "./pool-turns.ts";
 import { endWhenSilent } from "./silence.ts";
 
 /** Where PostgreSQL is: node-postgres' own settings (a socket folder as `host`, or a `connectionString`). */
@@ -180,6 +180,40 @@ async function inTransaction<Result>(
   }
 }
 
+/** The connected clients outside the pools. */
+class DedicatedClients {
+  readonly #options: DatabaseOptions;
+  readonly #open = new Set<pg.Client>();
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+  }
+
+  async connect(silentMs: number | undefined): Promise<pg.Client> {
+    const { connection, log } = this.#options;
+    const client = new pg.Client({ ...connection, types, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+    client.on("error", (error) => log.warn({ reason: messageOf(error) }, "a database connection was lost"));
+    client.once("end", () => this.#open.delete(client));
+    await client.connect();
+    this.#open.add(client);
+    if (silentMs !== undefined) endWhenSilent(client, silentMs);
+    await client.query(SESSION);
+    return client;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(Array.from(this.#open, (client) => client.end()));
+  }
+}
+
+const backlogOf = (hotTurns: PoolTurns, listTurns: PoolTurns): Backlog => ({
+  isContended: () => hotTurns.isContended() || listTurns.isContended(),
+  of: (organizationId) => {
+    const [hot, list] = [hotTurns.backlogOf(organizationId), listTurns.backlogOf(organizationId)];
+    return { waiting: hot.waiting + list.waiting, ms: Math.max(hot.ms, list.ms) };
+  },
+});
+
 export function openDatabase(options: DatabaseOptions): Database {
   const { hotConnections = CONNECTIONS, listConnections = CONNECTIONS } = options;
   const hotPool = createPool(options, hotConnections, HOT_SESSION);
@@ -188,20 +222,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const now = (): number => performance.now();
   const hotTurns = createPoolTurns(hotConnections, now);
   const listTurns = createPoolTurns(listConnections, now);
-  const clients = new Set<pg.Client>();
+  const dedicated = new DedicatedClients(options);
   let isClosing = false;
-
-  const dedicated = async (silentMs?: number): Promise<pg.Client> => {
-    if (isClosing) throw stopping();
-    const client = new pg.Client({ ...options.connection, types, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-    client.on("error", (error) => options.log.warn({ reason: messageOf(error) }, "a database connection was lost"));
-    client.once("end", () => clients.delete(client));
-    await client.connect();
-    clients.add(client);
-    if (silentMs !== undefined) endWhenSilent(client, silentMs);
-    await client.query(SESSION);
-    return client;
-  };
 
   const hot = (askedAt: number, statement: Statement): Promise<Row[]> =>
     run(hotPool, askedAt, statement).catch((error: unknown) => {
@@ -228,42 +250,38 @@ export function openDatabase(options: DatabaseOptions): Database {
         work(async (text, values) => (await client.query<Row>(text, values ?? [])).rows);
       return listTurns.inTurn(whose, () => inTransaction(listPool, askedAt, asked));
     },
-    large: (work) => {
-      if (isClosing) return Promise.reject(stopping());
-      const once = (askedAt: number): ReturnType<typeof work> =>
-        inTransaction(largePool, askedAt, (client) =>
-          work(async (name, text, values) => (await client.query<Row>({ name, text, values })).rows),
-        );
-      return once(largePool.ask()).catch((error: unknown) => {
-        if (!isStalePlan(error)) throw error;
-        return once(largePool.ask());
-      });
-    },
-    dedicated,
-    backlog: {
-      isContended: () => hotTurns.isContended() || listTurns.isContended(),
-      of: (organizationId) => {
-        const [hot, list] = [hotTurns.backlogOf(organizationId), listTurns.backlogOf(organizationId)];
-        return { waiting: hot.waiting + list.waiting, ms: Math.max(hot.ms, list.ms) };
-      },
-    },
+    large: (work) => (isClosing ? Promise.reject(stopping()) : writeLarge(largePool, work)),
+    dedicated: (silentMs) => (isClosing ? Promise.reject(stopping()) : dedicated.connect(silentMs)),
+    backlog: backlogOf(hotTurns, listTurns),
     connection: options.connection,
     isEmbedded: options.isEmbedded,
     months: new Set(),
     pools: { hot: hotPool, list: listPool, large: largePool },
-    async [Symbol.asyncDispose]() {
+    [Symbol.asyncDispose]: () => {
       isClosing = true;
-      const pools = [hotPool, listPool, largePool];
-      const ended = Promise.all([
-        ...pools.map((pool) => pool.close()),
-        ...Array.from(clients, (client) => client.end()),
-      ]);
-      const { promise: late, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-      await Promise.race([ended, late]);
-      clearTimeout(timer);
-      // Statements that have not ended hold connections of a database that does not answer.
-      for (const { pool } of pools) if (!pool.ending) void pool.end().catch(() => {});
+      return close([hotPool, listPool, largePool], dedicated);
     },
   };
+}
+
+function writeLarge<Result>(pool: MeasuredPool, work: (hot: Hot) => Promise<Result>): Promise<Result> {
+  const once = (askedAt: number): Promise<Result> =>
+    inTransaction(pool, askedAt, (client) =>
+      work(async (name, text, values) => (await client.query<Row>({ name, text, values })).rows),
+    );
+  return once(pool.ask()).catch((error: unknown) => {
+    if (!isStalePlan(error)) throw error;
+    return once(pool.ask());
+  });
+}
+
+/** Waits for statements under way, but no longer than `CLOSE_TIMEOUT_MS`. */
+async function close(pools: MeasuredPool[], dedicated: DedicatedClients): Promise<void> {
+  const ended = Promise.all([...pools.map((pool) => pool.close()), dedicated.end()]);
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  await Promise.race([ended, late]);
+  clearTimeout(timer);
+  // Statements that have not ended hold connections of a database that does not answer.
+  for (const { pool } of pools) if (!pool.ending) void pool.end().catch(() => {});
 }

@@ -10,7 +10,7 @@ import { Slots } from "../fairness/slots.ts";
 /** Callers who are not signed in share their turns. */
 export type Whose = OrganizationId | "strangers";
 
-type PoolTurns = {
+export type PoolTurns = {
   /** At once without `whose`. */
   inTurn<Result>(whose: Whose | undefined, work: () => Promise<Result>): Promise<Result>;
   /** Whether anybody waits for a turn. */

@@ -5,7 +5,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import type { Log } from "../../lib/log/log.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
-import { ownHosts } from "../addresses.ts";
+import { hostProblems } from "../addresses.ts";
 import { sendError, type Exchange } from "../write-response.ts";
 import { open } from "./listen.ts";
 import { refuseMethod, sendMetrics } from "../pages/metrics-page.ts";
@@ -22,15 +22,15 @@ export async function listenMetrics(where: { host: string; port: number }, log: 
   const nextId = requestIds();
   const secure = securityHeaders(undefined);
   // A page of a browser on this machine may reach a loopback address by a name of its own. Elsewhere the network decides.
-  const isOwnHost = isLoopback(where.host)
-    ? ownHosts(where.host.includes(":") ? undefined : `http://${where.host}`)
-    : () => true;
+  const hostProblem = isLoopback(where.host)
+    ? hostProblems(where.host.includes(":") ? undefined : `http://${where.host}`, "this server has another host name")
+    : () => undefined;
   let metrics: Metrics | undefined;
 
   const answer = async (exchange: Exchange): Promise<void> => {
     const { request, path } = exchange;
-    if (!isOwnHost(request.headers.host))
-      return sendError(exchange, 421, "BAD_REQUEST", "this server has another host name");
+    const problem = hostProblem(request.headers.host);
+    if (problem) return sendError(exchange, problem.status, "BAD_REQUEST", problem.message);
     if (path !== "/metrics") return sendError(exchange, 404, "NOT_FOUND", "there is nothing at this path but /metrics");
     if (!isRead(request.method)) return refuseMethod(exchange);
     if (!metrics) return sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });

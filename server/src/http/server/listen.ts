@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
-import { addressesOf, ownHosts } from "../addresses.ts";
+import { addressesOf, hostProblems, type HostProblem } from "../addresses.ts";
 import { sendError, sendJson, type Exchange, type Upgrade } from "../write-response.ts";
 import { isTooLong } from "../connections/read-body.ts";
 import { limitConnections, type Connections } from "../connections/connections.ts";
@@ -76,7 +76,7 @@ const NOTHING = { waiting: 0, ms: 0 };
 /** Throws OperatorError when it cannot listen there. */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const prefix = options.publicUrl === undefined ? "" : new URL(options.publicUrl).pathname.replace(/\/$/, "");
-  const isOwnHost = ownHosts(options.publicUrl);
+  const hostProblem = hostProblems(options.publicUrl, OTHER_HOST);
   const secure = securityHeaders(options.publicUrl);
   const nextId = requestIds();
   const figures = createHttpFigures();
@@ -110,21 +110,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const admittance: Admittance = {
     whose: (exchange) =>
       edge?.whose(exchange) ?? { line: connections.of(exchange.request.socket).address, isStranger: true },
-    begin: (exchange, tooMuchOf) => begin(edge, isOwnHost, exchange, tooMuchOf),
+    begin: (exchange, tooMuchOf) => begin(edge, hostProblem, exchange, tooMuchOf),
   };
 
   const server = serverOf(onRequest);
   const connections = limitConnections(server, { isProxy: addressesOf(options.trustedProxies) });
   server.on("upgrade", (request, socket, head) => {
-    socket.on("error", () => socket.destroy());
-    const problem = upgradeProblem(request, isOwnHost);
-    if (problem !== undefined) return refuseUpgrade(socket, problem, secure);
-    if (!edge) return refuseUpgrade(socket, 503, secure);
-    edge.upgrade(
-      { request, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix), secure },
-      socket,
-      head,
-    );
+    const upgrade = { request, requestId: nextId(request), path: pathOf(request.url ?? "/", prefix), secure };
+    beginUpgrade(edge, hostProblem, upgrade, socket, head);
   });
   server.on("clientError", (error, socket) => refuseUnreadable(error, socket, secure));
   const localUrl = await open(server, options, "PORT");
@@ -139,6 +132,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
 }
 
+type CheckHost = (host: string | undefined) => HostProblem | undefined;
 type OnRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 function serverOf(onRequest: OnRequest): Server {
@@ -161,27 +155,31 @@ const backlogOf = (edge: () => Edge | undefined): Backlog => ({
   of: (organizationId) => edge()?.backlog.of(organizationId) ?? NOTHING,
 });
 
-function begin(
-  edge: Edge | undefined,
-  isOwnHost: (host: string) => boolean,
-  exchange: Exchange,
-  tooMuchOf: Whose | undefined,
-): void {
+function begin(edge: Edge | undefined, hostProblem: CheckHost, exchange: Exchange, tooMuchOf: Whose | undefined): void {
   if (isHealth(exchange)) return void answerHealth(exchange, edge);
   const { host } = exchange.request.headers;
   if (host === undefined)
     return sendError(exchange, 400, "BAD_REQUEST", "the request has no Host header", { connection: "close" });
-  if (!isOwnHost(host)) return sendError(exchange, 421, "BAD_REQUEST", OTHER_HOST);
+  const problem = hostProblem(host);
+  if (problem) return sendError(exchange, problem.status, "BAD_REQUEST", problem.message);
   if (edge) return edge.handle(exchange, tooMuchOf);
   sendError(exchange, 503, "UNAVAILABLE", "the server is starting", { "retry-after": "1" });
 }
 
-/** Undefined if an upgrade may go to the edge. */
-const upgradeProblem = (
-  request: IncomingMessage,
-  isOwnHost: (host: string | undefined) => boolean,
-): HeadProblem["status"] | 421 | undefined =>
-  headProblem(request)?.status ?? (isOwnHost(request.headers.host) ? undefined : 421);
+function beginUpgrade(
+  edge: Edge | undefined,
+  hostProblem: CheckHost,
+  upgrade: Upgrade,
+  socket: Duplex,
+  head: Buffer,
+): void {
+  const { request, secure } = upgrade;
+  socket.on("error", () => socket.destroy());
+  const problem = headProblem(request) ?? hostProblem(request.headers.host);
+  if (problem) return refuseUpgrade(socket, problem.status, secure);
+  if (!edge) return refuseUpgrade(socket, 503, secure);
+  edge.upgrade(upgrade, socket, head);
+}
 
 /** The parts that every request on the port passes. */
 type Admittance = { whose(exchange: Exchange): Whose; begin(exchange: Exchange, tooMuchOf: Whose | undefined): void };
