@@ -4,12 +4,12 @@
  */
 import { until, type Clock } from "../lib/clock.ts";
 import { messageOf, Refusal } from "../lib/errors.ts";
-import type { OrganizationId, RunId } from "../lib/ids.ts";
+import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
 import type { Log } from "../lib/log/log.ts";
 import type { Places } from "../fairness/places.ts";
 import { isUnavailable } from "../storage/pg-errors.ts";
 import type { Due } from "./due-runs.ts";
-import type { Advance, Outcome } from "./engine.ts";
+import type { Advance, Begun, Outcome } from "./engine.ts";
 
 type DrivesOptions<Claimed> = {
   clock: Clock;
@@ -29,7 +29,6 @@ const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 30_000;
 
 type Drive = { controller: AbortController; again: boolean; ended: Promise<void> };
-type First = (signal: AbortSignal) => Promise<Outcome>;
 
 const isOutage = (error: unknown): boolean =>
   isUnavailable(error) || (error instanceof Refusal && error.code === "UNAVAILABLE");
@@ -60,11 +59,26 @@ export class Drives<Claimed> {
     return this.#drives.get(id)?.ended ?? Promise.resolve();
   }
 
-  /** Runs in a taken place and gives it back at the end. `first` is its first call of `advance`. */
-  begin(run: Due, first?: First): void {
+  /** Runs in a taken place and gives it back at the end. */
+  begin(run: Due): void {
+    const drive = this.#add(run);
+    drive.ended = this.#advance(run, drive);
+  }
+
+  /** As `begin`, for a run that its starter advances before it is written. */
+  beginUnwritten(run: Due, owner: InstanceId): Begun {
+    const drive = this.#add(run);
+    return {
+      owner,
+      signal: drive.controller.signal,
+      advances: (first) => void (drive.ended = this.#advance(run, drive, first)),
+    };
+  }
+
+  #add({ id }: Due): Drive {
     const drive: Drive = { controller: new AbortController(), again: false, ended: Promise.resolve() };
-    this.#drives.set(run.id, drive);
-    drive.ended = this.#advance(run, drive, first);
+    this.#drives.set(id, drive);
+    return drive;
   }
 
   /** Looks at a run again when it waits. False: it is not advanced here. */
@@ -88,7 +102,7 @@ export class Drives<Claimed> {
     while (this.#drives.size > 0) await Promise.all(Array.from(this.#drives.values(), ({ ended }) => ended));
   }
 
-  async #advance(run: Due, drive: Drive, first?: First): Promise<void> {
+  async #advance(run: Due, drive: Drive, first?: Promise<Outcome>): Promise<void> {
     const { id: runId, organizationId } = run;
     const { signal } = drive.controller;
     const { advance, claim, mayAdvance, places } = this.#options;
@@ -99,10 +113,7 @@ export class Drives<Claimed> {
       while (mayAdvance() && !this.#closing.signal.aborted && !signal.aborted) {
         drive.again = false;
         try {
-          const call = first
-            ? first(signal)
-            : advance({ runId, organizationId, signal, throws, claim: () => claim(run) });
-          const outcome = await call;
+          const outcome = await (first ?? advance({ runId, organizationId, signal, throws, claim: () => claim(run) }));
           failures = throws = 0;
           if (!this.#goesOn(outcome, drive, organizationId)) return;
         } catch (error) {

@@ -3,13 +3,13 @@
  * after a crash it takes up every open run that the last executor held. It advances a run in a place in memory
  * (`fairness/places.ts`); a run that finds none stays in the table until its organization gets a free place in turn.
  */
-import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { Loop, type Round } from "../lib/loops/loop.ts";
 import { dueByTurns, dueFromRow, firstDue, organizationsWithDue, type Due } from "./due-runs.ts";
 import { createClaims, type Claims } from "./claims.ts";
 import { Drives } from "./drives.ts";
 import { Election, type Predecessor } from "./election.ts";
-import type { Advance, Engine, Outcome, Wake } from "./engine.ts";
+import type { Advance, Begun, Engine, Wake } from "./engine.ts";
 import { Recovery } from "./recovery.ts";
 import type { SqlEngineOptions } from "./sql-engine.ts";
 
@@ -97,11 +97,10 @@ export class EmbeddedEngine<Claimed> implements Engine<Claimed> {
     else this.#begin({ id: runId, organizationId });
   }
 
-  begin({ id, organizationId }: Due, first: (owner: InstanceId, signal: AbortSignal) => Promise<Outcome>): boolean {
+  begin({ id, organizationId }: Due): Begun | undefined {
     const { instanceId, places } = this.#options;
-    if (!this.executing || this.#closing.signal.aborted || !places.tryTake(organizationId)) return false;
-    this.#drives.begin({ id, organizationId }, (signal) => first(instanceId, signal));
-    return true;
+    if (!this.executing || this.#closing.signal.aborted || !places.tryTake(organizationId)) return undefined;
+    return this.#drives.beginUnwritten({ id, organizationId }, instanceId);
   }
 
   interrupt(runId: RunId): void {

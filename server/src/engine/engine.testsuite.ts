@@ -14,7 +14,7 @@ import { newId, type InstanceId, type OrganizationId, type RunId } from "../lib/
 import { createLog } from "../lib/log/log.ts";
 import { Places } from "../fairness/places.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
-import type { Advance, Engine, Outcome } from "./engine.ts";
+import type { Advance, Begun, Engine, Outcome } from "./engine.ts";
 import type { ClaimedRow, SqlEngineOptions } from "./sql-engine.ts";
 
 const ORGANIZATION = newId() as unknown as OrganizationId;
@@ -75,11 +75,14 @@ export class Process implements AsyncDisposable {
   /** Starts a run like a caller's start that the engine lets begin. */
   async startRun(): Promise<RunId | undefined> {
     const id = newId<"run">();
-    const begun = this.engine.begin({ id, organizationId: ORGANIZATION }, async (owner, signal) => {
-      await insertRun(this.database, this.#script.clock, { id, owner });
-      return this.#play(id, signal, 0, { epoch: 1, wakeSeq: 0 });
-    });
-    return begun ? id : undefined;
+    const begun = this.engine.begin({ id, organizationId: ORGANIZATION });
+    begun?.advances(this.#playUnwritten(id, begun));
+    return begun && id;
+  }
+
+  async #playUnwritten(id: RunId, { owner, signal }: Begun): Promise<Outcome> {
+    await insertRun(this.database, this.#script.clock, { id, owner });
+    return this.#play(id, signal, 0, { epoch: 1, wakeSeq: 0 });
   }
 
   async #play(id: RunId, signal: AbortSignal, throws: number, fence: Fence): Promise<Outcome> {
@@ -345,31 +348,21 @@ export function describeEngine(name: string, open: OpenEngine): void {
 
     test("one that is begun and never written is forgotten; one that is interrupted learns of it; stopping waits for it", async () => {
       const process = await started(() => done);
-      const other = newId<"run">();
-      expect(process.engine.begin({ id: other, organizationId: ORGANIZATION }, async () => ({ kind: "lost" }))).toBe(
-        true,
-      );
-      const ended = Promise.withResolvers<void>();
+      process.engine.begin({ id: newId(), organizationId: ORGANIZATION })!.advances(Promise.resolve({ kind: "lost" }));
+      const ended = Promise.withResolvers<Outcome>();
       const id = newId<"run">();
-      let aborted = false;
-      process.engine.begin({ id, organizationId: ORGANIZATION }, async (_owner, signal) => {
-        signal.addEventListener("abort", () => (aborted = true));
-        await ended.promise;
-        return { kind: "lost" };
-      });
+      const begun = process.engine.begin({ id, organizationId: ORGANIZATION })!;
+      begun.advances(ended.promise);
       process.engine.interrupt(id);
-      expect(aborted).toBe(true);
+      expect(begun.signal.aborted).toBe(true);
       let stopped = false;
       const stopping = process.engine[Symbol.asyncDispose]().then(() => (stopped = true));
-      const late = { id: newId<"run">(), organizationId: ORGANIZATION };
-      expect(process.engine.begin(late, () => Promise.reject(new Error("late")))).toBe(false);
+      expect(process.engine.begin({ id: newId(), organizationId: ORGANIZATION })).toBeUndefined();
       await sleep(100);
       expect(stopped).toBe(false);
-      ended.resolve();
+      ended.resolve({ kind: "lost" });
       await stopping;
-      expect(
-        process.engine.begin({ id: newId(), organizationId: ORGANIZATION }, () => Promise.reject(new Error("late"))),
-      ).toBe(false);
+      expect(process.engine.begin({ id: newId(), organizationId: ORGANIZATION })).toBeUndefined();
       expect(process.calls).toEqual([]);
     });
 

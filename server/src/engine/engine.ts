@@ -45,6 +45,16 @@ export type Call<Claimed> = {
 /** Called with a place in memory, which the run keeps until this ends. A throw means: retry with back-off. */
 export type Advance<Claimed> = (call: Call<Claimed>) => Promise<Outcome>;
 
+/** A run that its starter advances before it is committed. */
+export type Begun = {
+  /** The run is written as held by it, in its first epoch. */
+  owner: InstanceId;
+  /** As that of a call of `advance`. */
+  signal: AbortSignal;
+  /** The caller says at once, in the same tick, what it does in place of the first call of `advance`. */
+  advances(first: Promise<Outcome>): void;
+};
+
 export type Wake = {
   organizationId: OrganizationId;
   /** Not before. */
@@ -57,15 +67,10 @@ export interface Engine<Claimed = unknown> extends AsyncDisposable {
   /** A hint after the commit that made the run due; it may be lost or doubled. */
   wake(runId: RunId, wake: Wake): void;
   /**
-   * Takes a place for a run that is not committed yet, so that it can advance while it is being written: `first` is its
-   * first call of `advance`. The run is written as held by `owner`, in its first epoch. Returns false, without calling
-   * `first`, if this process may not advance runs now or has no place; the caller then writes the run as due, for a later
-   * claim.
+   * Takes a place for a run that is not committed yet, so that it can advance while it is being written. Undefined if this
+   * process may not advance runs now or has no place: the caller then writes the run as due, for a later claim.
    */
-  begin(
-    run: { id: RunId; organizationId: OrganizationId },
-    first: (owner: InstanceId, signal: AbortSignal) => Promise<Outcome>,
-  ): boolean;
+  begin(run: { id: RunId; organizationId: OrganizationId }): Begun | undefined;
   /** Best effort: aborts the `signal` of a call of `advance` under way in this process. */
   interrupt(runId: RunId): void;
   /** Aborts everything under way: the runs stay as committed, and the next start continues from there. */

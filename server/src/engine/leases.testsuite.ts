@@ -3,11 +3,11 @@
  * take a run from a process without one. Kept small: it looks for due runs every half second.
  */
 import { every } from "../lib/clock.ts";
-import type { InstanceId, OrganizationId, RunId } from "../lib/ids.ts";
+import type { OrganizationId, RunId } from "../lib/ids.ts";
 import { partitionOf } from "../storage/partitions.ts";
 import { Drives } from "./drives.ts";
 import { dueFromRow, type Due } from "./due-runs.ts";
-import type { Advance, Engine, Outcome, Wake } from "./engine.ts";
+import type { Advance, Begun, Engine, Wake } from "./engine.ts";
 import type { SqlEngineOptions } from "./sql-engine.ts";
 
 const LOOK_MS = 500;
@@ -61,11 +61,10 @@ export class LeaseEngine<Claimed> implements Engine<Claimed> {
     if (!at || at.getTime() <= this.#options.clock.now()) this.#begin({ id, organizationId });
   }
 
-  begin({ id, organizationId }: Due, first: (owner: InstanceId, signal: AbortSignal) => Promise<Outcome>): boolean {
+  begin({ id, organizationId }: Due): Begun | undefined {
     const { instanceId, places } = this.#options;
-    if (!this.executing || !places.tryTake(organizationId)) return false;
-    this.#drives.begin({ id, organizationId }, (signal) => first(instanceId, signal));
-    return true;
+    if (!this.executing || !places.tryTake(organizationId)) return undefined;
+    return this.#drives.beginUnwritten({ id, organizationId }, instanceId);
   }
 
   interrupt(id: RunId): void {

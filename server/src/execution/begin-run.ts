@@ -5,6 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Program } from "../definition/program.ts";
+import type { Outcome } from "../engine/engine.ts";
 import { heldBytes } from "../lib/json/held-bytes.ts";
 import { advanceLoaded, watchOutcome } from "./advance.ts";
 import { Execution } from "./execution.ts";
@@ -31,44 +32,44 @@ export async function beginRun(
 ): Promise<Head | undefined> {
   const { memory, engine, writer, surroundings } = executions;
   const charge = memory.open(head.organizationId);
-  let started: Promise<Head> | undefined;
-  const hasRoom = charge.tryHold(neededBytes(heldBytes(start.input)));
-  const isBegun =
-    hasRoom &&
-    engine.begin(head, (owner, signal) => {
-      Object.assign(head, { status: "running", startedAt: head.createdAt, epoch: 1 });
-      const journal = new Journal({
-        head,
-        writer,
-        published: surroundings.onCommit,
-        start: { ...start, owner, wake_at: null },
-      });
-      const execution = new Execution({
-        journal,
-        program,
-        shared: executions,
-        signal,
-        charge,
-        startAndEndTogether: withEnd,
-      });
-      const outcome = advanceLoaded(executions, execution).finally(() => charge[Symbol.dispose]());
-      outcome.catch(() => {});
-      started = commitStart(executions, journal);
-      return watchOutcome(
-        executions,
-        { organizationId: head.organizationId, runId: head.id },
-        started.then(
-          () => outcome,
-          async () => {
-            // The caller gets the error. If it was written after all, the engine finds it.
-            engine.interrupt(head.id);
-            await outcome.catch(() => {});
-            return { kind: "lost" };
-          },
-        ),
-      );
-    });
-  if (!isBegun) charge[Symbol.dispose]();
+  const begun = charge.tryHold(neededBytes(heldBytes(start.input))) ? engine.begin(head) : undefined;
+  if (!begun) {
+    charge[Symbol.dispose]();
+    return undefined;
+  }
+  const { owner, signal } = begun;
+  Object.assign(head, { status: "running", startedAt: head.createdAt, epoch: 1 });
+  const journal = new Journal({
+    head,
+    writer,
+    published: surroundings.onCommit,
+    start: { ...start, owner, wake_at: null },
+  });
+  const execution = new Execution({
+    journal,
+    program,
+    shared: executions,
+    signal,
+    charge,
+    startAndEndTogether: withEnd,
+  });
+  const outcome = advanceLoaded(executions, execution).finally(() => charge[Symbol.dispose]());
+  outcome.catch(() => {});
+  const started = commitStart(executions, journal);
+  const lost = async (): Promise<Outcome> => {
+    // The caller gets the error. If it was written after all, the engine finds it.
+    engine.interrupt(head.id);
+    await outcome.catch(() => {});
+    return { kind: "lost" };
+  };
+  const { id: runId, organizationId } = head;
+  begun.advances(
+    watchOutcome(
+      executions,
+      { organizationId, runId },
+      started.then(() => outcome, lost),
+    ),
+  );
   return started;
 }
 

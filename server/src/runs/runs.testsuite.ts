@@ -44,7 +44,7 @@ export const idle: Engine<ClaimedRun> = {
   loops: [],
   start: () => Promise.resolve(),
   wake: () => {},
-  begin: () => false,
+  begin: () => undefined,
   interrupt: () => {},
   interruptAll: () => {},
   [Symbol.asyncDispose]: () => Promise.resolve(),
