@@ -43,14 +43,78 @@ export function taskVariables(execution: Execution, task: ProgramTask, step: Jou
   };
 }
 
-/** Evaluates; a template without expressions costs nothing. `step`: whose result it is, if that can be large. */
-export const evaluate = (
+const NO_VARIABLES: Variables = {};
+
+/**
+ * Evaluates; a template without expressions costs nothing. `step`: whose result it is, if that can be large. It is made
+ * when there is memory, and counted.
+ */
+export function evaluate(
   execution: Execution,
   template: Template,
   data: Json,
   variables: MakeVariables,
   step?: JournalStep,
-): Json | Promise<Json> => (template.isLiteral ? template.source : execution.evaluate(template, data, variables, step));
+): Json | Promise<Json> {
+  if (template.isLiteral) return template.source;
+  return step
+    ? evaluateCounted(execution, template, data, variables, step)
+    : evaluateNow(execution, template, data, variables);
+}
+
+function evaluateCounted(
+  execution: Execution,
+  template: Template,
+  data: Json,
+  variables: MakeVariables,
+  step: JournalStep,
+): Json | Promise<Json> {
+  if (!execution.hasRoom(step)) return evaluateLater(execution, template, data, variables, step);
+  let made = 0;
+  const value = evaluateNow(execution, template, data, variables, (heldBytes) => {
+    made += heldBytes;
+    execution.journal.carry(step, heldBytes);
+  });
+  if (!(value instanceof Promise)) return value;
+  return value.then((late) => {
+    // If others' results came first, it is released and made again.
+    return execution.hasRoom(step) ? late : evaluateLater(execution, template, data, variables, step, made);
+  });
+}
+
+async function evaluateLater(
+  execution: Execution,
+  template: Template,
+  data: Json,
+  variables: MakeVariables,
+  step: JournalStep,
+  dropped = 0,
+): Promise<Json> {
+  await execution.untilRoom(step);
+  execution.journal.carry(step, -dropped);
+  return evaluateCounted(execution, template, data, variables, step);
+}
+
+function evaluateNow(
+  { shared, journal }: Execution,
+  template: Template,
+  data: Json,
+  variables: MakeVariables,
+  made?: (heldBytes: number) => void,
+): Json | Promise<Json> {
+  const used = template.variables.size === 0 ? NO_VARIABLES : variables(template.variables);
+  try {
+    const value = shared.expressions.evaluate(template, data, used, journal.head.organizationId, made);
+    return value instanceof Promise ? value.catch(dataFailed) : value;
+  } catch (error) {
+    return dataFailed(error);
+  }
+}
+
+/** A text longer than possible, or a value nested too deeply: the data's fault. */
+function dataFailed(error: unknown): never {
+  throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
+}
 
 /** The errors that a `catch` may see. Anything else (a lost fence, an unload, a bug) does not concern the workflow. */
 export function asWorkflowError(reason: unknown): WorkflowError | undefined {

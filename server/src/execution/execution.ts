@@ -2,8 +2,6 @@
  * One advance of one run: what its tasks share while they run in memory. Tasks wait here; when the last live branch
  * waits, the run is committed and unloaded (`Suspended`), and the next advance walks to the same place by the journal.
  */
-import type { Variables } from "../expressions/expressions.ts";
-import type { Template } from "../expressions/template.ts";
 import type { Program } from "../definition/program.ts";
 import { WorkflowError } from "../definition/workflow-error.ts";
 import type { Outcome } from "../engine/engine.ts";
@@ -18,7 +16,7 @@ import { LostRun, type Journal } from "./journal/journal.ts";
 import { heldBytesOf, neededBytes, tooLarge } from "./memory.ts";
 import { asRunError, type JournalStep } from "./journal/loaded-run.ts";
 import type { Left, Scope } from "./scope.ts";
-import { workflowOf, type MakeVariables } from "./variables.ts";
+import { workflowOf } from "./variables.ts";
 
 /** Thrown through all tasks when the run is unloaded. */
 export class Suspended extends Error {
@@ -43,13 +41,6 @@ const REST_BYTES_PER_MS = 50;
 const LEAST_REST_BYTES = 100_000;
 /** A branch without memory looks again after this long, while other branches of its run continue. */
 const MEMORY_PAUSE_MS = 500;
-
-const NO_VARIABLES: Variables = {};
-
-/** A text longer than possible, or a value nested too deeply: the data's fault. */
-function dataFailed(error: unknown): never {
-  throw error instanceof RangeError ? WorkflowError.of("expression", error.message) : error;
-}
 
 export class Execution {
   readonly journal: Journal;
@@ -117,7 +108,7 @@ export class Execution {
    * Whether there is memory for all that the run holds and `step` carries. If there never is for both, one step at a time
    * may exceed it.
    */
-  #hasRoom(step: JournalStep): boolean {
+  hasRoom(step: JournalStep): boolean {
     if (this.#isLeaving) return false;
     const most = this.shared.memory.most;
     const held = this.journal.heldBytes + this.journal.carriedBytes;
@@ -129,7 +120,7 @@ export class Execution {
   /** Counts what the step has received, until its row does. False: there is no memory for it. */
   holds(step: JournalStep, heldBytes: number): boolean {
     this.journal.carry(step, heldBytes);
-    return this.#hasRoom(step);
+    return this.hasRoom(step);
   }
 
   /** Counts a value that the step's next row will hold as text. Undefined: there is memory for it, as there usually is. */
@@ -139,7 +130,7 @@ export class Execution {
 
   /** Waits for memory for what the step carries, usually by unloading the run. */
   async untilRoom(step: JournalStep): Promise<void> {
-    while (!this.#hasRoom(step)) {
+    while (!this.hasRoom(step)) {
       if (step.unsaved !== undefined) this.#save(step, step.unsaved);
       await this.#pauseForMemory(this);
     }
@@ -170,49 +161,6 @@ export class Execution {
   /** For a step whose answer is in its row: the others reach their next step, then the run is unloaded. */
   async untilUnloaded(): Promise<never> {
     for (;;) await this.#pauseForMemory(this);
-  }
-
-  /** `step`: whose result it is, if that can be large. Makes it when there is memory, and counts it. */
-  evaluate(template: Template, data: Json, variables: MakeVariables, step?: JournalStep): Json | Promise<Json> {
-    if (!step) return this.#evaluate(template, data, variables);
-    if (!this.#hasRoom(step)) return this.#evaluateLater(template, data, variables, step);
-    let made = 0;
-    const value = this.#evaluate(template, data, variables, (heldBytes) => {
-      made += heldBytes;
-      this.journal.carry(step, heldBytes);
-    });
-    if (!(value instanceof Promise)) return value;
-    return value.then((late) => {
-      // If others' results came first, it is released and made again.
-      return this.#hasRoom(step) ? late : this.#evaluateLater(template, data, variables, step, made);
-    });
-  }
-
-  async #evaluateLater(
-    template: Template,
-    data: Json,
-    variables: MakeVariables,
-    step: JournalStep,
-    dropped = 0,
-  ): Promise<Json> {
-    await this.untilRoom(step);
-    this.journal.carry(step, -dropped);
-    return this.evaluate(template, data, variables, step);
-  }
-
-  #evaluate(
-    template: Template,
-    data: Json,
-    variables: MakeVariables,
-    made?: (heldBytes: number) => void,
-  ): Json | Promise<Json> {
-    const used = template.variables.size === 0 ? NO_VARIABLES : variables(template.variables);
-    try {
-      const value = this.shared.expressions.evaluate(template, data, used, this.journal.head.organizationId, made);
-      return value instanceof Promise ? value.catch(dataFailed) : value;
-    } catch (error) {
-      return dataFailed(error);
-    }
   }
 
   /** Undefined: the run may have the thread at once. */

@@ -1,12 +1,11 @@
 /** Makes a commit's rows of the run and its steps, for write.ts. */
-import { heldBytes } from "../../lib/json/held-bytes.ts";
+import { withoutResponse } from "../../definition/workflow-error.ts";
 import type { Steps } from "../../fairness/slices.ts";
 import { isScalar, type Json } from "../../lib/json/json.ts";
 import type { Head, JournalStep, StepState } from "./loaded-run.ts";
-import type { ApprovalRow, AttemptRow, StartRow, StepRow } from "./rows.ts";
-
-/** About what a step's row weighs without its payloads. */
-const STEP_BYTES = 200;
+import type { RunError } from "../run/run.ts";
+import { isStepOpen } from "../run/states.ts";
+import type { AttemptRow, StartRow, StepRow } from "./rows.ts";
 
 /** The run's own part of a commit, as JSON text. */
 export type Payload = { output: string | null; error: string | null; state: string | null };
@@ -75,33 +74,18 @@ export function stepRow(head: Head, step: JournalStep, texts?: Texts): StepRow {
   };
 }
 
-export const weigh = (row: StepRow): number =>
-  STEP_BYTES +
-  (row.input?.length ?? 0) +
-  (row.output?.length ?? 0) +
-  (row.state?.length ?? 0) +
-  (row.error?.length ?? 0) +
-  (row.response?.length ?? 0);
-
-export const weighAttempt = ({ error, response }: AttemptRow): number =>
-  STEP_BYTES + (error?.length ?? 0) + (response?.length ?? 0);
-
-export const weighApproval = ({ question, context, form, answer }: ApprovalRow): number =>
-  STEP_BYTES + question.length + (context?.length ?? 0) + (form?.length ?? 0) + (answer?.length ?? 0);
-
-/** About what a step takes in memory without its payloads. */
-const STEP_HELD_BYTES = 1_000;
-
-/** About what the row takes in memory once loaded; `isAnswer`: its state is a text, read when there is room. */
-export const heldBytesOf = (row: StepRow, isAnswer: boolean): number =>
-  STEP_HELD_BYTES +
-  held(row.input) +
-  held(row.output) +
-  (isAnswer ? 2 * row.state!.length : held(row.state)) +
-  held(row.error) +
-  held(row.response);
-
-const held = (json: string | null): number => (json === null ? 0 : heldBytes(json));
+/** An attempt that did not succeed, as the step's next one begins. */
+export const attemptRow = (head: Head, step: JournalStep, error: RunError | null, now: number): AttemptRow => ({
+  run_id: head.id,
+  number: step.number,
+  attempt: step.attempt,
+  organization_id: head.organizationId,
+  status: error ? "failed" : isStepOpen(step.status) ? "completed" : step.status,
+  error: error && JSON.stringify(withoutResponse(error)),
+  response: step.response && JSON.stringify(step.response),
+  started_at: step.state.tryStartedAt ?? step.startedAt,
+  finished_at: step.state.caughtAt ?? step.finishedAt ?? now,
+});
 
 /** The part that the head does not have. */
 export type StartOfRow = Pick<StartRow, "input" | "owner" | "wake_at"> & Partial<Pick<StartRow, "queued">>;

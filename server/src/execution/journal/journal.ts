@@ -3,25 +3,13 @@
  * writes them all in one fenced statement. The database's rows are the truth; each unload discards this.
  */
 import type { ProgramTask } from "../../definition/program.ts";
-import { withoutResponse, WorkflowError } from "../../definition/workflow-error.ts";
+import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { ApprovalId, RunId } from "../../lib/ids.ts";
-import { heldBytes } from "../../lib/json/held-bytes.ts";
 import { inSlices } from "../../fairness/slices.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
-import {
-  heldBytesOf,
-  startRow,
-  type StartOfRow,
-  stepRow,
-  textsOf,
-  weigh,
-  weighApproval,
-  weighAttempt,
-  type Payload,
-  type Texts,
-} from "./journal-rows.ts";
+import { attemptRow, startRow, type StartOfRow, stepRow, textsOf, type Payload, type Texts } from "./journal-rows.ts";
 import { isBetweenTries, type Change, type Head, type JournalStep, type RunState } from "./loaded-run.ts";
 import type { ApprovalRow, ApprovalChange, AttemptRow, StepRow } from "./rows.ts";
 import { OpenSteps } from "./open-steps.ts";
@@ -29,11 +17,11 @@ import { enclosing } from "./step-keys.ts";
 import type { RunError } from "../run/run.ts";
 import { changed, isFinal, isStepOpen } from "../run/states.ts";
 import type { Brought, Write } from "./part.ts";
+import { weighApproval, Weight, type Kept } from "./weight.ts";
 import type { Writer, Written } from "./write.ts";
 
 /** The run was fenced: cancelled, or advanced elsewhere. Nothing more can be written. */
 export class LostRun extends Error {}
-const MOST_INT4 = 2 ** 31 - 1;
 
 /** A start that something which came with it refused (`Guard` in part.ts): it would be a repeat, or its time has not come. */
 export class RefusedStart extends Error {}
@@ -53,9 +41,6 @@ export type JournalOptions = {
   start?: StartOfRow & { brought?: readonly Brought[] | undefined };
 };
 
-/** An output's weight. */
-type Kept = { bytes: number; heldBytes: number; text?: string };
-
 const STATE_FIELDS = ["context", "input", "deadline", "depth"] as const satisfies (keyof RunState)[];
 
 export class Journal {
@@ -64,6 +49,7 @@ export class Journal {
   readonly #published: JournalOptions["published"];
   readonly #steps = new Map<string, JournalStep>();
   readonly #open = new OpenSteps();
+  readonly #weight: Weight;
   #committedStatus: RunStatus;
   #committedState: RunState;
   #start: JournalOptions["start"];
@@ -71,20 +57,10 @@ export class Journal {
   #firstWrite: Promise<void> | undefined;
   #dirty = new Set<JournalStep>();
   #attempts: AttemptRow[] = [];
-  /** Bytes of the failed tries since the last commit, of which there may be thousands. */
-  #attemptBytes = 0;
   #newApprovals: ApprovalRow[] = [];
   #approvalChanges: ApprovalChange[] = [];
   #left: RunId[] = [];
   #woken = false;
-  #bytes = 0;
-  #heldBytes: number;
-  #stateHeldBytes: number;
-  /** About what has been kept since the last commit. */
-  keptBytes = 0;
-  #keptHeldBytes = 0;
-  /** The bytes that all steps carry. */
-  carriedBytes = 0;
   #inFlight: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -97,14 +73,9 @@ export class Journal {
     this.#committedState = { ...options.head.state };
     for (const step of options.steps ?? []) {
       this.#steps.set(step.key, step);
-      this.#bytes += step.bytes;
       this.#open.note(step);
     }
-    this.#stateHeldBytes = heldBytes(JSON.stringify(options.head.state));
-    this.#heldBytes = options.heldBytes ?? heldBytes(options.start?.input ?? "") + this.#stateHeldBytes;
-    // The memory of each is unknown: takes the same share of the total as its share of the text.
-    const part = this.#bytes === 0 ? 0 : this.#heldBytes / this.#bytes;
-    if (!options.start) for (const step of this.#steps.values()) step.heldBytes = step.bytes * part;
+    this.#weight = new Weight(options);
   }
 
   /** Whether the run's row is written, or about to be. */
@@ -129,17 +100,22 @@ export class Journal {
 
   /** About what the run takes in memory: input, state, step rows, and what is kept for the next commit. */
   get heldBytes(): number {
-    return this.#heldBytes + this.#keptHeldBytes + this.#attemptBytes;
+    return this.#weight.heldBytes;
+  }
+
+  /** The bytes that all steps have received or made and that no row counts. */
+  get carriedBytes(): number {
+    return this.#weight.carriedBytes;
   }
 
   /** This run's step rows have reached the bytes that a process must be able to hold. */
   get isFull(): boolean {
-    return this.#bytes + this.keptBytes > LIMITS.runBytes;
+    return this.#weight.isFull;
   }
 
   /** Enough has gathered, or a child that no step awaits any longer is to be cancelled. */
   get isDue(): boolean {
-    return this.keptBytes + this.#attemptBytes > LIMITS.batchBytes || this.#left.length > 0;
+    return this.#weight.isDue || this.#left.length > 0;
   }
 
   get steps(): Iterable<JournalStep> {
@@ -217,22 +193,14 @@ export class Journal {
 
   /** Counts what a step has received or made, until its row does. */
   carry(step: JournalStep, heldBytes: number): void {
-    step.carriedBytes += heldBytes;
-    this.carriedBytes += heldBytes;
+    this.#weight.carry(step, heldBytes);
   }
 
-  #settle(step: JournalStep): void {
-    this.carriedBytes -= step.carriedBytes;
-    step.carriedBytes = 0;
-  }
-
-  /** `text`: the output as JSON, if already made. */
-  keep(step: JournalStep, output: Json, { bytes, heldBytes, text }: Kept): void {
+  /** `weight.text`: the output as JSON, if already made. */
+  keep(step: JournalStep, output: Json, weight: Kept): void {
     step.output = output;
-    step.outputText = text;
-    this.#settle(step);
-    this.keptBytes += bytes;
-    this.#keptHeldBytes += heldBytes + (text === undefined ? 0 : text.length);
+    step.outputText = weight.text;
+    this.#weight.keep(step, weight);
   }
 
   close(step: JournalStep, status: StepStatus, now: number): void {
@@ -257,19 +225,9 @@ export class Journal {
     if (step.attempt >= LIMITS.attemptsPerStep) {
       throw WorkflowError.of("runtime", `a step has at most ${LIMITS.attemptsPerStep} attempts`);
     }
-    const attempt: AttemptRow = {
-      run_id: this.head.id,
-      number: step.number,
-      attempt: step.attempt,
-      organization_id: this.head.organizationId,
-      status: error ? "failed" : isStepOpen(step.status) ? "completed" : step.status,
-      error: error && JSON.stringify(withoutResponse(error)),
-      response: step.response && JSON.stringify(step.response),
-      started_at: step.state.tryStartedAt ?? step.startedAt,
-      finished_at: step.state.caughtAt ?? step.finishedAt ?? now,
-    };
+    const attempt = attemptRow(this.head, step, error, now);
     this.#attempts.push(attempt);
-    this.#attemptBytes += weighAttempt(attempt);
+    this.#weight.keepAttempt(attempt);
     step.attempt++;
     step.response = null;
     this.touch(step);
@@ -346,7 +304,7 @@ export class Journal {
       moved ||= step.revision === 0 || !isOpen;
       step.revision = ++head.revision;
       const row = stepRow(head, step, texts);
-      this.#hold(step, row);
+      this.#weight.write(step, row);
       bytes += step.bytes;
       rows.push(row);
       if (head.status === "completed" && step.output === head.output) outputText = row.output ?? undefined;
@@ -354,7 +312,6 @@ export class Journal {
       step.outputText = undefined;
       if (!isOpen) step.input = step.output = undefined;
     }
-    this.keptBytes = this.#keptHeldBytes = 0;
     head.revision++;
     head.currentStep = this.#currentStep();
     const payload = this.#payload(outputText);
@@ -366,11 +323,11 @@ export class Journal {
       attempts: this.#attempts,
       approvals: this.#newApprovals,
       approvalChanges: this.#approvalChanges,
-      bytes: bytes + this.#attemptBytes + (payload.output?.length ?? 0) + (payload.state?.length ?? 0),
+      bytes: bytes + this.#weight.attemptBytes + (payload.output?.length ?? 0) + (payload.state?.length ?? 0),
     };
     if (this.#start) {
       const { brought } = this.#start;
-      write.start = startRow(head, payload, this.#start, this.#writtenHeldBytes);
+      write.start = startRow(head, payload, this.#start, this.#weight.writtenHeldBytes);
       if (brought) write.brought = brought;
       if (isFinal(head.status)) write.start.owner = null;
       if (release) Object.assign(write.start, { owner: null, wake_at: release.wakeAt });
@@ -381,20 +338,10 @@ export class Journal {
     this.#committedStatus = head.status;
     this.#dirty = new Set();
     this.#attempts = [];
-    this.#attemptBytes = 0;
     this.#newApprovals = [];
     this.#approvalChanges = [];
+    this.#weight.startCommit();
     return write;
-  }
-
-  #hold(step: JournalStep, row: StepRow): void {
-    const bytes = weigh(row);
-    const held = heldBytesOf(row, step.state.answer !== undefined);
-    this.#bytes += bytes - step.bytes;
-    this.#heldBytes += held - step.heldBytes;
-    step.bytes = bytes;
-    step.heldBytes = held;
-    this.#settle(step);
   }
 
   /** `outputText`: the run's output as JSON, if a step's row has it. */
@@ -406,9 +353,7 @@ export class Journal {
     const text = isChanged ? JSON.stringify(state) : null;
     if (text !== null) {
       this.#committedState = { ...state };
-      const held = heldBytes(text);
-      this.#heldBytes += held - this.#stateHeldBytes;
-      this.#stateHeldBytes = held;
+      this.#weight.writeState(text);
     }
     return {
       output: head.status === "completed" ? (outputText ?? JSON.stringify(head.output)) : null,
@@ -441,12 +386,8 @@ export class Journal {
       wake_seq: head.wakeSeq,
       exact: this.#approvalChanges.length > 0,
       moved,
-      held_bytes: this.#writtenHeldBytes,
+      held_bytes: this.#weight.writtenHeldBytes,
     };
-  }
-
-  get #writtenHeldBytes(): number {
-    return Math.min(MOST_INT4, Math.ceil(this.#heldBytes));
   }
 
   /** The lowest running number, the approval's when paused, the last one otherwise; null before the first step. */

@@ -2,7 +2,7 @@
 import type { Ending } from "../../lib/ending.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { allOf } from "../../lib/reach.ts";
-import { weigh } from "../../execution/journal/journal-rows.ts";
+import { weighStep } from "../../execution/journal/weight.ts";
 import { isFinal } from "../../execution/run/states.ts";
 import { runOf, type Change, type Head } from "../../execution/journal/loaded-run.ts";
 import { listSteps, readRun } from "../read/read.ts";
@@ -80,7 +80,7 @@ class Seen {
     const before = this.#head?.revision ?? 0;
     const isNext = head.revision === before || head.revision === before + steps.length + 1;
     this.#head = head;
-    for (const step of steps) this.#bytes += weigh(step);
+    for (const step of steps) this.#bytes += weighStep(step);
     // A thousand waits may run at once, so one must not hold much.
     const isMuch = this.#steps.size + steps.length > LIMITS.stepsListed || this.#bytes > LIMITS.batchBytes;
     if (!isNext || this.#isLost || isMuch) this.forget();
