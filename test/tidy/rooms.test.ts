@@ -26,10 +26,6 @@ const SMALL_THINGS = new Set([
 
 /** Longer than a screen, and not taken apart yet. The list only gets shorter. */
 const LONGER = new Set([
-  "server/src/auth/handle/api-key-states.ts",
-  "server/src/events/sweep-events.ts",
-  "server/src/triggers/matching/known-triggers.ts",
-  "server/src/triggers/webhooks/find-webhook.ts",
   "web/src/api/client.ts",
   "web/src/components/json-view.tsx",
   "web/src/components/palette/palette.tsx",

@@ -37,6 +37,18 @@ describe("a budget of bytes", () => {
     expect(budget.has(undefined, 50)).toBe(true);
   });
 
+  test("tells which organizations may have no more", () => {
+    const budget = new FairShare(8);
+    const [first, second] = [organization(), organization()];
+    budget.take(first, 3);
+    expect([budget.full(), budget.free]).toEqual([[], 5]);
+    budget.take(first, 1);
+    expect([budget.full(), budget.free]).toEqual([[first], 4]);
+    budget.take(undefined, 4);
+    budget.take(second, 1);
+    expect([budget.full(), budget.free]).toEqual([[first, second], -1]);
+  });
+
   test("counts what is held already, beyond the budget too", () => {
     const budget = new FairShare(100);
     const [first, second] = [organization(), organization()];

@@ -18,6 +18,11 @@ export class FairShare {
     this.#free = total;
   }
 
+  /** Left for all together; below zero if they hold more than the total. */
+  get free(): number {
+    return this.#free;
+  }
+
   /** Taken by all together. */
   get taken(): number {
     return this.total - this.#free;
@@ -31,6 +36,11 @@ export class FairShare {
   /** Whether the organization may have this much more. */
   has(organizationId: Organization, amount: number): boolean {
     return this.takenBy(organizationId) + amount <= this.#free - amount;
+  }
+
+  /** The organizations that hold some and may not have one more. */
+  full(): OrganizationId[] {
+    return Array.from(this.#taken.keys()).flatMap((id) => (id === undefined || this.has(id, 1) ? [] : [id]));
   }
 
   tryTake(organizationId: Organization, amount: number): boolean {

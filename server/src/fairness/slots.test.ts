@@ -23,7 +23,9 @@ describe("slots", () => {
   test("no more than there are, and none of an organization beyond its share", () => {
     const slots = new Slots(10, 0.9);
     expect(Array.from({ length: 12 }, () => slots.tryTake(one))).toEqual([...Array(9).fill(true), false, false, false]);
+    expect([slots.free, slots.leftOf(one), slots.leftOf(two)]).toEqual([1, 0, 9]);
     expect([slots.tryTake(two), slots.tryTake(three)]).toEqual([true, false]);
+    expect([slots.free, slots.leftOf(two)]).toEqual([0, 8]);
   });
 
   test("organizations take turns, whatever each has queued", async () => {

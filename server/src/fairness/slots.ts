@@ -22,6 +22,15 @@ export class Slots {
     this.#most = Math.ceil(slots * mostShare);
   }
 
+  get free(): number {
+    return this.#free;
+  }
+
+  /** How many an organization may have besides its own, while they are free. */
+  leftOf(organizationId: Organization): number {
+    return this.#most - (this.#taken.get(organizationId) ?? 0);
+  }
+
   /** Whether somebody waits for a slot. */
   get contended(): boolean {
     return this.#queue.size > 0;
@@ -89,7 +98,7 @@ export class Slots {
     next.granted();
   }
 
-  readonly #mayTake = (organizationId: Organization): boolean => (this.#taken.get(organizationId) ?? 0) < this.#most;
+  readonly #mayTake = (organizationId: Organization): boolean => this.leftOf(organizationId) > 0;
 
   #take(organizationId: Organization): void {
     this.#free--;

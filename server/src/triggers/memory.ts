@@ -13,11 +13,11 @@ import type { Sealer } from "../secrets/seal.ts";
 import type { Database } from "../storage/database.ts";
 import type { Firings } from "./firings/firings.ts";
 import { Queues } from "./firings/queues.ts";
-import { createKnownTriggers, type KnownTriggers } from "./matching/known-triggers.ts";
+import { KnownTriggers } from "./matching/known-triggers.ts";
 import { Listeners } from "./matching/listeners.ts";
 import { DueClock } from "./schedule/due-clock.ts";
 import type { FiringMessage, Trigger } from "./store/trigger.ts";
-import { createKnownWebhooks, type KnownWebhooks } from "./webhooks/find-webhook.ts";
+import { KnownWebhooks } from "./webhooks/find-webhook.ts";
 import { createTokenSealer } from "./webhooks/token.ts";
 
 export type TriggerMemory = Pick<Firings, "clock" | "queues" | "changes" | "feed"> & {
@@ -52,8 +52,8 @@ export function createTriggerMemory({ derive, notices = noNotices, ...base }: Me
     feed: new Feeds({ hub: changes, keyOf: ({ id }: FiringMessage) => id, most: LIMITS.changesWaiting }),
     queues: new Queues(),
     sealer: createTokenSealer(derive),
-    webhooks: createKnownWebhooks(database, clock),
-    known: createKnownTriggers(database, clock),
+    webhooks: new KnownWebhooks(database, clock),
+    known: new KnownTriggers(database, clock),
     listeners,
     outbox: { isHeard: listeners.has, look: () => {} },
     due: new DueClock({ ...base, notices }),

@@ -12,7 +12,7 @@ import { testClock, type TestClock } from "../../../test/clock.ts";
 import { eventually } from "../../../test/client.ts";
 import { deleteTrigger, updateTrigger } from "./change-trigger.ts";
 import { createTrigger } from "./create-trigger.ts";
-import { createKnownWebhooks } from "./webhooks/find-webhook.ts";
+import { KnownWebhooks } from "./webhooks/find-webhook.ts";
 import { setNextDue } from "./schedule/due-store.ts";
 import { fire } from "./firings/fire.ts";
 import { fireDue } from "./schedule/fire-due.ts";
@@ -130,7 +130,7 @@ test("an organization that calls ever more webhooks displaces its own from memor
   for (let count = 0; count < 8; count++) own.push(await create(agentId, `own ${count}`));
   const { counting, found } = counted();
   // Room for about six.
-  const webhooks = createKnownWebhooks(counting, clock, 8_000);
+  const webhooks = new KnownWebhooks(counting, clock, 8_000);
   const statements = async (trigger: Trigger): Promise<number> => {
     const path = { agent: encodeId("agent", trigger.agentId), token: await tokenOf(trigger) };
     found.length = 0;
@@ -155,7 +155,7 @@ test("a webhook that is looked up while other organizations change is remembered
     [other, 0],
     [trigger.organizationId, 2],
   ] as const) {
-    const webhooks = createKnownWebhooks(counting, clock);
+    const webhooks = new KnownWebhooks(counting, clock);
     const looked = webhooks.find(path, "192.0.2.1");
     webhooks.forget(changes);
     expect((await looked)?.id).toBe(trigger.id);
@@ -176,7 +176,7 @@ test("a webhook that is not found is looked up once, whatever is wrong, and leav
   await rotateToken(triggers, room.caller, { triggerId: replaced.trigger.id, overlapMinutes: 1 });
   await deleteTrigger(triggers, room.caller, deleted.trigger.id);
   const { counting, found } = counted();
-  const webhooks = createKnownWebhooks(counting, clock);
+  const webhooks = new KnownWebhooks(counting, clock);
   const looked = async (at: AgentId | string, token: string): Promise<[Trigger | undefined, number[]]> => {
     found.length = 0;
     const path = { agent: at.startsWith("agent_") ? at : encodeId("agent", at as AgentId), token };

@@ -1,5 +1,4 @@
 /** The present state of API keys, as session-states.ts has that of sessions. */
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
 import { createFreshCache } from "../../lib/fresh-cache.ts";
 import type { ApiKeyId, OrganizationId } from "../../lib/ids.ts";
@@ -8,10 +7,9 @@ import type { Loop } from "../../lib/loops/loop.ts";
 import type { Notices } from "../../realtime/notices.ts";
 import type { Reach } from "../../lib/reach.ts";
 import type { Database, Row } from "../../storage/database.ts";
-import { hashApiKey, hashBytes } from "../api-key.ts";
 import type { Caller } from "../caller.ts";
 import { scopesOf } from "../scopes.ts";
-import { createKeyLookUps, type KeyPlace } from "./api-key-look-ups.ts";
+import { KEYS_REMEMBERED, KnownKeys } from "./known-keys.ts";
 import { createKeyUses } from "./api-key-uses.ts";
 import { STATE_TTL_MS } from "./session-states.ts";
 
@@ -30,35 +28,20 @@ export type KeyStates = {
   loop: Loop;
 } & AsyncDisposable;
 
-const REMEMBERED = 5_000;
-
 export function createKeyStates(
   database: Database,
   clock: Clock,
   log: Log,
   notices: Pick<Notices, "send" | "on">,
 ): KeyStates {
-  const idsByHash = new LRUCache<string, KeyPlace>({ max: REMEMBERED });
+  const known = new KnownKeys(database);
   const states = createFreshCache<string, Caller>({
     clock,
     ttlMs: STATE_TTL_MS,
-    most: REMEMBERED,
+    most: KEYS_REMEMBERED,
     load: (key) => readCaller(database, ...(key.split(" ") as [OrganizationId, ApiKeyId])),
   });
   const uses = createKeyUses(database, clock, log);
-
-  const lookUp = createKeyLookUps(database);
-
-  /** A row's hash never changes, so the id of a hash never becomes stale. The key itself is not kept. */
-  const idOf = async (secret: string, address: string): Promise<KeyPlace | undefined> => {
-    const hash = hashApiKey(secret);
-    const known = idsByHash.get(hash);
-    if (known) return known;
-    const id = await lookUp(hashBytes(hash), address);
-    if (!id) return undefined;
-    idsByHash.set(hash, id);
-    return id;
-  };
 
   const unexpired = (caller: Caller | undefined): Caller | undefined =>
     caller && !isExpired(caller, clock.now()) ? caller : undefined;
@@ -75,13 +58,13 @@ export function createKeyStates(
   return {
     byId,
     recall: (secret) => {
-      const id = idsByHash.get(hashApiKey(secret));
-      return id && recallById(id.organizationId, id.keyId);
+      const key = known.recall(secret);
+      return key && recallById(key.organizationId, key.keyId);
     },
     recallById,
     bySecret: async (secret, address) => {
-      const id = await idOf(secret, address);
-      return id && byId(id.organizationId, id.keyId);
+      const key = await known.find(secret, address);
+      return key && byId(key.organizationId, key.keyId);
     },
     forget,
     invalidate(organizationId, keyId) {

@@ -14,14 +14,14 @@ type Waiting<Place> = {
   reject: (error: unknown) => void;
 };
 
+/** `address`: of the client. Throws UNAVAILABLE when too many wait to be looked up, of all or of its address. */
+export type LookUp<Place> = (hash: Buffer, address: string) => Promise<Place | undefined>;
+
 /** By the hash as `latin1`. */
 type Read<Place> = (hashes: Buffer[]) => Promise<Map<string, Place>>;
 
-/** `what` is looked up, in the plural. `address`: of the client. Throws UNAVAILABLE when too many wait, of all or of its address. */
-export function createLookUps<Place>(
-  what: string,
-  read: Read<Place>,
-): (hash: Buffer, address: string) => Promise<Place | undefined> {
+/** `what` is looked up, in the plural. */
+export function createLookUps<Place>(what: string, read: Read<Place>): LookUp<Place> {
   const waiting = new FairQueue<string, Waiting<Place>>(LIMITS.keysWaiting, LIMITS.keysWaitingPerAddress);
   let isReading = false;
 

@@ -8,7 +8,7 @@ const LOGIN_THROTTLE = "server/src/auth/sign-in/login-throttle.test.ts";
 const SESSIONS = "server/src/auth/sessions/sessions.db.test.ts";
 const KNOWN_ADDRESSES = "server/src/auth/sign-in/known-addresses.db.test.ts";
 const RATES = "test/rates.test.ts";
-const API_KEY_LOOK_UPS = "server/src/auth/handle/api-key-look-ups.test.ts";
+const API_KEY_LOOK_UPS = "server/src/auth/handle/known-keys.test.ts";
 const REFRESH_TURNS = "server/src/auth/handle/refresh-turns.test.ts";
 
 export const AUTH = {

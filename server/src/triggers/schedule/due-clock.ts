@@ -4,6 +4,7 @@
  * same. Organizations take turns, and none has more than its share of what is fired at once: one with 50,000 triggers due at an
  * instant, or whose firings take long, delays no other.
  */
+import { Slots } from "../../fairness/slots.ts";
 import { until, type Clock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { NO_ID, type OrganizationId, type TriggerId } from "../../lib/ids.ts";
@@ -40,10 +41,9 @@ export class DueClock implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #next: Batch<NextDue, boolean>;
   readonly loop: Loop;
-  /** The triggers that are being fired, by organization. */
-  readonly #firing = new Map<OrganizationId, Map<TriggerId, Firing>>();
-  #count = 0;
-  /** Something is due that found no place. */
+  readonly #firing = new Map<TriggerId, Firing>();
+  readonly #slots = new Slots(LIMITS.schedulesFiring, LIMITS.schedulesFiringOwn / LIMITS.schedulesFiring);
+  /** Something is due that found no slot. */
   #isFull = false;
   /** The organization that had the last turn. */
   #after: OrganizationId = NO_ID as OrganizationId;
@@ -84,7 +84,7 @@ export class DueClock implements AsyncDisposable {
     this.loop.wake(this.#options.clock.now() + GATHER_MS);
   }
 
-  /** Begins to fire what is due, as far as there are places. Answers when to look again. */
+  /** Begins to fire what is due, as far as there are slots. Returns when to look again. */
   async #fireAll(round: Round): Promise<number> {
     const { database, clock } = this.#options;
     for (;;) {
@@ -94,7 +94,7 @@ export class DueClock implements AsyncDisposable {
       if (!round.goesOn()) return Infinity;
       const turns = this.#turnsOf(due);
       this.#isFull = turns.length < due.length;
-      // A firing that leaves a place looks again.
+      // A firing that leaves a slot looks again.
       if (turns.length === 0) return next;
       const taken = await takeDue(database, { now, until: now + LEASE_MS }, turns);
       const goesOn = round.goesOn();
@@ -107,42 +107,37 @@ export class DueClock implements AsyncDisposable {
     }
   }
 
-  /** How many of each may begin, for as many as there are places; those after the last turn first. */
+  /** How many of each organization may begin, while there are slots; those after the last turn first. */
   #turnsOf(due: OrganizationId[]): { organizationId: OrganizationId; most: number }[] {
-    const free = LIMITS.schedulesFiring - this.#count;
+    const { free } = this.#slots;
     const later = due.findIndex((id) => id > this.#after);
     const inOrder = later < 0 ? due : [...due.slice(later), ...due.slice(0, later)];
-    const mayBegin = inOrder.filter((id) => this.#leftOf(id) > 0).slice(0, free);
+    const mayBegin = inOrder.filter((id) => this.#slots.leftOf(id) > 0).slice(0, free);
     this.#after = mayBegin.at(-1) ?? this.#after;
     const share = Math.floor(free / mayBegin.length);
-    return mayBegin.map((organizationId) => ({ organizationId, most: Math.min(share, this.#leftOf(organizationId)) }));
-  }
-
-  #leftOf(organizationId: OrganizationId): number {
-    return LIMITS.schedulesFiringOwn - (this.#firing.get(organizationId)?.size ?? 0);
+    return mayBegin.map((organizationId) => ({
+      organizationId,
+      most: Math.min(share, this.#slots.leftOf(organizationId)),
+    }));
   }
 
   #begin(trigger: Trigger): void {
     const { organizationId, id } = trigger;
-    const own = this.#firing.get(organizationId) ?? new Map<TriggerId, Firing>();
     const due = trigger.nextDueAt!.getTime();
-    const present = own.get(id);
+    const present = this.#firing.get(id);
     if (present) {
       // At the same instant it takes longer than it was taken for: that is prolonged.
       if (present.due !== due) present.again = trigger;
       return;
     }
-    this.#firing.set(organizationId, own);
-    this.#count++;
     const end = (): void => {
-      this.#count--;
-      own.delete(id);
-      if (own.size === 0) this.#firing.delete(organizationId);
+      this.#firing.delete(id);
       if (one.again && !this.#closing.signal.aborted) this.#begin(one.again);
       if (this.#isFull) this.loop.wake();
     };
-    const one: Firing = { due, done: this.#fireAndSet(trigger).finally(end) };
-    own.set(id, one);
+    const done = this.#slots.run(organizationId, () => this.#fireAndSet(trigger)).finally(end);
+    const one: Firing = { due, done };
+    this.#firing.set(id, one);
   }
 
   /** Never rejects: it is due again when its time as taken is over. */
@@ -180,6 +175,6 @@ export class DueClock implements AsyncDisposable {
     this.#closing.abort();
     await this.#stack.disposeAsync();
     await this.loop[Symbol.asyncDispose]();
-    await Promise.all(Array.from(this.#firing.values(), (own) => Array.from(own.values(), ({ done }) => done)).flat());
+    await Promise.all(Array.from(this.#firing.values(), ({ done }) => done));
   }
 }

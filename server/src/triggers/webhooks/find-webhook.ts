@@ -3,7 +3,7 @@
  * agent, the token or the trigger is unknown or was: the answer and its time must not tell which (bench/unknown-webhooks.ts).
  */
 import { LRUCache } from "lru-cache";
-import { createLookUps } from "../../auth/handle/look-ups.ts";
+import { createLookUps, type LookUp } from "../../auth/handle/look-ups.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { decodeId, NO_ID, type OrganizationId } from "../../lib/ids.ts";
 import { allOf } from "../../lib/reach.ts";
@@ -13,17 +13,6 @@ import { readTriggerRows } from "../store/trigger-store.ts";
 import { findTokens, type TokenPlace } from "./token-store.ts";
 import { hashToken } from "./token.ts";
 import type { Trigger } from "../store/trigger.ts";
-
-export type KnownWebhooks = {
-  /** `address`: of the client. Undefined when there is none. Throws UNAVAILABLE when too many wait to be looked up. */
-  find(path: WebhookPath, address: string): Promise<Trigger | undefined>;
-  /** The webhook's organization, if it was found before and is remembered. */
-  recall(path: WebhookPath): OrganizationId | undefined;
-  /** After a change of any of its triggers. */
-  forget(organizationId: OrganizationId): void;
-  /** Changes may have been missed. */
-  forgetAll(): void;
-};
 
 export type WebhookPath = { agent: string; token: string };
 
@@ -40,76 +29,108 @@ type Kept = { trigger: Trigger; expiresAt: Date | null; until: number };
 const bytesOf = ({ trigger: { name, configuration, policy } }: Kept): number =>
   ENTRY_BYTES + 2 * (name.length + JSON.stringify([configuration, policy]).length);
 
-export function createKnownWebhooks(database: Database, clock: Clock, mostBytes = REMEMBERED_BYTES): KnownWebhooks {
+export class KnownWebhooks {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #kept: FairCache<Kept & { bytes: number }>;
   /** A path does not say whose it is. */
-  const owners = new Map<string, OrganizationId>();
-  const kept = new FairCache<Kept & { bytes: number }>(
-    mostBytes,
-    ({ bytes }) => bytes,
-    (key) => owners.delete(key),
-  );
-  const lookUp = createLookUps("webhook tokens", (asked) => findTokens(database, asked, clock.now()));
-
-  const recall = (key: string): Kept | undefined => {
-    const organizationId = owners.get(key);
-    return organizationId && kept.get(organizationId, key);
-  };
-
+  readonly #owners = new Map<string, OrganizationId>();
+  readonly #changes = new Changes();
+  readonly #lookUp: LookUp<TokenPlace>;
   /** Many that come at the same time read it once. */
-  const reading = new Map<string, Promise<Trigger | undefined>>();
-  const read = ({ organizationId, triggerId }: TokenPlace): Promise<Trigger | undefined> => {
-    const key = `${lastChangeOf(organizationId)} ${triggerId}`;
-    const promise =
-      reading.get(key) ??
-      readTriggerRows(database, allOf(organizationId), [triggerId])
-        .then((found) => found.get(triggerId))
-        .finally(() => reading.delete(key));
-    reading.set(key, promise);
-    return promise;
-  };
+  readonly #reading = new Map<string, Promise<Trigger | undefined>>();
 
-  let changes = 0;
-  /** No organization that is not among these has changed since. */
-  let othersChanged = 0;
-  const changed = new LRUCache<OrganizationId, number>({
+  constructor(database: Database, clock: Clock, mostBytes = REMEMBERED_BYTES) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#kept = new FairCache(
+      mostBytes,
+      ({ bytes }) => bytes,
+      (key) => this.#owners.delete(key),
+    );
+    this.#lookUp = createLookUps("webhook tokens", (asked) => findTokens(database, asked, clock.now()));
+  }
+
+  /** `address`: of the client. Undefined when there is none. Throws UNAVAILABLE when too many wait to be looked up. */
+  async find(path: WebhookPath, address: string): Promise<Trigger | undefined> {
+    const key = keyOf(path);
+    const known = this.#recall(key);
+    const now = this.#clock.now();
+    if (known && known.until > now && (!known.expiresAt || known.expiresAt.getTime() > now)) return known.trigger;
+    const until = now + TTL_MS;
+    const asOf = this.#changes.last;
+    const place = await this.#lookUp(Buffer.from(key, "hex"), address);
+    const trigger = place && (await this.#read(place));
+    // A row that was read before a change is not cached after it.
+    if ((place ? this.#changes.lastOf(place.organizationId) : this.#changes.last) > asOf) return trigger;
+    if (trigger) {
+      const { organizationId, expiresAt } = place;
+      const found = { trigger, expiresAt, until };
+      this.#kept.set(organizationId, key, { ...found, bytes: bytesOf(found) });
+      this.#owners.set(key, organizationId);
+    } else if (known) this.#kept.delete(known.trigger.organizationId, key);
+    return trigger;
+  }
+
+  /** The webhook's organization, if it was found before and is remembered. */
+  recall(path: WebhookPath): OrganizationId | undefined {
+    return this.#owners.get(keyOf(path));
+  }
+
+  /** After a change of any of its triggers. */
+  forget(organizationId: OrganizationId): void {
+    this.#changes.add(organizationId);
+    this.#kept.forget(organizationId);
+  }
+
+  /** Changes may have been missed. */
+  forgetAll(): void {
+    this.#changes.addAll();
+    this.#kept.clear();
+  }
+
+  #recall(key: string): Kept | undefined {
+    const organizationId = this.#owners.get(key);
+    return organizationId && this.#kept.get(organizationId, key);
+  }
+
+  #read({ organizationId, triggerId }: TokenPlace): Promise<Trigger | undefined> {
+    const key = `${this.#changes.lastOf(organizationId)} ${triggerId}`;
+    const promise =
+      this.#reading.get(key) ??
+      readTriggerRows(this.#database, allOf(organizationId), [triggerId])
+        .then((found) => found.get(triggerId))
+        .finally(() => this.#reading.delete(key));
+    this.#reading.set(key, promise);
+    return promise;
+  }
+}
+
+/** Numbers the changes, and knows the last one of each organization. */
+class Changes {
+  last = 0;
+  /** No organization that is not in `#lasts` has changed since. */
+  #lastOfOthers = 0;
+  readonly #lasts = new LRUCache<OrganizationId, number>({
     max: CHANGES_REMEMBERED,
     dispose: (change, _, reason) => {
-      if (reason === "evict") othersChanged = Math.max(othersChanged, change);
+      if (reason === "evict") this.#lastOfOthers = Math.max(this.#lastOfOthers, change);
     },
   });
-  const lastChangeOf = (organizationId: OrganizationId): number => changed.get(organizationId) ?? othersChanged;
 
-  return {
-    async find(path, address) {
-      const key = keyOf(path);
-      const known = recall(key);
-      const now = clock.now();
-      if (known && known.until > now && (!known.expiresAt || known.expiresAt.getTime() > now)) return known.trigger;
-      const until = now + TTL_MS;
-      const asOf = changes;
-      const place = await lookUp(Buffer.from(key, "hex"), address);
-      const trigger = place && (await read(place));
-      // A row that was read before a change is not cached after it.
-      if (place ? lastChangeOf(place.organizationId) > asOf : asOf !== changes) return trigger;
-      if (trigger) {
-        const { organizationId, expiresAt } = place;
-        const found = { trigger, expiresAt, until };
-        kept.set(organizationId, key, { ...found, bytes: bytesOf(found) });
-        owners.set(key, organizationId);
-      } else if (known) kept.delete(known.trigger.organizationId, key);
-      return trigger;
-    },
-    recall: (path) => owners.get(keyOf(path)),
-    forget: (organizationId) => {
-      changed.set(organizationId, ++changes);
-      kept.forget(organizationId);
-    },
-    forgetAll: () => {
-      othersChanged = ++changes;
-      changed.clear();
-      kept.clear();
-    },
-  };
+  lastOf(organizationId: OrganizationId): number {
+    return this.#lasts.get(organizationId) ?? this.#lastOfOthers;
+  }
+
+  add(organizationId: OrganizationId): void {
+    this.#lasts.set(organizationId, ++this.last);
+  }
+
+  /** A change of any organization. */
+  addAll(): void {
+    this.#lastOfOthers = ++this.last;
+    this.#lasts.clear();
+  }
 }
 
 function keyOf({ agent, token }: WebhookPath): string {

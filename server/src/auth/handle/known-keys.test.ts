@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import type { Database, Row } from "../../storage/database.ts";
-import { createKeyLookUps } from "./api-key-look-ups.ts";
+import { hashApiKey, hashBytes } from "../api-key.ts";
+import { KnownKeys } from "./known-keys.ts";
 
 /** Answers each statement when told to. */
 function slowDatabase() {
@@ -14,12 +15,12 @@ function slowDatabase() {
   return { asked, database: { query } as unknown as Database };
 }
 
-const hashOf = (index: number): Buffer => Buffer.from(String(index).padStart(32, "0"));
+const hashOf = (index: number): Buffer => hashBytes(hashApiKey(String(index)));
 
 test("one statement at a time, for all that wait, and each gets its own", async () => {
   const { asked, database } = slowDatabase();
-  const lookUp = createKeyLookUps(database);
-  const answers = Array.from({ length: 600 }, (_, index) => lookUp(hashOf(index), `192.0.2.${index % 2}`));
+  const keys = new KnownKeys(database);
+  const answers = Array.from({ length: 600 }, (_, index) => keys.find(String(index), `192.0.2.${index % 2}`));
   expect(asked.map(({ hashes }) => hashes.length)).toEqual([1]);
   const [organizationId, keyId] = [newId<"organization">(), newId<"apiKey">()];
   asked[0]!.answer([]);
@@ -32,6 +33,11 @@ test("one statement at a time, for all that wait, and each gets its own", async 
   const found = await Promise.all(answers);
   expect(found.filter((one) => one !== undefined)).toHaveLength(1);
   expect(found[7]).toEqual({ organizationId, keyId });
+  expect([keys.recall("7"), keys.recall("8"), await keys.find("7", "192.0.2.1")]).toEqual([
+    found[7],
+    undefined,
+    found[7],
+  ]);
   expect(asked.map(({ hashes }) => hashes.length)).toEqual([1, 256, 256, 87]);
 });
 
@@ -41,9 +47,9 @@ const REFUSED =
 /** The outcome of each, in their order, when all of them have come before the first of `statements` more is answered. */
 async function outcomesOf(addresses: string[], statements: number) {
   const { asked, database } = slowDatabase();
-  const lookUp = createKeyLookUps(database);
+  const keys = new KnownKeys(database);
   const outcomes = addresses.map((address, index) =>
-    lookUp(hashOf(index), address).then(
+    keys.find(String(index), address).then(
       () => "answered",
       (error: Error & { code?: string }) => `${error.code ?? "-"} ${error.message}`,
     ),
