@@ -156,7 +156,7 @@ function createWork(
     hasSpace: space.hasSpace,
     usage: rates.usage,
     parts: { guards: FIRING_PARTS, followers: [outboxPart(triggerMemory.outbox)] },
-    next: triggerMemory.queues.runEnded,
+    slotFreed: triggerMemory.queues.runEnded,
   });
   const forgetting: Loop[] = [forgetKeys(runs), forgetRunDrafts(base), forgetApiKeys(base), forgetFirings(base)];
   for (const loop of forgetting) stack.use(loop);

@@ -1,4 +1,4 @@
-/** How many runs are due and held by nobody, in the whole database. */
+/** How many runs are due and not held, in the whole database. */
 import type { Clock } from "../lib/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { COUNTED_MOST, createKeptCount, type KeptCount } from "../storage/kept-count.ts";

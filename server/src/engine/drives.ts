@@ -115,7 +115,7 @@ export class Drives<Claimed> {
         try {
           const outcome = await (first ?? advance({ runId, organizationId, signal, throws, claim: () => claim(run) }));
           failures = throws = 0;
-          if (!this.#goesOn(outcome, drive, organizationId)) return;
+          if (!this.#advancesAgain(outcome, drive, organizationId)) return;
         } catch (error) {
           if (signal.aborted) return;
           if (failures === 0 || (throws === 0 && !isOutage(error))) this.#logFailure(runId, error);
@@ -131,7 +131,7 @@ export class Drives<Claimed> {
     }
   }
 
-  #goesOn(outcome: Outcome, drive: Drive, organizationId: OrganizationId): boolean {
+  #advancesAgain(outcome: Outcome, drive: Drive, organizationId: OrganizationId): boolean {
     const { places, waitsUntil, leftInTable } = this.#options;
     if (outcome.kind === "waiting" && outcome.until) waitsUntil(outcome.until.getTime());
     const again = outcome.kind === "yield" || (outcome.kind !== "done" && drive.again);

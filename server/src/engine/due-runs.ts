@@ -1,5 +1,5 @@
 /**
- * Finds the runs that are due and held by nobody. A few are taken as they come; when there are many, organizations take
+ * Finds the runs that are due and that no process holds. A few are taken as they come; when there are many, organizations take
  * turns, so one with 100,000 due runs delays others no more than one with two. Named statements of the hot pool: lists
  * that others read do not hold them up.
  */
@@ -15,7 +15,7 @@ export const dueFromRow = (row: Row): Due => ({
   at: (row["wake_at"] as Date | undefined)?.getTime(),
 });
 
-/** The first `most` of all organizations by due time, then by turns. */
+/** The first `most` by due time, in turns of their organizations. */
 export async function firstDue(database: Database, now: number, most: number): Promise<Due[]> {
   const rows = await database.hot(
     "due_first",
@@ -30,7 +30,7 @@ export async function firstDue(database: Database, now: number, most: number): P
 
 /**
  * The organizations that have any, including held ones. Jumps through the index from one to the next, so the cost grows
- * with the number of organizations, not of due runs: 24 to 40 us each, measured with 20 to 6,000 organizations, with
+ * with the number of organizations, not of due runs: 24 to 40 µs each, measured with 20 to 6,000 organizations, with
  * current, old and no statistics.
  */
 export async function organizationsWithDue(database: Database, now: number): Promise<OrganizationId[]> {
@@ -53,7 +53,7 @@ export async function organizationsWithDue(database: Database, now: number): Pro
 
 type Turn = { organizationId: OrganizationId; most: number };
 
-/** At most this many of each organization: the first of each in order, then the second of each, and so on. */
+/** At most `most` of each organization: the first of each in order, then the second of each, and so on. */
 export async function dueByTurns(database: Database, now: number, turns: Turn[]): Promise<Due[]> {
   const rows = await database.hot(
     "due_turns",

@@ -97,7 +97,7 @@ export class Election implements AsyncDisposable {
     try {
       await (this.#holds ? this.#keep() : this.#tryFor(round));
     } catch (error) {
-      // A later one may have another connection.
+      // A later look may have another connection.
       if (!round.signal.aborted) this.#drop();
       throw error;
     }

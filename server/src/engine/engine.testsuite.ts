@@ -19,7 +19,7 @@ import type { ClaimedRow, SqlEngineOptions } from "./sql-engine.ts";
 
 const ORGANIZATION = newId() as unknown as OrganizationId;
 
-/** More than a test needs. */
+/** More places than a test needs. */
 export const manyPlaces = (): Places => new Places({ shared: 1_000, own: 8 });
 
 /** The fence of a claimed run. */

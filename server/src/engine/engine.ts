@@ -49,7 +49,7 @@ export type Advance<Claimed> = (call: Call<Claimed>) => Promise<Outcome>;
 export type Begun = {
   /** The run is written as held by it, in its first epoch. */
   owner: InstanceId;
-  /** As that of a call of `advance`. */
+  /** Aborts when that of a call of `advance` would. */
   signal: AbortSignal;
   /** The caller says at once, in the same tick, what it does in place of the first call of `advance`. */
   advances(first: Promise<Outcome>): void;

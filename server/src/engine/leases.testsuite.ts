@@ -1,6 +1,6 @@
 /**
- * A second engine, to test the contract itself: every process may advance runs as long as it renews a lease. Anybody may
- * take a run from a process without one. Kept small: it looks for due runs every half second.
+ * A second engine, to test the contract itself: every process may advance runs as long as it renews a lease. Any process may
+ * take a run from one without a lease. Kept small: it looks for due runs every half second.
  */
 import { every } from "../lib/clock.ts";
 import type { OrganizationId, RunId } from "../lib/ids.ts";

@@ -60,7 +60,7 @@ async function advanceClaimed(
   const { database, journals, surroundings, memory, needs } = executions;
   const needed = neededBytes(heldBytes);
   if (!charge.tryHold(needed)) {
-    // Again when there is room. A run that will never have room fails.
+    // It is claimed again when there is room. A run that will never have room fails.
     if (needed > memory.most) return failRun(executions, head, tooLarge(heldBytes));
     needs.set(head.id, needed);
     await releaseClaim(database, head);

@@ -3,7 +3,7 @@
  * so that both are one statement. Work that takes longer than this tick (an expression in a worker) does not delay the
  * start.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as afterThisTick } from "node:timers/promises";
 import type { Program } from "../definition/program.ts";
 import type { Outcome } from "../engine/engine.ts";
 import { heldBytes } from "../lib/json/held-bytes.ts";
@@ -74,7 +74,7 @@ export async function beginRun(
 }
 
 async function commitStart({ clock }: Executions, journal: Journal): Promise<Head> {
-  await nextTurn();
+  await afterThisTick();
   await journal.started(clock.now());
   return journal.committed;
 }

@@ -18,7 +18,7 @@ function open(unload?: () => Promise<never>, stays: (rest: Rest) => boolean = ()
       unloaded(wakeAt, person);
       return unload ? unload() : Promise.reject(new Unloaded());
     },
-    goesOn: () => noted.push("goes on"),
+    resumed: () => noted.push("goes on"),
   });
   const controller = new AbortController();
   const scope = { signal: controller.signal, deadline: undefined } as unknown as Scope;
@@ -168,7 +168,7 @@ test("a commit that fails while the run stays fails what waits", async () => {
   const clock = testClock();
   const lost = new Error("lost");
   const fails = (): Promise<never> => Promise.reject(lost);
-  const branches = new Branches(clock, { stays: () => true, commit: fails, unload: fails, goesOn: () => {} });
+  const branches = new Branches(clock, { stays: () => true, commit: fails, unload: fails, resumed: () => {} });
   const scope = { signal: new AbortController().signal, deadline: undefined } as unknown as Scope;
   await expect(branches.wait({ until: clock.now() + 1_000, person: false }, scope)).rejects.toBe(lost);
 });
@@ -179,7 +179,7 @@ test("a commit that ends while the run is being unloaded does not have it unload
   const { promise: gone, reject: unload } = Promise.withResolvers<never>();
   const unloads = vi.fn<() => Promise<never>>(() => gone);
   let stays = true;
-  const resting = { stays: () => stays, commit: () => committed, unload: unloads, goesOn: () => {} };
+  const resting = { stays: () => stays, commit: () => committed, unload: unloads, resumed: () => {} };
   const branches = new Branches(clock, resting);
   const scope = { signal: new AbortController().signal, deadline: undefined } as unknown as Scope;
   const first = branches.wait({ until: clock.now() + 10, person: false }, scope);

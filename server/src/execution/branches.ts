@@ -50,19 +50,19 @@ type Resting = {
   commit: (rest: Rest) => Promise<void>;
   /** Commits and releases the claim. Always throws. */
   unload: (rest: Rest) => Promise<never>;
-  /** It stayed and now continues. */
-  goesOn: () => void;
+  /** Called when it stayed and now continues. */
+  resumed: () => void;
 };
 
 /** A wait for a signal looks again after this long, in case the signal came to another process. */
 const LOOK_AGAIN_MS = 5_000;
 /** How soon a run that stays in memory notices that others need the room. */
 const STAYS_MS = 250;
-/** For all runs together. Telling 9,800 branches in one turn of the event loop that they end holds the thread for 140 ms. */
-const LEFT_IN_A_TURN = 500;
+/** For all runs together. Ending 9,800 branches in one tick holds the thread for 140 ms. */
+const LEFT_PER_TICK = 500;
 const left = new TickCount();
 /**
- * Resting looks at all waits. With more waits than this, it does so once in a turn of the event loop, not whenever one
+ * Resting looks at all waits. With more waits than this, it does so once a tick, not whenever one
  * ends: 9,900 that ended together held the thread for 700 ms.
  */
 const LOOKED_AT_AT_ONCE = 100;
@@ -74,7 +74,7 @@ export class Branches {
   readonly #forSignal = new Map<Signal, Waiting>();
   #live = 1;
   #restsSoon = false;
-  /** Branches that no longer wait and end early; they are told in the next turns of the event loop. */
+  /** Branches that no longer wait and end early; they are rejected in the next ticks. */
   #toLeave: (() => void)[] = [];
   /** The claim is being released: the next advance sees what happens now, and nothing continues in memory. */
   #isUnloading = false;
@@ -118,7 +118,7 @@ export class Branches {
         if (this.#isUnloading || !this.#waiting.delete(waiting)) return;
         if (signal !== undefined) this.#forSignal.delete(signal);
         this.#stayed?.[Symbol.dispose]();
-        if (this.#live === 0) this.#resting.goesOn();
+        if (this.#live === 0) this.#resting.resumed();
         timer[Symbol.dispose]();
         scope.signal.removeEventListener("abort", abort);
         this.#live++;
@@ -133,7 +133,7 @@ export class Branches {
           this.#since = this.#clock.now();
           leave(resolve);
         },
-        reject: (reason) => leave(() => this.#leaveInTurns(() => reject(reason))),
+        reject: (reason) => leave(() => this.#leaveByTicks(() => reject(reason))),
       };
       const abort = (): void => waiting.reject(scope.signal.reason);
       const timer = this.#clock.at(look, () => (look === again ? leave(resolve) : waiting.resolve()));
@@ -147,15 +147,15 @@ export class Branches {
   }
 
   /** A timeout may end thousands of waits, and so may the end of the run's stay in memory. */
-  #leaveInTurns(reject: () => void): void {
-    if (left.add() <= LEFT_IN_A_TURN) reject();
+  #leaveByTicks(reject: () => void): void {
+    if (left.add() <= LEFT_PER_TICK) reject();
     else if (this.#toLeave.push(reject) === 1) setImmediate(this.#leaveMore);
   }
 
   readonly #leaveMore = (): void => {
     const now = this.#toLeave;
     this.#toLeave = [];
-    for (const reject of now) this.#leaveInTurns(reject);
+    for (const reject of now) this.#leaveByTicks(reject);
   };
 
   #rest(): void {

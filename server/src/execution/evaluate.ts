@@ -129,7 +129,7 @@ export function asDuration(value: Json): number {
   return Math.min(ms, LONGEST_MS);
 }
 
-/** Nested tasks may each check the same large value, and one check may take 50 ms: others get a turn before each. */
+/** Nested tasks may each check the same large value, and one check may take 50 ms: other organizations get their turn before each. */
 export async function checkSchema(
   execution: Execution,
   check: ((value: Json) => string | undefined) | undefined,

@@ -83,7 +83,7 @@ export class Execution {
         return this.commit();
       },
       unload: ({ wakeAt, person }) => this.#unload(wakeAt, person),
-      goesOn: () => (this.journal.head.status = "running"),
+      resumed: () => (this.journal.head.status = "running"),
     });
   }
 
@@ -163,7 +163,7 @@ export class Execution {
     for (;;) await this.#pauseForMemory(this);
   }
 
-  /** Undefined: the run may have the thread at once. */
+  /** Waits for this organization's turn on the thread. Undefined: the run may have the thread at once. */
   turn(): Promise<void> | undefined {
     return this.shared.rounds.next(this.journal.head.organizationId);
   }
@@ -293,7 +293,7 @@ export class Execution {
     return { kind: "done" };
   }
 
-  /** The result of an advance for what was thrown through it. */
+  /** The outcome of an advance through which this was thrown. */
   async outcomeOf(reason: unknown): Promise<Outcome> {
     if (reason instanceof Suspended) return reason.outcome;
     if (reason instanceof LostRun || this.signal.aborted) return { kind: "lost" };

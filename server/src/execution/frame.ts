@@ -33,4 +33,4 @@ export type Frame = Walk & {
 };
 
 /** The task is done, and the run continues where its `then` says. */
-export const goOn = ({ task }: Frame, output: Json): Result => ({ output, then: task.then });
+export const complete = ({ task }: Frame, output: Json): Result => ({ output, then: task.then });

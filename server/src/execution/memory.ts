@@ -10,7 +10,7 @@ import { FairPool } from "../fairness/fair-pool.ts";
 
 /**
  * Shares of the heap's limit (`--max-old-space-size`, else Node's default for the machine's memory) minus what the process
- * itself needs: for all runs, and for one more. The rest is what commits, answers and the collector need for a moment.
+ * itself needs: for all runs, and for one more. Commits, answers and the collector need the rest for a moment.
  */
 const SHARED = 0.3;
 const ALONE = 0.25;

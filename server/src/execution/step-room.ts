@@ -4,7 +4,7 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import { LIMITS } from "../lib/limits.ts";
 import type { Frame } from "./frame.ts";
 
-/** `steps`: that each pass through a list of tasks has at least. `isWhole`: none of its tasks leads elsewhere, ends the run or raises. */
+/** `steps`: the minimum of each pass through a list of tasks. `isWhole`: none of its tasks leads elsewhere, ends the run or raises. */
 type Least = { steps: number; isWhole: boolean };
 
 const known = new WeakMap<Block, Least>();

@@ -15,7 +15,7 @@ type Admitting = Pick<Runs, "database" | "clock" | "engine" | "log" | "notices" 
 /** A timer admits parked runs whose time comes within this; a sweep finds later ones before then. */
 const AHEAD_MS = 6_000;
 
-/** When its time comes: admits this one, and whatever else waits for its turn. */
+/** When its time comes, admits this run, and others whose time has come. */
 export function admitAt(runs: Admitting, organizationId: OrganizationId, agentId: AgentId, at: number): void {
   if (at > runs.clock.now() + AHEAD_MS) return;
   runs.clock.at(at, () => {

@@ -12,7 +12,7 @@ import type { Runs } from "./handle/runs.ts";
 import { isFinal, RUN_STATUSES } from "../execution/run/states.ts";
 
 const OPEN = RUN_STATUSES.filter((status) => !isFinal(status));
-/** Concurrent transactions: they leave a connection for others. */
+/** This many transactions at a time leave a connection for others. */
 const AT_ONCE = 3;
 
 /** One of them is given. */
@@ -74,7 +74,7 @@ async function cancelListed(runs: Runs, within: Within, filter: RunFilter): Prom
   }
 }
 
-/** Those that are reached. Leaves those that have ended as they are. */
+/** Cancels those that the caller reaches. Leaves those that have ended as they are. */
 async function cancelAll(runs: Runs, within: Within, ids: readonly RunId[]): Promise<number> {
   let cancelled = 0;
   const queue = ids.values();

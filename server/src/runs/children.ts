@@ -11,7 +11,7 @@ import { prepareRun } from "./prepare-run.ts";
 import type { Runs } from "./handle/runs.ts";
 
 /**
- * A refusal becomes an error of the workflow. `signal`: the parent's; whoever cancels the parent at this moment may not
+ * A refusal becomes an error of the workflow. `signal`: the parent's; a cancel of the parent at this moment may not
  * see the child.
  */
 export async function startChild(runs: Runs, request: ChildRequest, signal: AbortSignal): Promise<RunStatus> {
@@ -28,7 +28,7 @@ export async function startChild(runs: Runs, request: ChildRequest, signal: Abor
 
 async function insertChild(runs: Runs, request: ChildRequest): Promise<Head> {
   const { parent, id, namespace, name, version, input, awaits } = request;
-  // Regardless of who started the parent: what its definition names is of the organization.
+  // Regardless of who started the parent: its definition may name any agent of the organization.
   const within = allOf(parent.organizationId);
   const agent = await findAgent(runs.agents, within, namespace, name);
   if (!agent) throw WorkflowError.of("configuration", `there is no agent ${namespace}/${name}`);

@@ -14,7 +14,7 @@ import type { ApprovalId, OrganizationId, RunId } from "../lib/ids.ts";
 import { allOf } from "../lib/reach.ts";
 import { Waits } from "./handle/waits.ts";
 import { lookAgain } from "./watch/look-again.ts";
-import { afterEnd, cancelLeft, letNext } from "./families.ts";
+import { afterEnd, cancelLeft, releaseNext } from "./families.ts";
 import { KEYS } from "./idempotency-key.ts";
 import { readPayloads } from "./read/read-payloads.ts";
 import { readRun } from "./read/read.ts";
@@ -23,7 +23,7 @@ import { DRAFT_TEXTS } from "./run-draft-texts.ts";
 import { publish, tellChanged, type Runs, type RunsOptions } from "./handle/runs.ts";
 
 export function createRuns(options: RunsOptions): Runs {
-  const { database, agents, engine, clock, log, notices, hasSpace, usage, parts, next = () => {} } = options;
+  const { database, agents, engine, clock, log, notices, hasSpace, usage, parts, slotFreed = () => {} } = options;
   const changes: Runs["changes"] = new Hub();
   const approvals: Runs["approvals"] = new Hub();
   const most = LIMITS.changesWaiting;
@@ -41,7 +41,7 @@ export function createRuns(options: RunsOptions): Runs {
     notices,
     hasSpace,
     usage,
-    next,
+    slotFreed,
     executions,
     watching: { notices, clock, rounds: executions.rounds },
     hub: new Hub(),
@@ -108,13 +108,13 @@ const surroundingsOf = (room: () => Runs): Surroundings => ({
     if (left.length > 0) void cancelLeft(room(), change.head.organizationId, left);
   },
   onLostAnswer(organizationId, id) {
-    // Nobody else tells its watchers or its relatives.
+    // No other process tells its watchers or its relatives.
     room().mended = false;
     tellChanged(room(), organizationId, id);
   },
   onEnd(head) {
     if (head.parent || head.limited) void afterEnd(room(), head);
-    else letNext(room(), head);
+    else releaseNext(room(), head);
   },
   async onFailure(end) {
     tellEnd(room(), end);

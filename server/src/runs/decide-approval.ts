@@ -31,17 +31,17 @@ export const canDecide = ({ status, expiresAt }: Approval, { scopes }: Caller, n
   status === "open" && (expiresAt === null || expiresAt.getTime() > now) && scopes.has("approvals:decide");
 
 /**
- * Returns when the run goes on, if nothing else of it waits for a person. The same decision of the same caller again answers the same. Throws
+ * Returns when the run goes on, if nothing else of it waits for a person. A repeat by the same caller returns the same. Throws
  * NOT_FOUND; CONFLICT if it is decided otherwise, expired or withdrawn; BAD_USER_INPUT if the answer does not fit the form.
  */
 export async function decideApproval(runs: Runs, caller: Acting, decision: Decision): Promise<Approval> {
   const approval = reached(caller, await readWholeApproval(runs.database, caller.organizationId, decision.approvalId));
   if (!approval) throw notFound("Approval");
-  if (approval.status !== "open") return sameAgain(runs, caller, decision);
+  if (approval.status !== "open") return readRepeated(runs, caller, decision);
   const answer = checkedAnswer(approval, decision);
   checkComment(decision.comment);
   const decided = await decide(runs, caller, approval, decision, answer);
-  if (!decided) return sameAgain(runs, caller, decision);
+  if (!decided) return readRepeated(runs, caller, decision);
   const { runId, organizationId } = decided.approval;
   tellApproval(runs, organizationId, approval.id);
   const goesOn = decided.run === "soon" ? nextChange(runs, runId) : undefined;
@@ -51,8 +51,8 @@ export async function decideApproval(runs: Runs, caller: Acting, decision: Decis
   return decided.approval;
 }
 
-/** The approval, if this is the decision that it has. Throws CONFLICT. */
-async function sameAgain(runs: Runs, caller: Caller, decision: Decision): Promise<Approval> {
+/** Returns the approval if it has this decision already. Throws CONFLICT. */
+async function readRepeated(runs: Runs, caller: Caller, decision: Decision): Promise<Approval> {
   const { organizationId } = caller;
   const now = await readWholeApproval(runs.database, organizationId, decision.approvalId);
   if (!now || !isSame(now, caller, decision)) throw tooLate(now?.status);
@@ -157,13 +157,13 @@ async function decide(
   const decided = approvalFromRow(row);
   if (row["goes_on"]) return { approval: decided, run: "running" };
   if (row["run_status"] !== "paused") return { approval: decided, run: "unchanged" };
-  const { waits, goesOn } = await goOnUnlessOthersWait(runs, organizationId, month, which);
+  const { waits, goesOn } = await resumeUnlessOthersWait(runs, organizationId, month, which);
   if (goesOn) return { approval: decided, run: "running" };
   return { approval: decided, run: row["is_owned"] && !waits ? "soon" : "unchanged" };
 }
 
 /** Another decision may have been committed since the statement before began. `which`: as in `OTHERS`. */
-async function goOnUnlessOthersWait(
+async function resumeUnlessOthersWait(
   { database }: Runs,
   organizationId: OrganizationId,
   month: string,

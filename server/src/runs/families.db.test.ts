@@ -146,7 +146,7 @@ test("it is done again at the next sweep after an error and in a new term, else 
   await eventually(() => looks > 4);
 });
 
-test("a step whose state no PostgreSQL operator on JSON can read keeps nobody's child from being mended", async () => {
+test("a step whose state no PostgreSQL operator on JSON can read keeps no other family from being mended", async () => {
   await using database = await databases.open();
   await using opened = await openFamilies(database);
   const { runs, family, statusOf } = opened;

@@ -16,7 +16,7 @@ export async function afterEnd(
   runs: Runs,
   run: Pick<Head, "id" | "organizationId" | "agentId" | "parent" | "status" | "limited" | "startedBy">,
 ): Promise<void> {
-  letNext(runs, run);
+  releaseNext(runs, run);
   try {
     if (run.parent?.awaits) {
       await wakeRun(runs, run.organizationId, run.parent.runId, run.id);
@@ -29,12 +29,12 @@ export async function afterEnd(
   }
 }
 
-/** After the commit of a run's end: its trigger may have others that wait for it. */
-export function letNext(
-  { next }: Runs,
+/** After the commit of a run's end: another run of its trigger may wait for the slot. */
+export function releaseNext(
+  { slotFreed }: Runs,
   { organizationId, startedBy }: Pick<Head, "organizationId" | "startedBy">,
 ): void {
-  if (startedBy.kind === "trigger") next(organizationId, startedBy.id as TriggerId);
+  if (startedBy.kind === "trigger") slotFreed(organizationId, startedBy.id as TriggerId);
 }
 
 /** After the commit that closed the steps waiting for them, early or with the run. A child that has ended stays so. */
@@ -56,7 +56,7 @@ async function cancelChildren(runs: Runs, organizationId: OrganizationId, id: Ru
   for (const row of rows) await cancelRelative(runs, organizationId, row["id"] as RunId);
 }
 
-/** It may have ended meanwhile, or never begun. Its parent no longer waits for it. */
+/** The relative may have ended meanwhile, or never begun. Its parent no longer waits for it. */
 async function cancelRelative(runs: Runs, organizationId: OrganizationId, id: RunId): Promise<void> {
   try {
     const { run, changed } = await commitCancel(runs, organizationId, id);

@@ -1,4 +1,4 @@
-/** The fence: whoever lost the run writes nothing, not even a step, and nothing overwrites a person's decision. */
+/** The fence: a process that lost the run writes nothing, not even a step, and nothing overwrites a person's decision. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases, type Databases } from "../auth/handle/auth.testsuite.ts";
@@ -150,7 +150,7 @@ test("a process that does not execute claims nothing, whatever it is told", asyn
   expect(await opened.claims.add(owned(id))).toBeDefined();
 });
 
-test("a run that another has claimed since is not failed by who had it before", async () => {
+test("a run that another has claimed since is not failed by the process that had it before", async () => {
   const id = await start(PATIENT, "running");
   const { head } = await claim(id);
   await claim(id);

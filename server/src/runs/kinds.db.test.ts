@@ -11,7 +11,7 @@ import { WorkflowError } from "../definition/workflow-error.ts";
 import { createAdvance } from "../execution/advance.ts";
 import { askPerson } from "../execution/ask-person.ts";
 import { performEffect } from "../execution/effect.ts";
-import { goOn, type Frame } from "../execution/frame.ts";
+import { complete, type Frame } from "../execution/frame.ts";
 import type { Result } from "../execution/scope.ts";
 import { ownSteps } from "../execution/steps.ts";
 import { newId, type ApprovalId, type RunId } from "../lib/ids.ts";
@@ -59,7 +59,7 @@ async function converse(frame: Frame): Promise<Result> {
     askPerson(inner, () => ({ question: "May it be said?", context: found })),
   );
   const { approved } = decision as { approved: boolean };
-  return goOn(frame, await next({ name: "think", kind: "model" }, call("model", [found, approved])));
+  return complete(frame, await next({ name: "think", kind: "model" }, call("model", [found, approved])));
 }
 
 /** Goes on without what could not be found. */
@@ -71,7 +71,7 @@ async function manage(frame: Frame): Promise<Result> {
   } catch (error) {
     if (!(error instanceof WorkflowError)) throw error;
   }
-  return goOn(frame, await step({ name: "think", kind: "model" }, call("model", found)));
+  return complete(frame, await step({ name: "think", kind: "model" }, call("model", found)));
 }
 
 async function hear(frame: Frame): Promise<Result> {
@@ -82,7 +82,7 @@ async function hear(frame: Frame): Promise<Result> {
   while (!events.has(state.event)) {
     await execution.waitForSignal(state.event, { until: null, person: false }, scope);
   }
-  return goOn(frame, events.get(state.event)!);
+  return complete(frame, events.get(state.event)!);
 }
 
 /** Maps task names to these kinds. */

@@ -37,7 +37,7 @@ async function open() {
       return (await startRun(runs, caller, { agentId, input: {} })).run.id;
     },
     status: async (id: RunId) => (await readRun(runs, allOf(organizationId), id))!.status,
-    /** It has heard that it is paused: from then on it looks whether it may stay. */
+    /** It knows that it is paused: from then on it looks whether it may stay. */
     rests: (id: RunId) => eventually(() => runs.executions.loaded.get(id)?.journal.committed.status === "paused"),
     isUnloaded: async (id: RunId): Promise<boolean> =>
       (await plain.query("select 1 from runs where id = $1 and owner is null", [id])).length === 1,

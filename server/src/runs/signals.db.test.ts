@@ -81,7 +81,7 @@ async function statements(work: () => Promise<unknown>, until: () => Promise<boo
   noted.length = 0;
   await work();
   await eventually(async () => until());
-  // By now, branches that it does not concern would have looked.
+  // Branches that it does not concern would have looked meanwhile.
   await sleep(200);
   return noted.map(({ text }) => text);
 }

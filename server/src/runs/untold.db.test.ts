@@ -1,4 +1,4 @@
-/** Whatever ends a run writes down that somebody is to be told, in the same statement; and only where somebody listens. */
+/** Each way to end a run writes to the outbox in the same statement, and only if somebody listens. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../../../test/client.ts";
 import { startDatabases } from "../auth/handle/auth.testsuite.ts";

@@ -10,7 +10,7 @@ import { tokenRequest } from "./token-request.ts";
 export type Authorizer = {
   /** The value for the next request. Throws WorkflowError. */
   authorization(): Promise<string | undefined>;
-  /** Whether the request is to be sent again. It answers true twice at most. Throws WorkflowError. */
+  /** Whether the request is to be sent again. Returns true at most twice. Throws WorkflowError. */
   wantsAnother(response: OutboundResponse): boolean;
   /** A digest holds for one address. */
   followsRedirects: boolean;

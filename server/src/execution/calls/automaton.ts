@@ -25,7 +25,7 @@ export class Automaton {
     this.#by = new Uint16Array(buffer, 12 * states + 4, states);
   }
 
-  /** `enough`: a beginning of so many characters is found as if it were the whole text. */
+  /** `enough`: a beginning of this many characters is found as if it were the whole text. */
   static *of(texts: readonly string[], enough: number): Steps<Automaton> {
     const sorted = [...new Set(texts)].toSorted(byUnits);
     const automaton = new Automaton(sorted.reduce((sum, { length }) => sum + length, 1));

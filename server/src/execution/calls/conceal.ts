@@ -15,11 +15,11 @@ const HIDDEN = "[redacted]";
 
 /** A shorter one is not looked for in outputs: with a secret `on` each such word would be lost. */
 const LEAST_CHARACTERS = 6;
-/** So many bytes of a text are enough to recognise what begins before them, encoded twice. */
+/** This many bytes of a text are enough to recognise what begins before them, encoded twice. */
 export const ENOUGH_BYTES = 32 * ENOUGH;
 /** JSON within JSON within a URL. */
 const READ_MOST = 3;
-/** A text with more of them is no data any longer, and is hidden whole. */
+/** A text with more matches is no longer data, and is hidden whole. */
 const MATCHES_MOST = 10_000;
 
 export class Concealer {

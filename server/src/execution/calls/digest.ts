@@ -32,7 +32,7 @@ export function challengeIn(header: string | undefined, host: string): Challenge
 const algorithmOf = (challenge: Challenge): string => (challenge.get("algorithm") ?? "md5").toLowerCase();
 const nameOf = (challenge: Challenge): string => algorithmOf(challenge).replace(SESSION, "");
 
-/** Undefined: the server asks for none. Null: only for another one than `auth`. */
+/** Undefined: the server asks for none. Null: it offers only others than `auth`. */
 function qopOf(challenge: Challenge): "auth" | undefined | null {
   const offered =
     challenge

@@ -31,7 +31,7 @@ export class Credentials {
     this.#texts = new Set([...credentialsOf(policy), ...hidden]);
   }
 
-  /** Undefined: no secret is in play, and outputs are data that nobody looks into. */
+  /** Undefined: no secret is in play, so outputs are not searched. */
   get concealer(): Concealer | undefined {
     if (this.#concealed.length > 0) this.#concealer ??= new Concealer(this.#concealed);
     return this.#concealer;
@@ -179,7 +179,7 @@ function parsedIfJson(text: string, { headers }: OutboundResponse): Json {
 /** A UTF-16 unit takes at most this many bytes in UTF-8. */
 const MOST_BYTES_OF_A_UNIT = 3;
 
-/** How many characters of a text fit into so many bytes. */
+/** How many characters of a text fit into this many bytes. */
 function cutAt(text: string, bytes: number): number {
   // Most answers are short, and counting takes a buffer of all the bytes.
   if (text.length * MOST_BYTES_OF_A_UNIT <= bytes) return text.length;

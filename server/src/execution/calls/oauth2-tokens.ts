@@ -37,7 +37,7 @@ const MARGIN_SECONDS = 30;
 const MARGIN_SHARE = 0.1;
 
 export function createTokens(outbound: Outbound, clock: Clock): Tokens {
-  // Who loses one asks its authority again, which may count that.
+  // A token that is lost must be asked for again, which its authority may count.
   const kept = new FairCache<Kept>(KEPT);
   const asking = new Map<string, Promise<string>>();
 
@@ -49,7 +49,7 @@ export function createTokens(outbound: Outbound, clock: Clock): Tokens {
         return token;
       })
       .finally(() => asking.delete(key));
-    // Those who wait are told; perhaps nobody waits any longer.
+    // The error reaches those who wait, if there still are any.
     promise.catch(() => {});
     asking.set(key, promise);
     return promise;

@@ -10,7 +10,7 @@ export type TokenRequest = { url: string; headers: Record<string, string>; body:
 
 const JSON_TYPE = "application/json";
 
-/** The policy may come from a secret, which nobody has checked. Throws an `authentication` error. */
+/** The policy may come from a secret and be unchecked. Throws an `authentication` error. */
 export function tokenRequest(policy: JsonObject): TokenRequest {
   const client = isObject(policy["client"]) ? policy["client"] : {};
   const [id, secret] = [credential(client, "id"), credential(client, "secret")];

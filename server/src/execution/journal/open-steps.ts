@@ -8,7 +8,7 @@ import { isStepOpen } from "../run/states.ts";
 import { enclosing } from "./step-keys.ts";
 
 export class OpenSteps {
-  /** By the key of the step that encloses them. Whatever encloses an open step is open. */
+  /** By the key of the step that encloses them. A step that encloses an open one is open. */
   readonly #inside = new Map<string, Set<JournalStep>>();
 
   /** Called for a new or changed step. */
@@ -29,7 +29,7 @@ export class OpenSteps {
 
   /** The lowest number among the `running` or `paused` ones. */
   lowest(status: StepStatus): number | null {
-    // Whatever encloses a running step is running and has a lower number; whatever encloses a paused one is running.
+    // A step that encloses a running one is running and has a lower number; one that encloses a paused step is running.
     const among = status === "running" ? (this.#inside.get("") ?? []) : this.below("");
     let lowest: number | null = null;
     for (const step of among) if (step.status === status) lowest = Math.min(lowest ?? Infinity, step.number);

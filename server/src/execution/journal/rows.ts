@@ -8,7 +8,7 @@ import type { AgentId, ApprovalId, InstanceId, OrganizationId, ProjectId, RunId 
 import type { ApprovalStatus, RunStatus, StepStatus } from "../../storage/schema.ts";
 import { bool, int4, json, ms, nullable, text, uuid, type RowOf } from "../../storage/unnest.ts";
 
-/** Columns of a run that everybody who may see it reads. */
+/** Columns of a run that all its readers get. */
 export const RUN_SHOWN = {
   id: uuid<RunId>(),
   organization_id: uuid<OrganizationId>(),
@@ -83,7 +83,7 @@ export const UPDATE = {
   held_bytes: RUN_ADVANCED.held_bytes,
 };
 
-/** Columns of a step that everybody who may see it reads. */
+/** Columns of a step that all its readers get. */
 export const STEP_SHOWN = {
   run_id: uuid<RunId>(),
   number: int4(),

@@ -33,7 +33,7 @@ type Writing = {
   statements: LRUCache<string, string>;
 };
 
-/** Those of past months go. */
+/** The statements of past months fall out. */
 const STATEMENTS_REMEMBERED = 1_000;
 
 export function createWriter(database: Database, { guards, followers }: OtherParts): Batch<Write, Written> {
@@ -145,7 +145,7 @@ function rowsOf(part: Part, writes: Write[]): PartRow[] {
 /** The rows of each part. */
 type PartRows = PartRow[][];
 
-/** In one statement, which answers `id` and `wake_seq` of the runs that it wrote. `restOf`: the run that all the rows are further rows of. */
+/** One statement; returns `id` and `wake_seq` of the runs that it wrote. `restOf`: all rows are further rows of this run. */
 function writeRows(writing: Writing, hot: Hot, month: string, rows: PartRows, restOf?: RunId): Promise<Row[]> {
   const { name, text } = statement(writing, {
     has: rows.map(({ length }) => length > 0),

@@ -1,5 +1,5 @@
 /**
- * Due whatever the clock says, as ms and in SQL: the reader's clock may be behind the writer's, and a clock may be set
+ * Due at any time of the clock, as ms and in SQL: the reader's clock may be behind the writer's, and a clock may be set
  * back.
  */
 export const AT_ONCE = 0;

@@ -3,7 +3,7 @@ import { WorkflowError } from "../../definition/workflow-error.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { askPerson } from "../ask-person.ts";
 import { evaluate } from "../evaluate.ts";
-import { goOn, type Frame } from "../frame.ts";
+import { complete, type Frame } from "../frame.ts";
 import type { Result } from "../scope.ts";
 
 /** The decision is the output. A rejection raises `approval-rejected`, unless `onReject` is `continue`. */
@@ -16,5 +16,5 @@ export async function runApproval(frame: Frame, body: BodyOf<"approval">): Promi
   if (!decision.approved && (step.input as JsonObject)["onReject"] !== "continue") {
     throw WorkflowError.of("approval-rejected", decision.comment ?? "the approval was rejected");
   }
-  return goOn(frame, decision);
+  return complete(frame, decision);
 }

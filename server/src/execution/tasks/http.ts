@@ -15,7 +15,7 @@ import { Credentials, headersIn, unhidden } from "../calls/http-response.ts";
 import type { HttpResponse } from "../run/run.ts";
 import { performEffect, type EffectContext } from "../effect.ts";
 import { evaluate } from "../evaluate.ts";
-import { goOn, type RunTask } from "../frame.ts";
+import { complete, type RunTask } from "../frame.ts";
 import type { Tokens } from "../calls/oauth2-tokens.ts";
 import { asWorkflowError } from "../calls/outbound-errors.ts";
 import { prepareRequest } from "../calls/prepare-request.ts";
@@ -58,7 +58,7 @@ export const createRunHttp =
         return authentication instanceof Promise ? authentication.then(perform) : perform(authentication);
       },
     });
-    return goOn(frame, output);
+    return complete(frame, output);
   };
 
 type HttpCallOptions = { outbound: Outbound; readSecrets: ReadSecrets; tokens: Tokens };

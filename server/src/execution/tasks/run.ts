@@ -8,7 +8,7 @@ import { JsonText } from "../../lib/json/json-text.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { evaluate } from "../evaluate.ts";
 import type { Child } from "../shared.ts";
-import { goOn, type Frame } from "../frame.ts";
+import { complete, type Frame } from "../frame.ts";
 import type { RunError } from "../run/run.ts";
 import type { Result } from "../scope.ts";
 import { isFinal } from "../run/states.ts";
@@ -52,7 +52,7 @@ export async function runChild(frame: Frame, body: BodyOf<"run">): Promise<Resul
     };
     status = await shared.surroundings.startChild(request, execution.signal);
   }
-  if (!body.awaits) return goOn(frame, input);
+  if (!body.awaits) return complete(frame, input);
   while (status && !isFinal(status)) {
     await execution.waitForSignal(id, { until: null, person: false }, scope);
     status = await look();
@@ -61,7 +61,7 @@ export async function runChild(frame: Frame, body: BodyOf<"run">): Promise<Resul
   if (!child) throw gone();
   const output = await outcomeOf(frame, child);
   delete step.state.awaits;
-  return goOn(frame, output);
+  return complete(frame, output);
 }
 
 async function outcomeOf(frame: Frame, child: Child): Promise<Json> {

@@ -8,7 +8,7 @@ import { retryAfterMs } from "../../outbound/retry-after.ts";
 import { delayBefore, type BackOff } from "../back-off.ts";
 import { forgetEffect } from "../effect.ts";
 import type { Execution } from "../execution.ts";
-import { goOn, type Frame } from "../frame.ts";
+import { complete, type Frame } from "../frame.ts";
 import { asDuration, asWorkflowError, evaluate, outputOf, taskVariables } from "../evaluate.ts";
 import { runBlock, runBody } from "../interpreter.ts";
 import { asRunError, type JournalStep } from "../journal/loaded-run.ts";
@@ -33,7 +33,7 @@ export async function runTry(frame: Frame, body: TryBody): Promise<Result> {
     }
   }
   const { catch: block } = body.blocks;
-  if (!block) return goOn(frame, input);
+  if (!block) return complete(frame, input);
   const { stepNumber: _stepNumber, ...fields } = state.caught;
   const own = { ...scope.variables, [body.catch.as]: fields as unknown as Json };
   const within = inside(scope, keyInside(step.key, block.way), { variables: own });

@@ -1,6 +1,6 @@
 import type { BodyOf } from "../../definition/program.ts";
 import { asDuration, evaluate } from "../evaluate.ts";
-import { goOn, type Frame } from "../frame.ts";
+import { complete, type Frame } from "../frame.ts";
 import type { Result } from "../scope.ts";
 
 export async function runWait(frame: Frame, { duration }: BodyOf<"wait">): Promise<Result> {
@@ -10,5 +10,5 @@ export async function runWait(frame: Frame, { duration }: BodyOf<"wait">): Promi
     execution.journal.touch(step);
   }
   await execution.waitUntil(step.state.until, scope);
-  return goOn(frame, input);
+  return complete(frame, input);
 }

@@ -38,13 +38,13 @@ export type RunsOptions = {
   usage: RunUsage;
   /** The parts that the rooms above have written with runs. */
   parts?: OtherParts | undefined;
-  /** Told of the end of each run that a trigger started: another may wait for it. */
-  next?: Next | undefined;
+  /** Called after the end of each run that a trigger started: another run of the trigger may wait for its slot. */
+  slotFreed?: SlotFreed | undefined;
 };
 
-export type Next = (organizationId: OrganizationId, triggerId: TriggerId) => void;
+export type SlotFreed = (organizationId: OrganizationId, triggerId: TriggerId) => void;
 
-/** Told what is done for an organization. */
+/** Receives what is done for an organization. */
 type RunUsage = {
   run(organizationId: OrganizationId): void;
   /** Steps that completed or failed. */
@@ -54,8 +54,8 @@ type RunUsage = {
 /** A commit of this process, or a notice that a run changed and must be read again. */
 type RunChange = Change | "changed";
 
-export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "places" | "parts" | "next"> & {
-  next: Next;
+export type Runs = Omit<RunsOptions, "expressions" | "tasks" | "random" | "places" | "parts" | "slotFreed"> & {
+  slotFreed: SlotFreed;
   executions: Executions;
   /** By run id. */
   hub: Hub<RunChange>;

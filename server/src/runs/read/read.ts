@@ -33,7 +33,7 @@ export async function readRun(runs: Pick<Runs, "database">, within: Within, id: 
   return reached(within, row && runFromRow(row));
 }
 
-/** Those of `ids` that there are. */
+/** The ids that exist. */
 export async function knownRuns(
   runs: Pick<Runs, "database">,
   within: Within,
@@ -78,7 +78,7 @@ export async function readStep(
   { runId, number }: StepId,
 ): Promise<Step | undefined> {
   const { organizationId } = within;
-  // A step does not say whose it is; its run does.
+  // A step does not say which agent it belongs to; its run does.
   if (within.reach && !(await readRun(runs, within, runId))) return undefined;
   const month = partitionOf(runs.database, runId);
   const [row] = await runs.database.hot(
@@ -134,7 +134,7 @@ export async function listStepsOfRuns(
     );
     for (const row of rows) found.get(row["run_id"])!.push(stepFromRow(row));
   }
-  // Sorting what is sorted already costs nothing.
+  // Sorting a sorted list costs nothing.
   const inOrder = (steps: Step[]): Step[] => steps.toSorted((one, other) => one.number - other.number);
   return new Map(Array.from(found, ([id, steps]) => [id, pageOf(inOrder(steps), page.first)]));
 }
@@ -167,7 +167,7 @@ export const countAttempts = ({ status, attempt, isBetweenTries }: Step): number
 
 type AttemptPage = { first: number; after?: number };
 
-/** How many `listAttempts` answers. */
+/** How many `listAttempts` returns. */
 export const countListed = (step: Step, { first, after = 0 }: AttemptPage): number =>
   Math.min(first, Math.max(0, countAttempts(step) - after));
 

@@ -11,7 +11,7 @@ import type { StepRow } from "../../execution/journal/rows.ts";
 import type { Run, Step } from "../../execution/run/run.ts";
 import type { Runs } from "../handle/runs.ts";
 
-/** `steps`: all of them, unless they are more than a list answers at once. */
+/** `steps`: all of them, unless they are more than a list returns at once. */
 type Settled = { run: Run; steps: Step[] | undefined };
 type Which = Pick<Run, "organizationId" | "id">;
 

@@ -22,7 +22,7 @@ const ID = "01a21a9e-1c99-76a2-819c-fc481c7b250d" as RunId;
 const ORGANIZATION = "01a21a9e-1c99-76a2-819c-fc481c7b250e" as OrganizationId;
 const SEEDS = 300;
 const MOST_COMMITS = 12;
-/** Turns of the event loop, by which everything here is timed. */
+/** Ticks, by which everything here is timed. */
 const LONG = 12;
 const FAR = 1_000_000;
 
@@ -37,7 +37,7 @@ class ModelRun {
   /** By revision: what was written with it. */
   readonly history = new Map<number, string>();
 
-  /** Writes what one commit of the product would, and answers its notice. */
+  /** Writes what one commit of the product would, and returns its notice. */
   commit(random: Random, isLast: boolean): Change {
     const changed: StepNow[] = [];
     for (let count = random.between(0, 3); count > 0; count--) {
@@ -122,7 +122,7 @@ class World {
 
   readonly #clock: Clock = {
     now: () => this.now,
-    // A pause of the watcher is some turns; the time limit of a wait never comes.
+    // A pause of the watcher is some ticks; the time limit of a wait never comes.
     at: (at, fire) => {
       const ending = new AbortController();
       if (at - this.now < FAR) void this.pause().then(() => ending.signal.aborted || fire());
