@@ -19,7 +19,7 @@ const CONNECTIONS = 16;
 const WARM_UP_REQUESTS = 200;
 /** As forget-firings.ts does. */
 const DELETED_AT_ONCE = 5_000;
-const MOST_GROWTH_MB = 64;
+const MAX_GROWTH_MB = 64;
 /** Promised: events a second. */
 const LEAST = 5_000;
 
@@ -52,7 +52,7 @@ export async function measureMillion(generator: Generator, sinkUrl: string, isQu
       figure: "Node's memory: more than before",
       unit: "MB",
       ours: after.node - before.node,
-      aim: { most: MOST_GROWTH_MB },
+      aim: { most: MAX_GROWTH_MB },
     },
     { figure: "on disk, with indexes: an event", unit: "bytes", ours: bytes / events },
     { figure: "to delete them all when their 30 days are over", unit: "s", ours: longest.allMs / 1_000 },

@@ -28,7 +28,7 @@ const POLL_MS = 2;
 /** A kill comes up to this long after the start that was drawn for it. */
 const JITTER_MS = 20;
 /** For calls that it meets. */
-const MOST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 const FULL_STARTS = 100_000;
 
 const say = (text: string): void => void process.stderr.write(`soak: ${text}\n`);
@@ -73,7 +73,7 @@ async function killAndRestart(
     while (stream.count() < at) await sleep(POLL_MS);
     await sleep(random(kills + kill) * JITTER_MS);
     // Soon after a start there are few: what was interrupted is taken up with care first.
-    const latest = performance.now() + MOST_WAIT_MS;
+    const latest = performance.now() + MAX_WAIT_MS;
     while (sink.waiting() < CALLS_PER_KILL && performance.now() < latest) await sleep(POLL_MS);
     callsMet += sink.waiting();
     underWay += sink.underWay();

@@ -16,7 +16,7 @@ const FULL = { items: 1_000, loads: 5 };
 const QUICK = { items: 200, loads: 1 };
 const FRAME_MS = 1_000 / 60;
 /** The promises: issue 13. */
-const MOST_KB = 220;
+const MAX_KB = 220;
 const USABLE_MS = 500;
 const LONGEST_TASK_MS = 50;
 const FRAME_WORK_MS = 8;
@@ -33,7 +33,7 @@ export async function measureUi(_generator: Generator, sinkUrl: string, isQuick 
     const first = await firstPage(browser, server, world, effort.loads);
     const live = await liveRun(browser, server, world, effort.items);
     const figures: Figure[] = [
-      { figure: "UI: first page, compressed", unit: "kB", ours: first.kB, aim: { most: MOST_KB } },
+      { figure: "UI: first page, compressed", unit: "kB", ours: first.kB, aim: { most: MAX_KB } },
       { figure: "UI: first page to a row that can be clicked", unit: "ms", ours: first.ms, aim: { most: USABLE_MS } },
       { figure: "UI: layout shift of the first page", unit: "", ours: first.shift, aim: { most: 0 } },
       { figure: `UI: ${live.steps} steps, changes a second`, unit: "/s", ours: live.changes },

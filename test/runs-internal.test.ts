@@ -102,7 +102,7 @@ test("an error's texts are cut: 1,000 attempts with a detail of 500,000 characte
   for (const { error } of run.steps[0].attempts) expect(error.detail).toHaveLength(LIMITS.errorCharacters);
 });
 
-test("what is nobody's error ends the run after five tries with type internal, and is in the log once with its stack", async () => {
+test("an internal error ends the run after five tries with type internal, and is logged once with its stack", async () => {
   const agentId = await agentOf(
     server,
     "do: [{pause: {wait: PT1S}}, {ask: {call: 'approval:1.0.0@default', with: {question: q}}}]",
@@ -136,7 +136,7 @@ test("what is nobody's error ends the run after five tries with type internal, a
   expect((await readRun(server, id)).status).toBe("failed");
 });
 
-test("a server that can't serve for now is nobody's error: a run that it holds up for longer than five tries goes on", async () => {
+test("a server that is overloaded for longer than five tries fails no run: it goes on afterwards", async () => {
   await using door = await startDoor();
   const child = await agentOf(server, "do: [{a: {set: {done: true}}}]", "child");
   const agentId = await agentOf(

@@ -21,7 +21,7 @@ const HEAP_MB = 200;
 /** Those 39 MB and half as much again: what runs hold at most, without garbage. */
 const HELD_MB = 60;
 /** The limit of the whole process, however large its runs' outputs. */
-const MOST_MB = 600;
+const MAX_MB = 600;
 
 let server: TestServer;
 let neighbour: World;
@@ -158,7 +158,7 @@ do:
   const ended = await untilAllEnd(agentId);
   expect(new Set(ended.map(({ status, error }) => error?.detail ?? status))).toEqual(new Set(["completed"]));
   await canary.stop();
-  expect(peakMegabytes(server)).toBeLessThan(MOST_MB);
+  expect(peakMegabytes(server)).toBeLessThan(MAX_MB);
 });
 
 /** In the part the items of the calls below stand for these. */
@@ -191,7 +191,7 @@ do:
     const ended = await untilAllEnd(agentId);
     expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(runs).fill("completed"));
     await canary.stop();
-    expect(peakMegabytes(server)).toBeLessThan(MOST_MB);
+    expect(peakMegabytes(server)).toBeLessThan(MAX_MB);
   },
 );
 
@@ -226,7 +226,7 @@ do:
   expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(CALLING).fill("completed"));
   await canary.stop();
   expect(door.calls()).toBe(6 * CALLING);
-  expect(peakMegabytes(server)).toBeLessThan(MOST_MB);
+  expect(peakMegabytes(server)).toBeLessThan(MAX_MB);
 });
 
 /** Few of them are green without a bound too. */
@@ -285,7 +285,7 @@ do:
     expect(ended.map(({ status, error }) => error?.detail ?? status)).toEqual(Array(parents).fill("completed"));
     await canary.stop();
     expect(await untilAllEnd(child)).toHaveLength(Math.min(200, 30 * parents));
-    expect(peakMegabytes(server)).toBeLessThan(MOST_MB);
+    expect(peakMegabytes(server)).toBeLessThan(MAX_MB);
   },
 );
 
@@ -322,7 +322,7 @@ describe("starts of 600 kB that wait for the database, 5 MB each as values,", ()
       else expect(errors).toMatchObject([{ extensions: { code: "UNAVAILABLE", retryAfter: 1 } }]);
     }
     expect(all.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
-    expect(peakMegabytes(server)).toBeLessThan(MOST_MB);
+    expect(peakMegabytes(server)).toBeLessThan(MAX_MB);
   });
 
   test("hold their room also when their clients have gone, until they have run", async () => {
@@ -348,7 +348,7 @@ describe("starts of 600 kB that wait for the database, 5 MB each as values,", ()
     await eventually(async () => (await post()).status === 200);
     expect((await count()) - before).toBeLessThan(8);
     await database.end();
-    expect(peakMegabytes(server)).toBeLessThan(MOST_MB);
+    expect(peakMegabytes(server)).toBeLessThan(MAX_MB);
   });
 });
 

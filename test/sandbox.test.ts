@@ -58,7 +58,7 @@ afterAll(async () => {
 const run = async (agent: keyof Sandbox["agents"], input: unknown = {}) =>
   (await server.data(RUN, { input: { agentId: sandbox.agents[agent], input, wait: 30 } }, sandbox.apiKey)).runAgent;
 
-describe("what it prints", () => {
+describe("its output", () => {
   test("one JSON object on stdout and nothing else anywhere", () => {
     expect(made).toMatchObject({ code: 0, stderr: "" });
     expect(made.stdout).toMatch(/^\{[^\n]*\}\n$/);
@@ -235,7 +235,7 @@ describe("call", () => {
   });
 });
 
-describe("what it says and refuses", () => {
+describe("what it refuses and warns of", () => {
   test("a public server, unless it is forced; and that it was started without OUTBOUND_ALLOW for a loopback sink", async () => {
     await using open = await startTestServer({ env: { PUBLIC_URL: "https://agents.example.org" } });
     const own = { PUBLIC_URL: "https://agents.example.org" };

@@ -15,7 +15,7 @@ const STOPS = scaled({ whole: 50, part: 2 });
 /** Runs that nobody answers make a stop take its ten seconds. */
 const HANGING_EVERY = 10;
 /** A deadline for what hangs. */
-const MOST_MS = STOPS * 75_000;
+const MAX_MS = STOPS * 75_000;
 
 const RUNNING = { runAgent: { id: expect.any(String), status: "running" } };
 
@@ -72,5 +72,5 @@ test(
       );
     }
   },
-  MOST_MS,
+  MAX_MS,
 );

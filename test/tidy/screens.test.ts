@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { textOf } from "./source.ts";
 
 const FOLDER = join(import.meta.dirname, "../../docs/screens");
-const MOST_BYTES = 3_000_000;
+const MAX_BYTES = 3_000_000;
 
 const named = ["docs/ui.md", "README.md"].flatMap((path) =>
   [...textOf(path).matchAll(/screens\/([\w-]+\.png)/g)].map(([, name]) => name!),
@@ -17,5 +17,5 @@ test("every picture that the docs name is there, and no other: make them with SC
 });
 
 test("the pictures are small: each clone has them", () => {
-  expect(kept.reduce((sum, name) => sum + statSync(join(FOLDER, name)).size, 0)).toBeLessThan(MOST_BYTES);
+  expect(kept.reduce((sum, name) => sum + statSync(join(FOLDER, name)).size, 0)).toBeLessThan(MAX_BYTES);
 });

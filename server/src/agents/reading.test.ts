@@ -31,7 +31,7 @@ const SENTENCE = "too many definitions wait to be read (10000 may, 2000 of one o
 test.each([
   ["of all organizations", LIMITS.definitionsWaiting, 8, (index: number) => organizations[index]!],
   ["of one organization", LIMITS.definitionsWaitingOwn, 1, () => one],
-])("%s as many as may wait are read, one more is refused", async (_, most, working, organizationOf) => {
+])("%s the maximum of waiting definitions is read, one more is refused", async (_, most, working, organizationOf) => {
   expect(await waiting(most, working, organizationOf)).toEqual([]);
   expect(await waiting(most + 1, working, organizationOf)).toEqual([SENTENCE]);
 });

@@ -67,7 +67,7 @@ test("docs/cli.md has every option of a command in its chapter, and every comman
 /** Explained once, at the top of the page. */
 const SHARED = new Set(["--json", "--url", "--api-key"]);
 
-test("what the program and its documents tell one to type is there", () => {
+test("every command that the program and its docs mention exists", () => {
   const files = globSync(["README.md", "docs/**/*.md", "server/src/**/*.ts", "web/src/**/*.{ts,tsx}"], { cwd: ROOT });
   const told = files.flatMap((file) =>
     [...read(file).matchAll(/(?:`|npx | {4})autograph ([a-z][\w-]*)(?: ([a-z][\w-]*))?/g)].map(([, ...words]) => words),
@@ -97,7 +97,7 @@ test("help COMMAND is COMMAND --help, on stdout", async () => {
   expect(await autograph("help")).toMatchObject({ code: 0, stdout: expect.stringContaining("Usage: autograph") });
 });
 
-test("help for what there is not, or a group's mistyped command, is one line with what is near", async () => {
+test("help for an unknown or mistyped command is one line with a suggestion", async () => {
   expect(await autograph("help", "runz")).toEqual({
     code: 1,
     stdout: "",

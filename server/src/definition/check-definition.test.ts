@@ -24,7 +24,7 @@ test("each expression is compiled once, and told at each of its places", async (
   expect(asked.toSorted()).toEqual(["${ .y }", "${ unknown }", "unknown"]);
 });
 
-test("what jq says stands among the other problems, in the order of the text", async () => {
+test("jq's problems stand among the others, in the order of the text", async () => {
   const text = whole(
     "do:\n  - a: {if: unknown, sett: {x: 1}}\n  - b: {wait: PT1S, if: unknown, then: c}\n  - d: {wait: P1M}\n",
   );
@@ -32,7 +32,7 @@ test("what jq says stands among the other problems, in the order of the text", a
   expect(problems.map(({ path }) => path)).toEqual(["/do/0/a/sett", "/do/1/b/if", "/do/1/b/then", "/do/2/d/wait"]);
 });
 
-test("a definition without a problem is answered", async () => {
+test("a definition without problems is returned", async () => {
   expect((await checkDefinition(EVERYTHING, check)).workflow?.document.name).toBe("everything");
 });
 

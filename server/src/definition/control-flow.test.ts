@@ -231,7 +231,7 @@ describe("call: each", () => {
     expect(problemsOfTask(`{for: {each: a, in: .x}, do: [{e: ${inner}}]}`)).toEqual([]);
   });
 
-  test("a call of http may send fields of these names", () => {
+  test("an http call may send fields of these names", () => {
     const http = "{call: http, with: {method: POST, endpoint: 'https://example.com', body: {do: [{a: '${ $item }'}]}}}";
     expect(problemsOfTask(http)).toEqual([["/with/body/do/0/a", expect.stringMatching(/^\$item is not known here/)]]);
   });
@@ -256,7 +256,7 @@ describe("branches and items are nesting", () => {
     expect(problemsOf(`do: ${around(tasks)}`).map(([, message]) => message)).toEqual([deep]);
   });
 
-  test("a task of a name such as do or 7 is none", () => {
+  test("a task may not be called do or 7", () => {
     let tasks = "[{x: {wait: PT1S}}]";
     for (let level = 2; level <= 16; level++) tasks = `[{${level % 2 ? "'7'" : "do"}: {do: ${tasks}}}]`;
     expect(problemsOf(`do: ${tasks}`)).toEqual([]);

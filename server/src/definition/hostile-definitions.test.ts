@@ -268,7 +268,7 @@ test.each([
   expect(diff).toMatch(/^--- before\n\+\+\+ after\n@@ /);
 });
 
-test("30,000 mistakes are told as one without a stack for each: less than 100 ms", () => {
+test("30,000 mistakes are reported as one, without a stack for each: less than 100 ms", () => {
   const text = `${HEAD}do: ${"]".repeat(29_900)}`;
   let problems: unknown[] = [];
   const most = leastMs(100, () => ({ problems } = atOnce(parseWithPlaces(text))));

@@ -287,7 +287,7 @@ describe("call: http", () => {
     ["endpoint: 'https://example.com', output: body", "/output", '"output" must be one of content, response, raw'],
   ])("%s", (values, path, message) => expect(ofHttp(values)).toEqual([[path, message]]));
 
-  test("a mixed text is told what to write instead", () => {
+  test("a mixed text is refused with what to write instead", () => {
     expect(ofHttp("endpoint: 'https://example.com/${ .id }'")[0]![1]).toContain(
       "write {name} for a value of the input",
     );
@@ -334,7 +334,7 @@ describe("expressions", () => {
     ['{wait: "${\\n.a }"}', "/wait", "an expression here must be on one line; fold it with `>-`"],
   ])("%s", (task, path, message) => expect(problemsOfTask(task)).toEqual([[path, message]]));
 
-  test("a text with a mistake is told at once, as jq tells it", () => {
+  test("a syntax mistake is reported at once, in jq's words", () => {
     const [[path, message]] = problemsOfTask("{set: {a: '${ .a + }'}}") as [[string, string]];
     expect(path).toBe("/set/a");
     expect(message).toMatch(/^the expression does not compile: syntax error/);
@@ -360,7 +360,7 @@ describe("expressions", () => {
     expect(problemsOfTask(`{try: [{x: {wait: PT1S}}], catch: {do: [{loop: ${loop}}]}}`)).toEqual([]);
   });
 
-  test("what jq binds itself is no free variable", () => {
+  test("variables that jq binds itself are not free", () => {
     expect(problemsOfTask("{set: {a: '${ .x as [$a, {b: $c}] | reduce .y[] as $i (0; . + $i + $a + $c) }'}}")).toEqual(
       [],
     );
@@ -412,7 +412,7 @@ describe("secrets", () => {
     ]);
   });
 
-  test("nor can a policy of another kind under use", () => {
+  test("a policy of another kind under use is refused", () => {
     expect(problemsOf("use: {secrets: [key], retries: {a: {when: '$secrets.key == 1', delay: PT1S}}}")).toEqual([
       ["/use/retries/a/when", "$secrets can stand in authentication only: a credential must not get into data"],
     ]);

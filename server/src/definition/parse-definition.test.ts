@@ -68,7 +68,7 @@ do:
   expect(parseDefinition(text).workflow).toBeUndefined();
 });
 
-test("at most a hundred problems are told", () => {
+test("at most a hundred problems are reported", () => {
   const text = whole(`do:\n${Array.from({ length: 300 }, (_, index) => `  - t${index}: {wait: soon}\n`).join("")}`);
   expect(parseDefinition(text).problems).toHaveLength(100);
 });
@@ -91,7 +91,7 @@ describe("document", () => {
     ],
   ])("%s", (fields, message) => expect(ofDocument(fields)).toEqual([message]));
 
-  test("what is missing is told at the place where it belongs", () => {
+  test("a missing part is reported where it belongs", () => {
     expect(told("document:\n  dsl: '1.0.3'\ndo: []\n")).toEqual([
       '1:1 /document/name "name" is missing in document',
       '1:1 /document/namespace "namespace" is missing in document',

@@ -17,7 +17,7 @@ test.each([
   expect(WorkflowError.fromJson({ type: "https://example.org/x", status }).fields.status).toBe(shown);
 });
 
-test("what is no text is left out; the place is kept when there is one", () => {
+test("a message that is not text is left out; a known place is kept", () => {
   const { fields } = WorkflowError.fromJson({ type: 1, status: 500, title: {}, detail: null, instance: "/do/0/a" });
   expect(fields).toMatchObject({ title: null, detail: null, instance: "/do/0/a" });
   expect(fields.type).toMatch(/\/runtime$/);

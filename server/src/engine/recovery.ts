@@ -28,7 +28,7 @@ type RecoveryOptions = {
 };
 
 /** How many runs are taken up at once after a clean stop: all that the last process had places for. */
-const MOST_HELD = 10_000;
+const MAX_HELD = 10_000;
 /** After an unclean stop runs are taken up a few at a time: four at first, and each pause doubles them. */
 const FIRST_RUNS = 4;
 const FIRST_PAUSE_MS = 100;
@@ -82,7 +82,7 @@ export class Recovery implements AsyncDisposable {
     this.#term = {
       predecessor,
       pauseMs: Math.min(CAREFUL_TIME_MS, FIRST_PAUSE_MS * 2 ** Math.max(0, uncleanStops - 1)),
-      most: uncleanStops === 0 ? MOST_HELD : uncleanStops === 1 ? FIRST_RUNS : 1,
+      most: uncleanStops === 0 ? MAX_HELD : uncleanStops === 1 ? FIRST_RUNS : 1,
       begun: 0,
       group: [],
       isOver: false,
@@ -115,7 +115,7 @@ export class Recovery implements AsyncDisposable {
   async #takeUpSome(round: Round, term: Term): Promise<number> {
     const { clock, begin } = this.#options;
     const goesOn = (): boolean => round.goesOn() && this.#term === term;
-    const group = await this.#heldByOthers(Math.min(term.most, MOST_HELD), term.predecessor);
+    const group = await this.#heldByOthers(Math.min(term.most, MAX_HELD), term.predecessor);
     if (!goesOn()) return Infinity;
     if (this.isCareful) await this.#suspect(group);
     if (!goesOn()) return Infinity;

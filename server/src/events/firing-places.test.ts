@@ -3,7 +3,7 @@ import { newId, type OrganizationId } from "../lib/ids.ts";
 import { LIMITS } from "../lib/limits.ts";
 import { FiringPlaces } from "./firing-places.ts";
 
-test("half of the bytes of all firing events are one organization's, and half of the rest the next one's", () => {
+test("one organization gets half of the bytes for firing events, the next one half of the rest", () => {
   const places = new FiringPlaces();
   const [one, two] = [newId<"organization">(), newId<"organization">()];
   const MB = 1024 * 1024;

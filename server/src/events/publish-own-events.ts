@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 5_000;
 /** Taken from the table at a time; when it is so few, none had more than its share. */
 const TAKEN = 128;
 const FEW = 16;
-const MOST_LEFT_OUT = 1_000;
+const MAX_LEFT_OUT = 1_000;
 
 /** An event's content. `id`: the same each time that the row is read. */
 export type OwnEventText = { projectId: ProjectId; id: string; data: JsonObject; origin: Origin };
@@ -113,7 +113,7 @@ async function tell(
     const wasPublished = error instanceof Refusal && error.code === "CONFLICT";
     if (wasPublished) log.warn(about, "an event was published before");
     else if (!leftOut.has(organizationId)) log.warn(about, "events could not be published; they will be retried");
-    if (!wasPublished && leftOut.size < MOST_LEFT_OUT) leftOut.add(organizationId);
+    if (!wasPublished && leftOut.size < MAX_LEFT_OUT) leftOut.add(organizationId);
     return wasPublished;
   }
 }

@@ -15,7 +15,7 @@ import { readWhole } from "./journal/read-journal.ts";
 import { releaseClaim } from "./journal/release-claim.ts";
 
 /** How often a run may be blamed for the end of the process without making progress. */
-const MOST_BLAMED = 5;
+const MAX_BLAMED = 5;
 
 export const createAdvance =
   (executions: Executions): Advance<ClaimedRun> =>
@@ -87,7 +87,7 @@ export async function advanceLoaded(executions: Executions, execution: Execution
   const { id } = execution.journal.head;
   loaded.set(id, execution);
   try {
-    return await (blamed >= MOST_BLAMED ? execution.finish({ error: crashed(blamed) }) : execute(execution, tasks));
+    return await (blamed >= MAX_BLAMED ? execution.finish({ error: crashed(blamed) }) : execute(execution, tasks));
   } catch (reason) {
     if (reason instanceof LostRun) return { kind: "lost" };
     throw reason;

@@ -39,8 +39,8 @@ export const tooLarge = (heldBytes: number): WorkflowError =>
   );
 
 /** At most this many are remembered, as some are cancelled meanwhile; a forgotten run is only turned away once more. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** The bytes that the runs that wait for memory need. */
 export type NeededBytes = LRUCache<RunId, number>;
-export const createNeededBytes = (): NeededBytes => new LRUCache({ max: MOST_REMEMBERED });
+export const createNeededBytes = (): NeededBytes => new LRUCache({ max: MAX_REMEMBERED });

@@ -87,7 +87,7 @@ describe("what is evaluated in this process", () => {
     expect(await evaluate("{t: ., u: (. | @json | fromjson)}", text)).toEqual({ t: text, u: text });
   });
 
-  test("what makes bytes of half of a surrogate pair fails, instead of showing what stands for it", async () => {
+  test("converting half of a surrogate pair to bytes fails, instead of showing its placeholder", async () => {
     for (const made of ["@uri", "@base64", "explode"]) {
       expect(await caught(() => evaluate(`[.[] | ${made}]`, ["a", "\ud800"]))).toMatchObject({
         reason: "half of a surrogate pair has no bytes, so it can't be encoded",

@@ -85,7 +85,7 @@ test("they end, and this thread stays free; what their data made late is as quic
   await Promise.all(endless);
 });
 
-test("a program that was late does not take the others' threads again, and a stop is not its author's mistake", async () => {
+test("a late program does not occupy further threads, and a stop is not reported as its author's mistake", async () => {
   const expressions = createExpressions({ log });
   using workers = watchWorkers();
   const endless = Array.from({ length: 80 }, () => errorOf(expressions, "last(repeat(.))"));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { compileExpression, compileTemplate, expressionIn } from "./template.ts";
 
-test("a string that is wholly an expression is one; anything else is itself", () => {
+test("a string is an expression only if all of it is `${ }`; anything else is literal", () => {
   expect(expressionIn("${ .a }")).toBe(".a");
   expect(expressionIn("  ${.a}\n")).toBe(".a");
   expect(expressionIn("${\n  .a |\n  .b\n}")).toBe(".a |\n  .b");
@@ -49,7 +49,7 @@ test("only free variables count", () => {
   expect(free('"$no \\("\\($yes)")"')).toEqual(["yes"]);
 });
 
-test("what reads the process or the clock is refused, its names as fields are not", () => {
+test("functions that read the process or the clock are refused; fields of the same names are not", () => {
   const problem = (text: string): string | undefined => compileExpression(text).expressions[0]!.problem?.message;
   for (const text of ["env", "$ENV", "$ENV.PATH", "input", "[inputs]", "debug", 'debug("x")', "stderr", "halt"]) {
     expect(problem(text)).toMatch(/is not available/);

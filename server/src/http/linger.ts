@@ -7,7 +7,7 @@ import { Socket } from "node:net";
 import { LIMITS } from "../lib/limits.ts";
 
 /** A body in tiny pieces costs more than its bytes. */
-const MOST_PIECES = 4_096;
+const MAX_PIECES = 4_096;
 
 /** How to end each that lingers, the oldest first. */
 const lingering = new Set<() => void>();
@@ -35,7 +35,7 @@ export function linger(request: IncomingMessage, response: ServerResponse): void
     // Freed at once: what hundreds throw away would stay until the next collection, some 64 MB of it.
     const { buffer } = chunk;
     if (buffer instanceof ArrayBuffer && buffer.byteLength === chunk.length) buffer.transfer(0);
-    if (bytes > LIMITS.unreadBytes || ++pieces > MOST_PIECES) cut();
+    if (bytes > LIMITS.unreadBytes || ++pieces > MAX_PIECES) cut();
   });
   request.once("end", () => {
     if (response.writableFinished) close();

@@ -26,7 +26,7 @@ test("a timer fires at its time, not before, and not when it is disposed of", as
   expect(firedAt).toBeGreaterThanOrEqual(at);
 });
 
-test("what is due already fires at once", async () => {
+test("overdue triggers fire at once", async () => {
   let fired = false;
   realClock.at(realClock.now() - 1, () => (fired = true));
   expect(await within(20, () => fired)).toBe(true);

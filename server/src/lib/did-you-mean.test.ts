@@ -12,7 +12,7 @@ test.each([
   ["a".repeat(100), ["a".repeat(101)], undefined],
 ])("%s", (word, known, near) => expect(nearest(word, known)).toBe(near));
 
-test("without a near word the known ones are told, if they are few", () => {
+test("without a near match the known words are listed, if they are few", () => {
   expect(hint("colour", ["title", "tags", "tags"])).toBe("; known here: title, tags");
   expect(hint("colour", [])).toBe("");
   expect(
@@ -37,7 +37,7 @@ test("changes by their definition, on 20,000 pairs: two swapped neighbours are o
   expect(swaps).toBeGreaterThan(100);
 });
 
-test("of thousands that nearly fit 500 are compared, in milliseconds of processor time", () => {
+test("at most 500 of thousands of near matches are compared, in milliseconds of processor time", () => {
   const words = Array.from({ length: 4_900 }, (_, at) => `x${"abcdefghij".repeat(3)}${String(at).padStart(5, "0")}`);
   nearest(`y${"abcdefghij".repeat(3)}99999`, words);
   const look = (): void => {

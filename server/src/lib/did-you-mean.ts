@@ -3,18 +3,18 @@ import { distance } from "fastest-levenshtein";
 
 /** A longer word is not a typing mistake. */
 const LONGEST = 40;
-const MOST_COMPARED = 500;
+const MAX_COMPARED = 500;
 /** How many words are listed if none is near. */
-const MOST_LISTED = 16;
-const MOST_CHANGES = 3;
+const MAX_LISTED = 16;
+const MAX_CHANGES = 3;
 
 /** The nearest candidate within a third of the word's length, and at most three changes. A word of two letters has none. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST) return undefined;
   const lower = word.toLowerCase();
   let best: string | undefined;
-  let most = Math.min(MOST_CHANGES, Math.floor(word.length / 3));
-  let left = MOST_COMPARED;
+  let most = Math.min(MAX_CHANGES, Math.floor(word.length / 3));
+  let left = MAX_COMPARED;
   for (const candidate of candidates) {
     if (left-- === 0 || most < 0) break;
     if (Math.abs(candidate.length - word.length) > most) continue;
@@ -29,7 +29,7 @@ export function hint(word: string, candidates: Iterable<string>): string {
   const near = nearest(word, candidates);
   if (near !== undefined) return `; did you mean ${JSON.stringify(near)}?`;
   const known = new Set<string>();
-  for (const candidate of candidates) if (known.add(candidate).size > MOST_LISTED) return "";
+  for (const candidate of candidates) if (known.add(candidate).size > MAX_LISTED) return "";
   return known.size > 0 ? `; known here: ${[...known].join(", ")}` : "";
 }
 

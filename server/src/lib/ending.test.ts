@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Ending } from "./ending.ts";
 
-test("ends once: listeners are called in order, with the first reason there, and at once when it is over", () => {
+test("ends once: listeners are called in order with the first reason, and at once if it has ended", () => {
   const ending = new Ending();
   const gone = new Error("gone");
   const told: unknown[] = [];

@@ -40,7 +40,7 @@ test("every reason and every code of a field is sent by something", () => {
   expect(words.filter((word) => !sources.includes(`"${word}"`))).toEqual([]);
 });
 
-test("what is in none of the lists does not compile", () => {
+test("a task in none of the lists does not compile", () => {
   // @ts-expect-error a conflict without a reason
   const bare = () => conflict("the run has ended");
   // @ts-expect-error a reason of another code

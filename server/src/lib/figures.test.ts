@@ -8,7 +8,7 @@ test("a histogram counts each value below the first bound that it does not excee
   expect(histogram.sum).toBe(1e9 + 7.101);
 });
 
-test("a time before the beginning, as when a clock was set back, adds nothing to the sum: it never falls", () => {
+test("a negative duration, after a clock was set back, adds nothing: the sum never falls", () => {
   const histogram = Histogram.ofSeconds();
   histogram.observe(-5);
   expect([histogram.sum, histogram.counts[0]]).toEqual([0, 1]);

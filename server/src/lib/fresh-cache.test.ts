@@ -41,7 +41,7 @@ test("a clock that is set back keeps nothing longer", async () => {
   expect(await cache.get("a")).toBe(2);
 });
 
-test("a change that was told is seen at once", async () => {
+test("an announced change is seen at once", async () => {
   const { rows, cache } = world();
   await cache.get("a");
   rows.set("a", 2);
@@ -68,7 +68,7 @@ test("a load that began before a change is not kept after it", async () => {
   expect(await cache.get("a")).toBe(2);
 });
 
-test("what does not exist is looked for each time", async () => {
+test("a missing value is looked up each time", async () => {
   const { rows, reads, cache } = world();
   expect(await cache.get("b")).toBeUndefined();
   rows.set("b", 7);

@@ -150,7 +150,7 @@ const MEANT: Readonly<Record<string, string>> = {
 };
 
 const OFFSET_NAME = /^(?:utc|gmt)?([+-])0?(\d{1,2})(?::?00)?$/i;
-const MOST_MEANT = 5;
+const MAX_MEANT = 5;
 
 /** The names that a text which is none may mean: an abbreviation, a city, an offset from UTC. */
 export function ianaNamesMeantBy(text: string): string[] {
@@ -161,5 +161,5 @@ export function ianaNamesMeantBy(text: string): string[] {
   if (sign !== undefined)
     return [ianaNames().get(`etc/gmt${sign === "+" ? "-" : "+"}${hours}`)].filter((name) => name !== undefined);
   const city = `/${text.trim().replaceAll(" ", "_").toLowerCase()}`;
-  return [...ianaNames()].flatMap(([lower, name]) => (lower.endsWith(city) ? [name] : [])).slice(0, MOST_MEANT);
+  return [...ianaNames()].flatMap(([lower, name]) => (lower.endsWith(city) ? [name] : [])).slice(0, MAX_MEANT);
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type LastAct = (isUrgent: boolean) => Promise<void>;
 
 /** After this time the process ends without them. */
-const MOST_MS = 8_000;
+const MAX_MS = 8_000;
 /** EX_SOFTWARE of sysexits.h; a supervisor starts the server again (docs/operations.md). */
 const ERROR_CODE = 70;
 
@@ -34,7 +34,7 @@ export class LastActs {
     this.#isEnding = true;
     process.exitCode = code;
     const done = Promise.allSettled(Array.from(this.#acts, async (act) => act(isUrgent)));
-    void Promise.race([done, sleep(MOST_MS)]).then(() => this.#exit(code));
+    void Promise.race([done, sleep(MAX_MS)]).then(() => this.#exit(code));
   }
 
   /** From now on an unhandled error ends the process with exit code 70; `say` reports the first one. */

@@ -11,7 +11,7 @@ test.each([
   "",
 ])("%s is read as URL.parse reads it", (text) => expect(parseUrl(text)?.href).toBe(URL.parse(text)?.href));
 
-test("a path to a base may be long, a host not", () => {
+test("a base path may be long, a host may not", () => {
   const long = "a".repeat(2_000);
   expect(parseUrl(`/${long}`, "http://h/")?.href).toBe(`http://h/${long}`);
   expect(parseUrl(long, "http://h/")?.href).toBe(`http://h/${long}`);

@@ -42,7 +42,7 @@ test("an agent is reached by its id or its project's, a project is shown for one
 });
 
 describe("a filter", () => {
-  test("is left alone for a whole key, and where it names only what is reached", () => {
+  test("is unchanged for a key of the whole organization, and if it names only reachable things", () => {
     for (const filter of [{}, { agentId: [other] }, { projectId: [] }]) expect(narrowed(filter, whole)).toBe(filter);
     for (const filter of [{ agentId: [mine] }, { agentId: [] }, { agentId: [mine], projectId: [here] }])
       expect(narrowed(filter, agents)).toBe(filter);
@@ -57,7 +57,7 @@ describe("a filter", () => {
     expect(narrowed({ agentId: [other] }, projects)).toEqual({ agentId: [other], projectId: [here] });
   });
 
-  test("gets the whole reach otherwise, also for what is not reached at all", () => {
+  test("gets the whole reach otherwise, also for unreachable things", () => {
     expect(narrowed({}, both)).toEqual({ among: both.reach });
     expect(narrowed({ projectId: [here] }, both)).toEqual({ projectId: [here], among: both.reach });
     expect(narrowed({ agentId: [mine, other] }, agents)).toEqual({ agentId: [mine, other], among: agents.reach });

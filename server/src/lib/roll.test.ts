@@ -16,7 +16,7 @@ const filled = () => {
   };
 };
 
-test("who joins is on it until it leaves, whatever the order", () => {
+test("whoever joins is listed until it leaves, whatever the order", () => {
   const { roll, items, names } = filled();
   const [a, b, c, d] = items;
   for (const [item, left] of [
@@ -30,7 +30,7 @@ test("who joins is on it until it leaves, whatever the order", () => {
   }
 });
 
-test("leaving twice, or without having joined, is nothing", () => {
+test("leaving twice, or without having joined, does nothing", () => {
   const { roll, items, names } = filled();
   roll.delete(items[0]!);
   roll.delete(items[0]!);
@@ -39,7 +39,7 @@ test("leaving twice, or without having joined, is nothing", () => {
   expect(names()).toBe("bcd");
 });
 
-test("the one that is looked at may leave", () => {
+test("the item under inspection may be removed", () => {
   const { roll, names } = filled();
   const seen = [];
   for (const item of roll) {

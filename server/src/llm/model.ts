@@ -24,7 +24,7 @@ type Fetch = typeof globalThis.fetch;
 /** Statuses of endpoints that do not support structured answers or this limit of tokens: asked once more without. */
 const NOT_UNDERSTOOD = new Set([400, 422]);
 /** No question has more: a larger count is nonsense. */
-const MOST_TOKENS = 1_000_000;
+const MAX_TOKENS = 1_000_000;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /** `onResponse` sees each response: some ask for a pause. */
@@ -108,4 +108,4 @@ const guardedFetch =
 const tokensIn = (usage: { inputTokens?: number | undefined; outputTokens?: number | undefined } | undefined): number =>
   [usage?.inputTokens, usage?.outputTokens]
     .filter((count) => count !== undefined && Number.isSafeInteger(count) && count > 0)
-    .reduce<number>((sum, count) => sum + Math.min(count!, MOST_TOKENS), 0);
+    .reduce<number>((sum, count) => sum + Math.min(count!, MAX_TOKENS), 0);

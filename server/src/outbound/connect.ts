@@ -22,11 +22,11 @@ export const lookupBySystem: Lookup = async (name) =>
 /** The system's look-ups may use half of the threads of Node's pool (tools/commands.js sets the number). */
 const LOOKUPS = 8;
 /** One organization's share: slow names of three organizations leave some for others. */
-const MOST_SHARE = 0.25;
+const MAX_SHARE = 0.25;
 
 /** The same look-up, with organizations taking turns. */
 export function inTurns(lookup: Lookup, timeoutMs: number): (organizationId: OrganizationId) => Lookup {
-  const slots = new Slots(LOOKUPS, MOST_SHARE);
+  const slots = new Slots(LOOKUPS, MAX_SHARE);
   return (organizationId) => async (name) => {
     // After this time nobody waits for the answer.
     const hasSlot = slots.tryTake(organizationId) || (await slots.take(organizationId, AbortSignal.timeout(timeoutMs)));

@@ -45,7 +45,7 @@ const FLUSH_EVERY_MS = 5_000;
 const FAILED = "the usage could not be written; trying again";
 const ROWS_A_STATEMENT = 1_000;
 /** The maximum of the API's Int. */
-const MOST_INT = 2 ** 31 - 1;
+const MAX_INT = 2 ** 31 - 1;
 
 const NOTHING: UsageCounts = { requests: 0, refused: 0, runs: 0, steps: 0, modelTokens: 0 };
 
@@ -122,7 +122,7 @@ async function readDays(
     `select to_char(day, 'YYYY-MM-DD') as date, least(requests, $4) as requests, least(refused, $4) as refused,
                 least(runs, $4) as runs, least(steps, $4) as steps, least(model_tokens, $4) as "modelTokens"
            from usage_days where organization_id = $1 and day > $2::date and day <= $3::date`,
-    [organizationId, dateOf(last - days), dateOf(last), MOST_INT],
+    [organizationId, dateOf(last - days), dateOf(last), MAX_INT],
     organizationId,
   );
   const known = new Map(rows.map((row) => [row["date"], row as UsageDay]));

@@ -85,7 +85,7 @@ const NOT_REGISTERED = "this process could not register; trying again";
 /** A message that could not be sent is retried after this. */
 const AGAIN_MS = 1_000;
 /** Beyond this, notices for an unreachable database are dropped: the others look for themselves when it is back. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 /** PostgreSQL takes 8,000 bytes; a notice has about 90. */
 const NOTICES_A_MESSAGE = 80;
 
@@ -179,7 +179,7 @@ class DatabaseNotices implements OpenedNotices {
         goesOn();
       }
     } catch (error) {
-      for (const line of lines.slice(told)) if (this.#waiting.size < MOST_WAITING) this.#waiting.add(line);
+      for (const line of lines.slice(told)) if (this.#waiting.size < MAX_WAITING) this.#waiting.add(line);
       throw error;
     }
   }

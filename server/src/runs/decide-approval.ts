@@ -183,7 +183,7 @@ async function resumeUnlessOthersWait(
 }
 
 /** The process that has the run may have ended meanwhile. */
-const MOST_MS = 1_000;
+const MAX_MS = 1_000;
 
 /** Resolves with the commit by which the run goes on, or asks again: not with one that was under way when it was decided. */
 async function nextChange(runs: Runs, runId: RunId): Promise<void> {
@@ -191,7 +191,7 @@ async function nextChange(runs: Runs, runId: RunId): Promise<void> {
   using _changed = runs.hub.subscribe(runId, (change) => {
     if (change === "changed" || change.head.status !== "paused" || change.approvals.length > 0) resolve();
   });
-  using _late = runs.clock.at(runs.clock.now() + MOST_MS, resolve);
+  using _late = runs.clock.at(runs.clock.now() + MAX_MS, resolve);
   await promise;
 }
 

@@ -20,7 +20,7 @@ import { watchApprovals, watchRuns } from "./watch/watch-changes.ts";
 const SIDE = 20;
 const COUNT = SIDE * SIDE;
 /** A claim, a journal, a look for each 256 that wait, the answers, the release; and the engine's own looks meanwhile. */
-const MOST_STATEMENTS = 50;
+const MAX_STATEMENTS = 50;
 
 let databases: Databases;
 /** For the test's own queries. */
@@ -94,7 +94,7 @@ test(`a decision in a run with ${COUNT} open approvals looks at no other approva
   await eventually(() => isUnloaded(id));
   const [first] = await openApprovals(id);
   const done = async (): Promise<boolean> => (await ended(id)) && isUnloaded(id);
-  expect((await statements(() => decide(first!), done)).length).toBeLessThan(MOST_STATEMENTS);
+  expect((await statements(() => decide(first!), done)).length).toBeLessThan(MAX_STATEMENTS);
   await cancelRun(opened.runs, opened.caller, id);
 });
 
@@ -104,7 +104,7 @@ test("nor while another branch of it keeps it in memory", async () => {
   const [first] = await openApprovals(id);
   const steps = (): Iterable<JournalStep> => opened.runs.executions.loaded.get(id)!.journal.steps;
   const done = (): boolean => Array.from(steps()).some(({ name, status }) => name === "one" && status === "completed");
-  expect((await statements(() => decide(first!), done)).length).toBeLessThan(MOST_STATEMENTS);
+  expect((await statements(() => decide(first!), done)).length).toBeLessThan(MAX_STATEMENTS);
   await cancelRun(opened.runs, opened.caller, id);
 });
 
@@ -118,7 +118,7 @@ test(`a child's end in a run that waits for ${COUNT} looks at no other child by 
   const [first] = await openChildren(id);
   const done = async (): Promise<boolean> => (await ended(id)) && isUnloaded(id);
   const cancelled = (): Promise<unknown> => cancelRun(opened.runs, opened.caller, first as RunId);
-  expect((await statements(cancelled, done)).length).toBeLessThan(MOST_STATEMENTS);
+  expect((await statements(cancelled, done)).length).toBeLessThan(MAX_STATEMENTS);
   await cancelRun(opened.runs, opened.caller, id);
 });
 

@@ -45,7 +45,7 @@ const WORTH_A_WRITE = 4;
  * A write waits for so many ticks of the event loop while each brings another item: few full statements cost less than many
  * (docs/decisions/0007). An item that comes alone waits for none.
  */
-const MOST_TICKS = 3;
+const MAX_TICKS = 3;
 const DEADLOCK_REPEATS = 3;
 
 export class Batch<Item, Result> {
@@ -84,7 +84,7 @@ export class Batch<Item, Result> {
     });
   }
 
-  #schedule(ticks = MOST_TICKS): void {
+  #schedule(ticks = MAX_TICKS): void {
     if (this.#scheduled || !(this.#isWorthAWrite() || this.#mayWriteLarge())) return;
     this.#scheduled = true;
     const waiting = this.#small.size;

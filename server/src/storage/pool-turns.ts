@@ -20,13 +20,13 @@ export type PoolTurns = {
 };
 
 /** One organization's share of the connections: two of three. */
-const MOST_SHARE = 0.5;
+const MAX_SHARE = 0.5;
 /** How much the last turn counts in the time that a turn takes. */
 const SMOOTHING = 1 / 16;
 
 /** `now`: ms from any beginning. */
 export function createPoolTurns(connections: number, now: () => number): PoolTurns {
-  const slots = new Slots(Math.max(1, connections - 1), MOST_SHARE);
+  const slots = new Slots(Math.max(1, connections - 1), MAX_SHARE);
   let turnMs = 0;
   return {
     inTurn: async (whose, work) => {

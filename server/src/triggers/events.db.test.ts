@@ -134,7 +134,7 @@ test("a firing shows its event's data as long as it is kept, also when the event
   expect((await listEvents(triggers, room.caller, {}, { first: 100 })).items).toEqual([]);
 });
 
-test("an event of a source has its 5,000 triggers and not one more", async () => {
+test("at most 5,000 triggers match one source and event", async () => {
   await insertMany(await Promise.all(Array.from({ length: 50 }, agent)), "many", LIMITS.triggersPerEvent / 50);
   await database.query(
     "delete from triggers where organization_id = $1 and id in (select id from triggers where organization_id = $1 and name = 'many 1' limit 1)",
@@ -174,7 +174,7 @@ async function firingsUnder(read: () => boolean): Promise<boolean> {
   return read();
 }
 
-test("1,000 events fire at once, 100 of one organization, and the next one waits in its table", async () => {
+test("at most 1,000 events fire at a time, 100 per organization; the next one waits in its table", async () => {
   const places = new FiringPlaces();
   const ids = Array.from({ length: 11 }, () => newId<"organization">());
   const taken = (id: OrganizationId): number => {
@@ -196,7 +196,7 @@ test("1,000 events fire at once, 100 of one organization, and the next one waits
   await expect.poll(() => firings(event)).toMatchObject([{ outcome: "started" }]);
 });
 
-test("64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events", () => {
+test("at most 64 triggers of an organization fire at a time, 128 in total; 16 and 32 for the service's own events", () => {
   const organizations = [newId<"organization">(), newId<"organization">(), newId<"organization">()] as const;
   const { slots } = triggers;
   const { ownSlots } = triggers.events;
@@ -212,7 +212,7 @@ test("64 triggers of an organization fire at once, 128 in all; 16 and 32 of the 
   }
 });
 
-test("10,000 events of an organization wait to be fired, and not one more; what was accepted is fired", async () => {
+test("at most 10,000 events of an organization wait to be fired; accepted ones are fired", async () => {
   const { organizationId } = room.caller;
   const trigger = await create(await agent(), "waiting");
   using _places = holdPlaces(organizationId);
@@ -244,7 +244,7 @@ test("10,000 events of an organization wait to be fired, and not one more; what 
   await send("waiting");
 });
 
-test("what another process left is fired when its time has passed, and nothing that was", async () => {
+test("an event that another process left is fired after its lease, and no fired one again", async () => {
   const [one, two] = [await create(await agent(), "left"), await create(await agent(), "left")];
   using slots = holdSlots();
   void send("left", { a: 1 });
@@ -291,7 +291,7 @@ function holdPlaces(id: OrganizationId): Disposable {
   };
 }
 
-test("who listens is in doubt after changes may have been missed, also while it was read", async () => {
+test("a listener distrusts its value after possibly missed changes, also during a read", async () => {
   const reading = Promise.withResolvers<void>();
   const slow: Database = {
     ...database,
@@ -313,7 +313,7 @@ test("who listens is in doubt after changes may have been missed, also while it 
   expect(hears()).toBe(false);
 });
 
-test("an organization whose events stand still delays no other's, and has half of the room for them", async () => {
+test("an organization whose events are stuck delays no other, and holds at most half of the room", async () => {
   const { caller: other, ...otherRoom } = stack.use(await openRuns(database, { engine: idle }));
   using _own = holdPlaces(room.caller.organizationId);
   using _others = holdPlaces(other.organizationId);
@@ -348,7 +348,7 @@ test("an event fires 1,000 triggers in time", async () => {
   expect(row).toEqual({ count: 1_000, runs: 1_000 });
 });
 
-test("an event tells of the newest 100 triggers of its source", async () => {
+test("an event lists the newest 100 triggers of its source", async () => {
   const two = [await agent(), await agent()];
   await insertMany(two, "told", LIMITS.eventTriggersExplained / 2 + 1);
   const event = await send("told");
@@ -356,7 +356,7 @@ test("an event tells of the newest 100 triggers of its source", async () => {
   expect([explained!.matches.length, explained!.misses]).toEqual([LIMITS.eventTriggersExplained, []]);
 });
 
-test("an event tells of the triggers on it, however many newer ones its source has on others", async () => {
+test("an event lists its own triggers first, however many newer ones its source has", async () => {
   const two = [await agent(), await agent()];
   const request = { type: "event", keys: { source: "mixed", event: "sent" }, policy: {} } as const;
   const own = await createTrigger(triggers, room.caller, { agentId: two[0]!, name: "own", ...request });
@@ -445,7 +445,7 @@ test("a page of events, or of a source's triggers, costs what it shows, whatever
   expect(explained.filter(({ examined }) => examined > 350)).toEqual([]);
 });
 
-test("10,000 events come of one and not one more: the next is refused, and those after it fire nothing and say why", async () => {
+test("at most 10,000 events come of one: the next is refused, and later ones fire nothing and say why", async () => {
   const { organizationId } = room.caller;
   const [trigger, root] = [await create(await agent(), "flood"), await send("flood")];
   await database.query(

@@ -49,7 +49,7 @@ async function lasting(overlap: string): Promise<{ trigger: Trigger; started: ()
 }
 const fireOnce = (trigger: Trigger) => fire(triggers, trigger, { dueAt: null, payload: {} });
 
-test("of a trigger whose runs queue, a firing waits for nobody who changes the trigger: its run waits instead", async () => {
+test("with overlap `queue`, a firing does not wait for a change to the trigger: its run waits instead", async () => {
   const { trigger, started } = await lasting("queue");
   await fireOnce(trigger);
   await database.transaction(async (query) => {

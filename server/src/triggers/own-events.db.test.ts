@@ -63,7 +63,7 @@ const countUntold = async (index: number): Promise<number> => {
 const looksIn = (noted: { text: string }[]): number =>
   noted.filter(({ text }) => text.includes("with recursive others") && text.includes("untold_events")).length;
 
-test("who has 5,000 to be told delays no other's one, and has all of a take when it is alone", async () => {
+test("an organization with 5,000 events delays no other's single one, and gets a whole take when alone", async () => {
   const { organizationId: first } = rooms[0]!.room.caller;
   const { organizationId: second } = rooms[1]!.room.caller;
   await Promise.all([insertUntold(0, 5_000), insertUntold(1, 1)]);

@@ -116,7 +116,7 @@ function counted(): { counting: Database; found: number[] } {
   return { counting: { ...database, query }, found };
 }
 
-test("an organization that calls ever more webhooks displaces its own from memory, and nobody else's", async () => {
+test("an organization that calls ever more webhooks evicts only its own from memory", async () => {
   await using other = await openRuns(database, { engine: idle });
   const neighbours = await createTrigger(triggersOf(other), other.caller, {
     agentId: await other.agentOf("do: [{a: {set: {b: 1}}}]"),
@@ -147,7 +147,7 @@ test("an organization that calls ever more webhooks displaces its own from memor
   expect([await statements(neighbours), await statements(own[7]!)]).toEqual([0, 2]);
 });
 
-test("a webhook that is looked up while other organizations change is remembered, and not when its own does", async () => {
+test("a webhook that is looked up during changes of other organizations is cached; during changes of its own it is not", async () => {
   const [trigger, other] = [await create(await agent(), "looked up"), newId<"organization">()];
   const path = { agent: encodeId("agent", trigger.agentId), token: await tokenOf(trigger) };
   const { counting, found } = counted();
@@ -165,7 +165,7 @@ test("a webhook that is looked up while other organizations change is remembered
   }
 });
 
-test("a webhook that is not found is looked up once, whatever is wrong, and leaves no row", async () => {
+test("an unknown webhook costs one look-up, whatever is wrong, and leaves no row", async () => {
   const [agentId, otherAgent] = [await agent(), await agent()];
   const hook = async (name: string): Promise<{ trigger: Trigger; token: string }> => {
     const trigger = await create(agentId, name);
@@ -217,7 +217,7 @@ function writesOf({ executions: { writer } }: Runs): () => number {
   return () => count;
 }
 
-test("of two processes that fire at once, while somebody changes the trigger, one has the turn of a trigger that skips", async () => {
+test("when two processes fire a skipping trigger at once, during a change to it, one takes its slot", async () => {
   await using other = await openRuns(database, { engine: idle });
   const agentId = await room.agentOf("do: [{a: {wait: {hours: 1}}}]");
   const trigger = await createTrigger(triggers, room.caller, {
@@ -245,7 +245,7 @@ test("of two processes that fire at once, while somebody changes the trigger, on
   expect(outcomes.toSorted()).toEqual(["skipped", "started"]);
 });
 
-test("an organization's one run that waits is let go at once, beside 400 of another's", async () => {
+test("an organization's single waiting run is released at once, beside 400 of another", async () => {
   await using other = await openRuns(database, { engine: idle });
   const rooms = [room, other];
   for (const [index, count] of [400, 1].entries()) {
@@ -284,7 +284,7 @@ test("an organization's one run that waits is let go at once, beside 400 of anot
   expect(await waiting(room)).toBeGreaterThan(200);
 });
 
-test("1,000 runs of a trigger wait for the one before, and not one more", async () => {
+test("at most 1,000 runs of a trigger wait for the one before", async () => {
   const agentId = await agent();
   const trigger = await createTrigger(triggers, room.caller, {
     agentId,
@@ -319,7 +319,7 @@ test("1,000 runs of a trigger wait for the one before, and not one more", async 
   expect(left).toEqual([{ is_queued: true }]);
 });
 
-test("a run that waits for the one before is not let go while that is open", async () => {
+test("a run that waits for the one before is not released while that is open", async () => {
   const made = { agentId: await room.agentOf("do: [{a: {wait: {hours: 1}}}]"), name: "open", keys: {} };
   const { organizationId, id: triggerId } = await createTrigger(triggers, room.caller, {
     ...made,
@@ -337,7 +337,7 @@ test("a run that waits for the one before is not let go while that is open", asy
   expect(await waiting()).toHaveLength(1);
 });
 
-test("of a trigger whose last run that waited has begun, the end of a run looks for no more of them", async () => {
+test("once a trigger's last waiting run has begun, the end of a run looks for no others", async () => {
   const made = { agentId: await room.agentOf("do: [{a: {wait: {hours: 1}}}]"), name: "emptied", keys: {} };
   const policy = { overlap: "queue" };
   const trigger = await createTrigger(triggers, room.caller, { ...made, type: "webhook", policy });
@@ -358,7 +358,7 @@ test("of a trigger whose last run that waited has begun, the end of a run looks 
   expect([again.outcome, known()]).toEqual(["started", true]);
 });
 
-test("of a trigger that may overlap now, a run from before is in no firing's way", async () => {
+test("once a trigger may overlap, an earlier run blocks no firing", async () => {
   const made = { agentId: await room.agentOf("do: [{a: {wait: {hours: 1}}}]"), name: "overlaps", keys: {} };
   const policy = { overlap: "skip" };
   const { id: triggerId } = await createTrigger(triggers, room.caller, { ...made, type: "webhook", policy });
@@ -371,7 +371,7 @@ test("of a trigger that may overlap now, a run from before is in no firing's way
   expect((await call())!.firing.outcome).toBe("started");
 });
 
-test("an instant that starts nothing has one firing, whoever else fires it", async () => {
+test("an instant that starts nothing leaves one firing, even when two processes fire it", async () => {
   const keys = { schedule: "0 * * * *", timezone: "UTC", input: {} };
   const made = { agentId: await agent(), name: "refused once", type: "cron" as const, keys, policy: {} };
   const trigger: Trigger = { ...(await createTrigger(triggers, room.caller, made)), status: "paused" };
@@ -381,7 +381,7 @@ test("an instant that starts nothing has one firing, whoever else fires it", asy
   expect((await listFirings(triggers, trigger, { first: 10 })).items).toHaveLength(1);
 });
 
-test("a firing again has the dates of the instant at which it was due, not of when it was late", async () => {
+test("a repeated firing has the dates of its due instant, not of the late one", async () => {
   const keys = { schedule: "0 * * * *", timezone: "UTC", input: { day: "@today" } };
   const made = { agentId: await agent(), name: "late", type: "cron" as const, keys, policy: { overlap: "allow" } };
   const trigger = await createTrigger(triggers, room.caller, made);
@@ -395,7 +395,7 @@ test("a firing again has the dates of the instant at which it was due, not of wh
   expect(run).toEqual({ input: { day: new Date(dueAt).toISOString().slice(0, 10) } });
 });
 
-test("what somebody changed while it was fired stays due when he says", async () => {
+test("a trigger changed while it fired stays due at its new time", async () => {
   const keys = { schedule: "0 * * * *", timezone: "UTC", input: {} };
   const made = { agentId: await agent(), name: "changed meanwhile", type: "cron" as const, keys, policy: {} };
   const { organizationId, id, nextDueAt } = await createTrigger(triggers, room.caller, made);
@@ -463,7 +463,7 @@ test("killed after any statement, a schedule's clock keeps each instant once: fi
   }
 });
 
-test("an agent has its 100 triggers and not one more", async () => {
+test("an agent has at most 100 triggers", async () => {
   const agentId = await agent();
   await insertMany([agentId], LIMITS.triggersPerAgent - 1);
   await create(agentId, "last");
@@ -474,7 +474,7 @@ test("an agent has its 100 triggers and not one more", async () => {
   await expect(create(agentId, "last")).rejects.toMatchObject({ details: { reason: "name_taken" } });
 });
 
-test("an organization has its 100,000 triggers and not one more", async () => {
+test("an organization has at most 100,000 triggers", async () => {
   const [row] = await database.query(
     "select count(*)::int as count from triggers where organization_id = $1 and deleted_at is null",
     [room.caller.organizationId],

@@ -6,8 +6,8 @@ import { CopyButton } from "./copy-button.tsx";
 import classes from "./json-view.module.css";
 
 /** More is not laid out: a megabyte of it holds the page up for seconds. */
-const MOST_CHARACTERS = 200_000;
-const MOST_FOUND = 500;
+const MAX_CHARACTERS = 200_000;
+const MAX_FOUND = 500;
 /** Shorter ones are seen whole. */
 const SEARCHED_FROM_LINES = 12;
 
@@ -15,7 +15,7 @@ const SEARCHED_FROM_LINES = 12;
 export function JsonView({ text, label, file }: { text: string; label: string; file: string }) {
   const [sought, setSought] = useState("");
   const [current, setCurrent] = useState(0);
-  const shown = text.slice(0, MOST_CHARACTERS);
+  const shown = text.slice(0, MAX_CHARACTERS);
   const parts = useMemo(() => partsOf(shown, sought), [shown, sought]);
   const found = parts.filter(({ place }) => place !== undefined).length;
   const isSearched = useMemo(() => shown.split("\n", SEARCHED_FROM_LINES).length >= SEARCHED_FROM_LINES, [shown]);
@@ -79,7 +79,7 @@ export function JsonView({ text, label, file }: { text: string; label: string; f
 
 const bringIntoSight = (mark: HTMLElement | null): void => mark?.scrollIntoView({ block: "nearest" });
 
-const atMost = (found: number): string => (found === MOST_FOUND ? `${found} or more` : String(found));
+const atMost = (found: number): string => (found === MAX_FOUND ? `${found} or more` : String(found));
 
 /** `place`: of what is sought, the first is 0. */
 type TextPart = { at: number; text: string; place?: number };
@@ -91,7 +91,7 @@ function partsOf(text: string, sought: string): TextPart[] {
   const searched = lower.length === text.length ? lower : text;
   const parts: TextPart[] = [];
   let from = 0;
-  for (let place = 0; place < MOST_FOUND; place++) {
+  for (let place = 0; place < MAX_FOUND; place++) {
     const at = searched.indexOf(sought.toLowerCase(), from);
     if (at < 0) break;
     const to = at + sought.length;

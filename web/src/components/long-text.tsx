@@ -2,10 +2,10 @@ import { useState } from "react";
 import { countText } from "../lib/counts.ts";
 
 /** Setting a megabyte in lines takes the browser most of a second. */
-const MOST_CHARACTERS = 20_000;
+const MAX_CHARACTERS = 20_000;
 
 /** A text of any length: its beginning, and the rest if somebody wants it. */
-export function LongText({ text, most = MOST_CHARACTERS }: { text: string; most?: number }) {
+export function LongText({ text, most = MAX_CHARACTERS }: { text: string; most?: number }) {
   const [isWhole, setIsWhole] = useState(false);
   if (isWhole || text.length <= most) return text;
   return (

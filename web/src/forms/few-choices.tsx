@@ -4,7 +4,7 @@ import { FieldGroup, type ControlProps } from "./field-label.tsx";
 import classes from "./input-form.module.css";
 
 /** Beside each other in a narrow form's width, each with this room around it. */
-const MOST_CHARACTERS = 36;
+const MAX_CHARACTERS = 36;
 const ROOM = 3;
 
 const optionsOf = ({ choices }: ControlProps["field"]) =>
@@ -15,7 +15,7 @@ export function FewChoices(props: ControlProps) {
   const { id, field, value, error, onChange } = props;
   const options = optionsOf(field);
   const chosen = typeof value === "string" ? value : "";
-  const isShort = options.reduce((sum, { label }) => sum + label.length + ROOM, 0) <= MOST_CHARACTERS;
+  const isShort = options.reduce((sum, { label }) => sum + label.length + ROOM, 0) <= MAX_CHARACTERS;
   const clear = !field.required && chosen !== "" && (
     <button type="button" className={classes["clear"]} onClick={() => onChange("")}>
       Clear <span className={classes["hidden"]}>{field.title}</span>

@@ -7,10 +7,10 @@ export type FoundAgent = NonNullable<FindAgentsQuery["agentsConnection"]>["nodes
 
 const ASKED_AFTER_MS = 150;
 /** The most characters that the server searches by. */
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 
 export function useFoundAgents(typed: string, filter: Omit<AgentFilter, "text">) {
-  const text = useLater(typed.slice(0, MOST_CHARACTERS), ASKED_AFTER_MS);
+  const text = useLater(typed.slice(0, MAX_CHARACTERS), ASKED_AFTER_MS);
   const [{ data, error }] = useQuery({
     query: FindAgentsDocument,
     variables: { filter: { ...filter, ...(text && { text }) } },

@@ -51,7 +51,7 @@ const TICKS = 5;
 /** The share of the axis that a label takes. */
 const TICK_ROOM = 0.08;
 /** Between more of them there is no room. */
-const MOST_FOLDS_WITH_TICKS = 10;
+const MAX_FOLDS_WITH_TICKS = 10;
 
 /** `rest`: ms without what is folded. */
 function ticksOn(whole: Span, rest: number, { place, folds }: Omit<TimeAxis, "ticks">): Tick[] {
@@ -61,7 +61,7 @@ function ticksOn(whole: Span, rest: number, { place, folds }: Omit<TimeAxis, "ti
     at <= 1 - TICK_ROOM / 2 &&
     (ticks.length === 0 || at - ticks.at(-1)!.at >= TICK_ROOM) &&
     folds.every((fold) => at < fold.at - TICK_ROOM / 2 || at > fold.at + fold.width + TICK_ROOM / 2);
-  const stretches = [whole.from, ...(folds.length > MOST_FOLDS_WITH_TICKS ? [] : folds.map(({ to }) => to))];
+  const stretches = [whole.from, ...(folds.length > MAX_FOLDS_WITH_TICKS ? [] : folds.map(({ to }) => to))];
   for (const from of stretches) {
     const first = Math.ceil((from - whole.from) / every);
     for (let index = first; index <= first + 2 * TICKS; index++) {

@@ -65,7 +65,7 @@ async function outcomesOf(addresses: string[], statements: number) {
 const countsOf = (outcomes: string[]): Record<string, number> =>
   Object.fromEntries(Object.entries(Object.groupBy(outcomes, (one) => one)).map(([name, all]) => [name, all!.length]));
 
-test("as many as may wait are looked up, one more is refused, and a statement that fails fails for those in it", async () => {
+test("the maximum of waiting keys is looked up, one more is refused, and a failed statement fails only its own", async () => {
   const two = Array.from({ length: 1 + LIMITS.keysWaiting }, (_, index) => `192.0.2.${index % 2}`);
   expect(countsOf((await outcomesOf(two, 4)).all)).toEqual({ "- broken": 1, answered: 1_024 });
   // The last of whoever has most gives way to another address.

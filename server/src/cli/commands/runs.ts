@@ -20,7 +20,7 @@ type RetryOptions = AgainOptions & { fromStep?: number; fromTask?: string; versi
 type ChangedRun = Pick<ShownRun, "id" | "status" | "version" | "agent" | "createdAt">;
 const CHANGED = "id status version agent { handle } createdAt finishedAt cancelledAt";
 const STATUSES = ["pending", "running", "paused", "completed", "failed", "cancelled"] satisfies RunStatus[];
-const MOST_STEPS = 1_000;
+const MAX_STEPS = 1_000;
 
 const LIST = `query ($filter: RunFilter, $first: Int!) {
   runs(filter: $filter, first: $first) { nodes { ${CHANGED} } ${MORE} }
@@ -95,7 +95,7 @@ async function list(line: CommandLine, options: ListOptions): Promise<void> {
 async function show(line: CommandLine, id: string, options: Options): Promise<void> {
   const api = openApi(line, options);
   type Data = { run: ShownRun & { startedBy: { name: string }; stepCount: number; steps: ShownStep[] } };
-  const { run } = await api.send<Data>(SHOW, { id, first: MOST_STEPS });
+  const { run } = await api.send<Data>(SHOW, { id, first: MAX_STEPS });
   if (options.watch) return followRun(line, api, run, options);
   if (options.json) return line.terminal.printJson(run);
   printRun(line, run, `${minuteOf(run.createdAt)} by ${plainText(run.startedBy.name)}`);

@@ -11,7 +11,7 @@ test.each(SANDBOX_AGENTS)("%s is a good definition", (name) => {
   expect(workflow!.document).toMatchObject({ namespace: "sandbox", name });
 });
 
-test("call survives an outage of half an hour within the tries that a step may have", () => {
+test("call survives an outage of half an hour within a step's maximum tries", () => {
   const { use } = parseDefinition(definitions.call).workflow!;
   const { delay, backoff, limit } = use!.retries!["patient"] as any;
   let waitedMs = 0;

@@ -23,7 +23,7 @@ test("a path is one from the folder where the command was typed, and - is stdin"
   await expect(read(".", 4)).rejects.toThrow("EISDIR");
 });
 
-test("what has more bytes is not read to its end", async () => {
+test("a longer answer is not read to its end", async () => {
   expect(await read("four", 3)).toBeUndefined();
   expect(await read("-", 4)).toBeUndefined();
   let pieces = 0;

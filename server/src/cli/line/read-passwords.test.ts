@@ -9,7 +9,7 @@ function terminal() {
   return { stdin, said, say: (text: string) => void said.push(text), type: (text: string) => void stdin.write(text) };
 }
 
-test("what is typed is answered line by line, mended as it was typed, and never shown", async () => {
+test("typed lines are returned one by one, with corrections, and never shown", async () => {
   const { stdin, said, say, type } = terminal();
   const reading = readPasswords(["One:", "Two:"], { stdin, say });
   type("fisrt\u007f\u007f\u007frst\r");
@@ -29,7 +29,7 @@ test.for([
   await expect(reading).rejects.toThrow("no password was typed");
 });
 
-test("what is piped in is read up to what a request may have", async () => {
+test("piped input is read up to the limit of a request", async () => {
   let pieces = 0;
   const endless = Readable.from(
     (function* () {

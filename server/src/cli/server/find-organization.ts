@@ -7,7 +7,7 @@ import type { Database } from "../../storage/database.ts";
 /** By id or exact name; the only one if nothing is given. Throws OperatorError that lists the ids if several fit. */
 export async function findOrganization(on: { database: Database }, text?: string): Promise<Organization> {
   if (text === undefined)
-    return only(await listOrganizations(on, MOST_LISTED), "there are several organizations", "--org with ");
+    return only(await listOrganizations(on, MAX_LISTED), "there are several organizations", "--org with ");
   const id = decodeId("organization", text);
   const found = id === undefined ? await findOrganizations(on, text) : [await readOrganization(on, id)];
   return only(
@@ -18,7 +18,7 @@ export async function findOrganization(on: { database: Database }, text?: string
   );
 }
 
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 
 function only([first, ...others]: Organization[], several: string, option: string, text?: string): Organization {
   if (!first)

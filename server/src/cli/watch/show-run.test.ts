@@ -45,7 +45,7 @@ test("a table cuts its last column to what is left, and pads the others", () => 
   expect(tableOf(rows)[1]).toBe(`run_1  ${"x".repeat(100)}`);
 });
 
-test("a step is shown when it has a new status or another failed try, and not else", () => {
+test("a step is shown only when its status or its failed tries change", () => {
   const show = createStory(terminalOf(false));
   expect(show(step({ status: "pending" }))).toEqual([]);
   expect(show(step({}))).toEqual(["  2  fetch              http      running     1,500 ms"]);
@@ -56,7 +56,7 @@ test("a step is shown when it has a new status or another failed try, and not el
   ]);
 });
 
-test("colours are for terminals, and NO_COLOR switches them off", () => {
+test("only terminals get colours, and NO_COLOR switches them off", () => {
   expect(terminalOf(true).red("x")).toBe("\u001b[31mx\u001b[39m");
   for (const terminal of [terminalOf(false), terminalOf(true, { NO_COLOR: "1" }), terminalOf(true, { TERM: "dumb" })]) {
     expect(terminal.red("x")).toBe("x");

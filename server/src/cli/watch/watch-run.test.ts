@@ -45,7 +45,7 @@ test("goes on behind the last revision after each cut, and ends with the final s
   });
 });
 
-test("a refusal is not tried again", async () => {
+test("a refusal is not retried", async () => {
   const refusal = new ApiError("NOT_FOUND", "Run not found");
   await expect(watch([[runEvent(1, "running"), refusal]])).rejects.toThrow(refusal);
 });

@@ -130,7 +130,7 @@ describe("a name without a value is an error", () => {
     expect(await told(afterForm(...tasks))).toEqual(messages.map((message) => `error ${message}`)),
   );
 
-  test("of the workflow's own input and output, too", async () => {
+  test("the workflow's own input and output, too", async () => {
     expect(
       await told(
         `${FORM.replace(/}\n$/, ", from: '${ {id: .orderID} }'}\n")}do: [{a: {set: {b: '\${ .orderId }'}}}]\noutput: {as: .c}`,

@@ -17,16 +17,16 @@ export const isFields = (shape: Shape): shape is Fields => typeof shape === "obj
 export const fieldsOf = (fields: Record<string, Shape>): Fields => ({ fields: new Map(Object.entries(fields)) });
 
 /** Beyond these, nothing is known: a text of 256 KiB can describe objects of objects that take seconds to compare. */
-const MOST_FIELDS = 500;
-const MOST_STEPS = 300_000;
+const MAX_FIELDS = 500;
+const MAX_STEPS = 300_000;
 
 export class Shapes {
-  #left = MOST_STEPS;
+  #left = MAX_STEPS;
 
   /** The shape of an object with these fields. */
   object(fields: Map<string, Shape>): Shape {
     this.#left -= fields.size;
-    if (fields.size > MOST_FIELDS) return "any";
+    if (fields.size > MAX_FIELDS) return "any";
     for (const [name, shape] of fields) if (!isFields(shape)) fields.set(name, "any");
     return { fields };
   }

@@ -213,7 +213,7 @@ describe("the whole input", () => {
     expect(checkInput(small, "x").problems).toHaveLength(1);
   });
 
-  test("a thousand unknown keys are a hundred problems", () => {
+  test("a thousand unknown keys are reported as a hundred problems", () => {
     const input = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key${index}`, 1]));
     expect(checkInput(small, input).problems).toHaveLength(101);
   });

@@ -5,7 +5,7 @@ import { sampleInput } from "./sample-input.ts";
 const sampleOf = (properties: Record<string, JsonObject>, required = Object.keys(properties)) =>
   sampleInput({ type: "object", properties, required }, "2026-11-21");
 
-test("what must be given and has no default gets a value of its type", () => {
+test("a required field without a default gets a value of its type", () => {
   const properties = {
     text: { type: "string" },
     amount: { type: "number" },
@@ -58,12 +58,12 @@ test.each<[JsonObject, number]>([
   expect(sampleOf({ number: schema })["number"]).toBe(expected),
 );
 
-test("a list has as many texts as it must, each within its limits and no two the same", () => {
+test("a list has its required number of texts, each within its limits and all different", () => {
   const items = { type: "string", minLength: 2, maxLength: 3 };
   expect(sampleOf({ list: { type: "array", items, minItems: 3 } })["list"]).toEqual(["exa", "2 e", "3 e"]);
 });
 
-test("a text that must be very long is not made, nor a very long list", () => {
+test("no sample is made for a minimum of very many characters or items", () => {
   const sample = sampleOf({
     text: { type: "string", minLength: 2 ** 40 },
     list: { type: "array", items: { type: "string", minLength: 2 ** 40 }, minItems: 2 ** 30 },

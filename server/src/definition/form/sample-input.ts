@@ -4,8 +4,8 @@ import { isNumber, isObject, type Json, type JsonObject } from "../../lib/json/j
 import { inputFields, propertiesOf, type FormField } from "./form.ts";
 
 /** Limits of a sample that people still copy. */
-const MOST_CHARACTERS = 200;
-const MOST_ITEMS = 20;
+const MAX_CHARACTERS = 200;
+const MAX_ITEMS = 20;
 
 /**
  * `today`: as 2026-11-21. `schema` has passed the linter. Texts and lists are cut at these
@@ -34,7 +34,7 @@ function valueOf({ type, choices }: Pick<FormField, "type" | "choices">, schema:
     case "text":
       return textOf(schema);
     case "list": {
-      const count = Math.min(Math.max(1, Number(limit("minItems") ?? 1)), MOST_ITEMS);
+      const count = Math.min(Math.max(1, Number(limit("minItems") ?? 1)), MAX_ITEMS);
       if (choices) return choices.slice(0, count).map(({ value }) => value);
       const { items } = schema;
       return Array.from({ length: count }, (_, index) => textOf(isObject(items) ? items : {}, index));
@@ -45,7 +45,7 @@ function valueOf({ type, choices }: Pick<FormField, "type" | "choices">, schema:
 /** Items of a list differ in their first characters. */
 function textOf({ minLength, maxLength }: JsonObject, index = 0): string {
   const text = index === 0 ? "example" : `${index + 1} example`;
-  const least = typeof minLength === "number" ? Math.min(minLength, MOST_CHARACTERS) : 0;
+  const least = typeof minLength === "number" ? Math.min(minLength, MAX_CHARACTERS) : 0;
   return text.padEnd(least, ".").slice(0, typeof maxLength === "number" ? maxLength : undefined);
 }
 

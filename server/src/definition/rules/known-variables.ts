@@ -15,7 +15,7 @@ export const GIVEN: ReadonlySet<string> = new Set([
 ]);
 
 /** One more than a hint compares. */
-const MOST_NEAR = 501;
+const MAX_NEAR = 501;
 
 const WITHHELD = new Map([
   ["secrets", "$secrets can stand in authentication only: a credential must not get into data"],
@@ -27,7 +27,7 @@ export function unknownVariable(name: string, known: ReadonlySet<string>): strin
   if (known.has(name)) return undefined;
   const names = known
     .values()
-    .take(MOST_NEAR)
+    .take(MAX_NEAR)
     .map((one) => `$${one}`)
     .toArray();
   return WITHHELD.get(name) ?? `$${name} is not known here${hint(`$${name}`, names)}`;

@@ -32,7 +32,7 @@ test.each(names)("%s: each list of tasks that an author may write is compiled, a
   expect(variables.flatMap(({ at }) => (at ? [at.join("/")] : []))).toEqual(placesOf(written(name), isVariable));
 });
 
-test("a task is of the kind of its keyword, a call of the one that it names", () => {
+test("a task's kind is its keyword, a call's is the one that it names", () => {
   expect(kindOf({ for: {}, do: [] })).toBe("for");
   expect(kindOf({ then: "end", do: [] })).toBe("do");
   expect(kindOf({ call: "each:1.0.0@default" })).toBe("each");

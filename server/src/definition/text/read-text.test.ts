@@ -82,7 +82,7 @@ describe("hostile texts", () => {
     ],
   ])("%s", (_, text, message) => expect(messages(text)).toEqual([message]));
 
-  test("as many words and signs as there may be, and as many levels, and not one more", () => {
+  test("accepts the maximum of words, signs and levels, and refuses one more", () => {
     // The document is one, a line five: a dash, a space, the beginning of a text, the text, the line's end.
     const words = (count: number): string =>
       `${"- a\n".repeat(Math.floor((count - 1) / 5))}${"\n".repeat((count - 1) % 5)}`;

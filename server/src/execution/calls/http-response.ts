@@ -177,11 +177,11 @@ function parsedIfJson(text: string, { headers }: OutboundResponse): Json {
 }
 
 /** A UTF-16 unit takes at most this many bytes in UTF-8. */
-const MOST_BYTES_OF_A_UNIT = 3;
+const MAX_BYTES_OF_A_UNIT = 3;
 
 /** How many characters of a text fit into this many bytes. */
 function cutAt(text: string, bytes: number): number {
   // Most answers are short, and counting takes a buffer of all the bytes.
-  if (text.length * MOST_BYTES_OF_A_UNIT <= bytes) return text.length;
+  if (text.length * MAX_BYTES_OF_A_UNIT <= bytes) return text.length;
   return new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read;
 }

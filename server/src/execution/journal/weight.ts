@@ -8,7 +8,7 @@ import { LIMITS } from "../../lib/limits.ts";
 import type { Head, JournalStep } from "./loaded-run.ts";
 import type { ApprovalRow, AttemptRow, StepRow } from "./rows.ts";
 
-const MOST_INT4 = 2 ** 31 - 1;
+const MAX_INT4 = 2 ** 31 - 1;
 
 /** A row without its payloads. */
 const STEP_BYTES = 200;
@@ -85,7 +85,7 @@ export class Weight {
 
   /** The same as the run's row will have it. */
   get writtenHeldBytes(): number {
-    return Math.min(MOST_INT4, Math.ceil(this.#heldBytes));
+    return Math.min(MAX_INT4, Math.ceil(this.#heldBytes));
   }
 
   get attemptBytes(): number {

@@ -15,7 +15,7 @@ import type { Reply, UnwrittenJob } from "./jq-program.ts";
 
 const THREADS = 3;
 /** The third is for others: it starts when two organizations need jq at the same time. */
-const MOST_SHARE = 2 / 3;
+const MAX_SHARE = 2 / 3;
 /**
  * Remembers late programs, so that a workflow full of them takes the others' threads only once. For each organization
  * separately: a program that is late on its data may be quick on another's.
@@ -72,7 +72,7 @@ class Lane implements AsyncDisposable {
     this.#limitMs = limitMs;
     this.#threads = Array.from({ length: threads }, () => new JqThread());
     this.#idle = [...this.#threads];
-    this.#slots = new Slots(threads, MOST_SHARE);
+    this.#slots = new Slots(threads, MAX_SHARE);
   }
 
   /** `isElsewhere` is called when the job's turn comes: if true, the job counts as late without having run. */

@@ -12,7 +12,7 @@ const ENDLESS = { program: "last(repeat(.))", input: "null" };
 const LIMIT_MS = 10_000;
 const ONE: { is: "reply"; reply: Reply } = { is: "reply", reply: { stdout: "1", stderr: "", exitCode: 0 } };
 
-test("a job that comes while the worker before ends has one of its own, and all end", async () => {
+test("a job that arrives while the last worker stops gets a worker of its own, and all stop", async () => {
   using workers = watchWorkers();
   const thread = new JqThread();
   expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
@@ -51,7 +51,7 @@ test.each([
   expect(await thread.run(EASY, LIMIT_MS)).toEqual(ONE);
 });
 
-test("what takes its time ends with its worker", async () => {
+test("a slow program ends with its worker", async () => {
   using workers = watchWorkers();
   const thread = new JqThread();
   expect(await thread.run(ENDLESS, 20)).toEqual({ is: "late" });

@@ -12,7 +12,7 @@ export const ORGANIZATION = newId<"organization">();
 export type HowMany = { valuesOfEach: number; ofAnyKind: number };
 export const ALL: HowMany = { valuesOfEach: 60, ofAnyKind: 600 };
 /** Few of the values generated for `tonumber` or `join` fit. */
-const MOST_DRAWN = 50_000;
+const MAX_DRAWN = 50_000;
 
 export type Result = ["value", Json] | ["none"] | ["error", Json];
 export type Asked = { text: string; data: Json; variables: Variables };
@@ -48,7 +48,7 @@ export function generatedCases(seed: number, { valuesOfEach, ofAnyKind } = ALL):
   const cases: Case[] = [];
   for (const operation of OPERATIONS) {
     let values = 0;
-    for (let drawn = 0; values < valuesOfEach && drawn < MOST_DRAWN; drawn++) {
+    for (let drawn = 0; values < valuesOfEach && drawn < MAX_DRAWN; drawn++) {
       const one = draw(generator.of(operation));
       if (one?.ours[0] !== "value") continue;
       cases.push(one);

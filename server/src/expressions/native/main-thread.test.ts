@@ -48,7 +48,7 @@ test("another organization's evaluation waits for a turn, not for hundreds", asy
   await Promise.all(theirs);
 });
 
-test("an expression as usual is evaluated at once", async () => {
+test("an ordinary expression is evaluated at once", async () => {
   await using expressions = createExpressions({ log });
   const template = compileTemplate({ greeting: '${ "Hello \\(.name)" }', name: "${ .name }" });
   for (let at = 0; at < 1_000; at++) {

@@ -81,7 +81,7 @@ test.each<[string, (count: number) => string, string, number]>([
     "selections with its fragments spread",
     LIMITS.querySelections,
   ],
-])("%s: as many as there may be, and not one more", (_, text, what, most) => {
+])("%s: the maximum is accepted, one more is refused", (_, text, what, most) => {
   expect(refusalOf(text(most))).toBeUndefined();
   expect(refusalOf(text(most + 1))).toMatch(new RegExp(`^the query has \\d+ ${what}, and ${most} is the most$`));
 });

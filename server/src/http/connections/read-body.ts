@@ -18,7 +18,7 @@ const tooLargeForStranger = (): Refusal =>
   );
 
 /** About the most that a character of JSON takes when it is parsed (lib/json/held-bytes.ts). */
-const MOST_PER_CHARACTER = 21;
+const MAX_PER_CHARACTER = 21;
 
 /** About what a piece takes in addition to its bytes. */
 const BYTES_PER_PIECE = 250;
@@ -84,7 +84,7 @@ export async function readBody(request: IncomingMessage, arrivals: Arrivals, who
   /** Parsed, it takes more memory than as text, and is held until it is answered. */
   const whole = async (): Promise<Body> => {
     const text = textOf(chunks);
-    const held = text.length > SMALL_BYTES / MOST_PER_CHARACTER ? heldBytes(text) : 0;
+    const held = text.length > SMALL_BYTES / MAX_PER_CHARACTER ? heldBytes(text) : 0;
     if (held <= SMALL_BYTES) {
       arrival.end();
       return { text, release: undefined };

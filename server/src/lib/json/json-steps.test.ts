@@ -25,7 +25,7 @@ test.for([
   expect(jsonSteps(text, 1_000)).toBe(steps);
 });
 
-test("it stops where there are more than may be", () => {
+test("it stops above the limit", () => {
   expect(jsonSteps(`[${"[],".repeat(300_000)}[]]`, 1_000)).toBe(1_001);
 });
 

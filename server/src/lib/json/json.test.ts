@@ -48,7 +48,7 @@ test.each([16, 17, 199, 299, LIMITS.numberDigits])(
   },
 );
 
-test("a byte order mark is left out, and a constructor that is none is a name", () => {
+test("a byte order mark is skipped, and 'constructor' is an ordinary name", () => {
   expect(parseJson('\ufeff{"constructor": 1, "a": {"constructor": {"name": 1}}}')).toEqual({
     constructor: 1,
     a: { constructor: { name: 1 } },
@@ -108,7 +108,7 @@ test.each([
   expect(parseStored(text)).toBe(Number(text));
 });
 
-test("texts that look like long numbers stay texts, and nobody's text becomes a number", () => {
+test("texts that look like long numbers stay texts, and no text becomes a number", () => {
   const text =
     '{"9007199254740993":"9007199254740993","a":"x, 9007199254740993 ,","b":[" -0"],"c":"1e400","d":9007199254740993}';
   expect(JSON.stringify(parseJson(text))).toBe(text);

@@ -177,7 +177,7 @@ export const AUTH = {
     bounds:
       "requests with unknown API keys that wait to be looked up, and as many with unknown webhook tokens; their addresses take turns",
     beyond: "`UNAVAILABLE` for the last one of the address with the most",
-    test: [API_KEY_LOOK_UPS, "as many as may wait are looked up, one more is refused"],
+    test: [API_KEY_LOOK_UPS, "the maximum of waiting keys is looked up, one more is refused"],
   },
   keysWaitingPerAddress: {
     value: 512,

@@ -11,12 +11,12 @@ export const DEFINITION = {
   definitionTextNesting: {
     value: 100,
     bounds: "brackets or indentation of a definition's text",
-    test: [READ_TEXT, "as many words and signs as there may be, and as many levels, and not one more"],
+    test: [READ_TEXT, "accepts the maximum of words, signs and levels, and refuses one more"],
   },
   definitionTokens: {
     value: 30_000,
     bounds: "YAML tokens of a definition's text",
-    test: [READ_TEXT, "as many words and signs as there may be, and as many levels, and not one more"],
+    test: [READ_TEXT, "accepts the maximum of words, signs and levels, and refuses one more"],
   },
   definitionExpressions: { value: 2_000, bounds: "expressions of a definition", test: BY_NAME },
   definitionExpressionCharacters: {
@@ -34,13 +34,13 @@ export const DEFINITION = {
     value: 10_000,
     bounds: "definitions that wait to be read; eight are read at a time, one per organization",
     beyond: "`UNAVAILABLE`",
-    test: [READING, "%s as many as may wait are read, one more is refused"],
+    test: [READING, "%s the maximum of waiting definitions is read, one more is refused"],
   },
   definitionsWaitingOwn: {
     value: 2_000,
     bounds: "definitions of one organization among these",
     beyond: "`UNAVAILABLE`",
-    test: [READING, "%s as many as may wait are read, one more is refused"],
+    test: [READING, "%s the maximum of waiting definitions is read, one more is refused"],
   },
   taskNameCharacters: { value: 100, bounds: "a task's name", test: BY_NAME },
   descriptionCharacters: { value: 10_000, bounds: "a description, a question, a comment", test: BY_NAME },

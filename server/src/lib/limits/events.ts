@@ -33,7 +33,7 @@ export const EVENTS = {
     bounds:
       "firing events of the service itself that came from one event through the runs that it and they started; some at the same moment may exceed it",
     beyond: "further ones start no run",
-    test: [EVENTS_DB, "10,000 events come of one and not one more"],
+    test: [EVENTS_DB, "at most 10,000 events come of one"],
   },
   eventTriggersExplained: {
     value: 100,
@@ -56,7 +56,7 @@ export const EVENTS = {
   triggersPerEvent: {
     value: 5_000,
     bounds: "triggers of an organization with the same source and event",
-    test: [EVENTS_DB, "an event of a source has its 5,000 triggers and not one more"],
+    test: [EVENTS_DB, "at most 5,000 triggers match one source and event"],
   },
   eventDays: {
     value: 30,
@@ -74,55 +74,67 @@ export const EVENTS = {
     value: 10_000,
     bounds: "events of an organization that wait to fire triggers",
     beyond: "`UNAVAILABLE`, with the time to send it again",
-    test: [EVENTS_DB, "10,000 events of an organization wait to be fired, and not one more"],
+    test: [EVENTS_DB, "at most 10,000 events of an organization wait to be fired"],
   },
   eventsFiring: {
     value: 1_000,
     bounds: "events of all organizations whose triggers a process fires at a time",
     beyond: "it waits in its table",
-    test: [EVENTS_DB, "1,000 events fire at once, 100 of one organization"],
+    test: [EVENTS_DB, "at most 1,000 events fire at a time, 100 per organization"],
   },
   eventsFiringOwn: {
     value: 100,
     bounds: "events of one organization among these",
     beyond: "it waits in its table",
-    test: [EVENTS_DB, "1,000 events fire at once, 100 of one organization"],
+    test: [EVENTS_DB, "at most 1,000 events fire at a time, 100 per organization"],
   },
   eventsFiringBytes: {
     value: 64 * 1024 * 1024,
     bounds: "memory that the data of these events takes. An organization may hold at most as much as stays free",
     beyond: "it waits in its table",
-    test: ["server/src/events/firing-places.test.ts", "half of the bytes of all firing events are one organization's"],
+    test: ["server/src/events/firing-places.test.ts", "one organization gets half of the bytes for firing events"],
   },
   eventsSwept: {
     value: 64,
     bounds:
       "events taken up again at a time, after a crash or because there was no room. An organization may have four, and beyond them no more than it leaves free",
     beyond: "it waits in its table",
-    test: [EVENTS_DB, "has half of the room for them"],
+    test: [EVENTS_DB, "holds at most half of the room"],
   },
   ownEventsPublishing: {
     value: 32,
     bounds: "events of the service itself (source `autograph`) published at a time",
     beyond: "further ones wait",
-    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+    test: [
+      EVENTS_DB,
+      "at most 64 triggers of an organization fire at a time, 128 in total; 16 and 32 for the service's own events",
+    ],
   },
   ownEventsPublishingOwn: {
     value: 16,
     bounds: "events of one organization among these",
     beyond: "further ones wait",
-    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+    test: [
+      EVENTS_DB,
+      "at most 64 triggers of an organization fire at a time, 128 in total; 16 and 32 for the service's own events",
+    ],
   },
   triggersFiring: {
     value: 128,
     bounds: "triggers that events fire at a time",
     beyond: "further ones wait",
-    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+    test: [
+      EVENTS_DB,
+      "at most 64 triggers of an organization fire at a time, 128 in total; 16 and 32 for the service's own events",
+    ],
   },
   triggersFiringOwn: {
     value: 64,
     bounds: "triggers of one organization among these",
     beyond: "further ones wait",
-    test: [EVENTS_DB, "64 triggers of an organization fire at once, 128 in all; 16 and 32 of the service's own events"],
+    test: [
+      EVENTS_DB,
+      "at most 64 triggers of an organization fire at a time, 128 in total; 16 and 32 for the service's own events",
+    ],
   },
 } satisfies Record<string, Limit>;

@@ -61,7 +61,7 @@ export const EXECUTION = {
     value: 5,
     bounds: "how often a run is tried that throws an internal error",
     beyond: "it fails with `internal`",
-    test: ["test/runs-internal.test.ts", "what is nobody's error ends the run after five tries with type internal"],
+    test: ["test/runs-internal.test.ts", "an internal error ends the run after five tries with type internal"],
   },
   idempotencyHours: {
     value: 24,

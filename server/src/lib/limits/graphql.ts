@@ -22,27 +22,27 @@ export const GRAPHQL = {
   queryDepth: {
     value: 12,
     bounds: "levels of a document, not counting introspection",
-    test: [SIZE, "%s: as many as there may be, and not one more"],
+    test: [SIZE, "%s: the maximum is accepted, one more is refused"],
   },
   queryAliases: {
     value: 30,
     bounds: "aliases of a document",
-    test: [SIZE, "%s: as many as there may be, and not one more"],
+    test: [SIZE, "%s: the maximum is accepted, one more is refused"],
   },
   aliasCharacters: {
     value: 100,
     bounds: "an alias, which is repeated in each object of the answer",
-    test: [SIZE, "%s: as many as there may be, and not one more"],
+    test: [SIZE, "%s: the maximum is accepted, one more is refused"],
   },
   queryDirectives: {
     value: 5,
     bounds: "directives of a document",
-    test: [SIZE, "%s: as many as there may be, and not one more"],
+    test: [SIZE, "%s: the maximum is accepted, one more is refused"],
   },
   queryRepeats: {
     value: 100,
     bounds: "fields with the same name anywhere in a document: validation compares each pair",
-    test: [SIZE, "%s: as many as there may be, and not one more"],
+    test: [SIZE, "%s: the maximum is accepted, one more is refused"],
   },
   querySelections: {
     value: 5_000,

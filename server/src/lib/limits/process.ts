@@ -38,7 +38,7 @@ export const PROCESS = {
     value: 200,
     bounds: "texts counted in this way at a time",
     beyond: "the oldest is forgotten",
-    test: [LOG, "of very many texts only some are remembered"],
+    test: [LOG, "only some of very many texts are remembered"],
   },
   logBytesUnread: {
     value: 1024 * 1024,

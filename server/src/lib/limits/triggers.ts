@@ -14,17 +14,17 @@ export const TRIGGERS = {
   triggersPerAgent: {
     value: 100,
     bounds: "triggers of an agent",
-    test: [TRIGGERS_DB, "an agent has its 100 triggers and not one more"],
+    test: [TRIGGERS_DB, "an agent has at most 100 triggers"],
   },
   triggersPerOrganization: {
     value: 100_000,
     bounds: "triggers of an organization",
-    test: [TRIGGERS_DB, "an organization has its 100,000 triggers and not one more"],
+    test: [TRIGGERS_DB, "an organization has at most 100,000 triggers"],
   },
   triggerBytes: {
     value: 64 * 1024,
     bounds: "a trigger's configuration as JSON, and its policy",
-    test: [KINDS, "have triggerBytes as JSON and not one more"],
+    test: [KINDS, "have at most triggerBytes as JSON"],
   },
   tokenOverlapMinutes: {
     value: 10_080,
@@ -34,7 +34,7 @@ export const TRIGGERS = {
   webhookAddresses: {
     value: 100,
     bounds: "addresses and ranges that may call a webhook",
-    test: [KINDS, "addresses are 100 at most"],
+    test: [KINDS, "at most 100 addresses"],
   },
   formBodyFields: {
     value: 1_000,
@@ -68,13 +68,13 @@ export const TRIGGERS = {
     value: 4,
     bounds: "inputs over 256 KiB that mappings make at a time",
     beyond: "one waits for at most 10 s, then `UNAVAILABLE`",
-    test: [MAP_INPUT, "a large input of a mapping waits for a place 10 s at most"],
+    test: [MAP_INPUT, "a mapping's large input waits at most 10 s for a place"],
   },
   largeInputsOwn: {
     value: 2,
     bounds: "inputs of one organization among these",
     beyond: "one waits for at most 10 s, then `UNAVAILABLE`",
-    test: [MAP_INPUT, "a large input of a mapping waits for a place 10 s at most"],
+    test: [MAP_INPUT, "a mapping's large input waits at most 10 s for a place"],
   },
   firingDays: {
     value: 30,
@@ -92,12 +92,12 @@ export const TRIGGERS = {
     value: 1_000,
     bounds:
       "runs of a trigger with `overlap: queue` that wait for the one before; some that come at the same moment may exceed it",
-    test: [TRIGGERS_DB, "1,000 runs of a trigger wait for the one before, and not one more"],
+    test: [TRIGGERS_DB, "at most 1,000 runs of a trigger wait for the one before"],
   },
   scheduleCharacters: {
     value: 500,
     bounds: "a cron schedule",
-    test: ["server/src/triggers/kinds/cron/instants.test.ts", "takes an expression of 500 characters and no more"],
+    test: ["server/src/triggers/kinds/cron/instants.test.ts", "takes an expression of at most 500 characters"],
   },
   schedulesFiring: {
     value: 512,
@@ -115,7 +115,7 @@ export const TRIGGERS = {
     value: 1_000,
     bounds: "instants of a schedule at which no server ran, and which fire later under `all`",
     beyond: "earlier ones are skipped; one firing counts them",
-    test: [MISSED, "of more than a thousand, the last thousand"],
+    test: [MISSED, "only the last thousand"],
   },
   punctualSeconds: {
     value: 60,

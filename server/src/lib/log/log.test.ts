@@ -141,14 +141,14 @@ test("a line is JSON with its level, time and text, and no more than it was give
   ]);
 });
 
-test("what is below the level is not written", () => {
+test("lines below the level are not written", () => {
   const { log, said } = open("warn");
   log.info("no");
   log.warn("yes");
   expect(said().map(({ msg }) => msg)).toEqual(["yes"]);
 });
 
-test("on a terminal a line is for people", () => {
+test("a terminal gets lines for people", () => {
   const { log, out } = open("debug", true);
   log.debug({ text: "a b", list: [1], none: null }, "one");
   log.info("two");
@@ -216,7 +216,7 @@ test("at the end the counts are written", () => {
   expect(said()).toHaveLength(2 * ALIKE + 2);
 });
 
-test("of very many texts only some are remembered, and the forgotten one's count is written", () => {
+test("only some of very many texts are remembered, and a forgotten text's count is written", () => {
   const { log, said } = open();
   for (let count = 0; count < ALIKE + 4; count++) log.info("first");
   for (let index = 0; index < LIMITS.logTextsCounted; index++) log.info(`text ${index}`);
@@ -240,7 +240,7 @@ test("a reader that stands still costs a bounded number of bytes, and hears how 
   ]);
 });
 
-test("an output that fails is nothing", () => {
+test("an output that can't be evaluated is left out", () => {
   const { log, out, said } = open();
   expect(() => out.emit("error", new Error("ENOSPC"))).not.toThrow();
   log.info("on");

@@ -50,7 +50,7 @@ function world(look: Look = async () => {}, clock = testClock()) {
 }
 const messagesOf = (said: [object, string][]): string[] => said.map(([, message]) => message);
 
-test("it looks at the start, when its look says, when it is woken, and every so often all the same", async () => {
+test("it looks at the start, at the time its look returns, when woken, and periodically in any case", async () => {
   let next: number | undefined;
   const { clock, looks, loop, start, pass } = world(async () => next);
   await start();
@@ -74,7 +74,7 @@ test("it looks at the start, when its look says, when it is woken, and every so 
   expect(looks).toHaveLength(5);
 });
 
-test("what wakes it during a look brings another, however often and at whatever time", async () => {
+test("waking it during a look causes one more, however often and at whatever time", async () => {
   for (const wakes of [[0], [20, 0], [0, 20], [20, 20, 55], [55]]) {
     let answer = (): void => {};
     const { clock, looks, loop, pass } = world(() => new Promise((resolve) => (answer = () => resolve())));
@@ -108,7 +108,7 @@ test("one look at a time", async () => {
   await loop[Symbol.asyncDispose]();
 });
 
-test("a look that fails is logged and made again", async () => {
+test("a failed look is logged and repeated", async () => {
   const { looks, said, loop, start, pass } = world(async () => {
     throw new Error("no connection");
   });
@@ -173,7 +173,7 @@ test("a clock that is set back an hour, asleep or in a look, holds up neither a 
   expect(looks).toHaveLength(3);
 });
 
-test("a wake that its timer loses is noticed after 30 s, logged and made up for", async () => {
+test("a wake that its timer missed is noticed after 30 s, logged and made up for", async () => {
   const clock = testClock();
   let loses = false;
   const losing: TestClock = {
@@ -211,7 +211,7 @@ test("a wake that its timer loses is noticed after 30 s, logged and made up for"
   await loop[Symbol.asyncDispose]();
 });
 
-test("a look without an answer is replaced after 30 s, then 60, and stays late until one comes round; the old ones change nothing", async () => {
+test("a hanging look is replaced after 30 s, then 60, and stays late until one succeeds; the old ones change nothing", async () => {
   const answers: ((goesOn: boolean) => void)[] = [];
   const rounds: Round[] = [];
   const { clock, looks, said, loop, watch, pass } = world((round) => {

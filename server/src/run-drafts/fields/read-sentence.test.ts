@@ -103,7 +103,7 @@ test.each([
   expect(Object.fromEntries(fields.map(({ name, source }) => [name, source]))).toEqual(sources);
 });
 
-test("what lies between two places of doubt is read, and the rest is unread", () => {
+test("what lies between two doubtful places is read, and the rest is unread", () => {
   const agent = AGENTS.find(({ handle }) => handle === "onboarding")!;
   const text = "Ada Byron, in sales, and Grace Hopper, quickly";
   const { input, fields, unread, missing } = readSentence({ ...agent, text, today: TODAY });
@@ -134,7 +134,7 @@ test.each([
   },
 );
 
-test("what was said without a meaning is not listed as not understood, and what may have one is", () => {
+test("filler words are not listed as not understood, and possibly meaningful ones are", () => {
   const unreadOf = (handle: string, text: string): string[] =>
     readSentence({ ...OTHER_AGENTS.find((known) => known.handle === handle)!, text, today: TODAY }).unread;
   expect(unreadOf("greeting", "Hello there, could you please say hello to Ada and Tom? Thanks")).toEqual([]);
@@ -239,7 +239,7 @@ test.each([
   expect(Math.max(...took)).toBeLessThan(500);
 });
 
-test("a thousand agents and a long text too, also where no word is there twice and all are alike", () => {
+test("a thousand agents and a long text too, whether all words differ or all are alike", () => {
   const plain = (index: number): string => `of things ${index}`;
   const rare = (index: number): string =>
     Array.from({ length: 33 }, (_, at) => `q${(index * 33 + at).toString(36).padStart(4, "z")}`).join(" ");

@@ -46,11 +46,11 @@ export type Asked = {
 };
 
 /** Words and signs; what has more is left unread. A draft's text has at most 1,000 characters. */
-const MOST_TOKENS = 1_000;
+const MAX_TOKENS = 1_000;
 
 export function readSentence({ name, fields, text, today, misfit }: Asked): ReadSentence {
   const sentence = sentenceOf(text);
-  const isLong = sentence.tokens.length > MOST_TOKENS;
+  const isLong = sentence.tokens.length > MAX_TOKENS;
   const explained = isLong ? new Set<string>() : explainedBy(name, sentence);
   if (isLong) sentence.left = -1;
   else readFields(sentence, fields, explained, today);

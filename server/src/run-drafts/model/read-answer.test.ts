@@ -41,13 +41,13 @@ test.for(PERIODS)("the period %s, which models are told of, is one that is read"
   );
 });
 
-test("a list of more than a hundred is none, nor is a day of more than a hundred letters", () => {
+test("a list of more than 100 items is not read, nor a day of more than 100 letters", () => {
   expect(valueOf("a", "tags", Array(100).fill("a"))).toHaveLength(100);
   expect(valueOf("a", "tags", Array(101).fill("a"))).toEqual({ reason: "It is not a list." });
   expect(valueOf("a", "on", `${"the ".repeat(30)}today`)).toEqual({ reason: "It is not a day or a period." });
 });
 
-test("a period is for both of its fields, and one day is wanted where there is one field", () => {
+test("a period fills both of its fields; a single field takes a single day", () => {
   const { found } = read("im Oktober", { from: { value: "October 2026", words: "im Oktober" } });
   expect([found["from"]!.value, found["to"]!.value]).toEqual(["2026-10-01", "2026-10-31"]);
   expect(valueOf("morgen", "on", "tomorrow")).toBe(isoOf(today + 1));
@@ -57,7 +57,7 @@ test("a period is for both of its fields, and one day is wanted where there is o
     expect(valueOf("dann", "on", given)).toEqual({ reason: expect.stringContaining("day or") });
 });
 
-test("what does not stand in the sentence is not taken, whatever its case and spaces are", () => {
+test("words that the sentence lacks are not taken, whatever their case and spaces", () => {
   expect(valueOf("Refund  ORDER ab-7 (please)", "order", "AB-7", "order ab-7")).toBe("AB-7");
   expect(valueOf("Refund order ab-7", "order", "AB-8", "order ab-7")).toHaveProperty("reason");
   expect(valueOf("tags: a, b", "tags", ["a", "b"])).toEqual(["a", "b"]);
@@ -69,7 +69,7 @@ test("what does not stand in the sentence is not taken, whatever its case and sp
     expect(read("nothing", { rush: { value: true, words } }).found["rush"]).toMatchObject({ sure: false, source: "" });
 });
 
-test("a number is one that its words have, unless they have none", () => {
+test("a number must stand in the quoted words, if they have any", () => {
   for (const [words, value] of [
     ["34,50 EUR", 34.5],
     ["$45", 45],
@@ -87,7 +87,7 @@ test("a choice is one of the form's, by its value or title", () => {
   expect(valueOf("Europa", "region", "mars")).toEqual({ reason: "It is none of the choices." });
 });
 
-test("what is no such object is nothing; what it has beside is passed over", () => {
+test("any other value is undefined; additional properties are ignored", () => {
   const reading = { text: "rush", fields: FIELDS, today, misfit };
   for (const answer of ["", "{", "[]", "null", '{"fields": 1}', "no {idea}", '{"fields": {"__proto__": {"value": 1}}}'])
     expect(readAnswer(answer, reading)).toBeUndefined();

@@ -38,7 +38,7 @@ export function readAnswer(answer: string, reading: Reading): Read | undefined {
 }
 
 /** Each is looked for in the sentence. */
-const MOST_ITEMS = 100;
+const MAX_ITEMS = 100;
 const NOT_THERE = "These words are not in the sentence.";
 
 /** The problem; undefined: it was taken. */
@@ -105,8 +105,7 @@ function checkedOf(sentence: Sentence, field: FormField, value: Json, place: [nu
   if (type === "boolean") return typeof value === "boolean" ? { value } : { reason: "It is not yes or no." };
   if (type === "number" || type === "integer") return numberOf(sentence, value, place);
   if (type === "list") {
-    if (!Array.isArray(value) || value.length === 0 || value.length > MOST_ITEMS)
-      return { reason: "It is not a list." };
+    if (!Array.isArray(value) || value.length === 0 || value.length > MAX_ITEMS) return { reason: "It is not a list." };
     const isAll = value.every((item) => typeof item === "string" && (choices !== null || stands(sentence, item)));
     return isAll ? { value } : { reason: "It does not stand in the sentence like this." };
   }

@@ -75,8 +75,8 @@ async function estimate(database: Database, organizationId: OrganizationId, filt
     organizationId,
   );
   const [{ Plan: plan }] = row!["QUERY PLAN"] as [{ Plan: { "Plan Rows": number } }];
-  return Math.min(plan["Plan Rows"], MOST_INT);
+  return Math.min(plan["Plan Rows"], MAX_INT);
 }
 
 /** GraphQL's Int. */
-const MOST_INT = 2 ** 31 - 1;
+const MAX_INT = 2 ** 31 - 1;

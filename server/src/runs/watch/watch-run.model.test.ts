@@ -21,7 +21,7 @@ import { watchRun, watchRunEvents } from "./watch-run.ts";
 const ID = "01a21a9e-1c99-76a2-819c-fc481c7b250d" as RunId;
 const ORGANIZATION = "01a21a9e-1c99-76a2-819c-fc481c7b250e" as OrganizationId;
 const SEEDS = 300;
-const MOST_COMMITS = 12;
+const MAX_COMMITS = 12;
 /** Ticks, by which everything here is timed. */
 const LONG = 12;
 const FAR = 1_000_000;
@@ -146,7 +146,7 @@ class World {
   /** Commits until the end. Each is told of in its order, or not at all. */
   async live(): Promise<void> {
     const { random, hub } = this;
-    const commits = random.between(1, MOST_COMMITS);
+    const commits = random.between(1, MAX_COMMITS);
     let telling = Promise.resolve();
     for (let count = 1; count <= commits; count++) {
       await this.pause();

@@ -59,10 +59,10 @@ export async function watchRun(
 export type RunEvent = { revision: number; run?: Run; step?: Step };
 
 /** A reader this many commits, or characters of commits, behind is served from the database again. */
-const MOST_KEPT = 100;
-const MOST_KEPT_CHARACTERS = 256 * 1024;
+const MAX_KEPT = 100;
+const MAX_KEPT_CHARACTERS = 256 * 1024;
 /** Steps read at once: a run has up to 10,000 of them, and 64 MB. */
-const MOST_READ = 1_000;
+const MAX_READ = 1_000;
 
 /** A commit without the run's own payloads, which a slow reader does not hold. */
 type Kept = { revision: number; head: WeakRef<Head>; steps: Change["steps"] };
@@ -89,7 +89,7 @@ export async function watchRunEvents(
       const { head, steps } = notice;
       kept.push({ revision: head.revision, head: new WeakRef(head), steps });
       characters += charactersOf(steps);
-      if (kept.length > MOST_KEPT || characters > MOST_KEPT_CHARACTERS) return readAgain();
+      if (kept.length > MAX_KEPT || characters > MAX_KEPT_CHARACTERS) return readAgain();
     }
     door.notify();
   });
@@ -120,7 +120,7 @@ export async function watchRunEvents(
         if (event.run && isFinal(event.run.status)) return;
       }
       // There is more, including what came meanwhile.
-      if (read && count >= MOST_READ) readAgain();
+      if (read && count >= MAX_READ) readAgain();
       // Resumed at or behind the final revision: nothing more will come.
       if (read?.isOver && count === 0) return;
     }
@@ -139,7 +139,7 @@ async function readOr(runs: Runs, within: Within, runId: RunId, subscription: Di
 }
 
 /**
- * At most `MOST_READ` steps in order of revision, and the run after the last of them. Reads the run before its steps, so
+ * At most `MAX_READ` steps in order of revision, and the run after the last of them. Reads the run before its steps, so
  * that they include every step up to the run's revision. `isOver`: it had ended then, so that these are the last.
  */
 async function readEvents(
@@ -150,9 +150,9 @@ async function readEvents(
 ): Promise<{ events: RunEvent[]; isOver: boolean }> {
   const run = await readRun(runs, within, runId);
   if (!run) return { events: [], isOver: true };
-  const steps = await listStepsAfter(runs, run, after, MOST_READ);
+  const steps = await listStepsAfter(runs, run, after, MAX_READ);
   const events: RunEvent[] = steps.map((step) => ({ revision: step.revision, step }));
-  if (run.revision > after && steps.length < MOST_READ) events.push({ revision: run.revision, run });
+  if (run.revision > after && steps.length < MAX_READ) events.push({ revision: run.revision, run });
   return { events: events.toSorted((a, b) => a.revision - b.revision), isOver: isFinal(run.status) };
 }
 

@@ -35,7 +35,7 @@ const STEPS: Record<HeldBy, Record<Overlap, readonly Step[]>> = {
 };
 
 /** How often a firing tries again after it made room, before it waits, is enqueued or is skipped. */
-const MOST_ROOMS = 2;
+const MAX_ROOMS = 2;
 
 /**
  * A firing whose trigger somebody changes tries again for so long: soon, then each time after as long as it has waited, as a lock
@@ -49,7 +49,7 @@ type Way = (firings: Firings, trigger: Trigger, tries: Tries) => Promise<boolean
 
 const WAYS: Record<Step, Way> = {
   makeRoom: async (firings, trigger, tries) => {
-    if (tries.isEnqueued || tries.rooms === MOST_ROOMS || !(await makeRoom(firings, trigger))) return false;
+    if (tries.isEnqueued || tries.rooms === MAX_ROOMS || !(await makeRoom(firings, trigger))) return false;
     tries.rooms++;
     return true;
   },

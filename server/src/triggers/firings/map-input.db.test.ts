@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-test("a large input of a mapping waits for a place 10 s at most, and for none of another organization", async () => {
+test("a mapping's large input waits at most 10 s for a place, and never for another organization", async () => {
   const { largeInputs } = triggers;
   const [own, other] = [newId<"organization">(), newId<"organization">()];
   let held = 0;

@@ -20,13 +20,13 @@ function check(given: Record<string, unknown>): { kept: object; problems: FieldP
 }
 
 describe("keys", () => {
-  test("of their types are kept, and null is as good as nothing", () => {
+  test("values of the right type are kept, and null counts as missing", () => {
     const given = { text: "a", count: 1, list: ["b"], any: { c: null } };
     expect(check(given)).toEqual({ kept: given, problems: [] });
     expect(check({ text: "a", count: null })).toEqual({ kept: { text: "a" }, problems: [] });
   });
 
-  test("are all named that are wrong", () => {
+  test("every wrong one is named", () => {
     const { problems } = check({ count: "1", list: [1], other: 1 });
     expect(problems).toEqual([
       { path: "input.trigger.count", code: "wrong_type", message: "must be a whole number" },
@@ -37,7 +37,7 @@ describe("keys", () => {
     expect(() => refuseAny(problems)).toThrow("trigger.count must be a whole number; trigger.list must be");
   });
 
-  test("are named as far as 20 that are wrong, and the sentence counts the others", () => {
+  test("at most 20 wrong ones are named, and the sentence counts the others", () => {
     const many = (count: number) => check(Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1])));
     const refusalOf = (problems: FieldProblem[]): Refusal => {
       try {
@@ -54,7 +54,7 @@ describe("keys", () => {
     expect([some.details.fields!.length, some.message]).toEqual([20, expect.stringMatching(/k19; and 1980 more$/)]);
   });
 
-  test("have triggerBytes as JSON and not one more", () => {
+  test("have at most triggerBytes as JSON", () => {
     const sized = (bytes: number) => check({ text: "x".repeat(bytes - '{"text":""}'.length) }).problems;
     expect(sized(LIMITS.triggerBytes)).toEqual([]);
     expect(sized(LIMITS.triggerBytes + 1)).toMatchObject([
@@ -63,7 +63,7 @@ describe("keys", () => {
   });
 });
 
-test("a webhook's addresses are 100 at most, and each is one", () => {
+test("a webhook has at most 100 addresses, and each must be valid", () => {
   const of = (allowedAddresses: string[]): FieldProblem[] => {
     const problems: FieldProblem[] = [];
     configured(
@@ -83,7 +83,7 @@ test("a webhook's addresses are 100 at most, and each is one", () => {
     expect(of(["::1", wrong]), wrong).toMatchObject([{ path: "policy.allowedAddresses.1", code: "invalid" }]);
 });
 
-test("no header with a credential names deliveries, and none beside a signature", () => {
+test("no header with a credential may name deliveries, and no header may beside a signature", () => {
   const of = (policy: JsonObject): FieldProblem[] => {
     const problems: FieldProblem[] = [];
     configured({ type: "webhook", keys: {}, policy }, { keys: "trigger", policy: "policy" }, problems);
@@ -115,7 +115,7 @@ test("a mapping has no NUL and no lone surrogate, which PostgreSQL could not rea
     ]);
 });
 
-test("of the service's own events only those that there are start runs", () => {
+test("only existing events of the service start runs", () => {
   const of = (source: string, event: string): FieldProblem[] => {
     const problems: FieldProblem[] = [];
     configured({ type: "event", keys: { source, event }, policy: {} }, { keys: "trigger", policy: "policy" }, problems);
@@ -136,7 +136,7 @@ describe("the table of kinds", () => {
           if (Object.hasOwn(kindOf(type)[of], name)) expect(kindOf(type)[of][name]!.api, `${type}.${name}`).toBe(api);
   });
 
-  test("a key that no kind has is refused with those that there are", () => {
+  test("an unknown key is refused with the known ones", () => {
     const problems: FieldProblem[] = [];
     configured(
       { type: "webhook", keys: { url: "mine" }, policy: { other: 1 } },

@@ -94,7 +94,7 @@ test("two clocks on one database fire each trigger once", async () => {
   await clear();
 });
 
-test("what another process has taken and not fired is due again after half a minute", async () => {
+test("a trigger that another process took and did not fire is due again after half a minute", async () => {
   const clock = testClock();
   await due(0, 1, clock.now());
   let taken = false;
@@ -163,7 +163,7 @@ test("512 fire at once, 256 of one organization, and the others when these end",
   await clear();
 });
 
-test("one that is due again before its firing's end was noticed is fired then, not when its time as taken is over", async () => {
+test("a trigger due again before its firing's end was noticed fires then, not at the end of its lease", async () => {
   const clock = testClock();
   await due(0, 1, clock.now() - HOUR);
   const answered = Promise.withResolvers<void>();
@@ -186,7 +186,7 @@ test("one that is due again before its firing's end was noticed is fired then, n
   await clear();
 });
 
-test("when one is due next is written beside another that is locked meanwhile, and that one's when it is free", async () => {
+test("a trigger's next instant is written while another is locked, and the other's when it is free", async () => {
   const clock = testClock();
   await due(0, 1, clock.now());
   await due(1, 1, clock.now());
@@ -215,7 +215,7 @@ test("when one is due next is written beside another that is locked meanwhile, a
   await clear();
 });
 
-test("one that somebody changes at the moment holds up no other", async () => {
+test("a trigger that is being changed delays no other", async () => {
   const clock = testClock();
   let wakesAt = 0;
   const noting: TestClock = {
@@ -253,7 +253,7 @@ test("one that somebody changes at the moment holds up no other", async () => {
   await clear();
 });
 
-test("one that can't be fired is tried again a second later, and holds up no other", async () => {
+test("a trigger that can't be fired is retried a second later, and delays no other", async () => {
   const clock = testClock();
   await due(0, 3, clock.now());
   let bad: string | undefined;
@@ -276,7 +276,7 @@ test("one that can't be fired is tried again a second later, and holds up no oth
   await clear();
 });
 
-test("it wakes at the next instant, before which it asks the database once in 5 s for what nobody told it of", async () => {
+test("it wakes at the next instant, and asks the database every 5 s for changes it was not told of", async () => {
   const clock = testClock();
   let asked = 0;
   const hot: Database["hot"] = (...statement) => {

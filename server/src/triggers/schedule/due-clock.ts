@@ -21,7 +21,7 @@ import type { Trigger } from "../store/trigger.ts";
 const LEASE_MS = 30_000;
 /** When what is due is locked, or was fired and is locked now; then for so long. It is due again when its lease is over. */
 const HELD_MS = 50;
-const MOST_HELD_MS = 10_000;
+const MAX_HELD_MS = 10_000;
 /** After a failure. */
 const AGAIN_MS = 1_000;
 /** Looked at all the same, should a notice have been lost; a command that writes triggers beside the server sends none. */
@@ -146,7 +146,7 @@ export class DueClock implements AsyncDisposable {
     const { clock } = this.#options;
     const { signal } = this.#closing;
     try {
-      for (let heldMs = 0; !(await this.#next.add(next)) && heldMs < MOST_HELD_MS && !signal.aborted; heldMs += HELD_MS)
+      for (let heldMs = 0; !(await this.#next.add(next)) && heldMs < MAX_HELD_MS && !signal.aborted; heldMs += HELD_MS)
         await until(clock, clock.now() + HELD_MS, signal).catch(() => {});
     } catch (error) {
       const { log } = this.#options;

@@ -246,7 +246,7 @@ export async function deleteFirings(database: Database, before: number, most: nu
 }
 
 /** A run's parents are nested less deeply than this. */
-const MOST_PARENTS = 20;
+const MAX_PARENTS = 20;
 
 /** One more than led to the event that the run, or the run that it is a part of, was started on. */
 export async function originOfRun(database: Database, organizationId: OrganizationId, id: RunId): Promise<Origin> {
@@ -260,7 +260,7 @@ export async function originOfRun(database: Database, organizationId: Organizati
        join firings f on f.run_id = up.id and f.outcome = 'started' and f.organization_id = $1
        join events e on e.id = f.event_id and e.organization_id = $1
       order by e.depth desc limit 1`,
-    [organizationId, id, MOST_PARENTS],
+    [organizationId, id, MAX_PARENTS],
     organizationId,
   );
   return row ? { depth: row["depth"] + 1, rootId: row["root_id"] } : { depth: 0, rootId: null };

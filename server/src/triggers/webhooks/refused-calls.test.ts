@@ -8,7 +8,7 @@ type Target = Parameters<RefusedCalls["count"]>[0];
 const triggerOf = (organizationId = newId<"organization">()): Target => ({ id: newId<"trigger">(), organizationId });
 const TOO_MANY = expect.objectContaining({ code: "RATE_LIMITED" });
 
-test("who has most entries of refused calls loses one first: another organization's count stays", () => {
+test("the organization with most entries of refused calls loses one first: another's count stays", () => {
   const calls = createRefusedCalls(testClock());
   const mine = triggerOf();
   for (let count = 0; count < LIMITS.refusedCallsPerAddress; count++) calls.count(mine, "10.0.0.1");

@@ -54,9 +54,9 @@ const LONGEST_SENTENCE = 1_000;
 /** With so many words it is a sentence before it is a name. */
 const SENTENCE = 3;
 /** More are found by their name. */
-const MOST_PROJECTS = 10;
+const MAX_PROJECTS = 10;
 /** Agents, before anything is typed. */
-const MOST_UNASKED = 5;
+const MAX_UNASKED = 5;
 
 type Found = { groups: Group[]; isSearching: boolean; refusal: Refusal | undefined };
 
@@ -108,7 +108,7 @@ function useGroups(text: string, onHelp: () => void): Found {
     ...(words >= SENTENCE ? [described] : []),
     ...(text === "" ? [] : [onPage]),
     { heading: "Runs", items: runs },
-    { heading: "Agents", items: text === "" ? agents.slice(0, MOST_UNASKED) : agents },
+    { heading: "Agents", items: text === "" ? agents.slice(0, MAX_UNASKED) : agents },
     ...(text === "" ? [onPage] : []),
     {
       heading: "Go to",
@@ -127,7 +127,7 @@ function useGroups(text: string, onHelp: () => void): Found {
       items: projects
         .map(({ id, name }) => ({ word: `Project: ${name}`, shape: SHAPES.chevronRight, act: () => chooseProject(id) }))
         .filter(fits)
-        .slice(0, MOST_PROJECTS),
+        .slice(0, MAX_PROJECTS),
     },
     {
       heading: "Theme",

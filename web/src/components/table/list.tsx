@@ -7,7 +7,7 @@ import { Button } from "@mantine/core";
 import type { AnyVariables } from "@urql/core";
 import { PageOfRows, type PageQuery } from "./page-of-rows.tsx";
 import { Table, type Column } from "./table.tsx";
-import { MOST_FRESH } from "./use-fresh.ts";
+import { MAX_FRESH } from "./use-fresh.ts";
 import { OF_A_PAGE, type Pages } from "./use-pages.ts";
 import classes from "./list.module.css";
 
@@ -66,7 +66,7 @@ const ShowNew = ({ count, onShow }: { count: number; onShow: () => void }) => (
   <div className={classes["place"]} aria-live="polite">
     {count > 0 && (
       <Button size="compact-sm" radius="xl" onClick={onShow}>
-        Show {count < MOST_FRESH ? count : `${MOST_FRESH.toLocaleString()}+`} new
+        Show {count < MAX_FRESH ? count : `${MAX_FRESH.toLocaleString()}+`} new
       </Button>
     )}
   </div>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 
 /** Nobody counts further, and a page that is open for a day keeps no more. */
-export const MOST_FRESH = 1_000;
+export const MAX_FRESH = 1_000;
 const SHOWN_EVERY_MS = 100;
 
 /** The ids of what came to a list meanwhile: 200 a second are counted ten times a second. */
@@ -22,7 +22,7 @@ export function useFresh() {
   };
   const later = (): void => void (timer.current ??= setTimeout(show, SHOWN_EVERY_MS));
   const add = (id: string): void => {
-    if (ids.current.size >= MOST_FRESH) return;
+    if (ids.current.size >= MAX_FRESH) return;
     ids.current.add(id);
     later();
   };

@@ -10,7 +10,7 @@ export const OF_A_PAGE = 50;
 /** How far above and below the screen rows are there already. */
 const MARGIN_PX = 1_000;
 /** Lists that are kept for somebody who comes back. */
-const MOST_KEPT = 8;
+const MAX_KEPT = 8;
 
 type Page<Item> = {
   after: string | null;
@@ -93,7 +93,7 @@ export function usePages<Item>(name: string, rowPx: number): Pages<Item> {
   useEffect(() => {
     kept.delete(name);
     kept.set(name, { pages, heightsPx: heightsPx.current });
-    for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
+    for (const old of [...kept.keys()].slice(0, -MAX_KEPT)) kept.delete(old);
   }, [kept, name, pages]);
 
   return {

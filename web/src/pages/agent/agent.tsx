@@ -32,7 +32,7 @@ const WORDS: Record<AgentTab, string> = {
 const IN_AGENTS = [{ word: "Agents", to: "/agents" }] as const;
 
 /** Characters, above what one came for. */
-const MOST_DESCRIBED = 500;
+const MAX_DESCRIBED = 500;
 
 const searchOf = (tab: AgentTab): AgentSearch => (tab === "run" ? {} : { tab });
 
@@ -140,7 +140,7 @@ function Head({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
       </PageHead>
       {description && (
         <p className="dim">
-          <LongText text={description} most={MOST_DESCRIBED} />
+          <LongText text={description} most={MAX_DESCRIBED} />
         </p>
       )}
     </>

@@ -19,9 +19,9 @@ export const columnsOf = (isDecided: boolean): readonly Column[] => [
 ];
 
 /** Characters, as long as it is not open. */
-const MOST_ASKED = 200;
+const MAX_ASKED = 200;
 const beginningOf = (question: string): string =>
-  question.length > MOST_ASKED ? `${question.slice(0, MOST_ASKED)}…` : question;
+  question.length > MAX_ASKED ? `${question.slice(0, MAX_ASKED)}…` : question;
 
 type Props = {
   approval: ApprovalCardFragment;

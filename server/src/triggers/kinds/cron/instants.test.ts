@@ -95,7 +95,7 @@ test("says what is wrong with a schedule of any size in less than a screen", () 
   }
 });
 
-test("takes an expression of 500 characters and no more", () => {
+test("takes an expression of at most 500 characters", () => {
   const minutes = `${"1,".repeat(245)}1`;
   expect("problem" in readSchedule(`${minutes} 1 * * *`.padEnd(500))).toBe(false);
   expect(readSchedule(`${minutes} 1 * * *`.padEnd(501))).toEqual({ problem: "a schedule has at most 500 characters" });
@@ -148,7 +148,7 @@ test.each([
   expect(zoneProblem(name)).toContain(said);
 });
 
-test("what may be meant by any abbreviation is a zone", () => {
+test("every suggestion for an abbreviation is a zone", () => {
   const abbreviations = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].flatMap((a) =>
     [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].flatMap((b) => [`${a}${b}T`, `${a}${b}ST`, `${a}${b}DT`]),
   );
@@ -284,7 +284,7 @@ test.each([
   expect(comings(text, zoneName, after, expected.length + (after.startsWith("9998") ? 1 : 0))).toEqual(expected);
 });
 
-test("counts what came, and says the last of it", () => {
+test("counts bytes, and returns the last of them", () => {
   const berlin = zone("Europe/Berlin");
   const between = (text: string, after: string, until: string): { count: number; latest: string | undefined } => {
     const { count, latest } = comingsBetween(schedule(text), berlin, utc(after), utc(until));
@@ -458,7 +458,7 @@ function isBelow(most: number, times: number, act: () => unknown): boolean {
   return leastMs(most * times, all) < most * times;
 }
 
-test("costs little for whatever may be asked", () => {
+test("costs little, whatever is asked", () => {
   const here = zone("America/New_York");
   const now = utc("2026-06-01T00:00Z");
   const rare = schedule("0 0 29 2 */7");

@@ -67,7 +67,7 @@ test("only whole texts are resolved, at any depth, and @@ keeps one that is mean
   });
 });
 
-test("names what looks like one and is none, with its place", () => {
+test("names invalid ones with their place", () => {
   const problems: FieldProblem[] = [];
   const input = {
     a: "@todayy",

@@ -103,15 +103,13 @@ export async function checkSignature(
   if (secret === undefined) throw new Unsigned(`the project has no secret ${signature.secret}`);
   const wanted = createHmac("sha256", keyOf(secret)).update(claim.signed).digest();
   // All of them, so that the time tells nothing.
-  const fits = claim.signatures
-    .slice(0, MOST_SIGNATURES)
-    .map((one) => isSame(Buffer.from(one, claim.encoding), wanted));
+  const fits = claim.signatures.slice(0, MAX_SIGNATURES).map((one) => isSame(Buffer.from(one, claim.encoding), wanted));
   if (!fits.includes(true)) throw new Unsigned("the signature does not fit the body and the secret");
   return claim;
 }
 
 /** A sender that changes its secret sends one of each for a while. */
-const MOST_SIGNATURES = 10;
+const MAX_SIGNATURES = 10;
 
 const isSame = (given: Buffer, wanted: Buffer): boolean =>
   given.length === wanted.length && timingSafeEqual(given, wanted);
