@@ -58,7 +58,7 @@ export class Connection {
     return new Connection(socket);
   }
 
-  /** Answers the whole response as text. */
+  /** Returns the whole response as text. */
   send(request: string): Promise<string> {
     this.#waiting = Promise.withResolvers();
     this.#received = "";

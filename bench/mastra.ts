@@ -83,7 +83,7 @@ const readLock = (file: string): Lock | undefined =>
 const version = (): string =>
   readLock(path.join(FOLDER, "package-lock.json"))!.packages["node_modules/@mastra/core"]!.version!;
 
-/** Answers why it could not be installed. */
+/** Returns why it could not be installed. */
 async function ensureInstalled(): Promise<string | undefined> {
   const lock = readLock(path.join(FOLDER, "package-lock.json"))!;
   if (isInstalled(lock, readLock(path.join(FOLDER, "node_modules/.package-lock.json")), [])) return undefined;

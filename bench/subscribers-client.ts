@@ -11,7 +11,7 @@ export type Commands = {
   connect: { url: string; apiKey: string; sockets: number };
   /** Subscriptions take the runs in turn. Answers when each has its first event. */
   subscribe: { runs: string[]; perSocket: number };
-  /** Answers when each has ended, or after the time. */
+  /** Resolves when each has ended, or after the time. */
   finish: { timeoutMs: number };
   close: object;
 };

@@ -59,7 +59,7 @@ async function startPending(world: World, agentId: string, count: number, input:
   await startMany(world, { agentId, input, runAt }, count);
 }
 
-/** Answers their ids. */
+/** Returns their ids. */
 async function startMany(world: World, input: object, count: number): Promise<string[]> {
   const variables = { input };
   const ids: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * Errors that a run meets while it is advanced: what its own data throws is its error, what is nobody's ends it after five
+ * Errors that a run meets while it is advanced: what its own data throws is its error, an internal error ends it after five
  * tries, and a database that can't serve never does.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";

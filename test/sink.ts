@@ -43,7 +43,7 @@ export type Sink = {
   requests: ReadonlyMap<string, SinkCount>;
   count(run: string, step: string | number): SinkCount | undefined;
   summary(): SinkSummary;
-  /** Answers what is held at this moment. */
+  /** Returns what is held at this moment. */
   letGo(): void;
   reset(): void;
 } & AsyncDisposable;

@@ -1,6 +1,6 @@
 /**
  * No validation error says which names there are: every name of the schema is misspelled by a letter wherever a document may have it,
- * and the answer repeats the wrong one alone. Whoever may read the schema has introspection and `schema.graphql`.
+ * and the answer repeats the wrong one alone. Anyone who may read the schema has introspection and `schema.graphql`.
  */
 import {
   getNamedType,

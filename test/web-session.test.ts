@@ -82,7 +82,7 @@ class Browser {
     return promise;
   }
 
-  /** Answers the access token. */
+  /** Returns the access token. */
   async signIn({ email, password }: Pick<World, "email" | "password"> = world): Promise<string> {
     return tokenIn(await this.send(SESSION, { body: { email, password } }));
   }

@@ -144,7 +144,7 @@ export const SETTINGS = {
   ),
   METRICS_HOST: setting(
     "127.0.0.1",
-    "Address that `METRICS_PORT` is opened on. Whoever reaches it reads the figures.",
+    "Address that `METRICS_PORT` is opened on. Anyone who reaches it reads the figures.",
     text,
   ),
   LOG_LEVEL: setting("info", "`debug`, `info`, `warn` or `error`.", oneOf("debug", "info", "warn", "error")),

@@ -304,7 +304,7 @@ async function drain({ runs, graphql, requests, log }: Draining): Promise<void> 
   log.warn({ requests: requests.count, operations: graphql.working.count }, "work still under way is not waited for");
 }
 
-/** ADMIN_EMAIL creates the first owner; otherwise issues a link for whoever reads the server's output. */
+/** ADMIN_EMAIL creates the first owner; otherwise issues a link for anyone who reads the server's output. */
 export async function prepareOwner({ admin }: Config, auth: Auth, url: string): Promise<string | undefined> {
   if (admin) await createAdmin(auth, admin);
   if (!(await isEmpty(auth))) return undefined;

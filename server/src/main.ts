@@ -82,7 +82,7 @@ function report(app: App, asJson: boolean): void {
   say(`ready at ${url}`);
 }
 
-/** `npm start` finds a recent enough Node by itself; this is for whoever runs the built file by hand. */
+/** `npm start` finds a recent enough Node by itself; this is for anyone who runs the built file by hand. */
 function checkNode(): void {
   const { node } = process.versions;
   if (Number.parseInt(node, 10) >= OLDEST_NODE) return;

@@ -89,7 +89,7 @@ function instantsOf(text: string, { start, end }: Stretch): string[] {
   }
 }
 
-/** Answers the instants of each by its name. */
+/** Returns the instants of each by its name. */
 async function createAll({ servers: [first] }: Five, stretch: Stretch): Promise<Map<string, string[]>> {
   const agentId = await publish(first, "echo");
   const expected = new Map<string, string[]>();

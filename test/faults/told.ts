@@ -19,7 +19,7 @@ type Event = { event: string; subject: string; runs: number };
 
 /**
  * Each run of these agents of an organization that ended, and each question, has one event, and each event has started one run of each of its triggers.
- * Answers how many there are. `since`: those from then on.
+ * Returns how many there are. `since`: those from then on.
  */
 export async function expectTold(
   database: pg.Client,

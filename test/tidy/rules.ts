@@ -317,7 +317,7 @@ const boundsOfTimes = (source: Source): string[] => {
 
 /** A comment whose first word makes the reader wait for its subject, and words that nobody says. */
 const RIDDLES =
-  /(?:\/\*\*|\/\/|^\s*\*) (?:Of|What|Whoever|Whose|As many as|As much as) |\banew\b|\b[Ww]hoever's\b|\bby hearsay\b|\bover with\b/;
+  /(?:\/\*\*|\/\/|^\s*\*) (?:Of|What|Whoever|Whose|As many as|As much as) |\banew\b|\bby hearsay\b|\bover with\b|\b[Nn]obody's\b|\bMOST_[A-Z]|(?:\/\*\*|\/\/|^\s*\*) .*\b(?:[Ww]hoever|at the most|by now)\b/;
 
 /** For all code here, tests and tools included. */
 export const RULES: Rule[] = [
@@ -388,7 +388,8 @@ export const RULES: Rule[] = [
   },
   {
     name: "a comment says first what the thing is or does",
-    advice: 'begin with the thing or the verb: "The limit of …", "Ends …"',
+    advice:
+      'begin with the thing or the verb: "The limit of …", "Ends …"; say "again", "anyone who", "at most", "already", MAX_…',
     find: linesLike(RIDDLES),
     // Its own samples; and the descriptions of the API, which belong to its contract.
     except: ["test/tidy/rules.ts", "web/src/api/documents.ts"],

@@ -37,7 +37,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Answers its id once it waits or has ended. */
+/** Returns its id once it waits or has ended. */
 async function start(customer: string, depth: number): Promise<string> {
   const { runAgent } = await server.data("mutation ($input: RunAgentInput!) { runAgent(input: $input) { id } }", {
     input: { agentId, input: { customer, depth }, wait: 30 },

@@ -42,7 +42,7 @@ async function publish(definition: string): Promise<string> {
   return (await server.data(mutation, { definition })).publishAgent.id;
 }
 
-/** Answers the run's id, once it waits for an answer. */
+/** Returns the run's id, once it waits for an answer. */
 async function start(agentId: string, what = "it"): Promise<string> {
   const { runAgent } = await server.data(
     "mutation ($input: RunAgentInput!) { runAgent(input: $input) { id status } }",

@@ -25,8 +25,8 @@ type Verifier = {
 };
 
 /**
- * A line that was changed has another hash than it says. Whoever changes its hash as well breaks the link to the next line,
- * and whoever changes all that follow ends with another head than the one that was noted elsewhere.
+ * A line that was changed has another hash than it says. Anyone who changes its hash as well breaks the link to the next line,
+ * and anyone who changes all that follow ends with another head than the one that was noted elsewhere.
  */
 export function createVerifier(): Verifier {
   let first: Link | undefined;

@@ -52,7 +52,7 @@ export async function loadProgram(line: CommandLine, only?: string): Promise<Com
   return program;
 }
 
-/** `help runs list` is `runs list --help`; up to a word that there is not, which is refused as it would be without `help`. */
+/** `help runs list` is `runs list --help`. An unknown word is refused as it would be without `help`. */
 function helpOf(program: Command, words: readonly string[]): string[] {
   let command = program;
   for (const [index, word] of words.entries()) {

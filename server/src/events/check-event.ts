@@ -7,7 +7,7 @@ import { isVisible } from "../lib/text.ts";
 import { OWN_SOURCE } from "./own-source.ts";
 import type { GivenEvent } from "./event.ts";
 
-/** How the keys are called where it was given. */
+/** The keys' names as its caller spells them. */
 export type EventKeys = Record<keyof GivenEvent, string>;
 export const EVENT_KEYS: EventKeys = { source: "source", event: "event", id: "id", time: "time", data: "data" };
 

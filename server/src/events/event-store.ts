@@ -32,7 +32,7 @@ const EVENT = {
   once: hex(),
   body_hash: hex(),
   data: json(),
-  /** Triggers are still to be fired: from then on by whoever finds it. */
+  /** Triggers are still to be fired: from then on by any process that finds it. */
   fire_at: nullable(ms()),
 };
 /** `known_at`: when the newest change was of the triggers by which it was matched. */
@@ -138,7 +138,7 @@ export const freeEventId = (database: Database, { organizationId, id }: Event): 
 
 /**
  * Deletes from all organizations, the oldest after this one; an id has its time. Those of which a firing is kept stay, as it has its data there.
- * Answers which there were, the last one at the end.
+ * Returns the deleted ones, in order.
  */
 export async function deleteEvents(
   database: Database,

@@ -24,14 +24,14 @@ export async function countToFire(database: Database, organizationId: Organizati
   return row!["count"];
 }
 
-/** Nobody fires them any longer: their time has come. */
+/** Makes those due that no process fires any longer. */
 export const releaseEvents = (database: Database, now: number): Promise<unknown> =>
   database.query("update events set fire_at = $1 where organization_id is not null and fire_at > $1", [new Date(now)]);
 
 type Taking = { now: number; until: number; each: number; most: number; full: OrganizationId[]; known: EventId[] };
 
 /**
- * Takes at most `most` whose time has come, `each` of an organization that is not `full`, so that nobody else does until `until`: the
+ * Takes at most `most` whose time has come, `each` of an organization that is not `full`, so that no other process does until `until`: the
  * first of each organization before the second of any. `known`: those that this process has.
  */
 export async function takeEvents(

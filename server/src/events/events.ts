@@ -36,7 +36,7 @@ export type Events = {
   /** New events, by organization, and what subscriptions read of them. */
   changes: Hub<EventMessage>;
   feed: Feeds<EventMessage>;
-  /** Looks at once for what is to be fired. Set by `sweepEvents`. */
+  /** Looks at once for events to fire. Set by `sweepEvents`. */
   look: () => void;
 };
 

@@ -5,7 +5,7 @@ import { isObject, isScalar, type Json, type JsonObject } from "../lib/json/json
 import { LIMITS } from "../lib/limits.ts";
 import { isStorable, UNSTORABLE } from "../lib/text.ts";
 
-/** Takes a value that is wrong: which key (a path in dots), and a sentence that begins with a verb. */
+/** Called for a wrong value: which key (a path in dots), and a sentence that begins with a verb. */
 type Problems = { add(key: string, code: FieldProblem["code"], message: string): void };
 
 /** `path`: the names between the dots of `field`. */

@@ -7,7 +7,7 @@ import type { OwnEvent } from "./own-source.ts";
 const KEY = { organization_id: uuid<OrganizationId>(), event: text(), subject_id: uuid<string>(), at: ms() };
 export const KEYS = new RowSet<RowOf<typeof KEY>>("k", "told_row", KEY);
 
-/** `subjectId`: what the event tells of. */
+/** `subjectId`: the event's subject. */
 type Of<Event extends OwnEvent, Id> = {
   organizationId: OrganizationId;
   event: Event;
@@ -32,20 +32,20 @@ export type Taking = {
   /** Organizations after this one, and none of these. */
   after: string;
   without: OrganizationId[];
-  /** So many in all. */
+  /** The maximum in total. */
   most: number;
   now: number;
-  /** Nobody else takes them before. */
+  /** No other process takes them before. */
   until: number;
 };
 
-/** Nobody has them any longer. */
+/** Gives up all claims, of processes that have ended. */
 export const releaseUntold = (database: Database): Promise<unknown> =>
   database.query("update untold_events set take_at = null where organization_id is not null and take_at is not null");
 
 /**
  * Takes the oldest of each organization, in the order of the organizations: as many of each as its share of `most` is. What is taken
- * already is walked past, so whoever takes leaves organizations out of which one was not published.
+ * already is walked past, so a sweep leaves out organizations with one that was not published.
  */
 export async function takeUntold(database: Database, { after, without, most, now, until }: Taking): Promise<Untold[]> {
   const rows = await database.query(

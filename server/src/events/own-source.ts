@@ -1,7 +1,7 @@
 /** The source of events that happen in the service itself. */
 export const OWN_SOURCE = "autograph";
 
-/** All of them: `triggers/own-events.ts` says what each tells of. */
+/** All of them; `triggers/own-events.ts` has the content of each. */
 export const OWN_EVENTS = [
   "run.completed",
   "run.failed",

@@ -24,8 +24,8 @@ import { tellEvent } from "./watch-events.ts";
 export type CheckedEvent = GivenEvent & { data: JsonObject; text: string };
 
 /**
- * Answers when the event and what it starts are committed, or after some seconds with the rest still to come. A repeat
- * answers the first one, and starts nothing. Throws BAD_USER_INPUT with every field that is wrong, CONFLICT when the event was
+ * Resolves when the event and what it starts are committed, or after some seconds with the rest still to come. A repeat
+ * returns the first one, and starts nothing. Throws BAD_USER_INPUT with every field that is wrong, CONFLICT when the event was
  * published with another body, UNAVAILABLE.
  */
 export async function publishEvent(events: Events, caller: Caller, given: GivenEvent): Promise<Event> {

@@ -1,6 +1,6 @@
 /**
  * Publishes the service's own events, so that agents chain. Each is a row of the outbox, written in the statement that made it true
- * (`outbox.ts`), and is published from there, also when the process was killed meanwhile. An event's id names what it tells of, so it is
+ * (`outbox.ts`), and is published from there, also when the process was killed meanwhile. An event's id names its subject, so it is
  * published once however often that is tried. It fires triggers of its own project alone: a key that is narrowed to
  * another project must not see what runs here.
  */
@@ -27,7 +27,7 @@ const MAX_LEFT_OUT = 1_000;
 /** An event's content. `id`: the same each time that the row is read. */
 export type OwnEventText = { projectId: ProjectId; id: string; data: JsonObject; origin: Origin };
 
-/** Reads what a row tells of, in the rooms that know runs and agents. Undefined: it is gone. */
+/** Reads a row's subject, in the rooms that know runs and agents. Undefined: it is gone. */
 export type ReadSubject = (row: Untold) => Promise<OwnEventText | undefined>;
 
 /** Publishes what has happened: at the start, every 5 s, and when asked to. */

@@ -5,7 +5,7 @@ import type { Event } from "./event.ts";
 import { readEvent } from "./list-events.ts";
 import { watchFeed } from "../realtime/watch-feed.ts";
 
-/** After its commit: whoever watches is told, here and in other processes. */
+/** After its commit: watchers are told, here and in other processes. */
 export function tellEvent({ changes, notices }: Pick<Events, "changes" | "notices">, event: Event): void {
   const { id, organizationId } = event;
   if (changes.hasListeners(organizationId)) changes.publish(organizationId, { id, event: new WeakRef(event) });

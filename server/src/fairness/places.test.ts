@@ -45,7 +45,7 @@ describe("places in memory", () => {
     const all = Array.from({ length: 20 }, organization);
     const taken = new Map(all.map((one) => [one, fill(places, one)]));
     for (let round = 0; round < 5_000; round++) {
-      // The organization with the most places ends a run; whoever may takes the place.
+      // The organization with the most places ends a run; the next one in line takes the place.
       const most = all.toSorted((a, b) => taken.get(b)! - taken.get(a)!)[0]!;
       places.release(most);
       taken.set(most, taken.get(most)! - 1);

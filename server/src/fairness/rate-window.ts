@@ -60,7 +60,7 @@ class TimeLog implements Window {
     return this.#count === 0;
   }
 
-  /** Answers the time to count with. */
+  /** Returns the time to count with. */
   #forget(now: number): number {
     const newest = this.#count === 0 ? now : this.#at(this.#count - 1);
     if (newest > now + WINDOW_MS) this.#count = 0;

@@ -1,5 +1,5 @@
 /**
- * Shares the thread: whoever asks for it gets it at once during the first 5 ms of a round of the event loop; the others
+ * Shares the thread: work gets it at once during the first 5 ms of a round of the event loop; the others
  * wait for the next rounds, 5 ms of each, and their groups (an organization, an address) take turns. In between, the
  * event loop handles I/O.
  */

@@ -1,5 +1,5 @@
 /**
- * Answers from memory what a database row said at most `ttlMs` ago. A process sees its own changes at once through
+ * Returns from memory what a database row said at most `ttlMs` ago. A process sees its own changes at once through
  * `forget`, another's when notified or within `ttlMs`. Concurrent requests for one key share one load. `undefined` is
  * never kept, so a new object is found as soon as it exists.
  */

@@ -152,7 +152,7 @@ const MEANT: Readonly<Record<string, string>> = {
 const OFFSET_NAME = /^(?:utc|gmt)?([+-])0?(\d{1,2})(?::?00)?$/i;
 const MAX_MEANT = 5;
 
-/** The names that a text which is none may mean: an abbreviation, a city, an offset from UTC. */
+/** The names that an unknown one may mean: an abbreviation, a city, an offset from UTC. */
 export function ianaNamesMeantBy(text: string): string[] {
   const meant = MEANT[text.toUpperCase()];
   if (meant !== undefined) return meant.split(" ");

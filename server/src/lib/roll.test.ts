@@ -16,7 +16,7 @@ const filled = () => {
   };
 };
 
-test("whoever joins is listed until it leaves, whatever the order", () => {
+test("a member is listed until it leaves, whatever the order", () => {
   const { roll, items, names } = filled();
   const [a, b, c, d] = items;
   for (const [item, left] of [

@@ -27,7 +27,7 @@ type Acceptance = {
 type Joining = { id: UserId; made?: NewUser; proof: Opening["proof"]; joined?: () => Promise<void> };
 
 /**
- * Answers a session in the organization. Throws NOT_FOUND for a link that is not good (any longer), BAD_USER_INPUT for an API
+ * Returns a session in the organization. Throws NOT_FOUND for a link that is not good (any longer), BAD_USER_INPUT for an API
  * key, for fields that are missing or too many, and for an e-mail that the invitation is not for, UNAUTHENTICATED and
  * RATE_LIMITED as `login` does, CONFLICT for somebody who is a member and when the organization is full.
  */

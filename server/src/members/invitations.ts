@@ -1,4 +1,4 @@
-/** Invitations that are open: listed, read, revoked, and shown to whoever has the link. */
+/** Invitations that are open: listed, read, revoked, and shown to anyone who has the link. */
 import { record } from "../audit/record.ts";
 import { whoOf, type Acting, type Caller } from "../auth/caller.ts";
 import { notFound } from "../lib/errors.ts";

@@ -12,7 +12,7 @@ import { checkGrant } from "./member.ts";
 import type { Members } from "./members.ts";
 
 /**
- * A link that makes whoever opens it a member, once, within seven days. With an e-mail it fits only the user who has that
+ * A link that makes its first user a member, once, within seven days. With an e-mail it fits only the user who has that
  * one. Only this answer has the `url`. Throws BAD_USER_INPUT, FORBIDDEN (`checkGrant`), or CONFLICT for somebody who is a
  * member and when the organization has `LIMITS.invitationsPerOrganization` open ones.
  */

@@ -75,7 +75,7 @@ async function makeCluster(data: DataFolder, tools: Tools, password: string): Pr
 const isAnothers = ({ cluster, user }: DataFolder): boolean =>
   user !== undefined && fs.statSync(cluster).uid !== user.uid;
 
-/** Ends its sessions first: whoever signed in without a password must not stay. */
+/** Ends its sessions first: anyone who signed in without a password must not stay. */
 async function takeCluster(data: DataFolder, tools: Tools, isNew: boolean, password: string): Promise<void> {
   await endPostmaster(data);
   const isOwned = hasOwners(data.cluster);

@@ -24,7 +24,7 @@ export type EmbeddedPostgres = {
 
 type EmbeddedOptions = {
   dataFolder: string;
-  /** Told to whoever starts a second server on this folder. */
+  /** Told to anyone who starts a second server on this folder. */
   url: string;
   /** For the commands beside the server, if it is not `url`. */
   localUrl?: string;

@@ -1,4 +1,4 @@
-/** The private folder of PostgreSQL's socket. Whoever can enter it still needs the password. */
+/** The private folder of PostgreSQL's socket. Anyone who can enter it still needs the password. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";

@@ -110,7 +110,7 @@ test("clocks that differ by seconds do not add up, and one that was hours ahead 
   expect((await both[1].take(...bucket)).isTaken).toBe(true);
 });
 
-test("whoever was refused before the clock was set back by hours is not refused until it is there again", async () => {
+test("an organization that was refused before the clock was set back by hours is not refused until it is there again", async () => {
   let aheadMs = 7_200_000;
   using windows = createDatabaseWindows(database, { now: () => clock.now() + aheadMs, at: clock.at });
   for (let one = 0; one < 10; one++) await windows.take(organizationId, 10);
@@ -119,7 +119,7 @@ test("whoever was refused before the clock was set back by hours is not refused 
   expect((await windows.take(organizationId, 10)).isTaken).toBe(true);
 });
 
-test("whoever was refused is refused from memory until there can be room, and a larger plan ends that at once", async () => {
+test("an organization that was refused is refused from memory until there can be room, and a larger plan ends that at once", async () => {
   for (let one = 0; one < 10; one++) await both[0].take(organizationId, 10);
   await both[0].take(organizationId, 10);
   const none = { hot: () => Promise.reject(new Error("asked")) } as unknown as Database;

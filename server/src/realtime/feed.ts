@@ -130,7 +130,7 @@ class Feed<Message> {
     return this.#entries[low];
   }
 
-  /** Drops what all have read, and whoever is too far behind. */
+  /** Drops what all have read, and readers too far behind. */
   #tidy(): void {
     this.#drop();
     while (this.#newest.size > this.#options.most) {

@@ -57,7 +57,7 @@ async function pair(): Promise<[Process, Process]> {
   return both;
 }
 
-/** Both look once: whoever looks again while the other one's look takes long would take it for silent. */
+/** Both look once: a second look while the other one's takes long would count it as silent. */
 async function look(both: Process[]): Promise<void> {
   clock.pass(5_000);
   const written = "select from instances where id = any ($1) and heartbeat_at = $2";

@@ -77,7 +77,7 @@ const REGISTER_MS = 5_000;
  * it may not have sent. Counted, not timed: the clocks of two machines may be hours apart.
  */
 const SILENT_AFTER_LOOKS = 3;
-/** Then its row goes: by now each of the others has looked for what it left untold. */
+/** Then its row goes: each of the others has looked by then for what it left untold. */
 const GONE_AFTER_LOOKS = 6;
 /** The listening connection is ended when a look gets no answer for this long. */
 const SILENT_MS = 10_000;

@@ -40,7 +40,7 @@ async function* ending<Value>(values: AsyncGenerator<Value, void, undefined>, en
   }
 }
 
-/** A door that opens with `notify` and shuts behind whoever passes. */
+/** A door that opens with `notify` and shuts behind each that passes. */
 export class Door {
   #open = false;
   #waiting: (() => void) | undefined;

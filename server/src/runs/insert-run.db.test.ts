@@ -144,7 +144,7 @@ test("what its first stretch throws while the start is being written is heard, a
   const { set } = tasks;
   let calls = 0;
   const flawed: typeof set = (...of) => {
-    if (calls++ === 0) throw new TypeError("nobody's error");
+    if (calls++ === 0) throw new TypeError("an internal error");
     return set(...of);
   };
   Object.assign(tasks, { set: flawed });

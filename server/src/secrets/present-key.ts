@@ -3,7 +3,7 @@ import { newKeyId } from "./seal.ts";
 import { insertKeyId, readKeyId } from "./store.ts";
 
 /**
- * The id of the key to seal with. A rotation waits until what is sealed here is committed, and finds it; so whoever changes
+ * The id of the key to seal with. A rotation waits until what is sealed here is committed, and finds it; so anyone who changes
  * sealed rows besides does that later.
  */
 export async function presentKeyId(query: Query): Promise<string> {

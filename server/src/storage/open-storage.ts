@@ -21,7 +21,7 @@ export type StorageOptions = {
   /** The operator's PostgreSQL; without it a private one is started in the data folder. */
   databaseUrl?: string | undefined;
   dataFolder: string;
-  /** The public URL: told to whoever starts a second server on this data folder. */
+  /** The public URL: told to anyone who starts a second server on this data folder. */
   url: string;
   localUrl?: string;
   clock: Clock;

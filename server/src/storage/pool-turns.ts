@@ -1,7 +1,7 @@
 /**
  * Decides which statement gets a connection next. The product's own (commits of runs, sweeps) are few at a time and wait only for
  * each other. A single request of an organization may have thousands: organizations take turns, on one connection fewer
- * than the pool has, and none gets them all. The pool's own queue would be first come, first served, and fails whoever
+ * than the pool has, and none gets them all. The pool's own queue would be first come, first served, and fails anyone who
  * waits in it for 10 s.
  */
 import type { OrganizationId } from "../lib/ids.ts";

@@ -1,4 +1,4 @@
-/** Changes of a trigger that there is. */
+/** Changes an existing trigger. */
 import { isDeepStrictEqual } from "node:util";
 import { record } from "../audit/record.ts";
 import { nameProblem, tidyName } from "../auth/names.ts";
@@ -32,7 +32,7 @@ type UpdateRequest = {
   policy?: JsonObject | undefined;
 };
 
-/** A missing part stays as it is. Throws NOT_FOUND, BAD_USER_INPUT with every field that is wrong, FORBIDDEN for a signature by who may not name secrets, CONFLICT for a name that is taken, and for a trigger of a definition. */
+/** A missing part stays as it is. Throws NOT_FOUND, BAD_USER_INPUT with every field that is wrong, FORBIDDEN for a signature if the caller may not name secrets, CONFLICT for a name that is taken, and for a trigger of a definition. */
 export async function updateTrigger(triggers: Triggers, caller: Acting, request: UpdateRequest): Promise<Trigger> {
   await checkBefore(triggers, caller, request);
   return change(triggers, caller, request.triggerId, async (query, before, now) => {

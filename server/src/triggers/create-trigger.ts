@@ -21,7 +21,7 @@ type CreateRequest = Given & { agentId: AgentId; name: string };
 
 /**
  * From then on it starts runs of the agent. Throws NOT_FOUND for the agent, BAD_USER_INPUT with every field that is wrong,
- * FORBIDDEN for a signature by who may not name secrets, or CONFLICT when the agent is archived, has a trigger of that name, or there are as many as there may be.
+ * FORBIDDEN for a signature if the caller may not name secrets, or CONFLICT when the agent is archived, has a trigger of that name, or the maximum is reached.
  */
 export async function createTrigger(triggers: Triggers, caller: Acting, request: CreateRequest): Promise<Trigger> {
   const problems: FieldProblem[] = [];

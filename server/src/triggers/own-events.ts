@@ -17,7 +17,7 @@ import type { Triggers } from "./triggers.ts";
 
 type Telling = Pick<Triggers, "database" | "agents" | "runs">;
 
-/** Reads what a row of the outbox tells of. Undefined: it is gone. */
+/** Reads the subject of a row of the outbox. Undefined: it is gone. */
 export function readSubject(triggers: Telling, untold: Untold): Promise<OwnEventText | undefined> {
   if (untold.event === "agent.published") return ofAgent(triggers, untold);
   const { organizationId } = untold;

@@ -1,6 +1,6 @@
 /**
  * Ends a stalled process. A separate thread checks each second that this one's counter has moved; after ten looks at the
- * same number it logs what runs here and ends the process with exit code 70 (watchdog-worker.ts). Whoever started the
+ * same number it logs what runs here and ends the process with exit code 70 (watchdog-worker.ts). Anyone who started the
  * process starts it again; nothing committed is lost, and the run that stood still is blamed.
  */
 import { createHash } from "node:crypto";

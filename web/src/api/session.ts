@@ -56,7 +56,7 @@ export class Session {
     });
   }
 
-  /** Answers whether somebody is signed in. Throws Refusal when the server does not say. */
+  /** Returns whether somebody is signed in. Throws Refusal when the server does not say. */
   async start(): Promise<boolean> {
     const present = this.presence.get();
     if (present) return present.state !== "out";

@@ -5,7 +5,7 @@ import { Refusal } from "./refusal.ts";
 export function useAct() {
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setIsBusy] = useState(false);
-  /** Answers whether it was done. */
+  /** Returns whether it was done. */
   const act = async (work: () => Promise<unknown>): Promise<boolean> => {
     setIsBusy(true);
     setRefusal(undefined);

@@ -47,7 +47,7 @@ export async function setup(auth: Auth, input: FirstOwner & { token: string }, f
   return made;
 }
 
-/** Without a token, for whoever may read the data folder. Throws CONFLICT when there is a user, BAD_USER_INPUT. */
+/** Without a token, for anyone who may read the data folder. Throws CONFLICT when there is a user, BAD_USER_INPUT. */
 export async function createFirstOwner(auth: Auth, owner: FirstOwner, from: From = COMMAND_LINE): Promise<SetUp> {
   refuseProblems([
     nameProblem(owner.organization, "input.organization"),

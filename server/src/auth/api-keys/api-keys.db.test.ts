@@ -258,7 +258,7 @@ describe("a key makes none that may more than itself", () => {
   });
 });
 
-test("whoever was demoted, removed or revoked a moment ago makes none, though the process does not know it yet", async () => {
+test("anyone who was demoted, removed or revoked a moment ago makes none, though the process does not know it yet", async () => {
   const { caller } = await makeOwner(auth);
   const { organizationId, user } = caller;
   const { key, secret } = await createApiKey(auth, caller, { name: "key", scopes: ["admin", "runs:read"] });

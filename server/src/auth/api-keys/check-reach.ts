@@ -9,7 +9,7 @@ type Wanted = { projectIds?: readonly ProjectId[] | undefined; agentIds?: readon
 
 /**
  * Throws NOT_FOUND; BAD_USER_INPUT for an empty list, which may have been meant to reach nothing, for the scope `admin`,
- * which is for the whole organization, and for an agent of one of the projects: whoever names both may mean this agent
+ * which is for the whole organization, and for an agent of one of the projects: anyone who names both may mean this agent
  * alone, and the key would reach all agents of the project.
  */
 export async function checkReach(

@@ -68,7 +68,7 @@ const countsOf = (outcomes: string[]): Record<string, number> =>
 test("the maximum of waiting keys is looked up, one more is refused, and a failed statement fails only its own", async () => {
   const two = Array.from({ length: 1 + LIMITS.keysWaiting }, (_, index) => `192.0.2.${index % 2}`);
   expect(countsOf((await outcomesOf(two, 4)).all)).toEqual({ "- broken": 1, answered: 1_024 });
-  // The last of whoever has most gives way to another address.
+  // The last one of the address with most gives way to another address.
   const { all } = await outcomesOf([...two, "192.0.2.2"], 4);
   expect([all.at(-1), countsOf(all)]).toEqual(["answered", { "- broken": 1, answered: 1_024, [REFUSED]: 1 }]);
 });

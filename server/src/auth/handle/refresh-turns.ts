@@ -1,4 +1,4 @@
-/** A refresh token that is void costs statements too, and whoever once had one may send it without end. */
+/** A refresh token that is void costs statements too, and anyone who once had one may send it without end. */
 import { Refusal } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";
 import { createTurns, type Turns } from "../../fairness/turns.ts";

@@ -61,7 +61,7 @@ export async function revokeOwnSession(auth: Auth, caller: Acting, id: SessionId
   return { ...revoked.session, isCurrent: id === sessionId };
 }
 
-/** Answers how many there were. Throws FORBIDDEN. */
+/** Returns how many there were. Throws FORBIDDEN. */
 export async function revokeOtherSessions(auth: Auth, caller: Acting): Promise<number> {
   const { sessionId } = requireSession(caller, "revokeOtherSessions");
   const userId = caller.user.id;

@@ -1,5 +1,5 @@
 /**
- * The SQL of sessions. A session is in one organization at a time; `generation` counts its refresh tokens. Whoever opens, moves
+ * The SQL of sessions. A session is in one organization at a time; `generation` counts its refresh tokens. Anyone who opens, moves
  * or ends sessions of a user, ends a membership, or sets the password, holds the user's row first, so that none is opened with
  * what was just made void. When a membership ends, the sessions that are in its organization have left (`left_at`): they may
  * move to another one, and never come back to life by a new membership.

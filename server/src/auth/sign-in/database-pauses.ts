@@ -2,7 +2,7 @@
  * Pauses that all processes of one database share: a row for each mark in an unlogged table, changed by one statement, so that
  * the row's lock makes the count exact. The rules are those of pauses.ts. Who was refused is refused from memory for a while,
  * so a flood of guesses costs no statements; nor more connections than strangers have (pool-turns.ts). The processes' clocks
- * count. A failure of the database is thrown: without it nobody's password can be read either.
+ * count. A failure of the database is thrown: without it no password can be read either.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";

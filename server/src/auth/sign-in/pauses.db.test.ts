@@ -71,7 +71,7 @@ test("of a hundred at once at two processes exactly ten are counted, whatever el
   ]);
 });
 
-test("whoever was refused is refused from memory for 5 s, then the database is asked: another process may have given back", async () => {
+test("anyone who was refused is refused from memory for 5 s, then the database is asked: another process may have given back", async () => {
   for (let one = 0; one < 10; one++) await both[0].count(PAIR);
   expect(both[1].waitMs(PAIR)).toBe(0);
   expect(await both[1].count(PAIR)).toBe(30_000);

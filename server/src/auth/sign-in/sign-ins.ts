@@ -1,6 +1,6 @@
 /**
  * How often a user may sign in, move a session to another organization, and change the password: so many at once and then one a
- * second. Each is an event in the audit of an organization, counts against no plan, and whoever does it has proven who they are:
+ * second. Each is an event in the audit of an organization, counts against no plan, and anyone who does it has proven who they are:
  * without a bound a member could fill the disk, and bury in an organization's audit what others did there. Each process counts
  * for itself.
  */

@@ -87,7 +87,7 @@ export function createAccessTokens(clock: Clock, keys: SigningKeys, issuer: stri
       const payload = await payloadOf(token, keys.publicKey(kid), issuer, clock.now());
       if (typeof payload !== "object") return payload;
       const claims = claimsOf(payload, issuer, clock.now());
-      // Last, because it may ask the database: by now whoever sent the token has had a key of this installation.
+      // Last, because it may ask the database: the sender has proven to have had a key of this installation.
       if (!claims || !(await keys.isInUse(kid))) return undefined;
       verified.set(token, claims);
       return claims;

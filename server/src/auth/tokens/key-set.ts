@@ -1,4 +1,4 @@
-/** The public keys of access tokens, for whoever checks tokens without asking this server (RFC 7517). */
+/** The public keys of access tokens, for anyone who checks tokens without asking this server (RFC 7517). */
 import type { AccessTokens } from "./access-token.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 

@@ -15,7 +15,9 @@ type ExportOptions = { json?: true; org?: string; createdFrom?: Date; createdBef
 type VerifyOptions = { json?: true; head?: string };
 
 export function addAudit(program: Command, line: CommandLine): void {
-  const audit = program.command("audit").description("Who did what from where, for whoever may read the data folder.");
+  const audit = program
+    .command("audit")
+    .description("Who did what from where, for anyone who may read the data folder.");
   addCommand(audit, "export", "Print an organization's events, oldest first, one JSON object a line.")
     .option("--org <organization>", "the organization, by id or name (left out: the only one)")
     .option("--created-from <time>", "from this time on, like 2026-11-01T00:00:00Z", timeOf)

@@ -22,11 +22,9 @@ export function addMembers(program: Command, line: CommandLine): void {
   addApiOptions(addFirst(addCommand(members, "list", "The organization's members, newest first."))).action(
     (options: Options & { first: number }) => list(line, options),
   );
-  addApiOptions(
-    addCommand(members, "invite", "Print a link that makes whoever opens it a member, once, within 7 days."),
-  )
+  addApiOptions(addCommand(members, "invite", "Print a link that makes its first user a member, once, within 7 days."))
     .addOption(new Option("--role <role>", "what they may do").choices(ROLES).makeOptionMandatory())
-    .option("--email <email>", "only the user with this e-mail may use it (whoever has the link)")
+    .option("--email <email>", "only the user with this e-mail may use it (default: anyone with the link)")
     .action((options: Options & { role: Role; email?: string }) => invite(line, options));
   const who = (): Argument => new Argument("<member>", "the e-mail, or the id as `autograph members list` shows it");
   addApiOptions(addCommand(members, "set-role", "Give a member another role.").addArgument(who()))

@@ -12,7 +12,10 @@ import { addFirst, minuteOf, printPage, type Table } from "../line/page.ts";
 import { plainText } from "../line/terminal.ts";
 
 export function addOrganizations(program: Command, line: CommandLine): void {
-  const org = program.command("org").alias("orgs").description("Organizations, for whoever may read the data folder.");
+  const org = program
+    .command("org")
+    .alias("orgs")
+    .description("Organizations, for anyone who may read the data folder.");
   addFirst(addCommand(org, "list", "Organizations, newest first, with their ids and plans.")).action(
     (options: { json?: true; first: number }) => list(line, options),
   );

@@ -4,7 +4,7 @@ import type { CommandLine } from "../line/command-line.ts";
 
 /**
  * `npx autograph start` never gets here: its starter (server/bin/autograph.js) replaces itself with the server. This is
- * for the help, and for whoever runs the built command line by hand.
+ * for the help, and for anyone who runs the built command line by hand.
  */
 export function addStart(program: Command, line: CommandLine): void {
   program

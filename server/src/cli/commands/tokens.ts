@@ -8,7 +8,7 @@ type Options = { json?: true; atOnce?: true };
 
 export function addTokens(program: Command, line: CommandLine): void {
   const tokens = program.command("tokens").description("Access tokens of people who are signed in.");
-  addCommand(tokens, "rotate-key", "Sign access tokens with a new key; for whoever may read the data folder.")
+  addCommand(tokens, "rotate-key", "Sign access tokens with a new key; for anyone who may read the data folder.")
     .option("--at-once", `from now on, not ${LIMITS.signingKeyGraceSeconds} s after the new key is published`)
     .action((options: Options) => rotate(line, options));
 }

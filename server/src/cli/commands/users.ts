@@ -7,7 +7,7 @@ import { openAccounts } from "../server/accounts.ts";
 import { addCommand, type CommandLine } from "../line/command-line.ts";
 
 export function addUsers(program: Command, line: CommandLine): void {
-  const user = program.command("user").alias("users").description("Users, for whoever may read the data folder.");
+  const user = program.command("user").alias("users").description("Users, for anyone who may read the data folder.");
   addCommand(user, "reset-password <email>", "Give a user a new password, print it and end the user's sessions.")
     .option("--password <password>", "the new password (one is made)")
     .action((email: string, options: { json?: true; password?: string }) => reset(line, email, options));

@@ -1,4 +1,4 @@
-/** Shared by the commands that list: how many, a table that fits, and the word that there are more. */
+/** Shared by the commands that list: how many, a table that fits, and a line if there are more. */
 import { Option, type Command } from "commander";
 import { OperatorError } from "../../lib/errors.ts";
 import { LIMITS } from "../../lib/limits.ts";

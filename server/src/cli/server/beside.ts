@@ -1,6 +1,6 @@
 /**
  * The database for a command that works next to the server: the running server's, or, if no server runs on the embedded
- * PostgreSQL, one started for the command and stopped after it. Whoever may read the data folder may do this.
+ * PostgreSQL, one started for the command and stopped after it. Anyone who may read the data folder may do this.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config } from "../../config.ts";

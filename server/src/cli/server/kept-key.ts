@@ -1,6 +1,6 @@
 /**
  * The API key that `setup` keeps in the data folder, so that the commands beside the server need none given. The file holds
- * the key alone (`$(cat data/api.key)`); whoever can read it can read PostgreSQL's password, too.
+ * the key alone (`$(cat data/api.key)`); anyone who can read it can read PostgreSQL's password, too.
  */
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -19,7 +19,7 @@ const OWNER_ONLY = 0o600;
 const fileIn = ({ databaseUrl, dataFolder }: Config): string =>
   path.join(databaseUrl === undefined ? findDataFolder(dataFolder).folder : path.resolve(dataFolder), "api.key");
 
-/** Replaces an older one. Answers the file, or says why it can't be kept: the key itself is made by then. */
+/** Replaces an older one. Returns the file, or why it can't be kept: the key itself exists already. */
 export function keepKey({ terminal }: CommandLine, config: Config, key: string): string | undefined {
   const file = fileIn(config);
   try {

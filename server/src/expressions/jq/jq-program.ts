@@ -10,7 +10,7 @@ import type { Variables } from "../native/streams.ts";
 /** `program`: what jq runs instead of the author's text. */
 type Expression = { text: string; program?: string; variables: ReadonlySet<string> };
 export type Job = { program: string; input: string };
-/** The same before its turn: thousands that wait for jq have no text yet, which could take megabytes each. */
+/** The same before jq is free: thousands of waiting jobs have no text yet, which could take megabytes each. */
 export type UnwrittenJob = { program: string; input: () => string | Promise<string> };
 export type Reply = { stdout: string; stderr: string; exitCode: number };
 

@@ -1,4 +1,4 @@
-/** Many concurrent evaluations give this thread back in between, and nobody's wait for another's. */
+/** Many concurrent evaluations give this thread back in between, and no organization waits for another's. */
 import { expect, test, vi } from "vitest";
 import { newId } from "../../lib/ids.ts";
 import type { Json } from "../../lib/json/json.ts";

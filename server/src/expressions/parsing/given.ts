@@ -1,5 +1,5 @@
 /**
- * A text that goes out, in which each part must have a value: `"…/orders/\(.id)"` without an id is `…/orders/null` to jq, and
+ * An outgoing text in which each part must have a value: `"…/orders/\(.id)"` without an id is `…/orders/null` to jq, and
  * `"…/orders/" + .id` is `…/orders/`. The parts are checked while the expression is evaluated, here and by jq.
  */
 import { isObject, type Json } from "../../lib/json/json.ts";
@@ -9,7 +9,7 @@ import type { Node, Span } from "./syntax.ts";
 /** `what` is the expression with its place, `so` the end of the sentence. */
 export type Rule = { what: string; so: string; allowsEmpty: boolean };
 
-/** Which texts are such, by their path in the template. */
+/** The texts that need this, by their path in the template. */
 export type Demand = (path: readonly (string | number)[]) => (Omit<Rule, "what"> & { place: string }) | undefined;
 
 /** The same as lackOf, for jq: stands before the expression. */
@@ -18,7 +18,7 @@ const definitionOf = ({ so, allowsEmpty }: Omit<Rule, "what">): string => `def _
     elif type == "array" then "a list" elif type == "object" then "an object" else null end) as $is
   | if $is then error("\\($what) is \\($is), ${so}") else . end;\n`;
 
-/** The part that is there instead of a value, or undefined. */
+/** The word for a missing value, or undefined. */
 export function lackOf(value: Json, { allowsEmpty }: Rule): string | undefined {
   if (value === null) return "null";
   if (value === "") return allowsEmpty ? undefined : "an empty text";
@@ -26,7 +26,7 @@ export function lackOf(value: Json, { allowsEmpty }: Rule): string | undefined {
   return isObject(value) ? "an object" : undefined;
 }
 
-/** The expression with its parts checked; `program`, its text for jq, is left out if it has no such parts. Throws SyntaxProblem. */
+/** Returns the expression with its parts checked; `program`, its text for jq, is left out if it has no such parts. Throws SyntaxProblem. */
 export function withGiven(text: string, demand: NonNullable<ReturnType<Demand>>): { node: Node; program?: string } {
   const spans = new Map<Node, Span[]>();
   const writer = new Writer(text, spans, demand);

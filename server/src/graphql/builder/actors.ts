@@ -1,4 +1,4 @@
-/** Who or what did something. Whoever may see the thing may read the actor's name. */
+/** Who or what did something. Anyone who may see the thing may read the actor's name. */
 import { actorId, type Actor, type ActorKind } from "../../lib/actor.ts";
 import type { Context } from "../context/context.ts";
 import type { ApiKeyId, RunId, TriggerId, UserId } from "../../lib/ids.ts";

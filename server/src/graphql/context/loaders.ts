@@ -253,7 +253,7 @@ export class Loaders {
     ));
   }
 
-  /** A value too large to come with its row. Whoever asks has charged for it. */
+  /** A value too large to come with its row. The caller has charged for it. */
   get payload(): Loader<PayloadKey, JsonText> {
     return (this.#payload ??= keyed("Payload", nameOfParts, (keys: PayloadKey[]) =>
       readPayloads(this.#rooms.runs, this.#organizationId, keys),

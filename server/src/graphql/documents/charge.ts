@@ -27,7 +27,7 @@ const countText: Count = (value, { size }) => {
   return value;
 };
 
-/** A JsonText was charged by whoever read it. */
+/** A JsonText was charged by its reader. */
 const countJson: Count = (value, { size }) => {
   if (value == null || value instanceof JsonText) return value;
   const json = JsonText.ofValue(value as Json);

@@ -17,7 +17,7 @@ type Shows = {
 /**
  * Ends the source at once on `return`, even while `next` is waiting; a generator's own `return` would wait for it. The next
  * event is requested when the reader has the last one, so only one at a time counts. An event that is too large is the
- * last; whoever subscribes again gets the present state.
+ * last; a new subscription gets the present state.
  */
 export function stream(
   source: AsyncIterable<ExecutionResult>,

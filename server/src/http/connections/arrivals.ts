@@ -37,7 +37,7 @@ export class Arrival {
     entries.add(this);
   }
 
-  /** Counts bytes that came, whoever holds them. */
+  /** Counts bytes that came, no matter who holds them. */
   came(bytes: number): void {
     this.cameSince += bytes;
   }

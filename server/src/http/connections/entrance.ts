@@ -2,7 +2,7 @@
  * When what is asked begins, over HTTP and over WebSockets. It begins at once while there is time in this round of the event loop; else
  * it waits in the line of its organization or, of strangers, of its address. Organizations and all strangers together take turns
  * (fairness/rounds.ts), and addresses take turns among strangers. A request is refused when its own line has many and is too slow for too
- * long (overload.ts). So whoever sends most is refused first, and whoever sends little never is: it waits for others' turns, not for
+ * long (overload.ts). So the heaviest sender is refused first, and one that sends little never is: it waits for others' turns, not for
  * their lines.
  */
 import { FairQueue } from "../../fairness/fair-queue.ts";

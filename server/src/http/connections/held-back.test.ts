@@ -66,7 +66,7 @@ test("all strangers take the turns of one organization, and addresses take turns
   for (const address of addresses) expect(paused(address.map(({ one }) => one))).toBe(9);
 });
 
-test("a connection is held once, and one that has gone takes nobody's turn", async () => {
+test("a connection is held once, and a closed one takes no turn", async () => {
   const clock = testClock();
   using held = new HeldBack(clock);
   const [gone, left] = [many(1_000), connection()];

@@ -3,7 +3,7 @@
  * run of three steps does, and those who are answered pay for it. So however many ask again at once, only so many refused connections
  * a second are read again; what the others send waits in the kernel, costs nothing, and slows its sender down (TCP's back-pressure).
  * A connection takes as many turns as it had refusals: of what was read with its first request or operation more may be refused.
- * Lines take turns as at the entrance, so whoever has few refused connections is read again soon.
+ * Lines take turns as at the entrance, so a caller with few refused connections is read again soon.
  */
 import { every, type Clock } from "../../lib/clock.ts";
 import { FairQueue } from "../../fairness/fair-queue.ts";

@@ -1,6 +1,6 @@
 /**
  * Whether a request might ask for what begins also when the server is overloaded (`Operation.isUrgent`). Costs a look at its
- * bytes: reading and parsing every refused body would take a tenth of what is left for the others. Whoever writes one of these words
+ * bytes: reading and parsing every refused body would take a tenth of what is left for the others. Anyone who writes one of these words
  * elsewhere is refused a little later, by what the document says.
  */
 import type { IncomingMessage } from "node:http";

@@ -170,7 +170,7 @@ function send(edge: GraphqlEdge, exchange: Exchange, { status, text, headers }: 
     return void sendPieces(edge, exchange, bytes).then(sent);
   }
   sendText(exchange, status, text, headers);
-  // Nearly always the kernel has taken it by now.
+  // Nearly always the kernel has already taken it.
   if (response.socket && request.socket.writableLength === 0) return sent();
   void edge.writer.taken(request.socket, (done) => response.once("finish", done)).then(sent);
 }

@@ -33,7 +33,7 @@ type SessionOptions = {
 /** The page's own cookie, and the token in it. */
 type OwnPage = { cookie: Cookie; refreshToken: string | undefined };
 
-/** Admits a page of this server, whoever is signed in there. Throws FORBIDDEN for any other. */
+/** Admits a page of this server, no matter who is signed in there. Throws FORBIDDEN for any other. */
 export function admitOwnPages(publicUrl: string | undefined): (exchange: Exchange) => OwnPage {
   const schemeOf = ownPages(publicUrl);
   return ({ request }) => {

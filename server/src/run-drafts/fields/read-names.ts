@@ -33,7 +33,7 @@ export function capitalsAt(sentence: Sentence, from: number): number {
   return at;
 }
 
-/** Begin many sentences, with a capital that is none of a name's. */
+/** Words that begin many sentences, so their capital does not mean a name. */
 const VERBS = new Set(["add", "ask", "bill", "chase", "charge", "create", "deploy", "email", "give", "hire", "invite", "invoice", "mail", "make", "message", "notify", "onboard", "order", "pay", "please", "prepare", "refund", "register", "remind", "remove", "return", "run", "send", "set", "start", "summarise", "summarize", "tell", "update", "welcome", "write", "hi", "hello", "hey", "thanks", "can", "could", "would", "what", "who", "when", "where", "how", "has", "have", "new", "all", "any", "there", "some", "today", "dear", "greet"]); // prettier-ignore
 
 const ASKS_NAME = /name|person|employee|customer|client|company|vendor|supplier/;

@@ -46,7 +46,7 @@ function placeOf(sentence: Sentence, start: number, at: number, said: Said | und
   ];
 }
 
-/** Why the number is none to rely on. */
+/** Why the number can't be relied on. */
 function vagueness(sentence: Sentence, at: number, end: number): string | undefined {
   const { tokens } = sentence;
   const [before, after] = [tokens[at - 1]?.word ?? "", tokens[end]?.word ?? ""];

@@ -58,7 +58,7 @@ function objectOf(value: Json): JsonObject {
   throw refused(`the trigger's mapping must return an object, but returned ${is}`);
 }
 
-/** The expression itself is not for whoever sends. */
+/** The expression itself is not shown to senders. */
 function asRefusal(error: unknown): never {
   if (error instanceof ExpressionError) throw refused(`the trigger's mapping failed: ${error.reason}`);
   throw error;

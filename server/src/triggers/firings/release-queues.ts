@@ -41,7 +41,7 @@ function releaseOne(firings: Firings, waiting: Waiting): Promise<void> {
         await release(firings, waiting);
       } while (one.again);
     } catch (error) {
-      log.warn({ trigger: triggerId, reason: messageOf(error) }, "a run that waits was not let go; trying again");
+      log.warn({ trigger: triggerId, reason: messageOf(error) }, "a waiting run was not released; trying again");
     } finally {
       queues.releasing.delete(triggerId);
     }

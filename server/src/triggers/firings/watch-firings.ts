@@ -7,7 +7,7 @@ import type { Firing } from "../store/trigger.ts";
 import type { Firings } from "./firings.ts";
 import { watchFeed } from "../../realtime/watch-feed.ts";
 
-/** After its commit: whoever watches is told, here and in other processes. */
+/** After its commit: watchers are told, here and in other processes. */
 export function tellFiring({ changes, notices }: Pick<Firings, "changes" | "notices">, firing: Firing): void {
   const { id, organizationId } = firing;
   if (changes.hasListeners(organizationId)) changes.publish(organizationId, { id, firing: new WeakRef(firing) });

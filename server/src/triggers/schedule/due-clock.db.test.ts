@@ -74,7 +74,7 @@ test("an organization's one trigger fires among the first, whatever others have 
   await until(() => fired.length === 5_001);
   const place = fired.findIndex(({ organizationId }) => organizationId === organizationOf(1));
   expect(place).toBeGreaterThanOrEqual(0);
-  // Among as many as fire at once.
+  // Among the maximum that fires at a time.
   expect(place).toBeLessThan(512);
   expect(new Set(fired.map(({ id }) => id)).size).toBe(5_001);
   await clear();

@@ -35,7 +35,7 @@ export async function fireDue(
   if (!skipped) {
     if (instant !== undefined) await fire(firings, trigger, { dueAt: instant, payload: undefined });
   } else if (await hasFired(firings, trigger, due)) {
-    // The process that fired it was killed before the next one was written down: it is none of those that were missed.
+    // The process that fired it was killed before the next one was written down: it does not count as missed.
     next = schedule.next(trigger, due);
   } else {
     await skip(firings, trigger, { dueAt: due, policy: "missed", count: skipped.count }, next);

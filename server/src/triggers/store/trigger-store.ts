@@ -79,7 +79,7 @@ export async function insertTrigger(query: Query, trigger: NewTrigger): Promise<
   return row && triggerOf(row);
 }
 
-/** Those that start runs on an event, by their ids. */
+/** The triggers that start runs on an event, by id. */
 export async function readEventTriggers(
   database: Database,
   organizationId: OrganizationId,

@@ -1,5 +1,5 @@
 /**
- * From a webhook's path to its trigger. What is not found is not found in the same way and after the same work, whether the
+ * From a webhook's path to its trigger. Every unknown path gets the same answer after the same work, whether the
  * agent, the token or the trigger is unknown or was: the answer and its time must not tell which (bench/unknown-webhooks.ts).
  */
 import { LRUCache } from "lru-cache";

@@ -1,7 +1,7 @@
 /**
- * Calls of a webhook that do not prove where they come from: from an address that may not call, or not signed. Whoever has no more
+ * Calls of a webhook that do not prove where they come from: from an address that may not call, or not signed. Anyone with no more
  * than the URL can send any number of them, so each trigger keeps firings of the first ones only; those after are RATE_LIMITED.
- * Asked only once a call is refused, so that a good one always passes.
+ * Checked only after a refusal, so that a good call always passes.
  */
 import { network } from "../../auth/sign-in/login-throttle.ts";
 import type { Clock } from "../../lib/clock.ts";

@@ -1,4 +1,4 @@
-/** The URL of a trigger. Its token is kept sealed as well, because whoever may change the trigger may see the URL again. */
+/** The URL of a trigger. Its token is kept sealed as well, because anyone who may change the trigger may see the URL again. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { encodeId } from "../../lib/ids.ts";
 import { presentKeyId } from "../../secrets/present-key.ts";

@@ -98,7 +98,7 @@ test("a client that answers no ping is gone within two of them; one that does st
   const pinged = [silent, alive].map(({ socket }) => once(socket, "ping"));
   server.clock.pass(15_000);
   await Promise.all(pinged);
-  // Answered by now: what is sent later is answered behind it.
+  // Already answered: what is sent later is answered behind it.
   for (const one of [silent, alive]) {
     one.send({ type: "connection_init" });
     await one.next("connection_ack");

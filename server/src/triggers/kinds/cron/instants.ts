@@ -84,7 +84,7 @@ function countIn(schedule: Schedule, pass: Pass, after: number): { count: number
   };
 }
 
-/** Whether clocks were turned on over a match, and the time that they were turned on to is none itself. */
+/** Whether the clocks skipped a match, and the time that they skipped to is no match itself. */
 function endsGap(schedule: Schedule, { start, offset, before }: Pass): boolean {
   if (before >= offset || firstLocal(schedule, start + offset, start + offset + 1) !== undefined) return false;
   return firstLocal(schedule, start + before, start + offset) !== undefined;
